@@ -1,0 +1,24 @@
+"""Overread: the second reading for medical vision-language models.
+
+Evaluation software, not a medical device; a passed gate is not a clearance.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["BadInput", "Measure", "Run", "__version__", "run"]
+
+if TYPE_CHECKING:
+    from overread.case import BadInput, Measure
+    from overread.run import Run, run
+
+_HOME = {"run": "overread.run", "Run": "overread.run"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: `import overread` stays quick (STYLE: under 0.2 s)."""
+    if name not in __all__:
+        raise AttributeError(f"module 'overread' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME.get(name, "overread.case")), name)

@@ -1,0 +1,1 @@
+"""Benchmarks: one folder each, and the protocol they implement."""

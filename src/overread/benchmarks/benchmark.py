@@ -1,0 +1,68 @@
+"""What a benchmark is: a handful of small functions, all but `cases` pure.
+
+A benchmark makes trials and reads replies; it never asks. The engine does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from overread.case import Measure, Policy, Reader, Reply, Table, Traits, Trial
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Benchmark", "ReaderRecord", "Tables"]
+
+
+class ReaderRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the run's record says of one reader."""
+
+    name: str
+    traits: Traits = Traits()
+    identity: str = ""
+
+
+class Tables(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything measures are made of: frames of cases and answers, and the readers."""
+
+    cases: pl.DataFrame
+    answers: pl.DataFrame
+    readers: tuple[ReaderRecord, ...]
+    partial: bool = False
+
+
+class Benchmark(Protocol):
+    """One benchmark under one edition of its rules, over one set of cases.
+
+    `cases` streams and validates; errors name file and row. `trials` makes every condition of one
+    case. `answer` parses a reply (or None where the trial went unanswered, with the reason) into a
+    row of `answer_schema`; it never raises on odd text. `reread` parses kept rows again under this
+    edition. `measure` and `exhibits` are pure. `signature` says what the numbers stand on.
+    """
+
+    name: str
+    policy: Policy
+
+    @property
+    def edition(self) -> str: ...
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def case_schema(self) -> Mapping[str, Any]: ...
+    @property
+    def answer_schema(self) -> Mapping[str, Any]: ...
+    def cases(self) -> Iterable[Any]: ...
+    def case_row(self, case: Any) -> Sequence[Any]: ...
+    def trials(self, case: Any, traits: Traits) -> Iterator[Trial]: ...
+    def answer(
+        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+    ) -> Sequence[Any]: ...
+    def reread(self, tables: Tables) -> Tables: ...
+    def measure(self, tables: Tables) -> list[Measure]: ...
+    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table]: ...
+    def controls(self) -> Mapping[str, Reader]: ...
+    def signature(self, tables: Tables) -> str: ...

@@ -1,0 +1,343 @@
+"""The nouns every room shares: small, frozen, typed.
+
+Data flows one way: cases -> trials -> replies -> answers -> measures -> exhibits. A `Request` is
+what a reader gets and never holds the case, so the truth cannot travel to a reader.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
+
+__all__ = [
+    "BadInput",
+    "Box",
+    "Condition",
+    "Decoding",
+    "Fill",
+    "Inline",
+    "Limits",
+    "Measure",
+    "Message",
+    "Modality",
+    "Operation",
+    "Outcome",
+    "Overlay",
+    "Picture",
+    "Policy",
+    "Prompt",
+    "PromptMessage",
+    "Reader",
+    "ReaderFailure",
+    "Reply",
+    "Request",
+    "Resize",
+    "Shown",
+    "Source",
+    "Table",
+    "Traits",
+    "Trial",
+]
+
+Modality = Literal["multimodal", "text", "vision"]
+Policy = Literal["open", "research", "credentialed"]
+Outcome = Literal["answered", "unparsed", "refused", "unanswered", "not_judged"]
+Condition: TypeAlias = Mapping[str, str | int]
+
+
+class BadInput(Exception):
+    """Something the user can mend. One line: which thing, what was expected, what to do."""
+
+
+# ---------------------------------------------------------------- pictures: recipes for pixels
+
+
+class Box(msgspec.Struct, frozen=True):
+    """A half-open rectangle in pixels: columns x <= c < x+w, rows y <= r < y+h."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+    def scaled(self, factor_from: int, factor_to: int) -> Box:
+        """The box at another resolution, each number truncated (GROUNDING 3)."""
+        x, y, w, h = (v * factor_to // factor_from for v in (self.x, self.y, self.w, self.h))
+        return Box(x, y, w, h)
+
+
+class Source(msgspec.Struct, frozen=True, tag="file"):
+    """An image file: a name below a data root. A name that leaves the root is refused."""
+
+    root: str
+    name: str
+
+
+class Inline(msgspec.Struct, frozen=True, tag="inline"):
+    """An image file's bytes held in memory, for pictures made on the spot."""
+
+    data: bytes
+
+
+class Resize(msgspec.Struct, frozen=True, tag="resize"):
+    """Stretch to exactly width x height, bilinear as Pillow does it."""
+
+    width: int
+    height: int
+
+
+class Fill(msgspec.Struct, frozen=True, tag="fill"):
+    """Paint a half-open box with one grey value; what lies outside the image is ignored."""
+
+    box: Box
+    value: int = 0
+
+
+class Overlay(msgspec.Struct, frozen=True, tag="overlay"):
+    """Blend a colour where the mask image is not zero; the mask is fitted to the picture."""
+
+    mask: Source | Inline
+    color: tuple[int, int, int] = (255, 0, 0)
+    alpha: float = 0.5
+
+
+Operation: TypeAlias = Resize | Fill | Overlay
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A recipe for pixels: a source, operations in order, and the format on the wire.
+
+    Cheap and hashable; rendered late, only when a reply is really missing.
+    `wire` is "png" (lossless, the default) or "jpeg:QUALITY".
+    """
+
+    source: Source | Inline
+    operations: tuple[Operation, ...] = ()
+    wire: str = "png"
+
+
+class Shown(msgspec.Struct, frozen=True, dict=True):
+    """A rendered picture: the very bytes a reader receives."""
+
+    media_type: str
+    data: bytes
+
+    @property
+    def base64(self) -> bytes:
+        """The bytes in base64, encoded once however many requests carry them."""
+        kept: bytes | None = self.__dict__.get("_base64")
+        if kept is None:
+            kept = self.__dict__["_base64"] = base64.b64encode(self.data)
+        return kept
+
+
+# ---------------------------------------------------------------- what a reader is asked
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn: text and picture slots in order."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[str | Picture, ...]
+
+
+class Decoding(msgspec.Struct, frozen=True):
+    """How the reply is to be decoded. `temperature=None` leaves it to the server."""
+
+    max_tokens: int = 10
+    temperature: float | None = 0.0
+    top_logprobs: int = 0
+    seed: int | None = None
+
+    @property
+    def greedy(self) -> bool:
+        return self.temperature == 0
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What a reader gets: messages with picture slots, and decoding. Never the case."""
+
+    messages: tuple[Message, ...]
+    decoding: Decoding = Decoding()
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        return tuple(p for m in self.messages for p in m.parts if isinstance(p, Picture))
+
+    def for_modality(self, modality: Modality) -> Request:
+        """The part of the request a reader of this modality may see.
+
+        Text-only readers lose every picture here, before keys are made or pixels rendered: their
+        swap and mask trials have the key of the original trial and cost no call.
+        """
+        if modality != "text":
+            return self
+        return Request(
+            tuple(
+                Message(m.role, tuple(p for p in m.parts if isinstance(p, str)))
+                for m in self.messages
+            ),
+            self.decoding,
+        )
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One case under one condition."""
+
+    case: str
+    condition: Condition
+    request: Request
+    repeat: int = 0
+
+
+class PromptMessage(msgspec.Struct, frozen=True):
+    """A message whose pictures have been rendered."""
+
+    role: str
+    parts: tuple[str | Shown, ...]
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A rendered request: exactly what any reader sees, be it a server or a control.
+
+    `digest` names the request it was rendered from (hexadecimal), for readers that look replies up.
+    """
+
+    messages: tuple[PromptMessage, ...]
+    decoding: Decoding = Decoding()
+    digest: str = ""
+
+    @property
+    def text(self) -> str:
+        """All text of the last user turn, joined."""
+        users = [m for m in self.messages if m.role == "user"]
+        return "\n".join(p for p in users[-1].parts if isinstance(p, str)) if users else ""
+
+    @property
+    def pictures(self) -> tuple[Shown, ...]:
+        return tuple(p for m in self.messages for p in m.parts if isinstance(p, Shown))
+
+
+# ---------------------------------------------------------------- what a reader says
+
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a reader said. An error is never a reply.
+
+    `logprobs` are the first generated token's alternatives as (token, log-probability), or None
+    when the reader gave none. `sent` is the digest of the bytes sent.
+    """
+
+    text: str
+    logprobs: tuple[tuple[str, float], ...] | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    finish: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    seconds: float = 0.0
+    sent: str = ""
+    model: str | None = None
+
+    @property
+    def refused(self) -> bool:
+        return self.refusal is not None or self.finish == "content_filter"
+
+
+class ReaderFailure(Exception):  # noqa: N818 - a failure of the reader, not of our code
+    """Why a trial got no reply. `heals`: whether asking again may help."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        heals: bool,
+        throttled: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.heals = heals
+        self.throttled = throttled
+        self.retry_after = retry_after
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a benchmark may know of a reader when it makes trials and reads replies."""
+
+    modality: Modality = "multimodal"
+    reasoning: bool = False
+    knows_truth: bool = False
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How hard a reader may be driven. Never part of a reply's key."""
+
+    concurrency: int = 16
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout: float = 120.0
+    attempts: int = 6
+    backoff: float = 0.5
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Whatever can reply: a served model, a control, a file of recorded replies, a person.
+
+    `name` is printed; `identity` enters the key of every reply (kind, model, revision, host).
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def traits(self) -> Traits: ...
+    @property
+    def limits(self) -> Limits: ...
+    async def reply(self, prompt: Prompt) -> Reply: ...
+    async def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------- what is reported
+
+
+class Measure(msgspec.Struct, frozen=True, kw_only=True):
+    """A number with its n, spread and interval: one record of `measures.json`.
+
+    Absent or undefined is None, never NaN. Rates are fractions in [0, 1].
+    """
+
+    reader: str
+    measure: str
+    by: dict[str, str] = {}
+    value: float | None = None
+    n: int | None = None
+    k: int | None = None
+    se: float | None = None
+    sd_boot: float | None = None
+    sd_seeds: float | None = None
+    sd_videos: float | None = None
+    low: float | None = None
+    high: float | None = None
+    method: str | None = None
+    p: float | None = None
+    q: float | None = None
+    family: str | None = None
+    label: str | None = None
+    note: str | None = None
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """An exhibit that is a table: cells are ready to print; `signature` says what it stands on."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    signature: str = ""
+    notes: tuple[str, ...] = ()
