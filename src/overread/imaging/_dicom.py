@@ -1,0 +1,151 @@
+"""DICOM -> an 8-bit image. Only pixels leave the file."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from overread.case import BadInput
+from overread.imaging import _dicom_file as tags
+from overread.imaging import _jpeg
+from overread.imaging._depth import full_range_table
+from overread.imaging._dicom_file import Elements, read_elements
+from overread.imaging._dicom_grey import shown_grey
+from overread.imaging._plain import check_size, refuse_damaged
+
+_JPEG_BASELINE = "1.2.840.10008.1.2.4.50"
+_JPEG_FAMILY = frozenset(f"1.2.840.10008.1.2.4.{n}" for n in (50, 51, 57, 70, 80, 81))
+
+
+def open_dicom(data: bytes, name: str) -> Image.Image:
+    """Open a single-frame DICOM file as the standard's display pipeline shows it.
+
+    Grey: modality LUT or rescale, then the VOI LUT or the first window, then MONOCHROME1 turned
+    round (`_dicom_grey`). Colour: RGB, YBR and PALETTE COLOR, scaled from BitsStored to 8 bits.
+    """
+    elements = read_elements(data, name)
+    frames = elements.number(tags.FRAMES) or 1
+    if frames > 1:
+        raise BadInput(
+            f"{name}: a DICOM clip of {frames:.0f} frames, not a picture. "
+            "Export the frame to be shown as one file."
+        )
+    stored, photometric = _decode(elements, name)
+    bits = elements.short(tags.STORED) or 8
+    if photometric in ("MONOCHROME1", "MONOCHROME2") and stored.ndim == 2:
+        return Image.fromarray(shown_grey(stored, elements, inverted=photometric[-1] == "1"))
+    if photometric == "PALETTE COLOR" and stored.ndim == 2:
+        return Image.fromarray(_palette_colours(stored, elements, name))
+    if photometric == "RGB" and stored.ndim == 3 and stored.shape[2] == 3:
+        return Image.fromarray(_eight_bit_colours(stored, bits))
+    raise BadInput(
+        f"{name}: DICOM colours stored as {photometric or 'nothing named'} are not read. "
+        "Export it as RGB or MONOCHROME2."
+    )
+
+
+def _decode(elements: Elements, name: str) -> tuple[NDArray[Any], str]:
+    """The stored samples (rows x columns, or x 3), and the colour space they are now in."""
+    from pydicom.pixels.decoders.base import get_decoder
+    from pydicom.uid import UID
+
+    rows, columns = elements.short(tags.ROWS, 0) or 0, elements.short(tags.COLUMNS, 0) or 0
+    samples, allocated = elements.short(tags.SAMPLES, 1), elements.short(tags.ALLOCATED, 0) or 0
+    photometric = elements.text(tags.PHOTOMETRIC)
+    check_size(columns, rows, name)
+    if samples not in (1, 3) or allocated not in (1, 8, 16, 32):
+        raise BadInput(
+            f"{name}: DICOM pixels of {samples} samples and {allocated} bits are not read. "
+            "Export it as 8- or 16-bit grey or RGB."
+        )
+    pixels = elements.raw[tags.PIXELS]
+    syntax = UID(elements.syntax)
+    try:
+        decoder = get_decoder(syntax)
+    except NotImplementedError:
+        raise BadInput(
+            f"{name}: its transfer syntax {syntax.name} is not read. "
+            "Export it as Explicit VR Little Endian."
+        ) from None
+    if not decoder.is_available:
+        _ask_for_plugins(name, syntax.name)
+    if not isinstance(pixels, bytes) or not pixels:
+        refuse_damaged(name, "the DICOM pixel data are empty")
+    if not syntax.is_encapsulated:
+        share = 2 / 3 if photometric == "YBR_FULL_422" else 1
+        if len(pixels) < rows * columns * samples * allocated // 8 * share:
+            refuse_damaged(name, "the DICOM pixel data are too short")
+    elif samples == 3 and str(syntax) in _JPEG_FAMILY:
+        photometric = _as_coded(pixels, photometric, str(syntax), name)
+    described: dict[str, Any] = {
+        "rows": rows,
+        "columns": columns,
+        "samples_per_pixel": samples,
+        "photometric_interpretation": photometric,
+        "bits_allocated": allocated,
+        "bits_stored": min(elements.short(tags.STORED, allocated) or allocated, allocated),
+        "pixel_representation": elements.short(tags.REPRESENTATION, 0) or 0,
+        "planar_configuration": elements.short(tags.PLANAR, 0) or 0,
+        "number_of_frames": 1,
+        "pixel_keyword": "PixelData",
+        "pixel_vr": elements.pixel_vr or "OW",
+    }
+    # Not validated: what matters is checked above, and pydicom would warn of what we accept.
+    try:
+        stored, properties = decoder.as_array(pixels, index=0, validate=False, **described)
+    except RuntimeError:
+        if any("pylibjpeg" in missing for missing in decoder.missing_dependencies):
+            _ask_for_plugins(name, syntax.name)
+        raise
+    return stored, str(properties["photometric_interpretation"])
+
+
+def _ask_for_plugins(name: str, syntax: str) -> NoReturn:
+    raise BadInput(
+        f"{name}: its pixels are compressed as {syntax}, which needs plug-ins: "
+        'pip install "overread[dicom]".'
+    ) from None
+
+
+def _as_coded(pixels: bytes, photometric: str, syntax: str, name: str) -> str:
+    """The colour space a JPEG stream itself declares, where the file contradicts it.
+
+    pydicom decides the same way, but with a warning.
+    """
+    from pydicom.encaps import get_frame
+
+    header = _jpeg.read_header(get_frame(pixels, 0, number_of_frames=1), name)
+    if header.components in (b"RGB", b"rgb"):
+        return "RGB"
+    if header.jfif and "YBR" not in photometric:
+        return "YBR_FULL_422" if syntax == _JPEG_BASELINE else "YBR_FULL"
+    return photometric
+
+
+def _eight_bit_colours(stored: NDArray[Any], bits: int) -> NDArray[np.uint8]:
+    if bits == 8 and stored.dtype == np.uint8:
+        return np.ascontiguousarray(stored)
+    full = (1 << bits) - 1
+    if bits <= 16:
+        eight: NDArray[np.uint8] = full_range_table(full)[np.clip(stored, 0, full)]
+        return eight
+    return ((stored.astype(np.uint64) * 255 + full // 2) // full).astype(np.uint8)
+
+
+def _palette_colours(stored: NDArray[Any], elements: Elements, name: str) -> NDArray[np.uint8]:
+    """Look each pixel up in the three tables; 16-bit entries keep their high byte."""
+    channels = []
+    for channel in range(3):
+        lut = elements.palette(channel)
+        if lut is None:
+            raise BadInput(
+                f"{name}: its colour palette is missing or segmented, which is not read. "
+                "Export it as RGB."
+            )
+        table = (np.array(lut.entries, dtype=np.uint32) >> max(0, lut.bits - 8)).astype(np.uint8)
+        at = np.clip(stored.astype(np.int64) - lut.first, 0, len(table) - 1)
+        channels.append(table[at])
+    return np.stack(channels, axis=-1)

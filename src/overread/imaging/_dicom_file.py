@@ -1,0 +1,171 @@
+"""The few elements of a DICOM file that its pixels need, read raw.
+
+pydicom walks the file; the values are read here from their bytes. So no name, date or number of a
+patient is ever decoded, and values that break the standard (a NumberOfFrames of "1A") do not end
+in pydicom's warnings, which threads cannot silence safely.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from typing import Any, NamedTuple
+
+from overread.case import BadInput
+from overread.imaging._plain import refuse_damaged
+
+IMPLICIT, EXPLICIT, BIG_ENDIAN = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"
+DEFLATED = "1.2.840.10008.1.2.1.99"
+_MOST_INFLATED = 1 << 30
+_SYNTAX = 0x00020010
+
+SAMPLES, PHOTOMETRIC, PLANAR, FRAMES = 0x00280002, 0x00280004, 0x00280006, 0x00280008
+ROWS, COLUMNS, ALLOCATED, STORED = 0x00280010, 0x00280011, 0x00280100, 0x00280101
+REPRESENTATION, PADDING, PADDING_LIMIT = 0x00280103, 0x00280120, 0x00280121
+CENTER, WIDTH, VOI_FUNCTION = 0x00281050, 0x00281051, 0x00281056
+INTERCEPT, SLOPE = 0x00281052, 0x00281053
+PALETTE = ((0x00281101, 0x00281201), (0x00281102, 0x00281202), (0x00281103, 0x00281203))
+MODALITY_LUT, VOI_LUT, LUT_DESCRIPTOR, LUT_DATA = 0x00283000, 0x00283010, 0x00283002, 0x00283006
+PIXELS = 0x7FE00010
+_WANTED = [
+    *(SAMPLES, PHOTOMETRIC, PLANAR, FRAMES, ROWS, COLUMNS, ALLOCATED, STORED, REPRESENTATION),
+    *(PADDING, PADDING_LIMIT, CENTER, WIDTH, INTERCEPT, SLOPE, VOI_FUNCTION),
+    *(MODALITY_LUT, VOI_LUT, PIXELS),
+    *(tag for pair in PALETTE for tag in pair),
+]
+
+
+class Lut(NamedTuple):
+    """A lookup table of the standard: `first` is the value its first entry stands for."""
+
+    first: int
+    bits: int
+    entries: tuple[int, ...]
+
+
+class Elements(NamedTuple):
+    """Raw values by tag, and how they are written."""
+
+    raw: dict[int, Any]
+    syntax: str
+    little: bool
+    implicit: bool
+    pixel_vr: str | None
+
+    def short(self, tag: int, default: int | None = None, *, signed: bool = False) -> int | None:
+        """A US or SS value (the first, if there are several)."""
+        value = self.raw.get(tag)
+        if not isinstance(value, bytes) or len(value) < 2:
+            return default
+        (number,) = struct.unpack_from(("<" if self.little else ">") + "Hh"[signed], value)
+        return int(number)
+
+    def text(self, tag: int, default: str = "") -> str:
+        """The first of the values of a string."""
+        value = self.raw.get(tag)
+        if not isinstance(value, bytes):
+            return default
+        return value.decode("ascii", "replace").split("\\")[0].strip(" \0") or default
+
+    def number(self, tag: int) -> float | None:
+        """The first value of a decimal or integer string; None if absent or not a number."""
+        try:
+            number = float(self.text(tag))
+        except ValueError:
+            return None
+        return number if abs(number) < float("inf") else None
+
+    def lut(self, sequence: int, *, signed: bool) -> Lut | None:
+        """The first table of a Modality or VOI LUT sequence."""
+        items = self.raw.get(sequence)
+        if isinstance(items, bytes) and items:
+            from pydicom.filereader import read_sequence
+
+            items = read_sequence(
+                io.BytesIO(items), self.implicit, self.little, len(items), "iso8859"
+            )
+        if not items:
+            return None
+        descriptor, data = (items[0].get_item(tag) for tag in (LUT_DESCRIPTOR, LUT_DATA))
+        if descriptor is None or data is None:
+            return None
+        return self.table(descriptor.value, data.value, signed=signed)
+
+    def palette(self, channel: int) -> Lut | None:
+        """The red, green or blue table of PALETTE COLOR."""
+        descriptor, data = (self.raw.get(tag) for tag in PALETTE[channel])
+        if not isinstance(descriptor, bytes) or not isinstance(data, bytes):
+            return None
+        return self.table(descriptor, data, signed=False)
+
+    def table(self, descriptor: bytes, data: bytes, *, signed: bool) -> Lut | None:
+        """Descriptor (entries, first value, bits) and data, 8-bit entries packed or not."""
+        order = "<" if self.little else ">"
+        if len(descriptor) < 6:
+            return None
+        count, first, bits = struct.unpack_from(order + ("HhH" if signed else "HHH"), descriptor)
+        count = count or 1 << 16
+        packed = bits == 8 and len(data) < 2 * count
+        count = min(count, len(data) // (1 if packed else 2))
+        entries = struct.unpack_from(f"{order}{count}{'B' if packed else 'H'}", data)
+        return Lut(first, bits, entries) if entries and 1 <= bits <= 16 else None
+
+
+def looks_like_dicom(data: bytes) -> bool:
+    """The DICM mark, or (older files have none) a first element of group 0002 or 0008."""
+    return data[128:132] == b"DICM" or data[:2] in (b"\2\0", b"\x08\0", b"\0\x08")
+
+
+def read_elements(data: bytes, name: str) -> Elements:
+    """Walk the file and keep what the pixels need."""
+    from pydicom.filereader import data_element_generator
+
+    marked = data[128:132] == b"DICM"
+    file = io.BytesIO(data)
+    file.seek(132 if marked else 0)
+    syntax = ""
+    for element in data_element_generator(
+        file, False, True, stop_when=lambda tag, _vr, _length: tag >> 16 != 2
+    ):
+        if element.tag == _SYNTAX:
+            syntax = bytes(element.value or b"").decode("ascii", "replace").strip(" \0")
+    if syntax == DEFLATED:
+        file = io.BytesIO(_inflated(file.read(), name))
+    peek = file.read(6)
+    file.seek(-len(peek), io.SEEK_CUR)
+    # What is written decides, not what is declared: real files get this wrong.
+    implicit = not (peek[4:6].isalpha() and peek[4:6].isupper())
+    little = implicit or (peek[:2] != b"\0\x08" and syntax != BIG_ENDIAN)
+    raw: dict[int, Any] = {}
+    pixel_vr = None
+    try:
+        for element in data_element_generator(file, implicit, little, specific_tags=_WANTED):
+            raw[int(element.tag)] = element.value
+            if element.tag == PIXELS:
+                pixel_vr = element.VR
+                break
+    except (EOFError, struct.error):
+        refuse_damaged(name, "the DICOM file ends within an element")
+    if PIXELS not in raw:
+        if not marked:
+            raise BadInput(
+                f"{name}: unknown format; an image is a PNG, JPEG, TIFF, BMP or DICOM file. "
+                "Convert it to PNG."
+            )
+        raise BadInput(
+            f"{name}: a DICOM file without pixels (a waveform, report, plan or the like). "
+            "Leave it out."
+        )
+    if not syntax:
+        syntax = IMPLICIT if implicit else EXPLICIT if little else BIG_ENDIAN
+    return Elements(raw, syntax, little, implicit, pixel_vr)
+
+
+def _inflated(data: bytes, name: str) -> bytes:
+    """Undo the deflated transfer syntax, up to a size: 1 MB may inflate to 1 GB."""
+    inflator = zlib.decompressobj(-zlib.MAX_WBITS)
+    plain = inflator.decompress(data, _MOST_INFLATED)
+    if inflator.unconsumed_tail:
+        raise BadInput(f"{name}: inflates to more than {_MOST_INFLATED} bytes. Export it again.")
+    return plain

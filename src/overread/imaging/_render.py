@@ -1,0 +1,124 @@
+"""A picture's recipe -> the bytes a reader receives."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from overread.case import BadInput, Fill, Operation, Overlay, Picture, Resize, Shown
+from overread.imaging._files import name_of, read
+from overread.imaging._open import open_image, open_mask
+from overread.imaging._plain import MOST_PIXELS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Part of every reply's key: raise it whenever the same recipe gives other pixels.
+RENDERER = 1
+
+# At 224 pixels level 1 costs a fifth of Pillow's level 6, for a few per cent more bytes.
+_PNG_LEVEL = 1
+
+
+def render(picture: Picture) -> Shown:
+    """Read the source, carry out the operations in order, encode.
+
+    The recipe is checked before any file is opened. The bytes hold no metadata and depend only on
+    the recipe, the file and the codecs' versions.
+    """
+    quality = _jpeg_quality(picture.wire)
+    for operation in picture.operations:
+        _check(operation)
+    image = open_image(read(picture.source), name_of(picture.source))
+    for operation in picture.operations:
+        image = _applied(image, operation)
+    return _encoded(image, quality)
+
+
+def pixels(shown: Shown) -> NDArray[np.uint8]:
+    """What a reader sees: rows x columns of grey, or rows x columns x 3 of RGB."""
+    import numpy as np
+
+    return np.array(open_image(shown.data, "rendered picture"), dtype=np.uint8)
+
+
+def _jpeg_quality(wire: str) -> int | None:
+    """The quality of "jpeg:QUALITY", None for "png"."""
+    if wire == "png":
+        return None
+    kind, _, quality = wire.partition(":")
+    if kind == "jpeg" and quality.isascii() and quality.isdigit() and 1 <= int(quality) <= 100:
+        return int(quality)
+    raise BadInput(
+        f'wire format "{wire}" is not known. Use "png" or "jpeg:Q" with Q from 1 to 100.'
+    )
+
+
+def _check(operation: Operation) -> None:
+    match operation:
+        case Resize(width, height):
+            if width < 1 or height < 1 or width * height > MOST_PIXELS:
+                raise BadInput(
+                    f"resize to {width} x {height}: both must be above 0, and together at most "
+                    f"{MOST_PIXELS} pixels. Mend the recipe."
+                )
+        case Fill(box, value):
+            if box.w < 1 or box.h < 1:
+                raise BadInput(
+                    f"fill of a box {box.w} wide and {box.h} high; a box needs both above 0. "
+                    "Mend the box."
+                )
+            if not 0 <= value <= 255:
+                raise BadInput(f"fill with {value}; a grey value is 0 to 255. Mend the recipe.")
+        case Overlay(_, color, alpha):
+            if not 0 <= alpha <= 1 or not all(0 <= c <= 255 for c in color):
+                raise BadInput(
+                    f"overlay of colour {color} with alpha {alpha}; colours are 0 to 255 and "
+                    "alpha 0 to 1. Mend the recipe."
+                )
+
+
+def _applied(image: Image.Image, operation: Operation) -> Image.Image:
+    match operation:
+        case Resize(width, height):
+            return image.resize((width, height), Image.Resampling.BILINEAR)
+        case Fill(box, value):
+            return _filled(image, box.x, box.y, box.x + box.w, box.y + box.h, value)
+        case Overlay():
+            return _overlaid(image, operation)
+
+
+def _filled(
+    image: Image.Image, left: int, top: int, right: int, bottom: int, value: int
+) -> Image.Image:
+    left, top = max(left, 0), max(top, 0)
+    right, bottom = min(right, image.width), min(bottom, image.height)
+    if left < right and top < bottom:
+        colour: Any = value if image.mode == "L" else (value, value, value)
+        image.paste(colour, (left, top, right, bottom))
+    return image
+
+
+def _overlaid(image: Image.Image, overlay: Overlay) -> Image.Image:
+    """floor((1 - alpha) v + alpha c + 1/2) where the mask is not zero; always RGB."""
+    mask = open_mask(read(overlay.mask), name_of(overlay.mask))
+    if mask.size != image.size:
+        mask = mask.resize(image.size, Image.Resampling.NEAREST)
+    image = image.convert("RGB")
+    alpha = overlay.alpha
+    blend = [int((1 - alpha) * v + alpha * c + 0.5) for c in overlay.color for v in range(256)]
+    image.paste(image.point(blend), mask=mask)
+    return image
+
+
+def _encoded(image: Image.Image, quality: int | None) -> Shown:
+    image.info = {}  # Pillow's writers take metadata from here
+    file = io.BytesIO()
+    if quality is None:
+        image.save(file, "PNG", compress_level=_PNG_LEVEL)
+        return Shown("image/png", file.getvalue())
+    image.save(file, "JPEG", quality=quality)
+    return Shown("image/jpeg", file.getvalue())
