@@ -167,21 +167,19 @@ class Request(msgspec.Struct, frozen=True):
     def pictures(self) -> tuple[Picture, ...]:
         return tuple(p for m in self.messages for p in m.parts if isinstance(p, Picture))
 
-    def for_modality(self, modality: Modality) -> Request:
-        """The part of the request a reader of this modality may see.
+    def for_reader(self, traits: Traits) -> Request:
+        """The request as a reader of these traits may see it.
 
         Text-only readers lose every picture here, before keys are made or pixels rendered: their
-        swap and mask trials have the key of the original trial and cost no call.
+        swap and mask trials have the key of the original trial and cost no call. What the user set
+        for this reader's decoding replaces what the benchmark asked for.
         """
-        if modality != "text":
-            return self
-        return Request(
-            tuple(
-                Message(m.role, tuple(p for p in m.parts if isinstance(p, str)))
-                for m in self.messages
-            ),
-            self.decoding,
-        )
+        messages, decoding = self.messages, traits.adjust(self.decoding)
+        if traits.modality == "text":
+            messages = tuple(
+                Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in messages
+            )
+        return Request(messages, decoding)
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -266,11 +264,29 @@ class ReaderFailure(Exception):  # noqa: N818 - a failure of the reader, not of 
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a benchmark may know of a reader when it makes trials and reads replies."""
+    """What is declared of a reader: all a benchmark may know of it.
+
+    `max_tokens`, `temperature` and `logprobs` replace the benchmark's decoding where they are set;
+    temperature "server" sends none at all, for servers that refuse the field.
+    """
 
     modality: Modality = "multimodal"
     reasoning: bool = False
     knows_truth: bool = False
+    max_tokens: int | None = None
+    temperature: float | Literal["server"] | None = None
+    logprobs: int | None = None
+
+    def adjust(self, decoding: Decoding) -> Decoding:
+        if self.max_tokens is None and self.temperature is None and self.logprobs is None:
+            return decoding
+        temperature = decoding.temperature if self.temperature is None else self.temperature
+        return Decoding(
+            max_tokens=self.max_tokens if self.max_tokens is not None else decoding.max_tokens,
+            temperature=None if temperature == "server" else temperature,
+            top_logprobs=self.logprobs if self.logprobs is not None else decoding.top_logprobs,
+            seed=decoding.seed,
+        )
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

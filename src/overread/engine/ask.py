@@ -1,0 +1,341 @@
+"""Trials become replies: a bounded pipeline from a plan to committed rows.
+
+plan (a generator, never a list) -> skip what the store has -> claim -> render in threads -> call
+the reader at the pace it bears -> commit in groups. Memory is flat however long the plan; `kill -9`
+loses only calls under way; nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+
+from overread.case import BadInput, Reader, ReaderFailure, Reply, Request, Trial
+from overread.engine.keys import reply_key, request_digest
+from overread.engine.pace import Pace
+from overread.engine.store import Row, Store
+from overread.engine.studio import Studio
+
+__all__ = ["Plan", "Tally", "ask", "read_back"]
+
+Plan = Callable[[], Iterable[Trial]]
+T = TypeVar("T")
+
+_CHUNK = 256
+_PENDING = 4096  # replies waiting to be committed before callers wait
+_ALIKE = 8  # the first trials that, failing all alike, stop a run
+_GRACE = 20.0  # seconds that calls under way get after a request to stop
+
+
+class Tally(msgspec.Struct):
+    """What happened so far; progress displays read it while `ask` writes it."""
+
+    planned: int = 0
+    kept: int = 0
+    shared: int = 0
+    answered: int = 0
+    failed: int = 0
+    retried: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    slots: int = 0
+    began: float = msgspec.field(default_factory=time.monotonic)
+    stops_early: bool = True
+    stopped: str | None = None
+    reasons: dict[str, int] = {}
+
+    @property
+    def settled(self) -> int:
+        return self.kept + self.shared + self.answered + self.failed
+
+
+class _Item(msgspec.Struct, frozen=True):
+    key: bytes
+    digest: bytes
+    request: Request
+
+
+async def ask(
+    plan: Plan,
+    reader: Reader,
+    store: Store,
+    studio: Studio,
+    *,
+    dataset: int,
+    tally: Tally | None = None,
+    stop: asyncio.Event | None = None,
+) -> Tally:
+    """Have every trial of the plan answered in the store, or recorded as failed with its reason.
+
+    `plan` is called again for another pass when a second process was asking some of the same
+    trials. `stop` ends it gracefully: calls under way finish, nothing new begins.
+    """
+    asking = _Asking(
+        plan, reader, store, studio, dataset, tally or Tally(), stop or asyncio.Event()
+    )
+    try:
+        while await asking.one_pass():
+            await asyncio.sleep(0.2)  # another process asks what is left: look again
+    finally:
+        asking.close()
+    return asking.tally
+
+
+class _Asking:
+    def __init__(
+        self,
+        plan: Plan,
+        reader: Reader,
+        store: Store,
+        studio: Studio,
+        dataset: int,
+        tally: Tally,
+        stop: asyncio.Event,
+    ) -> None:
+        self.plan, self.reader, self.store, self.studio = plan, reader, store, studio
+        self.dataset, self.tally, self.stop = dataset, tally, stop
+        self.pace = Pace(reader.limits)
+        self.under_way: set[bytes] = set()
+        self.failed: set[bytes] = set()
+        self.first_pass = True
+        self.closing = False
+        self.replies: list[Row] = []
+        self.failures: list[tuple[bytes, int, str]] = []
+        self.writer = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self.something_to_commit = asyncio.Event()
+        self.committed = asyncio.Event()
+
+    def close(self) -> None:
+        self.writer.shutdown(wait=True)
+
+    # ------------------------------------------------------------ one pass over the plan
+
+    async def one_pass(self) -> bool:
+        """Plan, ask, commit. True when another process still holds some of the trials."""
+        queue: asyncio.Queue[_Item | None] = asyncio.Queue(2 * _CHUNK)
+        # More workers than slots: while some wait for a reply, others render the next pictures.
+        crew = self.reader.limits.concurrency + 2 * self.studio.threads
+        async with asyncio.TaskGroup() as group:
+            committer = group.create_task(self._commit_groups())
+            workers = [group.create_task(self._work(queue)) for _ in range(crew)]
+            elsewhere = await self._fill(queue)
+            for _ in workers:
+                await queue.put(None)
+            await self._finish(workers)
+            self.closing = True
+            self.something_to_commit.set()
+            await committer
+        self.first_pass = self.closing = False
+        self.studio.sources.keep()
+        return elsewhere and not self.stop.is_set()
+
+    async def _fill(self, queue: asyncio.Queue[_Item | None]) -> bool:
+        elsewhere = False
+        for chunk in _chunks(self.plan(), _CHUNK):
+            if self.stop.is_set():
+                break
+            items = await self._missing(chunk)
+            if items:
+                claimed = await self._in_writer(self.store.claim, [item.key for item in items])
+                elsewhere = elsewhere or bool(claimed.elsewhere)
+                # What another process is asking will have been kept when this run ends.
+                if self.first_pass:
+                    self.tally.kept += len(claimed.answered) + len(claimed.elsewhere)
+                for item in items:
+                    if item.key in claimed.ours:
+                        self.under_way.add(item.key)
+                        await queue.put(item)
+            await asyncio.sleep(0)  # let callers run between chunks that need nothing
+        return elsewhere
+
+    async def _missing(self, chunk: list[Trial]) -> list[_Item]:
+        """The trials of a chunk that have no reply yet, each key once."""
+        traits, tally = self.reader.traits, self.tally
+        requests = [trial.request.for_reader(traits) for trial in chunk]
+        await self._digest_sources(requests)
+        items: dict[bytes, _Item] = {}
+        shared = 0
+        for trial, request in zip(chunk, requests, strict=True):
+            try:
+                digest = request_digest(request, self.studio.sources)
+            except BadInput as error:
+                if self.first_pass:
+                    self._count_failure(f"picture: {error}")
+                continue
+            key = reply_key(self.reader.identity, digest, trial, greedy=request.decoding.greedy)
+            if key in self.failed:
+                continue
+            if key in items or key in self.under_way:
+                shared += 1
+                continue
+            items[key] = _Item(key, digest, request)
+        known = self.store.known(list(items))
+        if self.first_pass:
+            tally.planned += len(chunk)
+            tally.shared += shared
+            tally.kept += len(known)
+        return [item for key, item in items.items() if key not in known]
+
+    async def _digest_sources(self, requests: list[Request]) -> None:
+        unknown = self.studio.sources.unknown(requests)
+        if not unknown:
+            return
+        loop = asyncio.get_running_loop()
+        jobs = [
+            loop.run_in_executor(self.studio.pool, self.studio.sources, source)
+            for source in unknown
+        ]
+        # A file that is not there is an error of its own trials, found again when they are keyed.
+        for outcome in await asyncio.gather(*jobs, return_exceptions=True):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, BadInput):
+                raise outcome
+        self.studio.sources.keep()
+
+    # ------------------------------------------------------------ calling the reader
+
+    async def _work(self, queue: asyncio.Queue[_Item | None]) -> None:
+        while (item := await queue.get()) is not None:
+            if self.stop.is_set():
+                self.under_way.discard(item.key)  # its claim goes with the store's closing
+            else:
+                await self._settle(item)
+
+    async def _settle(self, item: _Item) -> None:
+        try:
+            prompt = await self.studio.show(item.request, item.digest)
+        except BadInput as error:
+            self._fail(item.key, f"picture: {error}")
+            return
+        attempt = 0
+        while True:
+            attempt += 1
+            await self.pace.acquire()
+            began = time.monotonic()
+            try:
+                reply = await self.reader.reply(prompt)
+            except ReaderFailure as failure:
+                self.pace.failed(failure)
+                if failure.heals and attempt < self.reader.limits.attempts:
+                    self.tally.retried += 1
+                    if await self._pause(self.pace.delay(failure, attempt)):
+                        continue
+                    self.under_way.discard(item.key)
+                    return
+                tries = f" (after {attempt} attempts)" if attempt > 1 else ""
+                self._fail(item.key, failure.reason + tries)
+                return
+            tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0)
+            self.pace.succeeded(time.monotonic() - began, tokens)
+            await self._keep(item.key, reply)
+            return
+
+    async def _pause(self, seconds: float) -> bool:
+        """Wait before another attempt; False when the run is to stop instead."""
+        try:
+            await asyncio.wait_for(self.stop.wait(), seconds)
+        except TimeoutError:
+            return True
+        return False
+
+    async def _finish(self, workers: list[asyncio.Task[None]]) -> None:
+        """Wait for the workers; once asked to stop, no longer than the grace period."""
+        pending: set[asyncio.Task[None]] = set(workers)
+        deadline: float | None = None
+        while pending:
+            _, pending = await asyncio.wait(pending, timeout=0.5)
+            if self.stop.is_set():
+                deadline = deadline or time.monotonic() + _GRACE
+                if time.monotonic() > deadline:
+                    for task in pending:
+                        task.cancel()
+                    break
+
+    # ------------------------------------------------------------ keeping what came back
+
+    async def _keep(self, key: bytes, reply: Reply) -> None:
+        tally = self.tally
+        tally.answered += 1
+        tally.tokens_in += reply.tokens_in or 0
+        tally.tokens_out += reply.tokens_out or 0
+        tally.slots = int(self.pace.slots)
+        self.replies.append((key, self.dataset, reply))
+        self.something_to_commit.set()
+        while len(self.replies) > _PENDING:
+            self.committed.clear()
+            await self.committed.wait()
+
+    def _fail(self, key: bytes, reason: str) -> None:
+        self.failed.add(key)
+        self.failures.append((key, self.dataset, reason))
+        self.something_to_commit.set()
+        self._count_failure(reason)
+
+    def _count_failure(self, reason: str) -> None:
+        tally = self.tally
+        tally.failed += 1
+        kind = reason.partition(":")[0]
+        tally.reasons[kind] = tally.reasons.get(kind, 0) + 1
+        alike = len(tally.reasons) == 1 and tally.failed >= _ALIKE
+        if alike and tally.stops_early and tally.answered == 0 and tally.stopped is None:
+            tally.stopped = f"the first {tally.failed} trials all failed alike: {reason}"
+            self.stop.set()
+
+    async def _commit_groups(self) -> None:
+        """Commit whatever has gathered, again and again: groups grow with the load."""
+        while not self.closing or self.replies or self.failures:
+            if not self.replies and not self.failures:
+                self.something_to_commit.clear()
+                await self.something_to_commit.wait()
+                continue
+            replies, failures = self.replies, self.failures
+            self.replies, self.failures = [], []
+            await self._in_writer(self.store.commit, replies, failures)
+            self.under_way.difference_update(row[0] for row in replies)
+            self.under_way.difference_update(row[0] for row in failures)
+            self.committed.set()
+
+    async def _in_writer(self, do: Callable[..., T], *args: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.writer, do, *args)
+
+
+def read_back(
+    plan: Plan, reader: Reader, store: Store, studio: Studio
+) -> Iterator[tuple[Trial, Reply | None, str]]:
+    """Every trial in plan order with its kept reply, or None and the reason there is none.
+
+    The order of the plan, not of arrival, so that what is written from it is always the same.
+    """
+    for chunk in _chunks(plan(), 4 * _CHUNK):
+        keys: list[bytes | None] = []
+        reasons: dict[int, str] = {}
+        for position, trial in enumerate(chunk):
+            request = trial.request.for_reader(reader.traits)
+            try:
+                digest = request_digest(request, studio.sources)
+            except BadInput as error:
+                keys.append(None)
+                reasons[position] = str(error)
+                continue
+            greedy = request.decoding.greedy
+            keys.append(reply_key(reader.identity, digest, trial, greedy=greedy))
+        wanted = [key for key in keys if key is not None]
+        replies = store.get(wanted)
+        failures = store.failures([key for key in wanted if key not in replies])
+        for position, (trial, key) in enumerate(zip(chunk, keys, strict=True)):
+            if key is None:
+                yield trial, None, reasons[position]
+            else:
+                reply = replies.get(key)
+                yield trial, reply, "" if reply else failures.get(key, "not asked yet")
+
+
+def _chunks(trials: Iterable[Trial], size: int) -> Iterator[list[Trial]]:
+    iterator = iter(trials)
+    while chunk := list(islice(iterator, size)):
+        yield chunk

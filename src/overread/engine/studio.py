@@ -1,0 +1,60 @@
+"""Requests become prompts: pictures are rendered in threads, each once for all who ask for it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+from overread.case import Picture, Prompt, PromptMessage, Request, Shown
+from overread.engine.keys import picture_digest
+from overread.engine.sources import Sources
+from overread.imaging import Cache, render
+
+__all__ = ["Studio"]
+
+
+class Studio:
+    """Renders for every reader of a run, so phrasings and readers share what is rendered."""
+
+    def __init__(self, sources: Sources, *, threads: int | None = None, cache: Cache | None = None):
+        self.sources = sources
+        self.cache = cache if cache is not None else Cache()
+        self.threads = threads or os.cpu_count() or 2
+        self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="render")
+        self._making: dict[bytes, asyncio.Future[Shown]] = {}
+
+    async def show(self, request: Request, digest: bytes) -> Prompt:
+        """The prompt a reader receives. Raises BadInput where a picture cannot be made."""
+        messages = [
+            PromptMessage(
+                message.role,
+                tuple(
+                    [
+                        part if isinstance(part, str) else await self._shown(part)
+                        for part in message.parts
+                    ]
+                ),
+            )
+            for message in request.messages
+        ]
+        return Prompt(tuple(messages), request.decoding, digest.hex())
+
+    async def _shown(self, picture: Picture) -> Shown:
+        """The rendered picture. Those who ask while it is being made await it without a thread."""
+        key = picture_digest(picture, self.sources)
+        kept = self.cache.peek(key)
+        if kept is not None:
+            return kept
+        making = self._making.get(key)
+        if making is None:
+            making = asyncio.get_running_loop().run_in_executor(
+                self.pool, self.cache.get, key, lambda: render(picture)
+            )
+            self._making[key] = making
+            making.add_done_callback(lambda _: self._making.pop(key, None))
+        # Shielded: one reader's stopping must not take the picture away from another.
+        return await asyncio.shield(making)
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,165 @@
+"""The pace: grow while it pays, halve when told, keep within the meters."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overread.case import Limits, ReaderFailure
+from overread.engine import Pace, retry_delay
+
+TOO_MANY = ReaderFailure("HTTP 429", heals=True, throttled=True)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def rounds(pace: Pace, clock: Clock, n: int, latency: float) -> None:
+    """n rounds of as many calls as there are slots, each taking `latency`."""
+    for _ in range(n):
+        calls = int(pace.slots)
+        for _ in range(calls):
+            await pace.acquire()
+        clock.now += latency
+        for _ in range(calls):
+            pace.succeeded(latency, 0)
+
+
+def test_slots_double_while_latency_holds_up_to_the_ceiling() -> None:
+    clock = Clock()
+    pace = Pace(Limits(concurrency=64), clock=clock)
+    seen = [pace.slots]
+
+    async def go() -> None:
+        for _ in range(4):
+            await rounds(pace, clock, 1, 0.05)
+            seen.append(pace.slots)
+
+    asyncio.run(go())
+    assert seen == [8, 16, 32, 64, 64]
+
+
+def test_slots_stay_when_latency_doubles_and_nothing_is_gained() -> None:
+    clock = Clock()
+    pace = Pace(Limits(concurrency=1024), clock=clock)
+
+    async def go() -> None:
+        for _ in range(10):  # a server that does 100 a second whatever is thrown at it
+            await rounds(pace, clock, 1, pace.slots / 100)
+
+    asyncio.run(go())
+    assert pace.slots <= 64
+
+
+def test_a_refusal_halves_once_per_burst_then_growth_is_slow() -> None:
+    clock = Clock()
+    pace = Pace(Limits(concurrency=64), clock=clock)
+
+    async def go() -> None:
+        await rounds(pace, clock, 3, 0.05)
+        for _ in range(10):
+            await pace.acquire()
+        for _ in range(10):
+            pace.failed(TOO_MANY)
+        assert pace.slots == 32
+        clock.now += 1
+        await rounds(pace, clock, 2, 0.05)
+        assert pace.slots == 34
+        clock.now += 1
+        await pace.acquire()
+        pace.failed(TOO_MANY)
+        assert pace.slots == 17
+
+    asyncio.run(go())
+
+
+def test_never_fewer_than_one_slot() -> None:
+    clock = Clock()
+    pace = Pace(Limits(concurrency=4), clock=clock)
+
+    async def go() -> None:
+        for _ in range(20):
+            await pace.acquire()
+            clock.now += 10
+            pace.failed(TOO_MANY)
+
+    asyncio.run(go())
+    assert pace.slots == 1
+
+
+def test_a_failure_that_is_not_a_refusal_leaves_the_pace_alone() -> None:
+    pace = Pace(Limits(concurrency=64))
+
+    async def go() -> None:
+        await pace.acquire()
+        pace.failed(ReaderFailure("HTTP 500", heals=True))
+
+    asyncio.run(go())
+    assert pace.slots == 8
+
+
+def test_no_more_calls_at_once_than_slots_and_a_cancelled_waiter_loses_no_slot() -> None:
+    pace = Pace(Limits(concurrency=2))
+
+    async def go() -> None:
+        await pace.acquire()
+        await pace.acquire()
+        waiting = [asyncio.create_task(pace.acquire()) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not any(task.done() for task in waiting)
+        waiting[0].cancel()
+        pace.succeeded(0.01, 0)
+        await asyncio.sleep(0.01)
+        assert [task.done() for task in waiting] == [True, True, False]
+        assert pace.active == 2
+        waiting[2].cancel()
+
+    asyncio.run(go())
+
+
+def test_requests_per_minute_space_calls_out() -> None:
+    pace = Pace(Limits(concurrency=64, requests_per_minute=1200))
+
+    async def go() -> float:
+        began = asyncio.get_running_loop().time()
+        for _ in range(11):
+            await pace.acquire()
+            pace.succeeded(0.001, 0)
+        return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(go()) >= 0.5  # ten gaps of 50 ms: a lower bound, never a race
+
+
+def test_tokens_per_minute_hold_calls_back() -> None:
+    pace = Pace(Limits(concurrency=64, tokens_per_minute=6000))  # 100 a second, 1,000 in hand
+
+    async def go() -> float:
+        began = asyncio.get_running_loop().time()
+        for _ in range(12):
+            await pace.acquire()
+            pace.succeeded(0.001, 100)
+        return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(go()) >= 0.9
+
+
+@given(st.integers(1, 30), st.floats(0, 1), st.floats(0.001, 10))
+def test_jitter_stays_below_the_exponential_ceiling(n: int, draw: float, backoff: float) -> None:
+    limits = Limits(backoff=backoff)
+    failure = ReaderFailure("x", heals=True)
+    wait = retry_delay(failure, n, limits, lambda: draw)
+    assert 0 <= wait <= min(60.0, backoff * 2 ** (n - 1))
+
+
+def test_retry_after_is_honoured_and_bounded() -> None:
+    asked = ReaderFailure("x", heals=True, retry_after=7.0)
+    assert 7 <= retry_delay(asked, 1, Limits(), lambda: 1.0) <= 8
+    absurd = ReaderFailure("x", heals=True, retry_after=1e9)
+    assert retry_delay(absurd, 1, Limits(), lambda: 0.0) == 600
