@@ -1,0 +1,83 @@
+"""`recorded:` readers: replies from a file, found by the digest of the request.
+
+A request never names its case, so a recorded reply is filed under the request's digest: the one
+that `overread plan --requests FILE` writes beside each request's text and picture recipe.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from overread.case import BadInput, Limits, Prompt, ReaderFailure, Reply, Traits
+from overread.readers.spec import ReaderSpec
+
+__all__ = ["RecordedReader"]
+
+
+class _Line(msgspec.Struct, frozen=True):
+    request: str
+    text: str
+    logprobs: tuple[tuple[str, float], ...] | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    finish: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class RecordedReader:
+    """Replies kept in a JSON-lines file: `{"request": DIGEST, "text": …}`, one a line."""
+
+    def __init__(self, spec: ReaderSpec) -> None:
+        self.name = spec.name
+        self.traits: Traits = spec.traits
+        self.limits = Limits(concurrency=4, attempts=1)
+        self._path = Path(spec.model)
+        self._replies, self._digest = _load(self._path)
+
+    @property
+    def identity(self) -> str:
+        return f"recorded:{self._digest}"
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        found = self._replies.get(prompt.digest)
+        if found is None:
+            raise ReaderFailure(f"not recorded: {self._path} has no line for it", heals=False)
+        return found
+
+    async def close(self) -> None:
+        pass
+
+
+def _load(path: Path) -> tuple[dict[str, Reply], str]:
+    from hashlib import blake2b
+
+    decode = msgspec.json.Decoder(_Line).decode
+    replies: dict[str, Reply] = {}
+    digest = blake2b(digest_size=8)
+    try:
+        lines = path.open("rb")
+    except OSError as error:
+        raise BadInput(f"recorded replies {path}: {error.strerror}. Check the path.") from None
+    with lines:
+        for number, raw in enumerate(lines, 1):
+            digest.update(raw)
+            if not raw.strip():
+                continue
+            try:
+                line = decode(raw)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise BadInput(
+                    f"{path} line {number}: {error}. Expected "
+                    '{"request": DIGEST, "text": …} as `overread plan --requests` names them.'
+                ) from None
+            if line.request in replies:
+                raise BadInput(
+                    f"{path} line {number}: request {line.request} is there twice. Keep one."
+                )
+            fields = msgspec.structs.asdict(line)
+            fields.pop("request")
+            replies[line.request] = Reply(**fields)
+    return replies, digest.hexdigest()

@@ -1,0 +1,157 @@
+"""What a chat endpoint sent back: a reply, or the reason there is none and whether it heals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from overread.case import ReaderFailure, Reply
+
+__all__ = ["read_response", "transport_failure"]
+
+_HEALING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_THROTTLING = frozenset({429, 503, 529})
+
+
+def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+    """The reply in a response. Raises ReaderFailure for anything that is not one."""
+    if 300 <= status < 400:
+        where = str(headers.get("Location", "elsewhere"))[:200]
+        raise ReaderFailure(f"HTTP {status}: redirects to {where} are not followed", heals=False)
+    if status != 200:
+        raise _failure(status, _message(body), headers)
+    try:
+        data = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        shown = body[:80].decode("utf-8", "replace").replace("\n", " ")
+        raise ReaderFailure(f'not JSON: the server said "{shown}"', heals=True) from None
+    if not isinstance(data, dict):
+        raise ReaderFailure("not a chat completion: the body is not an object", heals=True)
+    if data.get("error"):
+        raise _failure(_error_status(data["error"]), _message(body), headers)
+    return _reply(data)
+
+
+def _reply(data: dict[str, Any]) -> Reply:
+    choices = data.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise ReaderFailure("not a chat completion: there is no choices[0].message", heals=True)
+    usage = data.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Reply(
+        text=_text(message.get("content")),
+        logprobs=_first_token(choice.get("logprobs")),
+        reasoning=_string(message.get("reasoning_content")) or _string(message.get("reasoning")),
+        refusal=_string(message.get("refusal")),
+        finish=_string(choice.get("finish_reason")),
+        tokens_in=_count(usage.get("prompt_tokens")),
+        tokens_out=_count(usage.get("completion_tokens")),
+        model=_string(data.get("model")),
+    )
+
+
+def _text(content: object) -> str:
+    """Content is a string, a list of parts, or null (which the protocol takes as empty)."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [p.get("text") for p in content if isinstance(p, dict)]
+        return "".join(p for p in parts if isinstance(p, str))
+    return ""
+
+
+def _first_token(logprobs: object) -> tuple[tuple[str, float], ...] | None:
+    """The alternatives of the first generated token, or None where the server gave none."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    first = content[0] if isinstance(content, list) and content else None
+    if not isinstance(first, dict):
+        return None
+    top = first.get("top_logprobs")
+    rows = top if isinstance(top, list) and top else [first]
+    found = [
+        (row["token"], float(row["logprob"]))
+        for row in rows
+        if isinstance(row, dict)
+        and isinstance(row.get("token"), str)
+        and isinstance(row.get("logprob"), int | float)
+    ]
+    return tuple(found) or None
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _failure(status: int, message: str, headers: Mapping[str, str]) -> ReaderFailure:
+    return ReaderFailure(
+        f"HTTP {status}: {message}" if status else f"error in a 200 reply: {message}",
+        heals=status in _HEALING or status == 0,
+        throttled=status in _THROTTLING,
+        retry_after=_retry_after(headers.get("Retry-After")),
+    )
+
+
+def _error_status(error: object) -> int:
+    """The status an error object speaks of, or 0 where it names none."""
+    code = error.get("code", error.get("status")) if isinstance(error, dict) else None
+    if isinstance(code, str) and code.isdigit():
+        code = int(code)
+    return code if isinstance(code, int) and 400 <= code < 600 else 0
+
+
+def _message(body: bytes) -> str:
+    """One line of what the server said, whatever its shape."""
+    try:
+        data = msgspec.json.decode(body)
+        error = data.get("error", data) if isinstance(data, dict) else data
+        said = error.get("message", error) if isinstance(error, dict) else error
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        said = body.decode("utf-8", "replace")
+    return " ".join(str(said).split())[:300] or "no message"
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds or an HTTP date."""
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def transport_failure(error: Exception, url: str, timeout: float) -> ReaderFailure:
+    """A failure below HTTP: refused, reset, timed out, cut short. All but misuse heal."""
+    import aiohttp
+
+    cause: BaseException | None = error
+    while cause is not None:  # the guard's refusal may come wrapped
+        if isinstance(cause, ReaderFailure):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, TimeoutError):
+        return ReaderFailure(f"timeout: no reply within {timeout:g} s", heals=True)
+    if isinstance(error, aiohttp.InvalidURL):
+        return ReaderFailure(f"bad URL: {url}", heals=False)
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return ReaderFailure(f"TLS: {error}", heals=False)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return ReaderFailure(f"cannot connect: {url} ({error.os_error or error})", heals=True)
+    if isinstance(error, aiohttp.ClientError | OSError):
+        detail = str(error) or type(error).__name__
+        return ReaderFailure(f"connection broke: {detail[:200]}", heals=True)
+    raise error

@@ -1,0 +1,180 @@
+"""Reader specs: `kind:what?option=value&...`, or the same as a table in a study file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from overread.case import BadInput, Limits, Modality, Traits
+
+__all__ = ["KINDS", "ReaderSpec", "parse_spec"]
+
+KINDS = ("openai", "control", "recorded")
+_LOOKS_LIKE_KEY = re.compile(r"\b(sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{16,}|AIza[\w-]{30,}")
+_KEY_OPTIONS = {"key", "api_key", "apikey", "token", "password", "secret", "authorization"}
+
+
+class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything a user may say of a reader. Unknown fields are refused.
+
+    In the key of a reply: kind, model, base_url (or `identity` in its place), revision, extra, and
+    what it does to decoding. Never: label, group, prices, the key's variable, limits.
+    """
+
+    kind: Literal["openai", "control", "recorded"]
+    model: str
+    base_url: str = ""
+    key_env: str | None = None
+    modality: Modality = "multimodal"
+    reasoning: bool = False
+    params_b: float | None = None
+    group: str | None = None
+    label: str | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    extra: dict[str, Any] = {}
+    identity: str | None = None
+    revision: str | None = None
+    max_tokens: int | None = None
+    temperature: float | Literal["server"] | None = None
+    logprobs: int | None = None
+    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    proxy: str | None = None
+    concurrency: int | None = None
+    rpm: float | None = None
+    tpm: float | None = None
+    timeout: float | None = None
+    attempts: int | None = None
+    backoff: float | None = None
+
+    @property
+    def name(self) -> str:
+        if self.label:
+            return self.label
+        return self.model if self.kind == "openai" else f"{self.kind}:{self.model}"
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(
+            modality=self.modality,
+            reasoning=self.reasoning,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            logprobs=self.logprobs,
+        )
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
+        """In the currency of the prices, which are per million tokens; None without prices."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return (tokens_in * (self.price_in or 0) + tokens_out * (self.price_out or 0)) / 1e6
+
+    def limits(self, default: Limits) -> Limits:
+        given = {
+            "concurrency": self.concurrency,
+            "requests_per_minute": self.rpm,
+            "tokens_per_minute": self.tpm,
+            "timeout": self.timeout,
+            "attempts": self.attempts,
+            "backoff": self.backoff,
+        }
+        said = {key: value for key, value in given.items() if value is not None}
+        return msgspec.structs.replace(default, **said)
+
+
+def parse_spec(spec: str | Mapping[str, Any]) -> ReaderSpec:
+    """Read a spec; a bad one gives one line that says which part and what was expected."""
+    if isinstance(spec, str):
+        shown, fields = spec, _fields(spec)
+    else:
+        fields = dict(spec)
+        shown = str(fields.get("label") or fields.get("model") or "reader table")
+    _refuse_keys(shown, fields)
+    try:
+        made = msgspec.convert(fields, ReaderSpec, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadInput(_explain(shown, str(error), fields)) from None
+    _check(shown, made)
+    return made
+
+
+def _fields(spec: str) -> dict[str, Any]:
+    kind, colon, rest = spec.partition(":")
+    if not colon or kind not in KINDS:
+        raise BadInput(
+            f'reader "{spec}": expected one of {", ".join(k + ":…" for k in KINDS)}, '
+            "for example openai:MODEL@http://127.0.0.1:8000/v1 or control:looks."
+        )
+    what, _, query = rest.partition("?")
+    fields: dict[str, Any] = {"kind": kind, "model": what}
+    if kind == "openai":
+        model, at, base_url = what.rpartition("@")
+        if not at or not model:
+            raise BadInput(
+                f'reader "{spec}": expected openai:MODEL@BASE_URL, '
+                "for example openai:qwen3-vl@http://127.0.0.1:8000/v1."
+            )
+        if not base_url.startswith(("http://", "https://")):
+            # Perhaps user:password@host: the "@" that split was the URL's own.
+            base_url = what[what.find("@") + 1 :]
+            model = what[: what.find("@")]
+        fields |= {"model": model, "base_url": base_url}
+    for option, value in parse_qsl(query, keep_blank_values=True):
+        if option in fields:
+            raise BadInput(f'reader "{spec}": option {option} is given twice; give it once.')
+        fields[option] = _json_object(spec, value) if option == "extra" else value
+    return fields
+
+
+def _json_object(spec: str, value: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(value, type=dict[str, Any])
+    except msgspec.DecodeError:
+        raise BadInput(f'reader "{spec}": extra must be a JSON object, got "{value}".') from None
+
+
+def _refuse_keys(shown: str, fields: Mapping[str, Any]) -> None:
+    urls = [str(fields.get(name) or "") for name in ("base_url", "proxy")]
+    has_userinfo = any("@" in url.split("://")[-1].split("/")[0] for url in urls)
+    options = _KEY_OPTIONS & {str(name).lower() for name in fields}
+    if options or has_userinfo or _LOOKS_LIKE_KEY.search(" ".join(map(str, fields.values()))):
+        where = f"option {min(options)}" if options else "its text"
+        model = str(fields.get("model", "")) if not _LOOKS_LIKE_KEY.search(shown) else "…"
+        raise BadInput(
+            f"reader {model or '…'}: {where} seems to hold a key, and keys are taken from the "
+            "environment only. Put it into OPENAI_API_KEY, or name another variable with key_env=."
+        )
+
+
+def _explain(shown: str, error: str, fields: Mapping[str, Any]) -> str:
+    unknown = re.search(r"unknown field `(\w+)`", error)
+    if unknown:
+        known = ", ".join(f for f in ReaderSpec.__struct_fields__ if f not in ("kind", "model"))
+        return f'reader "{shown}": there is no option "{unknown[1]}". Options are: {known}.'
+    place = re.search(r"at `\$\.(\w+)", error)
+    what = error.split(" - at ")[0]
+    if place:
+        given = f'{place[1]} is "{fields.get(place[1])}"'
+        return f'reader "{shown}": {given}; {what[0].lower()}{what[1:]}.'
+    return f'reader "{shown}": {what}.'
+
+
+def _check(shown: str, spec: ReaderSpec) -> None:
+    if not spec.model:
+        raise BadInput(f'reader "{shown}": nothing stands after "{spec.kind}:".')
+    above_zero = ("concurrency", "rpm", "tpm", "timeout", "attempts", "max_tokens", "params_b")
+    for name in above_zero:
+        value = getattr(spec, name)
+        if value is not None and not value > 0:
+            raise BadInput(f'reader "{shown}": {name} is {value}; it must be above 0.')
+    if spec.kind == "openai":
+        parts = urlsplit(spec.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BadInput(
+                f'reader "{shown}": the base URL is "{spec.base_url}"; '
+                "expected http://HOST/v1 or https://HOST/v1."
+            )
