@@ -10,9 +10,9 @@ __all__ = ["BadInput", "Measure", "Run", "__version__", "run"]
 
 if TYPE_CHECKING:
     from overread.case import BadInput, Measure
-    from overread.run import Run, run
+    from overread.runs import Run, run
 
-_HOME = {"run": "overread.run", "Run": "overread.run"}
+_HOME = {"run": "overread.runs", "Run": "overread.runs"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -133,6 +134,14 @@ class Shown(msgspec.Struct, frozen=True, dict=True):
             kept = self.__dict__["_base64"] = base64.b64encode(self.data)
         return kept
 
+    @property
+    def digest(self) -> bytes:
+        """The digest of the bytes, taken once however many requests carry them."""
+        kept: bytes | None = self.__dict__.get("_digest")
+        if kept is None:
+            kept = self.__dict__["_digest"] = blake2b(self.data, digest_size=16).digest()
+        return kept
+
 
 # ---------------------------------------------------------------- what a reader is asked
 
@@ -226,7 +235,8 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a reader said. An error is never a reply.
 
     `logprobs` are the first generated token's alternatives as (token, log-probability), or None
-    when the reader gave none. `sent` is the digest of the bytes sent.
+    when the reader gave none. `sent` is the digest of what was sent, in which every picture stands
+    by the digest of its own bytes.
     """
 
     text: str
@@ -245,7 +255,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.refusal is not None or self.finish == "content_filter"
 
 
-class ReaderFailure(Exception):  # noqa: N818 - a failure of the reader, not of our code
+class ReaderFailure(Exception):
     """Why a trial got no reply. `heals`: whether asking again may help."""
 
     def __init__(

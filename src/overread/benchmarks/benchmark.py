@@ -40,7 +40,8 @@ class Benchmark(Protocol):
 
     `cases` streams and validates; errors name file and row. `trials` makes every condition of one
     case. `answer` parses a reply (or None where the trial went unanswered, with the reason) into a
-    row of `answer_schema`; it never raises on odd text. `reread` parses kept rows again under this
+    row of `answer_schema`; it never raises on odd text. `stratum` is what `--limit` keeps in
+    proportion; a case has a `case_id`. `reread` parses kept rows again under this
     edition. `measure` and `exhibits` are pure. `signature` says what the numbers stand on.
     """
 
@@ -57,6 +58,7 @@ class Benchmark(Protocol):
     def answer_schema(self) -> Mapping[str, Any]: ...
     def cases(self) -> Iterable[Any]: ...
     def case_row(self, case: Any) -> Sequence[Any]: ...
+    def stratum(self, case: Any) -> tuple[str, ...]: ...
     def trials(self, case: Any, traits: Traits) -> Iterator[Trial]: ...
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""

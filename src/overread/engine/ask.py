@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import msgspec
 
-from overread.case import BadInput, Reader, ReaderFailure, Reply, Request, Trial
-from overread.engine.keys import reply_key, request_digest
+from overread.case import BadInput, Picture, Reader, ReaderFailure, Reply, Request, Trial
+from overread.engine.keys import digests, reply_key, request_digest
 from overread.engine.pace import Pace
 from overread.engine.store import Row, Store
 from overread.engine.studio import Studio
@@ -58,6 +58,7 @@ class Tally(msgspec.Struct):
 class _Item(msgspec.Struct, frozen=True):
     key: bytes
     digest: bytes
+    pictures: dict[Picture, bytes]
     request: Request
 
 
@@ -163,7 +164,7 @@ class _Asking:
         shared = 0
         for trial, request in zip(chunk, requests, strict=True):
             try:
-                digest = request_digest(request, self.studio.sources)
+                digest, pictures = digests(request, self.studio.sources)
             except BadInput as error:
                 if self.first_pass:
                     self._count_failure(f"picture: {error}")
@@ -174,7 +175,7 @@ class _Asking:
             if key in items or key in self.under_way:
                 shared += 1
                 continue
-            items[key] = _Item(key, digest, request)
+            items[key] = _Item(key, digest, pictures, request)
         known = self.store.known(list(items))
         if self.first_pass:
             tally.planned += len(chunk)
@@ -208,7 +209,7 @@ class _Asking:
 
     async def _settle(self, item: _Item) -> None:
         try:
-            prompt = await self.studio.show(item.request, item.digest)
+            prompt = await self.studio.show(item.request, item.digest, item.pictures)
         except BadInput as error:
             self._fail(item.key, f"picture: {error}")
             return

@@ -15,7 +15,7 @@ import msgspec
 from overread.case import Inline, Overlay, Picture, Request, Source, Trial
 from overread.imaging import RENDERER
 
-__all__ = ["picture_digest", "reply_key", "request_digest"]
+__all__ = ["digests", "picture_digest", "reply_key", "request_digest"]
 
 SourceDigest = Callable[[Source | Inline], bytes]
 _encode = msgspec.msgpack.Encoder().encode
@@ -35,17 +35,23 @@ def picture_digest(picture: Picture, source_digest: SourceDigest) -> bytes:
     return _digest(_encode(recipe))
 
 
-def request_digest(request: Request, source_digest: SourceDigest) -> bytes:
-    """Name a request: two requests share a digest exactly when a reader sees the same."""
+def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[Picture, bytes]]:
+    """The digest of a request and of each picture in it.
+
+    Two requests share a digest exactly when a reader sees the same.
+    """
+    pictures = {p: picture_digest(p, source_digest) for p in request.pictures}
     # Text stays text and a picture becomes bytes, so no text can pass for a picture.
     messages = [
-        (
-            m.role,
-            [p if isinstance(p, str) else picture_digest(p, source_digest) for p in m.parts],
-        )
+        (m.role, [p if isinstance(p, str) else pictures[p] for p in m.parts])
         for m in request.messages
     ]
-    return _digest(_encode((messages, request.decoding)))
+    return _digest(_encode((messages, request.decoding))), pictures
+
+
+def request_digest(request: Request, source_digest: SourceDigest) -> bytes:
+    """Name a request."""
+    return digests(request, source_digest)[0]
 
 
 def reply_key(identity: str, digest: bytes, trial: Trial, *, greedy: bool) -> bytes:

@@ -197,7 +197,8 @@ class Store:
         with self._lock, _immediate(self._write):
             self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
             self._insert("INSERT OR REPLACE INTO failures VALUES", failures)
-            self._delete("DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
+            if self._write.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0]:
+                self._delete("DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
             self._delete("DELETE FROM claims WHERE key IN", done)
 
     def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from overread.case import Picture, Prompt, PromptMessage, Request, Shown
-from overread.engine.keys import picture_digest
 from overread.engine.sources import Sources
 from overread.imaging import Cache, render
 
@@ -24,14 +24,19 @@ class Studio:
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="render")
         self._making: dict[bytes, asyncio.Future[Shown]] = {}
 
-    async def show(self, request: Request, digest: bytes) -> Prompt:
-        """The prompt a reader receives. Raises BadInput where a picture cannot be made."""
+    async def show(
+        self, request: Request, digest: bytes, pictures: Mapping[Picture, bytes]
+    ) -> Prompt:
+        """The prompt a reader receives. Raises BadInput where a picture cannot be made.
+
+        `pictures` gives every picture's digest, which names it in the cache.
+        """
         messages = [
             PromptMessage(
                 message.role,
                 tuple(
                     [
-                        part if isinstance(part, str) else await self._shown(part)
+                        part if isinstance(part, str) else await self._shown(part, pictures[part])
                         for part in message.parts
                     ]
                 ),
@@ -40,9 +45,8 @@ class Studio:
         ]
         return Prompt(tuple(messages), request.decoding, digest.hex())
 
-    async def _shown(self, picture: Picture) -> Shown:
+    async def _shown(self, picture: Picture, key: bytes) -> Shown:
         """The rendered picture. Those who ask while it is being made await it without a thread."""
-        key = picture_digest(picture, self.sources)
         kept = self.cache.peek(key)
         if kept is not None:
             return kept

@@ -77,5 +77,5 @@ class Guard(msgspec.Struct, frozen=True):
         return (
             f"the data set is credentialed and {host} ({what}) is not a loopback or private "
             f'address. Nothing was sent. If your agreement allows it, add share_with = ["{host}"] '
-            "to your overread.toml; if the set is open, say so in its dataset.toml."
+            "to ~/.config/overread/config.toml; if the set is open, say so in its dataset.toml."
         )

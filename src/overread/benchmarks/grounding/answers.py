@@ -1,0 +1,260 @@
+"""What a reply means: Yes, No or neither, and how sure the reader was (GROUNDING 6 and 7)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from overread.benchmarks.grounding.edition import Edition
+from overread.case import Outcome, Reply, Traits, Trial
+
+__all__ = [
+    "ANSWER_COLUMNS",
+    "Parsed",
+    "answer_row",
+    "p_yes",
+    "parse",
+    "read_reply",
+    "storable",
+    "unanswered",
+]
+
+Rung: TypeAlias = Literal["last_line", "first_token", "substring", "words", "none"]
+Alternatives: TypeAlias = Sequence[tuple[str, float]] | None
+
+_YES_WORDS: Final = frozenset({"yes", "yeah", "correct", "true", "present", "positive"})
+_NO_WORDS: Final = frozenset({"no", "not", "absent", "negative", "false", "incorrect"})
+_TRAILING: Final = ".,!?:;"
+_REACH: Final = 60  # the last rung looks at this many characters
+
+# Whole words: no letter or digit on either side. An underscore (markdown) may stand there.
+_WORD: Final = re.compile(r"(?<![^\W_])(yes|no)(?![^\W_])")
+
+_YES_TOKENS: Final = frozenset({"Yes", "yes", "YES", " Yes", " yes", " YES"})
+_NO_TOKENS: Final = frozenset({"No", "no", "NO", " No", " no", " NO"})
+
+# The rung of an answer, and the source of a confidence, taken over from somebody else's file.
+RECORDED: Final = "recorded"
+
+ANSWER_COLUMNS: Final = (
+    "case",
+    "image",
+    "phrasing",
+    "px",
+    "repeat",
+    "outcome",
+    "answer",
+    "rung",
+    "p_yes",
+    "p_reason",
+    "text",
+    "reasoning",
+    "tokens",
+    "logprobs",
+    "refused",
+    "recorded",
+    "note",
+)
+
+
+class Parsed(NamedTuple):
+    """1 (Yes), 0 (No) or -1 (neither), and the rung of the ladder that decided."""
+
+    answer: int
+    rung: Rung
+
+
+# ---------------------------------------------------------------- the ladder
+
+
+def parse(text: str, reasoning: bool, edition: Edition) -> Parsed:
+    """Read a reply: last line (reasoning readers), first token, then the first 60 characters.
+
+    The order is the authors'. Parser 1 takes "no" anywhere, so "normal", "nodule" and "I don't
+    know" mean No. Parser 2 takes whole words, and removes thinking from every reader's reply.
+    Never raises, whatever the text.
+    """
+    strict = edition.parser == 2
+    text = text.replace("Ġ", " ").replace("Ċ", "\n")
+    if strict:
+        text = _after_thinking(text)
+    elif reasoning:
+        text = _without_thinking(text)
+    text = text.strip()
+    if not text:
+        return Parsed(-1, "none")
+    if reasoning:
+        answer = _of_word(_last_line(text))
+        if answer >= 0:
+            return Parsed(answer, "last_line")
+    answer = _of_word(text.split(maxsplit=1)[0])
+    if answer >= 0:
+        return Parsed(answer, "first_token")
+    answer = _by_words(text) if strict else _by_substring(text)
+    if answer >= 0:
+        return Parsed(answer, "words" if strict else "substring")
+    return Parsed(-1, "none")
+
+
+def _of_word(candidate: str) -> int:
+    word = candidate.lower().rstrip(_TRAILING)
+    return 1 if word in _YES_WORDS else 0 if word in _NO_WORDS else -1
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _by_substring(text: str) -> int:
+    start = text.lower()[:_REACH]
+    return _either("yes" in start, "no" in start)
+
+
+def _by_words(text: str) -> int:
+    # One character more than may match: "no" at the very end must not be the start of "nodule".
+    start = text.lower()[: _REACH + 1]
+    found = {match[1] for match in _WORD.finditer(start) if match.end() <= _REACH}
+    return _either("yes" in found, "no" in found)
+
+
+def _either(yes: bool, no: bool) -> int:
+    return -1 if yes == no else 1 if yes else 0
+
+
+def _without_thinking(text: str) -> str:
+    """Every `<think>…</think>` removed; a tag never closed stays, as the authors leave it.
+
+    By `find` and not by a pattern: a pattern needs quadratic time on many unclosed tags.
+    """
+    kept, at = [], 0
+    while (start := text.find("<think>", at)) >= 0:
+        end = text.find("</think>", start)
+        if end < 0:
+            break
+        kept.append(text[at:start])
+        at = end + len("</think>")
+    return "".join(kept) + text[at:]
+
+
+def _after_thinking(text: str) -> str:
+    """What was said apart from thinking; nothing if the thinking never ended.
+
+    Some servers send the opening tag with the question, so that a reply holds only the closing
+    one: what stands before it is thinking too.
+    """
+    text = _without_thinking(text)
+    if "<think>" in text:
+        return ""
+    return text.rpartition("</think>")[2]
+
+
+# ---------------------------------------------------------------- confidence
+
+
+def p_yes(logprobs: Alternatives, answer: int, edition: Edition) -> tuple[float | None, str | None]:
+    """P(Yes) from the first token's alternatives, never the probability of the given answer.
+
+    Returns the number and, unless it comes from log-probabilities, the reason. `authors` fills in
+    the answer itself as 0 or 1 (0.5 unparsed) and stores six decimals; `corrected` leaves null
+    what the reader did not say [D9].
+    """
+    hard = edition.confidence == "hard"
+    if logprobs is None:
+        return ({1: 1.0, 0: 0.0}.get(answer, 0.5) if hard else None), "no_logprobs"
+    yes = _mass(logprobs, _YES_TOKENS)
+    no = _mass(logprobs, _NO_TOKENS)
+    if hard:
+        return round(yes / (yes + no + 1e-8), 6), (None if yes + no > 0 else "no_yes_no_mass")
+    if yes + no <= 0:
+        return None, "no_yes_no_mass"
+    return yes / (yes + no), None
+
+
+def _mass(logprobs: Sequence[tuple[str, float]], tokens: frozenset[str]) -> float:
+    # A log-probability is at most 0; a server that says more, or NaN, must not break the reading.
+    return math.fsum(
+        math.exp(min(value, 0.0)) for token, value in logprobs if token in tokens and value == value
+    )
+
+
+# ---------------------------------------------------------------- rows
+
+
+class Reading(NamedTuple):
+    """The columns of a row that an edition decides."""
+
+    outcome: Outcome
+    answer: int | None
+    rung: str | None
+    p_yes: float | None
+    p_reason: str | None
+
+
+def read_reply(
+    text: str, logprobs: Alternatives, refused: bool, reasoning: bool, edition: Edition
+) -> Reading:
+    """What a reply means under an edition. A refusal is no answer, whatever its words."""
+    if refused and edition.failures == "apart":
+        return Reading("refused", None, None, None, "refused")
+    answer, rung = parse(text, reasoning, edition)
+    confidence, reason = p_yes(logprobs, answer, edition)
+    if answer < 0:
+        return Reading("unparsed", None, rung, confidence, reason)
+    return Reading("answered", answer, rung, confidence, reason)
+
+
+def unanswered(edition: Edition) -> Reading:
+    """A trial without a reply; the authors' files hold 0.5 there."""
+    return Reading(
+        "unanswered", None, None, 0.5 if edition.confidence == "hard" else None, "unanswered"
+    )
+
+
+def answer_row(
+    trial: Trial, reply: Reply | None, traits: Traits, edition: Edition, reason: str = ""
+) -> tuple[object, ...]:
+    """One row of the answers table, in the order of `ANSWER_COLUMNS`."""
+    condition = trial.condition
+    where = (
+        trial.case,
+        condition["image"],
+        condition["phrasing"],
+        condition["px"],
+        trial.repeat,
+    )
+    if reply is None:
+        return (
+            *where,
+            *unanswered(edition),
+            None,
+            None,
+            None,
+            None,
+            False,
+            False,
+            storable(reason) or None,
+        )
+    reading = read_reply(reply.text, reply.logprobs, reply.refused, traits.reasoning, edition)
+    tokens = values = None
+    if reply.logprobs is not None:
+        tokens = [storable(token) for token, _ in reply.logprobs]
+        values = [value for _, value in reply.logprobs]
+    thought = None if reply.reasoning is None else storable(reply.reasoning)
+    said = (storable(reply.text), thought, tokens, values, reply.refused, False)
+    return (*where, *reading, *said, _note(reply, reason))
+
+
+def storable(text: str) -> str:
+    """The text with half characters (lone surrogates) replaced: no file can hold those."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _note(reply: Reply, reason: str) -> str | None:
+    notes = [reason] if reason else []
+    if reply.refusal:
+        notes.append(f"refusal: {reply.refusal}")
+    if reply.finish == "length":
+        notes.append("cut off at the token limit")
+    return storable("; ".join(notes)) or None

@@ -1,0 +1,184 @@
+"""The causal audit as a benchmark: one edition of its rules over one set of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import overread
+from overread.benchmarks.grounding import schemas
+from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
+from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases
+from overread.benchmarks.grounding.edition import settings
+from overread.benchmarks.grounding.exhibits import summary
+from overread.benchmarks.grounding.trials import trials
+from overread.case import BadInput, Measure, Policy, Reader, Reply, Table, Traits, Trial
+
+if TYPE_CHECKING:
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = ["Grounding"]
+
+
+class Grounding:
+    """Did it look at the image? Implements `Benchmark`."""
+
+    name = "grounding"
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        policy: Policy,
+        manifest: Path | None,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.policy = policy
+        self.manifest = manifest
+        self.rules, self.options = settings(edition, words)
+
+    @classmethod
+    def open(
+        cls, path: str | Path, edition: str = "corrected", words: Mapping[str, str] | None = None
+    ) -> Grounding:
+        """The benchmark over a manifest, or over a folder that holds `manifest.csv`."""
+        found = Dataset.at(path)
+        opened = cls(
+            dataset=found.label,
+            policy=found.policy,
+            manifest=found.manifest,
+            edition=edition,
+            words=words,
+        )
+        _ = opened.root  # a wrong folder is better known now than at the first picture
+        return opened
+
+    @classmethod
+    def of_run(
+        cls,
+        dataset: str,
+        policy: Policy,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> Grounding:
+        """The benchmark over kept tables: it can measure, not ask. The manifest may be gone."""
+        return cls(dataset=dataset, policy=policy, manifest=None, edition=edition, words=words)
+
+    @property
+    def edition(self) -> str:
+        return self.rules.label
+
+    @property
+    def case_schema(self) -> Mapping[str, Any]:
+        return schemas.case_schema()
+
+    @property
+    def answer_schema(self) -> Mapping[str, Any]:
+        return schemas.answer_schema()
+
+    def cases(self) -> Iterable[GroundingCase]:
+        return load_cases(self._kept_manifest(), self.rules)
+
+    def case_row(self, case: GroundingCase) -> Sequence[Any]:
+        return schemas.case_row(case)
+
+    def trials(self, case: GroundingCase, traits: Traits) -> Iterator[Trial]:
+        return trials(case, traits, self.rules, self.options, self.root)
+
+    @cached_property
+    def root(self) -> str:
+        """The folder image paths start from: `--set root=PATH`, or the manifest's own."""
+        root = self.options.root
+        if root is None:
+            return str(self._kept_manifest().absolute().parent)
+        if not Path(root).is_dir():
+            raise BadInput(f"--set root={root}: there is no such folder. Give the images' folder.")
+        return root
+
+    def answer(
+        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+    ) -> Sequence[Any]:
+        return answer_row(trial, reply, traits, self.rules, reason)
+
+    def reread(self, tables: Tables, *, reparse: bool = False) -> Tables:
+        """Kept replies read again under this edition.
+
+        An answer taken over from somebody else's file is kept unless `reparse`; one of a reader
+        without text always is, since its words were made from its number.
+        """
+        import msgspec
+        import polars as pl
+
+        traits = {record.name: record.traits for record in tables.readers}
+        plain = Traits()
+        columns = ("outcome", "answer", "rung", "p_yes", "p_reason")
+        inputs = ("reader", "text", "refused", "recorded", "tokens", "logprobs")
+        rows = []
+        for row in tables.answers.select(*inputs, *columns).iter_rows():
+            reader, text, refused, recorded, tokens, values, *kept = row
+            of = traits.get(reader, plain)
+            if of.modality == "vision" or (kept[2] == RECORDED and not reparse):
+                rows.append(tuple(kept))
+            elif text is None:
+                rows.append(unanswered(self.rules))
+            else:
+                said = None if tokens is None else list(zip(tokens, values, strict=True))
+                reading = read_reply(text, said, refused, of.reasoning, self.rules)
+                if recorded:  # the file's confidence is all there is
+                    reading = reading._replace(p_yes=kept[3], p_reason=kept[4])
+                rows.append(reading)
+        schema = {column: self.answer_schema[column] for column in columns}
+        read = pl.DataFrame(rows, schema=schema, orient="row")
+        return msgspec.structs.replace(tables, answers=tables.answers.with_columns(read))
+
+    def measure(self, tables: Tables) -> list[Measure]:
+        from overread.benchmarks.grounding.measures import measure
+
+        return measure(tables, self.rules, self.options)
+
+    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table]:
+        yield summary(measures, signature)
+
+    def controls(self) -> Mapping[str, Reader]:
+        from overread.benchmarks.grounding.controls import grounding_controls
+
+        return grounding_controls()
+
+    def signature(self, tables: Tables) -> str:
+        """One line that says whether two numbers may be compared."""
+        rules, options = self.rules, self.options
+        digest = self.dataset.rpartition("@")[2]
+        parts = [
+            "grounding",
+            f"edition:{self.edition}",
+            f"cases:{tables.cases.height}@{digest}",
+            f"conditions:{','.join(options.conditions)}",
+            f"phrasing:{options.phrasing}",
+            f"px:{options.px}",
+            "fill:black",
+            f"parser:{self._parser(tables)}",
+            f"intervals:{rules.intervals}",
+            f"boot:{rules.boot}:{rules.seed}",
+            f"overread:{overread.__version__}",
+        ]
+        return "|".join(parts + ["partial"] * tables.partial)
+
+    def _parser(self, tables: Tables) -> str:
+        """Which parser the answers come from: ours, or that of whoever recorded them."""
+        import polars as pl
+
+        blind = [r.name for r in tables.readers if r.traits.modality == "vision"]
+        read = tables.answers.filter(~pl.col("reader").is_in(blind))
+        recorded = (read["rung"] == RECORDED).fill_null(False)
+        if recorded.is_empty() or not recorded.any():
+            return str(self.rules.parser)
+        return RECORDED if recorded.all() else f"{self.rules.parser}+{RECORDED}"
+
+    def _kept_manifest(self) -> Path:
+        if self.manifest is None:
+            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
+        return self.manifest

@@ -1,0 +1,91 @@
+"""Boxes: from source pixels to the working resolution, and the box that should not matter.
+
+All boxes of a manifest stand in a square of `resolution` pixels (224 by default); the image is
+stretched to it, each axis on its own (GROUNDING 2.2).
+"""
+
+from __future__ import annotations
+
+from overread.case import Box
+
+__all__ = [
+    "MINIMUM_SIDE",
+    "RESOLUTION",
+    "at_resolution",
+    "closed",
+    "irrelevant_box",
+    "overlap",
+    "overlap_fraction",
+    "rescale_box",
+]
+
+RESOLUTION = 224
+MINIMUM_SIDE = 50
+
+
+def rescale_box(
+    x: float,
+    y: float,
+    w: float,
+    h: float,
+    image_width: float,
+    image_height: float,
+    resolution: int = RESOLUTION,
+) -> Box | None:
+    """A box in source pixels as a box at the working resolution, or None if it is too small.
+
+    A side is judged before rounding, at least 50 pixels of 224 (GROUNDING 2.2 step 2, [D12]). Each
+    number is rounded half to even on its own and nothing is clipped, so x + w can be 225.
+    """
+    if image_width <= 0 or image_height <= 0:
+        raise ValueError(f"an image of {image_width} x {image_height} pixels has no box")
+    across, down = resolution / image_width, resolution / image_height
+    smallest = MINIMUM_SIDE * resolution / RESOLUTION
+    if w * across < smallest or h * down < smallest:
+        return None
+    return Box(round(x * across), round(y * down), round(w * across), round(h * down))
+
+
+def irrelevant_box(box: Box, resolution: int = RESOLUTION) -> Box:
+    """A box of the same size in the corner whose centre lies farthest from the target's centre.
+
+    Ties go to the earliest of top left, top right, bottom left, bottom right; then each coordinate
+    is clipped to [0, resolution - side] (GROUNDING 2.7). A large or central target overlaps its
+    irrelevant box: see `overlap_fraction`.
+    """
+    right, bottom = resolution - box.w, resolution - box.h
+    corners = ((0, 0), (right, 0), (0, bottom), (right, bottom))
+    # Both boxes have one size, so the distance of the centres is that of the corners.
+    x, y = max(corners, key=lambda at: (at[0] - box.x) ** 2 + (at[1] - box.y) ** 2)
+    return Box(max(0, min(x, right)), max(0, min(y, bottom)), box.w, box.h)
+
+
+def at_resolution(box: Box, px: int, resolution: int = RESOLUTION) -> Box:
+    """The box at `px` pixels: each number times px / resolution, truncated toward zero."""
+    x, y, w, h = (_truncated(v * px, resolution) for v in (box.x, box.y, box.w, box.h))
+    return Box(x, y, w, h)
+
+
+def closed(box: Box) -> Box:
+    """The half-open box with the pixels of the authors' mask, whose second corner is painted too.
+
+    Their rectangle blacks (w + 1) x (h + 1) pixels, less what falls outside the image [D11].
+    """
+    return Box(box.x, box.y, box.w + 1, box.h + 1)
+
+
+def overlap(a: Box, b: Box) -> int:
+    """The pixels two half-open boxes share."""
+    across = min(a.x + a.w, b.x + b.w) - max(a.x, b.x)
+    down = min(a.y + a.h, b.y + b.h) - max(a.y, b.y)
+    return max(0, across) * max(0, down)
+
+
+def overlap_fraction(target: Box, irrelevant: Box) -> float:
+    """The share of the target the irrelevant box covers: 0 where the control is clean."""
+    return overlap(target, irrelevant) / (target.w * target.h)
+
+
+def _truncated(numerator: int, denominator: int) -> int:
+    whole = abs(numerator) // denominator
+    return whole if numerator >= 0 else -whole

@@ -1,0 +1,260 @@
+"""The manifest: one row per case, 26 columns (GROUNDING 1.2), read as a stream and checked.
+
+An error names the file and the row. Rows are counted as an editor counts lines: the header is row
+1, and a row that holds line breaks inside quotes is named by the line it starts on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NoReturn, get_args
+
+import msgspec
+
+from overread.benchmarks.grounding.edition import CORRECTED, Edition
+from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
+from overread.benchmarks.grounding.sheets import rows_of
+from overread.case import BadInput, Box, Policy
+
+__all__ = ["Dataset", "GroundingCase", "boxed", "load_cases", "manifest_path", "truth"]
+
+_BOX: Final = ("box_x", "box_y", "box_w", "box_h")
+_IRRELEVANT: Final = tuple(f"irrelevant_{side}" for side in _BOX)
+# Without these nothing can be asked or scored. The other columns of 1.2 describe a case and may be
+# missing; columns beyond the 26 are ignored.
+NEEDED: Final = (
+    "case_id",
+    "source",
+    "image_path",
+    "subject_id",
+    "finding",
+    "label",
+    *_BOX,
+    "error_sentence",
+    "error_present",
+    "swap_image_path",
+    *_IRRELEVANT,
+)
+# The sources the authors' code has a key for, and ours: phantoms are built like MS-CXR.
+KEYED_BY_LABEL: Final = frozenset({"ms_cxr", "mimic_cxr", "chexpert", "phantom"})
+_FARTHEST: Final = 100_000
+BOXED_SOURCES: Final = frozenset({"ms_cxr", "phantom"})
+
+
+class GroundingCase(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the manifest; what is empty there is None here."""
+
+    case_id: str
+    source: str
+    image_path: str
+    label: int
+    finding: str | None = None
+    subject_id: str | None = None
+    study_id: str | None = None
+    dicom_id: str | None = None
+    report_path: str | None = None
+    view: str | None = None
+    age: float | None = None
+    gender: str | None = None
+    label_text: str | None = None
+    box: Box | None = None
+    irrelevant_box: Box | None = None
+    original_sentence: str | None = None
+    error_sentence: str | None = None
+    error_type: str | None = None
+    error_present: int | None = None
+    swap_image_path: str | None = None
+
+
+def truth(case: GroundingCase, edition: Edition) -> int:
+    """The right answer: 1 (Yes), 0 (No), or -1 where the edition has no key (GROUNDING 4.3)."""
+    if case.source == SENTENCE_SOURCE:
+        return -1 if case.error_present is None else 1 - case.error_present
+    if case.source not in KEYED_BY_LABEL and edition.other_sources == "unkeyed":
+        return -1
+    if case.finding == NORMAL and edition.normals == "no":
+        # label says "this film is normal"; the question is whether anything is abnormal [D1].
+        return 1 - case.label
+    return case.label
+
+
+def boxed(case: GroundingCase, edition: Edition) -> bool:
+    """Whether CGR and IS count this case: it has a target box (in the paper, MS-CXR only)."""
+    if edition.other_sources == "unkeyed" and case.source not in BOXED_SOURCES:
+        return False
+    return case.box is not None
+
+
+# ---------------------------------------------------------------- loading
+
+
+class Dataset(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the cases stand, what they are called, and who may see them."""
+
+    manifest: Path
+    name: str
+    digest: str
+    policy: Policy = "credentialed"
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}@{self.digest}"
+
+    @classmethod
+    def at(cls, path: str | Path) -> Dataset:
+        """The dataset of a manifest, with its card `dataset.toml` if one stands beside it."""
+        manifest = manifest_path(path)
+        card = _card(manifest.parent / "dataset.toml")
+        folder = manifest.absolute().parent.name
+        name = card.get("name") or (folder if manifest.name == "manifest.csv" else manifest.stem)
+        with manifest.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
+        # A set that declares no policy is guarded like a credentialed one.
+        policy: Policy = card.get("policy", "credentialed")  # type: ignore[assignment]
+        return cls(manifest=manifest, name=name, digest=digest, policy=policy)
+
+
+def manifest_path(path: str | Path) -> Path:
+    """The manifest: the file itself, or `manifest.csv` in the folder given."""
+    found = Path(path)
+    if found.is_dir():
+        found = found / "manifest.csv"
+        if not found.is_file():
+            raise BadInput(f"{path} is a folder without manifest.csv. Give the manifest's path.")
+    if not found.is_file():
+        raise BadInput(f"{path}: there is no such file. Give a manifest, or phantom:N.")
+    return found
+
+
+def _card(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    try:
+        card = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not TOML: {error}. Mend or remove it.") from None
+    policies = get_args(Policy)
+    if card.get("policy", "open") not in policies:
+        known = ", ".join(policies)
+        raise BadInput(f'{path}: policy is "{card["policy"]}"; the policies are {known}.')
+    if not isinstance(card.get("name", ""), str) or set(card.get("name", "")) & set("|@\n"):
+        raise BadInput(f"{path}: name is a text without | or @.")
+    return {key: card[key] for key in ("name", "policy") if key in card}
+
+
+def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[GroundingCase]:
+    """Every case of a manifest in its order, checked; the first bad row raises `BadInput`."""
+    manifest = manifest_path(path)
+    seen: dict[str, int] = {}
+    for line, row in rows_of(manifest, NEEDED):
+        case = _Row(manifest, line, row).case(edition)
+        first = seen.setdefault(case.case_id, line)
+        if first != line:
+            raise BadInput(
+                f'{manifest} row {line}: case_id "{case.case_id}" stands in row {first} already. '
+                "Give each case its own id."
+            )
+        yield case
+    if not seen:
+        raise BadInput(f"{manifest} has a header but no cases. Give a manifest with rows.")
+
+
+class _Row:
+    """One row being read: knows its file and line, so every complaint can name them."""
+
+    def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
+        self.path, self.line, self.cells = path, line, cells
+
+    def case(self, edition: Edition) -> GroundingCase:
+        source = self.required("source")
+        is_sentence = source == SENTENCE_SOURCE
+        if is_sentence and edition.missing_sentence == "reject":
+            self.required("error_sentence")
+        return GroundingCase(
+            case_id=self.required("case_id"),
+            source=source,
+            image_path=self.required("image_path"),
+            label=self.flag("label"),
+            finding=self.text("finding") if is_sentence else self.required("finding"),
+            subject_id=self.text("subject_id"),
+            study_id=self.text("study_id"),
+            dicom_id=self.text("dicom_id"),
+            report_path=self.text("report_path"),
+            view=self.text("view"),
+            age=self.age(),
+            gender=self.text("gender"),
+            label_text=self.text("label_text"),
+            box=self.box(_BOX),
+            irrelevant_box=self.box(_IRRELEVANT),
+            original_sentence=self.text("original_sentence"),
+            error_sentence=self.text("error_sentence"),
+            error_type=self.text("error_type"),
+            error_present=self.flag("error_present") if is_sentence else None,
+            swap_image_path=self.text("swap_image_path"),
+        )
+
+    def text(self, column: str) -> str | None:
+        return self.cells.get(column, "").strip() or None
+
+    def required(self, column: str) -> str:
+        return self.text(column) or self.wrong(column, "every case needs one")
+
+    def flag(self, column: str) -> int:
+        value = self.whole(column)
+        if value not in (0, 1):
+            self.wrong(column, "it is 0 or 1")
+        return value
+
+    def whole(self, column: str) -> int:
+        value = self.number(column)
+        if value != int(value):
+            self.wrong(column, "it is a whole number")
+        return int(value)
+
+    def pixels(self, column: str) -> int:
+        value = self.whole(column)
+        if abs(value) > _FARTHEST:
+            self.wrong(column, f"boxes are in pixels of the working resolution, below {_FARTHEST}")
+        return value
+
+    def number(self, column: str) -> float:
+        try:
+            value = float(self.text(column) or "nothing")
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            self.wrong(column, "it is a number")
+        return value
+
+    def age(self) -> float | None:
+        if self.text("age") is None:
+            return None
+        age = self.number("age")
+        if age < 0:
+            self.wrong("age", "an age is 0 or more")
+        return age
+
+    def box(self, columns: tuple[str, ...]) -> Box | None:
+        given = [column for column in columns if self.text(column) is not None]
+        if not given:
+            return None
+        if len(given) < len(columns):
+            empty = next(column for column in columns if column not in given)
+            self.wrong(empty, f"a box needs all of {', '.join(columns)}, or none")
+        x, y, w, h = (self.pixels(column) for column in columns)
+        if w <= 0:
+            self.wrong(columns[2], "a box needs a width above 0")
+        if h <= 0:
+            self.wrong(columns[3], "a box needs a height above 0")
+        return Box(x, y, w, h)
+
+    def wrong(self, column: str, need: str) -> NoReturn:
+        value = self.cells.get(column, "")
+        shown = value if len(value) <= 40 else value[:40] + "…"
+        raise BadInput(
+            f'{self.path.name} row {self.line}: {column} is "{shown}"; {need}. Fix the row.'
+        )

@@ -1,0 +1,139 @@
+"""One word for what a reader does with the image (GROUNDING 9)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from overread.benchmarks.grounding.edition import Edition
+from overread.case import Measure
+
+__all__ = ["Findings", "category", "published_rule"]
+
+USES: Final = "uses image"
+IGNORES: Final = "ignores image"
+UNSTABLE: Final = "unstable"
+INDETERMINATE: Final = "indeterminate"  # the authors' "Other"
+INSUFFICIENT: Final = "insufficient"
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """The measures a category stands on."""
+
+    cgr: Measure
+    uar: Measure
+    is_: Measure
+    is_all: Measure
+    gsp: Measure
+
+
+def published_rule(
+    cgr: float | None, cgr_low: float | None, uar: float | None, stable: float | None
+) -> str:
+    """The authors' rule, on percentages as their table prints them; None is their NaN."""
+    if cgr is None or cgr_low is None or uar is None or stable is None:
+        return INDETERMINATE
+    return _first_match(
+        unstable=stable < 70,
+        untouched=_close(cgr, 0) and _close(uar, 100) and _close(stable, 100),
+        grounded=cgr > 0 and cgr_low > 0 and stable >= 90,
+    )
+
+
+def category(findings: Findings, edition: Edition, *, sees: bool = True) -> tuple[str, str | None]:
+    """The edition's word, and what a reader of the table should know beside it."""
+    word = _word(findings, edition)
+    notes = [_why_insufficient(findings, edition)] if word == INSUFFICIENT else []
+    published = _published(findings, edition)
+    if published != word:
+        notes.append(f"the published rule says {published}")
+    if word == INDETERMINATE and _looks_elsewhere(findings):
+        notes.append("the answer follows something outside the box")
+    if edition.stability == "correct":
+        other = _word(msgspec.structs.replace(findings, is_=findings.is_all), edition)
+        if other != word:
+            notes.append(f"with IS over all parsed answers it would be {other}")
+    if not sees:
+        notes.append("the reader gets no picture")
+    return word, "; ".join(notes) or None
+
+
+def _first_match(*, unstable: bool, untouched: bool, grounded: bool) -> str:
+    if unstable:
+        return UNSTABLE
+    if untouched:
+        return IGNORES
+    return USES if grounded else INDETERMINATE
+
+
+def _word(findings: Findings, edition: Edition) -> str:
+    if edition.minimum_n and _why_insufficient(findings, edition):
+        return INSUFFICIENT
+    if edition.intervals == "bootstrap":
+        word = _published(findings, edition)
+    else:
+        word = _by_counts(findings, grounded=_count(findings.cgr)[0] > 0)
+    if word == USES and edition.category_needs_gsp == "yes" and not _above_zero(findings.gsp):
+        return INDETERMINATE
+    return word
+
+
+def _published(findings: Findings, edition: Edition) -> str:
+    """The word of the published rule, from its rounded table where there is one."""
+    cgr, uar, stable = findings.cgr, findings.uar, findings.is_
+    if edition.intervals == "bootstrap":
+        return published_rule(*(_percent(x) for x in (cgr.value, cgr.low, uar.value, stable.value)))
+    k, n = _count(cgr)
+    # Their lower bound is above 0 when fewer than 2.5 % of resamples hold no flip at all.
+    return _by_counts(findings, grounded=k > 0 and (1 - k / n) ** n < 0.025)
+
+
+def _by_counts(findings: Findings, *, grounded: bool) -> str:
+    """The rule in whole numbers, where no rounding can move a reader across a threshold [D37]."""
+    flips, asked = _count(findings.cgr)
+    kept, swapped = _count(findings.uar)
+    steady, masked = _count(findings.is_)
+    if not (asked and swapped and masked):
+        return INDETERMINATE
+    return _first_match(
+        unstable=10 * steady < 7 * masked,
+        untouched=flips == 0 and kept == swapped and steady == masked,
+        grounded=grounded and 10 * steady >= 9 * masked,
+    )
+
+
+def _why_insufficient(findings: Findings, edition: Edition) -> str:
+    small = (
+        f"{name} stands on {record.n or 0} cases"
+        for name, record in (("CGR", findings.cgr), ("UAR", findings.uar), ("IS", findings.is_))
+        if (record.n or 0) < max(edition.minimum_n, 1)
+    )
+    named = ", ".join(small)
+    return f"{named}; {edition.minimum_n} are needed" if named else ""
+
+
+def _looks_elsewhere(findings: Findings) -> bool:
+    """Another image changes answers, but the box matters no more than any mask of its size."""
+    kept, swapped = _count(findings.uar)
+    cgr, stable = findings.cgr, findings.is_
+    if kept == swapped or cgr.low is None or stable.value is None:
+        return False
+    return cgr.low <= 1 - stable.value
+
+
+def _above_zero(gsp: Measure) -> bool:
+    return gsp.low is not None and gsp.low > 0
+
+
+def _count(record: Measure) -> tuple[int, int]:
+    return record.k or 0, record.n or 0
+
+
+def _percent(rate: float | None) -> float | None:
+    return None if rate is None else round(rate, 4) * 100
+
+
+def _close(value: float, to: float) -> bool:
+    """numpy.isclose with its default tolerances, as the authors call it."""
+    return abs(value - to) <= 1e-8 + 1e-5 * abs(to)

@@ -1,0 +1,79 @@
+"""Reading CSV files other people made: as a stream, with every complaint naming file and row."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from overread.case import BadInput
+
+__all__ = ["rows_of"]
+
+
+def rows_of(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each row of a CSV file as (line it starts on, cells by column); the header is line 1.
+
+    UTF-8 with or without a byte-order mark, any line ends. Empty cells stay empty strings: a reply
+    may really be empty, or be the word `nan`. Blank lines are skipped.
+    """
+    reader = csv.reader(_lines(path))
+    header = [name.strip() for name in _next(reader, path, 1) or ()]
+    if not any(header):
+        raise BadInput(f"{path} is empty. Give a CSV file with a header.")
+    missing = [column for column in needed if column not in header]
+    if missing:
+        names = ", ".join(missing)
+        raise BadInput(f"{path} has no column {names}. Add what is missing, empty if need be.")
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise BadInput(f"{path} has more than one column {', '.join(twice)}. Keep one.")
+    while True:
+        line = reader.line_num + 1
+        cells = _next(reader, path, line)
+        if cells is None:
+            return
+        if not cells:
+            continue
+        if len(cells) != len(header):
+            raise BadInput(
+                f"{path.name} row {line}: it has {len(cells)} cells and the header {len(header)}. "
+                "Fix the row; a text with commas or line breaks stands in double quotes."
+            )
+        yield line, dict(zip(header, cells, strict=True))
+
+
+def _next(reader: Iterator[list[str]], path: Path, line: int) -> list[str] | None:
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        raise BadInput(
+            f"{path.name} row {line}: {error}. Look for a quote that is never closed."
+        ) from None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for number, line in enumerate(file, start=1):
+                if "\0" in line:
+                    raise BadInput(
+                        f"{path.name} row {number}: it holds a NUL byte, so this is not a CSV "
+                        "file. Save it as CSV in UTF-8."
+                    )
+                yield line
+    except UnicodeDecodeError:
+        raise BadInput(_not_utf8(path)) from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _not_utf8(path: Path) -> str:
+    """Which row is at fault: the stream only knows the block, so the bytes are read again."""
+    data, where = path.read_bytes(), 0
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as found:
+        where = found.start
+    row = data.count(b"\n", 0, where) + 1
+    return f"{path.name} row {row}: byte 0x{data[where]:02x} is not UTF-8. Save it as CSV in UTF-8."

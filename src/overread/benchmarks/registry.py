@@ -1,0 +1,62 @@
+"""The benchmarks there are. Adding one is a folder and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, cast
+
+from overread.benchmarks.benchmark import Benchmark, Tables
+from overread.case import BadInput, Policy
+
+__all__ = ["BENCHMARKS", "importer", "metrics", "open_benchmark", "reopen_benchmark"]
+
+# The name on the command line, and where its class stands; imported only when it is used.
+BENCHMARKS: Final[Mapping[str, str]] = {"grounding": "overread.benchmarks.grounding:Grounding"}
+
+
+def open_benchmark(
+    name: str,
+    cases_path: str | Path,
+    edition: str = "corrected",
+    settings: Mapping[str, str] | None = None,
+) -> Benchmark:
+    """A benchmark over a set of cases, ready to ask."""
+    return cast(Benchmark, _class_of(name).open(cases_path, edition, settings))
+
+
+def reopen_benchmark(
+    name: str,
+    dataset: str,
+    policy: Policy,
+    edition: str = "corrected",
+    settings: Mapping[str, str] | None = None,
+) -> Benchmark:
+    """A benchmark over the kept tables of a run: it measures again, and asks nothing."""
+    return cast(Benchmark, _class_of(name).of_run(dataset, policy, edition, settings))
+
+
+def importer(name: str) -> Callable[..., tuple[Benchmark, Tables, list[str]]]:
+    """What reads results made with the paper's own scripts.
+
+    It takes (cases, replies, readers or None, edition, settings, reparse) and returns the
+    benchmark, the tables, and lines on what was passed over.
+    """
+    module = import_module(_class_of(name).__module__.rpartition(".")[0] + ".importing")
+    return cast("Callable[..., tuple[Benchmark, Tables, list[str]]]", module.import_results)
+
+
+def metrics() -> Iterator[tuple[str, Any]]:
+    """Every registered metric of every benchmark as (benchmark, metric), for the law tests."""
+    for name, where in BENCHMARKS.items():
+        module = import_module(where.partition(":")[0] + ".measures")
+        for metric in module.METRICS.values():
+            yield name, metric
+
+
+def _class_of(name: str) -> Any:
+    if name not in BENCHMARKS:
+        raise BadInput(f'benchmark is "{name}"; the benchmarks are {", ".join(BENCHMARKS)}.')
+    module, _, attribute = BENCHMARKS[name].partition(":")
+    return getattr(import_module(module), attribute)

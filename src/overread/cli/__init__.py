@@ -1,0 +1,5 @@
+"""The commands: one module each, a thin layer over `overread.runs`."""
+
+from overread.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,37 @@
+"""`overread doctor`: what is here, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from overread.cli import options
+
+__all__ = ["command"]
+
+
+def command(
+    reader: options.Readers = None,
+    cases: Annotated[
+        list[str] | None, typer.Option("--cases", help="A case file to look at. Repeatable.")
+    ] = None,
+    store: options.StoreFile = None,
+    json: options.Json = False,
+) -> int:
+    """Check the installation, the store, data folders and servers; exits 1 if something is wrong.
+
+    Example: overread doctor --reader openai:qwen3-vl@http://127.0.0.1:8000/v1
+    """
+    import msgspec
+
+    from overread.runs import examine
+
+    findings = examine(readers=reader or [], cases=cases or [], store=store)
+    if json:
+        print(msgspec.json.encode(findings).decode())
+    else:
+        for finding in findings:
+            mark = {"ok": "ok     ", "note": "note   ", "wrong": "WRONG  "}[finding.state]
+            print(f"{mark}{finding.what}: {finding.detail}")
+    return 1 if any(f.state == "wrong" for f in findings) else 0

@@ -1,0 +1,109 @@
+"""Options that several commands share, and the reading of `--set KEY=VALUE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from overread.case import BadInput
+
+if TYPE_CHECKING:
+    from overread.runs import Run
+
+__all__ = [
+    "Cases",
+    "Concurrency",
+    "Edition",
+    "Engine",
+    "Json",
+    "Judges",
+    "Limit",
+    "Out",
+    "Readers",
+    "Settings",
+    "StoreFile",
+    "check_engine",
+    "check_judges",
+    "finish",
+    "settings_from",
+]
+
+Cases = Annotated[
+    str | None, typer.Option("--cases", help="A case file or folder, or phantom:N[:SEED].")
+]
+Readers = Annotated[
+    list[str] | None,
+    typer.Option("--reader", help="openai:MODEL@URL, control:NAME or recorded:FILE. Repeatable."),
+]
+Judges = Annotated[
+    list[str] | None, typer.Option("--judge", help="A reader that judges, for judged benchmarks.")
+]
+Edition = Annotated[str, typer.Option("--edition", help="corrected (default) or authors.")]
+Out = Annotated[Path | None, typer.Option("--out", help="The run folder to write.")]
+StoreFile = Annotated[
+    Path | None, typer.Option("--store", help="The reply store (.overread/store.sqlite).")
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", help="Take a seeded stratified sample of N cases.")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="KEY=VALUE, a rule or option. Repeatable.")
+]
+Engine = Annotated[str, typer.Option("--engine", help="local.")]
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", help="Most calls under way, for each reader.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
+
+
+def settings_from(words: list[str] | None) -> dict[str, str]:
+    """`["px=512"]` -> `{"px": "512"}`."""
+    settings: dict[str, str] = {}
+    for word in words or []:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise BadInput(f'--set {word}: expected KEY=VALUE, as in "--set px=512".')
+        if key in settings:
+            raise BadInput(f"--set {key} is given twice; give it once.")
+        settings[key] = value
+    return settings
+
+
+def check_engine(engine: str) -> None:
+    if engine != "local":
+        raise BadInput(f"--engine {engine}: this version has the engine local.")
+
+
+def check_judges(benchmark: str, judges: list[str] | None) -> None:
+    if judges:
+        raise BadInput(f"--judge: {benchmark} asks no judge. Leave the option out.")
+
+
+def finish(runs: list[Run], *, json: bool) -> int:
+    """Print what runs found and say what is missing: 3 when trials went unanswered, else 0."""
+    import sys
+
+    from overread.cli.show import print_table
+
+    for run in runs:
+        if json:
+            print((run.folder / "measures.json").read_text(encoding="utf-8"), end="")
+            continue
+        for exhibit in run.exhibits.values():
+            print_table(exhibit)
+        print(f"{run.folder / 'report.html'}")
+    missing = [(run, run.unanswered) for run in runs if run.unanswered]
+    for run, count in missing:
+        reasons: dict[str, int] = {}
+        for tally in run.tallies.values():
+            for reason, times in tally.reasons.items():
+                reasons[reason] = reasons.get(reason, 0) + times
+        told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
+        print(
+            f"overread: {count} trials are unanswered ({told or 'not asked yet'}) and not scored. "
+            "Run the same command again to resume.",
+            file=sys.stderr,
+        )
+    return 3 if missing else 0

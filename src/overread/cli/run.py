@@ -1,0 +1,69 @@
+"""`overread run`: ask, measure, write a run folder, print the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from overread.case import BadInput
+from overread.cli import options
+
+__all__ = ["command"]
+
+
+def command(
+    benchmark: Annotated[
+        str, typer.Argument(help="A benchmark (grounding), or a study file ending in .toml.")
+    ],
+    cases: options.Cases = None,
+    reader: options.Readers = None,
+    judge: options.Judges = None,
+    edition: options.Edition = "corrected",
+    out: options.Out = None,
+    store: options.StoreFile = None,
+    limit: options.Limit = None,
+    set_: options.Settings = None,
+    engine: options.Engine = "local",
+    concurrency: options.Concurrency = None,
+    json: options.Json = False,
+) -> int:
+    """Put a benchmark to one or more readers and measure what they say.
+
+    Example: overread run grounding --cases phantom:480 --reader control:looks
+    """
+    options.check_engine(engine)
+    if benchmark.endswith(".toml"):
+        given = {"--cases": cases, "--reader": reader, "--out": out, "--limit": limit}
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise BadInput(f"{extra[0]} does not go with a study file. Put it into {benchmark}.")
+        return _study(Path(benchmark), store, json)
+    options.check_judges(benchmark, judge)
+    if cases is None:
+        raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
+
+    from overread.cli.show import watch
+    from overread.runs import run
+
+    done = run(
+        benchmark,
+        cases,
+        reader or [],
+        edition=edition,
+        out=out,
+        store=store,
+        limit=limit,
+        settings=options.settings_from(set_),
+        concurrency=concurrency,
+        watch=watch,
+    )
+    return options.finish([done], json=json)
+
+
+def _study(path: Path, store: Path | None, json: bool) -> int:
+    from overread.cli.show import watch
+    from overread.runs import run_study
+
+    return options.finish(list(run_study(path, store=store, watch=watch)), json=json)

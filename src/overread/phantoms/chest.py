@@ -1,0 +1,154 @@
+"""A set of synthetic chest films on disk, in the form of a grounding manifest.
+
+Every patient, finding and box is made up, so its truth is exact and anyone may share it. The films
+are for testing instruments, never for training or judging a clinical model.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import secrets
+import shutil
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
+from overread.case import BadInput, Box
+from overread.phantoms.chest_plan import Order, SetPlan, plan_set
+from overread.phantoms.chest_shapes import FILM
+from overread.phantoms.chest_worker import Made, make_films
+
+__all__ = ["COLUMNS", "REVISION", "write_chest_set"]
+
+REVISION = 1
+"""Raised whenever the same seed would give other bytes."""
+
+COLUMNS = (
+    "case_id", "source", "image_path", "report_path", "dicom_id", "subject_id", "study_id", "view",
+    "age", "gender", "finding", "label", "label_text", "box_x", "box_y", "box_w", "box_h",
+    "original_sentence", "error_sentence", "error_type", "error_present", "swap_image_path",
+    "irrelevant_box_x", "irrelevant_box_y", "irrelevant_box_w", "irrelevant_box_h",
+)  # fmt: skip
+"""The manifest's columns (GROUNDING 1.2)."""
+
+
+def write_chest_set(folder: Path, n: int = 480, seed: int = 0, workers: int | None = None) -> Path:
+    """Write n cases below `folder` and return the manifest's path.
+
+    The folder appears whole or not at all. A folder that already holds this very set is left as it
+    is; one that holds anything else is refused.
+    """
+    plan = plan_set(n, seed)
+    if workers is not None and workers < 1:
+        raise BadInput(f"{workers} workers cannot draw films; use 1 or more.")
+    folder = Path(folder)
+    facts = {"seed": seed, "n": n, "generator": REVISION}
+    if _holds(folder, facts):
+        return folder / "manifest.csv"
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(
+            f"{folder} holds something other than the chest set n={n}, seed={seed}; "
+            "name a new folder or remove this one."
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staging = folder.parent / f".{folder.name}.{os.getpid()}-{secrets.token_hex(4)}.part"
+    try:
+        images = staging / "images"
+        images.mkdir(parents=True)
+        made = make_films(images, seed, plan.films, workers or _workers(len(plan.films)))
+        _write(staging / "manifest.csv", COLUMNS, _manifest(plan, made))
+        _write(staging / "phantom_truth.csv", _TRUTH, _truths(plan, made))
+        (staging / "dataset.toml").write_text(_dataset(facts), encoding="utf-8")
+        try:
+            staging.rename(folder)
+        except OSError:
+            # Someone else finished the same set meanwhile: theirs is as good.
+            if not _holds(folder, facts):
+                raise
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return folder / "manifest.csv"
+
+
+def _workers(films: int) -> int:
+    """One per core, but no process for fewer than a dozen films: starting one takes as long."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return max(1, min(cores, films // 12))
+
+
+def _dataset(facts: Mapping[str, int]) -> str:
+    lines = ['name = "phantom-chest"', 'policy = "open"', 'licence = "Apache-2.0"']
+    return "\n".join(lines + [f"{key} = {value}" for key, value in facts.items()]) + "\n"
+
+
+def _holds(folder: Path, facts: Mapping[str, int]) -> bool:
+    try:
+        found = tomllib.loads((folder / "dataset.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    same = all(found.get(key) == value for key, value in facts.items())
+    return same and found.get("name") == "phantom-chest" and (folder / "manifest.csv").is_file()
+
+
+# ---------------------------------------------------------------- tables
+
+_TRUTH = ("case_id", "marker", "view", "box_x", "box_y", "box_w", "box_h")
+
+
+def _write(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(columns), restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, object]]:
+    for number, (case_id, order, swap) in enumerate(plan.cases):
+        shown = made[order.name]
+        yield {
+            "case_id": case_id,
+            "source": "phantom",
+            "image_path": _path(order),
+            "dicom_id": order.name,
+            "subject_id": 10_000_000 + number,
+            "study_id": 50_000_000 + number,
+            "view": order.view,
+            "age": shown.age,
+            "gender": shown.sex,
+            "finding": order.finding,
+            "label": int(order.present),
+            "label_text": shown.phrase,
+            "swap_image_path": _path(swap),
+            **_boxes(shown.box),
+        }
+
+
+def _truths(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, object]]:
+    for case_id, order, _ in plan.cases:
+        box = made[order.name].box
+        yield {
+            "case_id": case_id,
+            "marker": int(order.marker),
+            "view": order.view,
+            **(_sides("box", box) if box else {}),
+        }
+
+
+def _path(order: Order) -> str:
+    return f"images/{order.name}.jpg"
+
+
+def _sides(prefix: str, box: Box) -> dict[str, int]:
+    return {f"{prefix}_{side}": getattr(box, side) for side in ("x", "y", "w", "h")}
+
+
+def _boxes(source: Box | None) -> dict[str, int]:
+    if source is None:
+        return {}
+    box = rescale_box(source.x, source.y, source.w, source.h, FILM, FILM)
+    assert box is not None, "a film's box is large enough by construction"
+    return _sides("box", box) | _sides("irrelevant_box", irrelevant_box(box))

@@ -1,0 +1,132 @@
+"""All readers asked at once, until done or interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
+
+from overread.benchmarks.benchmark import Benchmark
+from overread.case import Reader, Trial
+from overread.engine import Store, Studio, Tally, ask
+
+__all__ = ["ask_all", "count_trials", "run_async", "trials_of"]
+
+T = TypeVar("T")
+
+
+def trials_of(
+    bench: Benchmark, chosen: frozenset[str] | None, reader: Reader
+) -> Callable[[], Iterator[Trial]]:
+    """A plan: every trial of every chosen case for this reader, in order, at every call."""
+
+    def plan() -> Iterator[Trial]:
+        for case in bench.cases():
+            if chosen is None or case.case_id in chosen:
+                yield from bench.trials(case, reader.traits)
+
+    return plan
+
+
+def count_trials(bench: Benchmark, chosen: frozenset[str] | None, reader: Reader) -> int:
+    return sum(1 for _ in trials_of(bench, chosen, reader)())
+
+
+async def ask_all(
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    readers: Sequence[Reader],
+    store: Store,
+    studio: Studio,
+    dataset: int,
+    tallies: Sequence[Tally],
+) -> bool:
+    """Ask all readers at once, so that a picture rendered for one serves all. True if stopped."""
+    stops = [asyncio.Event() for _ in readers]
+    interrupted = asyncio.Event()
+
+    def interrupt() -> None:
+        if interrupted.is_set():  # a second Ctrl-C does not wait for calls under way
+            raise KeyboardInterrupt
+        interrupted.set()
+        for stop in stops:
+            stop.set()
+        print("stopping: calls under way may finish …", file=sys.stderr)
+
+    with _on_interrupt(interrupt):
+        try:
+            await asyncio.gather(
+                *(
+                    ask(
+                        trials_of(bench, chosen, reader),
+                        reader,
+                        store,
+                        studio,
+                        dataset=dataset,
+                        tally=tally,
+                        stop=stop,
+                    )
+                    for reader, tally, stop in zip(readers, tallies, stops, strict=True)
+                )
+            )
+        finally:
+            for reader in readers:
+                await reader.close()
+    return interrupted.is_set()
+
+
+class _on_interrupt:  # noqa: N801 - reads as a statement
+    """Call something on SIGINT and SIGTERM while inside, where this thread may handle signals."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+        self._set: list[signal.Signals] = []
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, self._act)
+                self._set.append(number)
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._set:
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:  # not on Windows
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run on uvloop; from inside a running loop (a notebook), in a thread of its own."""
+
+    def go() -> T:
+        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+            return runner.run(work)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return go()
+    box: list[T] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            box.append(go())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return box[0]

@@ -1,0 +1,64 @@
+"""The one place that reads the environment: the user's configuration, keys, caches."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from overread.case import BadInput
+
+__all__ = ["Config", "cache_folder", "default_store", "environment", "load_config"]
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The user's own settings: `$OVERREAD_CONFIG`, else ~/.config/overread/config.toml.
+
+    Never a file of the working folder: a downloaded data set must not bring its own permission to
+    be sent away.
+    """
+
+    share_with: tuple[str, ...] = ()
+    store: str | None = None
+
+
+def environment() -> Mapping[str, str]:
+    """The process's environment, for whoever may look a key up in it."""
+    return os.environ
+
+
+def load_config(environment: Mapping[str, str] | None = None) -> Config:
+    """Read the user's configuration; a file that is not there is an empty one."""
+    env = os.environ if environment is None else environment
+    named = env.get("OVERREAD_CONFIG")
+    place = Path(named) if named else _home(env) / "config.toml"
+    if not place.is_file():
+        if named:
+            raise BadInput(f"OVERREAD_CONFIG={named}: no such file. Make it or unset it.")
+        return Config()
+    try:
+        config = msgspec.convert(tomllib.loads(place.read_text(encoding="utf-8")), Config)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise BadInput(
+            f'{place}: {error}. It may hold share_with = ["HOST"] and store = "FILE".'
+        ) from None
+    hosts = tuple(host.lower().strip() for host in config.share_with)
+    return msgspec.structs.replace(config, share_with=hosts)
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    base = env.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "overread"
+
+
+def default_store(config: Config) -> Path:
+    return Path(config.store) if config.store else Path(".overread") / "store.sqlite"
+
+
+def cache_folder() -> Path:
+    """Where phantoms are kept: `$OVERREAD_CACHE`, else in the workspace."""
+    cache = os.environ.get("OVERREAD_CACHE")
+    return Path(cache) if cache else Path(".overread") / "phantoms"

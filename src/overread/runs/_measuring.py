@@ -1,0 +1,178 @@
+"""Tables become measures, a record and a page; results of the papers' scripts become runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Tables
+from overread.case import Measure, Table
+from overread.engine import Tally
+from overread.records import (
+    Measures,
+    ReaderEntry,
+    RunRecord,
+    check_out,
+    folder_being_written,
+    read_frame,
+    read_record,
+    write_measures,
+    write_record,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Run", "import_results", "measure", "measure_into", "versions"]
+
+_TEXT = ("reader", "measure", "by", "method", "family", "label", "note")
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished run: its folder, its measures, its exhibits."""
+
+    folder: Path
+    record: RunRecord
+    records: list[Measure]
+    exhibits: dict[str, Table]
+    tallies: dict[str, Tally] = {}
+
+    @property
+    def measures(self) -> pl.DataFrame:
+        """One row per record of `measures.json`; `by` is JSON text."""
+        import polars as pl
+
+        rows = [
+            msgspec.structs.asdict(m) | {"by": msgspec.json.encode(m.by).decode()}
+            for m in self.records
+        ]
+        schema = {
+            name: pl.Int64 if name in ("n", "k") else pl.String if name in _TEXT else pl.Float64
+            for name in Measure.__struct_fields__
+        }
+        return pl.DataFrame(rows, schema=schema)
+
+    @property
+    def unanswered(self) -> int:
+        return sum(reader.unanswered for reader in self.record.readers)
+
+
+def measure_into(
+    scratch: Path, folder: Path, bench: Benchmark, record: RunRecord
+) -> tuple[RunRecord, list[Measure], dict[str, Table]]:
+    """Measure the tables in `folder`; write measures, record and page into `scratch`."""
+    from overread.report import write_page
+
+    tables = Tables(
+        cases=read_frame(folder / "cases.parquet"),
+        answers=read_frame(folder / "answers.parquet"),
+        readers=tuple(
+            ReaderRecord(name=r.name, traits=r.traits, identity=r.identity) for r in record.readers
+        ),
+        partial=record.limit is not None,
+    )
+    if bench.edition != record.edition or record.imported:
+        tables = bench.reread(tables)
+    signature = bench.signature(tables)
+    records = bench.measure(tables)
+    record = msgspec.structs.replace(record, edition=bench.edition, signature=signature)
+    exhibits = {exhibit.name: exhibit for exhibit in bench.exhibits(records, signature)}
+    write_record(scratch / "run.toml", record)
+    measures = Measures(
+        overread=record.overread,
+        benchmark=bench.name,
+        edition=bench.edition,
+        signature=signature,
+        measures=records,
+    )
+    write_measures(scratch / "measures.json", measures)
+    write_page(scratch / "report.html", record, list(exhibits.values()))
+    return record, records, exhibits
+
+
+def measure(
+    folder: str | Path, *, edition: str | None = None, settings: Mapping[str, str] | None = None
+) -> Run:
+    """Measure a run again from its kept answers, perhaps under another edition or setting.
+
+    Nobody is asked. What was shown to the readers stays what it was: only reading and counting
+    follow the edition.
+    """
+    from overread.benchmarks.registry import reopen_benchmark
+
+    place = Path(folder)
+    record = read_record(place)
+    words = dict(record.settings) | dict(settings or {})
+    name = edition or record.edition.partition("+")[0]
+    bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
+    record = msgspec.structs.replace(record, settings=words)
+    with folder_being_written(place, record.policy) as scratch:
+        record, records, exhibits = measure_into(scratch, place, bench, record)
+    return Run(folder=place, record=record, records=records, exhibits=exhibits)
+
+
+def import_results(
+    benchmark: str,
+    *,
+    cases: str | Path,
+    replies: str | Path,
+    out: str | Path,
+    readers: str | Path | None = None,
+    edition: str = "corrected",
+    settings: Mapping[str, str] | None = None,
+    reparse: bool = False,
+) -> tuple[Run, list[str]]:
+    """Make a run of results that the papers' own scripts wrote. No model is asked.
+
+    Returns the run and what a user should know, such as a model folder that was left out.
+    """
+    from overread.benchmarks.registry import importer
+
+    folder = Path(out)
+    check_out(folder)
+    bench, tables, warnings = importer(benchmark)(
+        Path(cases),
+        Path(replies),
+        Path(readers) if readers is not None else None,
+        edition,
+        dict(settings or {}),
+        reparse,
+    )
+    counts = dict(tables.answers.group_by("reader").len().iter_rows())
+    record = RunRecord(
+        benchmark=bench.name,
+        edition=bench.edition,
+        cases=str(cases),
+        dataset=bench.dataset,
+        policy=bench.policy,
+        n_cases=tables.cases.height,
+        imported=True,
+        settings=dict(settings or {}),
+        readers=tuple(
+            ReaderEntry(
+                name=r.name,
+                spec=f"imported:{r.name}",
+                identity=r.identity,
+                traits=r.traits,
+                asked=counts.get(r.name, 0),
+            )
+            for r in tables.readers
+        ),
+        versions=versions(),
+    )
+    with folder_being_written(folder, bench.policy) as scratch:
+        tables.cases.write_parquet(scratch / "cases.parquet")
+        tables.answers.write_parquet(scratch / "answers.parquet")
+        record, records, exhibits = measure_into(scratch, scratch, bench, record)
+    return Run(folder=folder, record=record, records=records, exhibits=exhibits), warnings
+
+
+def versions() -> dict[str, str]:
+    names = ("numpy", "scipy", "polars", "pillow", "pydicom", "aiohttp")
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python} | {name: version(name) for name in names}

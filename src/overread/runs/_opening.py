@@ -1,0 +1,74 @@
+"""Cases and readers, opened from what a user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from overread.benchmarks.benchmark import Benchmark
+from overread.case import BadInput, Reader
+from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
+from overread.runs._environment import Config, cache_folder, environment
+
+__all__ = ["open_cases", "open_readers", "phantom_cases"]
+
+
+def open_cases(
+    benchmark: str, cases: str | Path, edition: str, settings: Mapping[str, str]
+) -> Benchmark:
+    """Open a benchmark over a case file, or over `phantom:N[:SEED]`, made once and kept."""
+    from overread.benchmarks.registry import open_benchmark
+
+    text = str(cases)
+    path = phantom_cases(benchmark, text) if text.startswith("phantom:") else Path(text)
+    return open_benchmark(benchmark, path, edition, settings)
+
+
+def phantom_cases(benchmark: str, spec: str) -> Path:
+    """The case file of `phantom:N[:SEED]` for a benchmark, made in the cache if it is not there."""
+    from overread.phantoms import write_set
+
+    parts = spec.split(":")[1:]
+    if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and part.isascii() for part in parts):
+        raise BadInput(
+            f'--cases {spec}: expected phantom:N or phantom:N:SEED, as in "phantom:480".'
+        )
+    n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
+    return write_set(benchmark, cache_folder(), n, seed)
+
+
+def open_readers(
+    bench: Benchmark,
+    readers: Sequence[str | Mapping[str, Any] | Reader],
+    config: Config,
+    concurrency: int | None = None,
+) -> tuple[list[ReaderSpec], list[Reader]]:
+    """Open every reader behind the guard of this data set; two may not share a name."""
+    if not readers:
+        raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
+    if concurrency is not None and concurrency < 1:
+        raise BadInput(f"--concurrency {concurrency}: it must be 1 or more.")
+    guard = Guard(bench.policy, config.share_with)
+    controls = bench.controls()
+    specs: list[ReaderSpec] = []
+    opened: list[Reader] = []
+    for reader in readers:
+        if isinstance(reader, str | Mapping):
+            spec = parse_spec(reader)
+            if concurrency is not None and spec.concurrency is None:
+                spec = msgspec.structs.replace(spec, concurrency=concurrency)
+            opened.append(
+                open_reader(spec, guard=guard, environment=environment(), controls=controls)
+            )
+        else:
+            spec = ReaderSpec(kind="control", model=reader.name, label=reader.name)
+            opened.append(reader)
+        specs.append(spec)
+    names = [reader.name for reader in opened]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise BadInput(f'two readers are called "{min(twice)}". Give one of them a label= option.')
+    return specs, opened

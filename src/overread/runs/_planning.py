@@ -1,0 +1,177 @@
+"""What a run would cost: trials, what is already answered, pictures, tokens. Asks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from overread.benchmarks.benchmark import Benchmark
+from overread.case import BadInput, Inline, Picture, Reader, Request, Source
+from overread.engine import Sources, Store, reply_key, request_digest
+from overread.readers import ReaderSpec
+from overread.runs._asking import trials_of
+from overread.runs._choosing import survey
+from overread.runs._environment import default_store, load_config
+from overread.runs._opening import open_cases, open_readers
+
+__all__ = ["Forecast", "plan", "write_requests"]
+
+_CHARACTERS_A_TOKEN = 4
+_TOKENS_A_PICTURE = 256  # a 224-px picture costs most models between 85 and 400
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one reader's part of a run before it begins.
+
+    `calls` is what would be asked now: distinct requests without a kept reply. `undigested` counts
+    trials whose pictures were never read, so that nobody can say whether their replies are kept;
+    they are counted as calls. Tokens are an estimate, `tokens_out` at most the whole budget.
+    """
+
+    reader: str
+    trials: int
+    answered: int
+    calls: int
+    pictures: int
+    undigested: int
+    missing: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+def plan(
+    benchmark: str,
+    cases: str | Path,
+    readers: Sequence[str | Mapping[str, Any] | Reader],
+    *,
+    edition: str = "corrected",
+    store: str | Path | None = None,
+    limit: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    requests: Path | None = None,
+) -> list[Forecast]:
+    """Forecast a run, one line per reader; with `requests`, also write every request to a file."""
+    config = load_config()
+    bench = open_cases(benchmark, cases, edition, settings or {})
+    specs, opened = open_readers(bench, readers, config)
+    chosen, _ = survey(bench, limit)
+    place = Path(store) if store is not None else default_store(config)
+    with ExitStack() as stack:
+        if not place.exists():  # a forecast makes nothing, not even an empty store
+            place = Path(stack.enter_context(TemporaryDirectory())) / "empty.sqlite"
+        kept = stack.enter_context(Store(place))
+        if requests is not None:
+            write_requests(requests, bench, chosen, opened, kept)
+        return [
+            _forecast(bench, chosen, reader, spec, kept)
+            for reader, spec in zip(opened, specs, strict=True)
+        ]
+
+
+def _forecast(
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    reader: Reader,
+    spec: ReaderSpec,
+    store: Store,
+) -> Forecast:
+    sources = Sources(store, 0)
+    seen: set[bytes | Request] = set()
+    pictures: set[Picture] = set()
+    trials = answered = undigested = missing = tokens_in = tokens_out = 0
+    for trial in trials_of(bench, chosen, reader)():
+        trials += 1
+        request = trial.request.for_reader(reader.traits)
+        try:
+            digest = request_digest(request, _peeking(sources))
+        except _UnknownSource:
+            key: bytes | Request = request
+            undigested += request not in seen
+        except BadInput:
+            missing += 1
+            continue
+        else:
+            key = reply_key(reader.identity, digest, trial, greedy=request.decoding.greedy)
+            if key not in seen and store.known([key]):
+                answered += 1
+                continue
+        if key in seen:
+            continue
+        seen.add(key)
+        pictures.update(request.pictures)
+        characters = sum(len(p) for m in request.messages for p in m.parts if isinstance(p, str))
+        tokens_in += characters // _CHARACTERS_A_TOKEN + _TOKENS_A_PICTURE * len(request.pictures)
+        tokens_out += request.decoding.max_tokens
+    return Forecast(
+        reader=reader.name,
+        trials=trials,
+        answered=answered,
+        calls=len(seen),
+        pictures=len(pictures),
+        undigested=undigested,
+        missing=missing,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=spec.cost(tokens_in, tokens_out),
+    )
+
+
+class _UnknownSource(Exception):
+    pass
+
+
+def _peeking(sources: Sources) -> Any:
+    def digest(source: Source | Inline) -> bytes:
+        found = sources.peek(source)
+        if found is None:
+            raise _UnknownSource
+        return found
+
+    return digest
+
+
+def write_requests(
+    path: Path,
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    readers: Sequence[Reader],
+    store: Store,
+) -> None:
+    """Write every distinct request as JSON lines, for a `recorded:` reader to answer elsewhere.
+
+    The digest is the `request` a recorded reply is filed under. Pictures are given as recipes.
+    """
+    sources = Sources(store, 0)
+    encode = msgspec.json.Encoder().encode
+
+    def lines() -> Iterator[bytes]:
+        seen: set[bytes] = set()
+        for reader in readers:
+            for trial in trials_of(bench, chosen, reader)():
+                request = trial.request.for_reader(reader.traits)
+                digest = request_digest(request, sources)
+                if digest in seen:
+                    continue
+                seen.add(digest)
+                yield encode(
+                    {
+                        "request": digest.hex(),
+                        "case": trial.case,
+                        "condition": trial.condition,
+                        "messages": request.messages,
+                        "decoding": request.decoding,
+                    }
+                )
+
+    try:
+        with path.open("wb") as file:
+            for line in lines():
+                file.write(line + b"\n")
+    except OSError as error:
+        raise BadInput(f"--requests {path}: {error.strerror}. Give a writable file.") from None

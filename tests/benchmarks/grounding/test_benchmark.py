@@ -1,0 +1,208 @@
+"""The benchmark as the engine and the run see it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+import overread
+from overread.benchmarks.grounding import Grounding
+from overread.benchmarks.grounding.answers import ANSWER_COLUMNS
+from overread.benchmarks.registry import (
+    BENCHMARKS,
+    importer,
+    metrics,
+    open_benchmark,
+    reopen_benchmark,
+)
+from overread.case import BadInput, Measure, Reply, Traits
+
+ROOT = Path(__file__).parents[3]
+
+
+def answered(benchmark, replies: dict[str, Reply | None], traits=None) -> pl.DataFrame:
+    """The answers table of one reader that gives the same reply to every trial of a case."""
+    traits = traits or Traits()
+    rows = [
+        ("r", *benchmark.answer(trial, replies[case.case_id], traits))
+        for case in benchmark.cases()
+        for trial in benchmark.trials(case, traits)
+    ]
+    schema = {"reader": pl.String, **benchmark.answer_schema}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def tables_of(benchmark, answers):
+    from overread.benchmarks.benchmark import ReaderRecord, Tables
+
+    rows = [benchmark.case_row(case) for case in benchmark.cases()]
+    cases = pl.DataFrame(rows, schema=dict(benchmark.case_schema), orient="row")
+    return Tables(cases=cases, answers=answers, readers=(ReaderRecord(name="r"),))
+
+
+REPLIES = {
+    "c0": Reply("Yes", logprobs=(("Yes", -0.2), ("No", -1.8))),
+    "c1": Reply("I don't know"),
+    "c2": Reply("No, I will not.", refusal="policy"),
+    "c3": None,
+}
+
+
+def test_from_manifest_to_summary(manifest):
+    benchmark = open_benchmark("grounding", manifest({}, {}, {}, {}, policy="open"))
+    answers = answered(benchmark, REPLIES)
+    assert answers.height == 16
+    assert answers.columns == ["reader", *ANSWER_COLUMNS]
+    tables = tables_of(benchmark, answers)
+    records = benchmark.measure(tables)
+    (table,) = benchmark.exhibits(records, benchmark.signature(tables))
+    assert table.columns == (
+        "reader", "category", "accuracy", "sensitivity", "specificity", "CGR", "UAR", "IS", "GSP",
+        "parse rate",
+    )  # fmt: skip
+    (row,) = table.rows
+    assert row[:3] == ("r", "insufficient", "100.0 n=1")
+    assert row[-1] == "33.3 [6.1, 79.2] n=3"
+    assert table.signature == benchmark.signature(tables)
+    assert any(note.startswith("r: CGR stands on 1 cases") for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("record", "cell"),
+    [
+        (None, "n/a"),
+        (Measure(reader="r", measure="cgr", n=0, k=0), "n/a"),
+        (Measure(reader="r", measure="cgr", value=0.632, low=0.579, high=0.681, n=310), "63.2 [57.9, 68.1] n=310"),
+        (Measure(reader="r", measure="gsp", value=0.1, low=-0.05, high=0.2, n=9), "+10.0 [-5.0, +20.0] n=9"),
+        (Measure(reader="r", measure="gsp", value=-0.1), "-10.0"),
+    ],
+)  # fmt: skip
+def test_cells(record, cell):
+    from overread.benchmarks.grounding.exhibits import _cell
+
+    assert _cell(record) == cell
+
+
+# ---------------------------------------------------------------- reading again
+
+
+@pytest.mark.parametrize(("first", "then"), [("corrected", "authors"), ("authors", "corrected")])
+def test_reading_again_is_reading_anew(manifest, first, then):
+    """Kept rows under another edition are what that edition would have made of the replies."""
+    path = manifest({}, {}, {}, {})
+    one, other = open_benchmark("grounding", path, first), open_benchmark("grounding", path, then)
+    kept = tables_of(one, answered(one, REPLIES))
+    again = other.reread(kept)
+    assert again.answers.equals(answered(other, REPLIES))
+    assert other.reread(again).answers.equals(again.answers)
+    assert one.reread(again).answers.equals(kept.answers)
+
+
+def test_reading_again_keeps_readers_without_text(manifest):
+    benchmark = open_benchmark("grounding", manifest({}))
+    vision = Traits(modality="vision")
+    tables = tables_of(benchmark, answered(benchmark, {"c0": Reply("Yes")}, vision))
+    tables = msgspec.structs.replace(
+        tables, readers=(msgspec.structs.replace(tables.readers[0], traits=vision),)
+    )
+    odd = tables.answers.with_columns(answer=pl.lit(0, pl.Int8))
+    tables = msgspec.structs.replace(tables, answers=odd)
+    assert benchmark.reread(tables).answers.equals(odd)
+
+
+# ---------------------------------------------------------------- signature
+
+
+def test_the_signature_says_what_the_numbers_stand_on(manifest):
+    path = manifest({}, {}, {}, {})
+    benchmark = Grounding.open(path, "corrected", {"normals": "yes", "conditions": "original,swap"})
+    tables = tables_of(benchmark, answered(benchmark, REPLIES))
+    digest = benchmark.dataset.rpartition("@")[2]
+    assert benchmark.signature(tables) == (
+        f"grounding|edition:corrected+normals=yes|cases:4@{digest}|conditions:original,swap"
+        "|phrasing:default|px:224|fill:black|parser:2|intervals:wilson|boot:10000:0"
+        f"|overread:{overread.__version__}"
+    )
+    partial = msgspec.structs.replace(tables, partial=True)
+    assert benchmark.signature(partial).endswith("|partial")
+
+
+def test_a_run_can_be_measured_when_the_manifest_is_gone(manifest):
+    path = manifest({}, {}, {}, {})
+    benchmark = open_benchmark("grounding", path)
+    tables = tables_of(benchmark, answered(benchmark, REPLIES))
+    path.unlink()
+    kept = reopen_benchmark("grounding", benchmark.dataset, benchmark.policy)
+    assert kept.signature(tables) == benchmark.signature(tables)
+    assert kept.measure(tables) == benchmark.measure(tables)
+    with pytest.raises(BadInput, match="Give --cases"):
+        kept.cases()
+
+
+def test_images_stand_beside_the_manifest_or_where_the_user_says(manifest, tmp_path):
+    path = manifest({})
+    assert Grounding.open(path).root == str(tmp_path)
+    other = tmp_path / "images"
+    with pytest.raises(BadInput, match="there is no such folder"):
+        Grounding.open(path, words={"root": str(other)})
+    other.mkdir()
+    assert Grounding.open(path, words={"root": str(other)}).root == str(other)
+
+
+# ---------------------------------------------------------------- registry
+
+
+def test_an_unknown_benchmark_lists_the_known(manifest):
+    with pytest.raises(BadInput, match='benchmark is "grunding"; the benchmarks are grounding'):
+        open_benchmark("grunding", manifest({}))
+    with pytest.raises(BadInput, match="the benchmarks are"):
+        importer("grunding")
+
+
+def test_every_benchmark_has_metrics_and_an_importer():
+    assert {name for name, _ in metrics()} == set(BENCHMARKS)
+    assert all(callable(importer(name)) for name in BENCHMARKS)
+    names = [metric.name for _, metric in metrics()]
+    assert names == [
+        "accuracy", "sensitivity", "specificity", "parse_rate", "cgr", "uar", "is", "is_all",
+        "gsp", "image_contingent", "category",
+    ]  # fmt: skip
+
+
+def test_making_trials_imports_neither_numpy_nor_polars(golden):
+    script = (
+        "import sys\n"
+        "from overread.benchmarks.registry import open_benchmark\n"
+        "from overread.case import Traits\n"
+        f"b = open_benchmark('grounding', {str(golden / 'mimic' / 'manifest.csv')!r})\n"
+        "print(sum(1 for c in b.cases() for _ in b.trials(c, Traits())))\n"
+        "assert not {'numpy', 'polars', 'scipy'} & set(sys.modules), 'heavy import'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("820", "")
+
+
+# ---------------------------------------------------------------- the page on editions
+
+
+def test_the_page_on_editions_names_tests_that_exist():
+    page = (ROOT / "docs" / "editions.md").read_text("utf-8")
+    named = re.findall(r"`(test_\w+)`", page)
+    assert len(named) >= 15
+    sources = "".join(p.read_text("utf-8") for p in (ROOT / "tests").rglob("test_*.py"))
+    missing = [name for name in named if f"def {name}(" not in sources]
+    assert missing == []
+
+
+def test_the_page_on_editions_names_every_rule():
+    from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, RULES
+
+    page = (ROOT / "docs" / "editions.md").read_text("utf-8")
+    differ = [rule for rule in RULES if getattr(AUTHORS, rule) != getattr(CORRECTED, rule)]
+    assert [rule for rule in differ if f"`{rule}`" not in page] == []

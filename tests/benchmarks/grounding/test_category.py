@@ -1,0 +1,116 @@
+"""One word per reader, and when it must not be given."""
+
+from __future__ import annotations
+
+import pytest
+
+from overread.benchmarks.grounding.category import Findings, category
+from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, edition
+from overread.case import Measure
+from overread.stats import paired_difference, wilson
+
+
+def record(name: str, k: int, n: int) -> Measure:
+    found = wilson(k, n)
+    return Measure(
+        reader="r", measure=name, value=found.point, k=k, n=n, low=found.low, high=found.high
+    )
+
+
+def findings(cgr, uar, stable, premium=None, stable_all=None) -> Findings:
+    flips, n = cgr
+    other = n - round(n * stable[0] / stable[1]) if stable[1] else 0
+    table = premium or (0, flips, other, max(n - flips - other, 0))
+    gsp = paired_difference(*table)
+    return Findings(
+        cgr=record("cgr", *cgr),
+        uar=record("uar", *uar),
+        is_=record("is", *stable),
+        is_all=record("is_all", *(stable_all or stable)),
+        gsp=Measure(
+            reader="r", measure="gsp", value=gsp.point, low=gsp.low, high=gsp.high, n=gsp.n
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        (findings((0, 150), (400, 400), (150, 150)), "ignores image"),
+        (findings((60, 150), (300, 400), (147, 150)), "uses image"),
+        (findings((60, 150), (300, 400), (104, 150)), "unstable"),
+        (findings((60, 150), (300, 400), (105, 150)), "indeterminate"),
+        (findings((60, 150), (300, 400), (134, 150)), "indeterminate"),
+        (findings((60, 150), (300, 400), (135, 150)), "uses image"),
+        (findings((0, 150), (399, 400), (150, 150)), "indeterminate"),
+        (findings((0, 150), (400, 400), (149, 150)), "indeterminate"),
+        (findings((0, 150), (400, 400), (100, 150)), "unstable"),
+        # Fewer than 100 cases under any of the three: no word.
+        (findings((0, 99), (400, 400), (150, 150)), "insufficient"),
+        (findings((60, 150), (99, 99), (150, 150)), "insufficient"),
+        (findings((60, 150), (300, 400), (10, 99)), "insufficient"),
+        (findings((0, 0), (300, 400), (150, 150)), "insufficient"),
+    ],
+)
+def test_the_sound_rule(given, word):
+    """[D21]"""
+    assert category(given, CORRECTED)[0] == word
+
+
+def test_one_flip_more_than_none_is_no_use_of_the_image():
+    """GROUNDING 10.3: a bound above zero at k = 1 is no evidence; the paired premium must be."""
+    few = findings((4, 150), (390, 400), (147, 150))
+    word, note = category(few, CORRECTED)
+    assert word == "indeterminate"
+    assert "the published rule says uses image" in note
+    assert category(few, edition("corrected", {"category_needs_gsp": "no"}))[0] == "uses image"
+
+
+def test_the_published_word_needs_about_four_flips():
+    lax = edition("corrected", {"category_needs_gsp": "no"})
+    for flips, published in ((3, "indeterminate"), (4, "uses image")):
+        word, note = category(findings((flips, 150), (390, 400), (150, 150)), lax)
+        assert word == "uses image"
+        assert (note or "").count(f"the published rule says {published}") == (flips == 3)
+
+
+def test_an_answer_that_follows_something_outside_the_box():
+    word, note = category(findings((2, 150), (200, 400), (147, 150)), CORRECTED)
+    assert word == "indeterminate"
+    assert "the answer follows something outside the box" in note
+    _, quiet = category(findings((0, 150), (400, 400), (149, 150)), CORRECTED)
+    assert "outside the box" not in (quiet or "")
+
+
+def test_insufficient_says_what_is_missing_and_what_the_paper_would_say():
+    word, note = category(findings((40, 60), (300, 400), (60, 60)), CORRECTED)
+    assert word == "insufficient"
+    assert note == (
+        "CGR stands on 60 cases, IS stands on 60 cases; 100 are needed; "
+        "the published rule says uses image"
+    )
+
+
+def test_where_the_definition_of_stability_decides_it_is_said():
+    """[D3]"""
+    given = findings((60, 150), (300, 400), (147, 150), stable_all=(120, 200))
+    assert "with IS over all parsed answers it would be unstable" in category(given, CORRECTED)[1]
+
+
+def test_the_authors_have_no_minimum_and_no_insufficient():
+    few = findings((2, 3), (3, 5), (3, 3))
+    bounds = few.cgr.low
+    assert bounds > 0
+    assert category(few, AUTHORS)[0] == "uses image"
+    none = findings((0, 0), (3, 5), (3, 3))
+    assert category(none, AUTHORS)[0] == "indeterminate"
+    assert category(few, edition("authors", {"minimum_n": "100"})) == (
+        "insufficient",
+        "CGR stands on 3 cases, UAR stands on 5 cases, IS stands on 3 cases; 100 are needed; "
+        "the published rule says uses image",
+    )
+
+
+def test_a_reader_without_pictures_is_said_to_be_one():
+    word, note = category(findings((0, 150), (400, 400), (150, 150)), CORRECTED, sees=False)
+    assert (word, note) == ("ignores image", "the reader gets no picture")

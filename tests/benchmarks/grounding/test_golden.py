@@ -1,0 +1,159 @@
+"""The golden study: what the authors' code makes of it, number by number."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from overread.benchmarks.grounding import proportions
+from overread.benchmarks.grounding.category import published_rule
+from overread.benchmarks.grounding.edition import AUTHORS, Options
+from overread.benchmarks.grounding.marks import marks_of
+
+THEIRS = {
+    "accuracy": "accuracy",
+    "CGR": "cgr",
+    "UAR": "uar",
+    "irrelevant_stable": "is",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+}
+WORDS = {"Other": "indeterminate"}
+
+
+@pytest.fixture(scope="module")
+def authors(study):
+    """Measured with 10,000 resamples, as published: this is the slow part."""
+    found = study("authors")
+    return found, found.benchmark.measure(found.tables)
+
+
+@pytest.fixture(scope="module")
+def records(authors, by_name):
+    return by_name(authors[1])
+
+
+@pytest.fixture(scope="module")
+def expected(golden):
+    def read(name):
+        return json.loads((golden / "mimic" / f"{name}.json").read_text("utf-8"))
+
+    return read
+
+
+def test_the_six_proportions(records, expected):
+    for model, wanted in expected("expected/unrounded").items():
+        for theirs, ours in THEIRS.items():
+            record, want = records[model, ours], wanted[theirs]
+            assert (record.n, record.k or 0) == (want["n"], want["k"] or 0)
+            for found, value in (
+                (record.value, want["point"]),
+                (record.sd_boot, want["std"]),
+                (record.low, want["ci_lower"]),
+                (record.high, want["ci_upper"]),
+                (record.se, want["se_binomial"]),
+            ):
+                assert found == (None if value is None else pytest.approx(value, abs=1e-9))
+            if want["n"]:
+                assert record.method == "bootstrap:10000:0"
+
+
+def test_the_parse_rates(records, expected):
+    for model, wanted in expected("expected/unrounded").items():
+        assert records[model, "parse_rate"].value == pytest.approx(wanted["parse_rate_unrounded"])
+        for condition in ("original", "swap", "target_mask", "irrelevant_mask"):
+            value = wanted.get(f"parse_rate_{condition}")
+            found = records[model, f"parse_rate@{condition}"].value
+            assert found == (None if value is None else pytest.approx(value, abs=1e-9))
+
+
+def test_the_eligible_cases_and_their_order(authors, expected):
+    found, _ = authors
+    names = found.tables.cases["case"].to_numpy()
+    wanted = expected("expected/eligible_cases")
+    counts = {
+        "accuracy": proportions.accuracy,
+        "CGR": proportions.cgr,
+        "UAR": proportions.uar,
+        "irrelevant_stable": proportions.is_correct,
+        "sensitivity": proportions.sensitivity,
+        "specificity": proportions.specificity,
+    }
+    for marks in marks_of(found.tables, AUTHORS, Options()):
+        for metric, eligible in wanted[marks.reader].items():
+            count = counts[metric](marks)
+            places = proportions.ordered(marks, count.population & (count.deciding >= 0))
+            pairs = zip(names[places], count.hits[places].astype(int), strict=True)
+            assert [[case, int(hit)] for case, hit in pairs] == eligible, (marks.reader, metric)
+
+
+def test_the_categories_and_the_premium(records, expected):
+    for entry in expected("expected/category"):
+        word = WORDS.get(entry["category"], entry["category"].lower())
+        assert records[entry["model"], "category"].label == word
+        premium = records[entry["model"], "gsp"].value
+        if entry["GSP_pp"] is None:
+            assert premium is None
+        else:  # theirs comes from rates rounded to four decimals
+            assert 100 * premium == pytest.approx(entry["GSP_pp"], abs=0.0101)
+
+
+def test_the_published_rule(golden):
+    entries = json.loads((golden / "protocol_bits" / "category.json").read_text("utf-8"))
+    for entry in entries:
+        found = published_rule(
+            entry["CGR"], entry["CGR_ci_lower"], entry["UAR"], entry["irrelevant_stable"]
+        )
+        word = entry["category_fig4_nan_guard"]
+        assert found == WORDS.get(word, word.lower())
+
+
+def test_stability_over_all_parsed_answers_is_the_papers_own_definition(records, expected):
+    """[D3]"""
+    for model, wanted in expected("derived_recommended")["per_model"].items():
+        record = records[model, "is_all"]
+        unconditional = wanted["IS_paper_unconditional"]
+        assert (record.k, record.n) == (unconditional["k"], unconditional["n"])
+
+
+def test_accuracy_with_the_key_of_normals_put_right(study, by_name, expected):
+    """[D1]"""
+    found = study("corrected", vision_on_sentences="yes")
+    corrected = by_name(found.benchmark.measure(found.tables))
+    for model, wanted in expected("derived_recommended")["per_model"].items():
+        fixed = wanted["accuracy_no_finding_polarity_fixed"]
+        record = corrected[model, "accuracy"]
+        assert (record.k, record.n) == (fixed["k"], fixed["n"])
+
+
+def test_each_edition_notes_accuracy_under_the_other_key(study, by_name, records):
+    """[D1] Both ways of scoring stand beside each other."""
+    found = study("corrected", vision_on_sentences="yes")
+    corrected = by_name(found.benchmark.measure(found.tables))
+    for reader in (record.name for record in found.tables.readers):
+        ours, theirs = corrected[reader, "accuracy"], records[reader, "accuracy"]
+        assert f"with key yes for normal films {theirs.value:.4f}" in ours.note
+        assert f"with key no for normal films {ours.value:.4f}" in theirs.note
+
+
+def test_reading_the_raw_answers_again_changes_nothing_for_the_authors(study, authors):
+    recorded, measures = authors
+    again = study("authors", reparse=True)
+    columns = ["reader", "case", "image", "outcome", "answer", "p_yes"]
+    assert again.tables.answers.select(columns).equals(recorded.tables.answers.select(columns))
+    quick = study("authors", reparse=True, boot="100")
+    same = [(r.value, r.k, r.n) for r in quick.benchmark.measure(quick.tables)]
+    assert same == [(r.value, r.k, r.n) for r in measures]
+
+
+def test_the_bootstrap_depends_on_the_order_of_the_file(study, by_name):
+    """GROUNDING 18.1: one model's original.csv is shuffled, and its order must be kept."""
+    found = study("authors", boot="1000")
+    order = next(
+        marks.order
+        for marks in marks_of(found.tables, AUTHORS, Options())
+        if marks.reader == "vlm_half_unparsed"
+    )
+    assert (np.diff(order) < 0).any()

@@ -1,0 +1,220 @@
+"""What each measure counts, on answers small enough to count by hand."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.grounding import Grounding
+from overread.benchmarks.grounding.cases import load_cases, truth
+from overread.benchmarks.grounding.edition import AUTHORS, CONDITIONS, CORRECTED, Options, edition
+from overread.benchmarks.grounding.marks import marks_of
+from overread.benchmarks.grounding.schemas import answer_schema, case_schema
+from overread.case import BadInput, Traits
+
+
+def measured(tables, by_name, name="corrected", **words):
+    return by_name(Grounding.of_run("x@0", "open", name, words).measure(tables))
+
+
+def test_counts_by_hand(bench, by_name):
+    """Five boxed cases: o, t, i, s chosen so that every exclusion occurs once."""
+    cases = [bench.case(f"c{i}") for i in range(5)]
+    marks = {
+        "original": (1, 1, 1, 0, -1),
+        "target_mask": (0, 1, -1, 1, 0),
+        "irrelevant_mask": (1, 0, 1, 0, 0),
+        "swap": (1, 0, -3, 0, 1),
+    }
+    answers = {c: {f"c{i}": m for i, m in enumerate(row)} for c, row in marks.items()}
+    for name in ("corrected", "authors"):
+        found = measured(bench.tables(cases, {"r": answers}), by_name, name)
+        kn = {m: (r.k, r.n) for (_, m), r in found.items() if r.k is not None}
+        assert kn["accuracy"] == (3, 4)
+        assert kn["sensitivity"] == (3, 4)
+        assert kn["specificity"] == (0, 0)
+        assert kn["cgr"] == (1, 2)  # c2 unparsed under the mask
+        assert kn["uar"] == (1, 2)  # c2 unanswered
+        assert kn["is"] == (2, 3)
+        assert kn["is_all"] == (3, 4)  # c3 is wrong, and stable
+        assert kn["image_contingent"] == (1, 2)
+        assert kn["parse_rate"] == (4, 5)
+        assert kn["parse_rate@target_mask"] == (4, 5)
+        # The server failed once: corrected leaves it out, the authors call it unparsed [D28].
+        assert kn["parse_rate@swap"] == ((4, 4) if name == "corrected" else (4, 5))
+        gsp = found["r", "gsp"].value
+        assert gsp == pytest.approx(0 if name == "corrected" else 1 / 2 - 1 / 3)
+
+
+def test_notes_say_what_was_left_out_and_what_it_could_have_changed(bench, by_name):
+    """[D4]"""
+    cases = [bench.case(f"c{i}") for i in range(6)]
+    answers = {
+        "original": {f"c{i}": 1 for i in range(6)},
+        "target_mask": {"c0": 0, "c1": 1, "c2": -1, "c3": -2, "c4": -3},
+        "irrelevant_mask": {f"c{i}": 1 for i in range(6)},
+    }
+    record = measured(bench.tables(cases, {"r": answers}), by_name)["r", "cgr"]
+    assert (record.k, record.n) == (1, 2)
+    assert record.note == (
+        "left out: 1 unparsed, 1 refused, 1 unanswered, 1 not asked; "
+        "with them between 0.2000 and 0.8000"
+    )
+
+
+def test_cgr_needs_a_correct_yes(bench, by_name):
+    """A correct No on a boxed case is not grounded in the box (GROUNDING 18.3)."""
+    cases = [bench.case("a"), bench.case("b", label=0)]
+    answers = {"original": {"a": 1, "b": 0}, "target_mask": {"a": 0, "b": 1}}
+    record = measured(bench.tables(cases, {"r": answers}), by_name)["r", "cgr"]
+    assert (record.k, record.n) == (1, 1)
+
+
+def test_gsp_is_paired(bench, by_name):
+    """The same cases under both masks; the authors subtract rates over different cases."""
+    cases = [bench.case(f"c{i}") for i in range(40)]
+    every = [f"c{i}" for i in range(40)]
+    answers = {
+        "original": dict.fromkeys(every, 1),
+        "target_mask": {c: int(i >= 20) for i, c in enumerate(every)},
+        "irrelevant_mask": {c: int(i < 35) for i, c in enumerate(every)},
+    }
+    record = measured(bench.tables(cases, {"r": answers}), by_name)["r", "gsp"]
+    assert (record.value, record.n) == (pytest.approx((20 - 5) / 40), 40)
+    assert record.method == "newcombe10:deff=1.000"
+    assert record.low < 0.375 < record.high
+    del answers["irrelevant_mask"]["c0"]
+    lost = measured(bench.tables(cases, {"r": answers}), by_name)["r", "gsp"]
+    assert (lost.n, lost.note) == (39, "left out: 1 without an answer under both masks")
+    theirs = measured(bench.tables(cases, {"r": answers}), by_name, "authors")["r", "gsp"]
+    assert theirs.value == pytest.approx(20 / 40 - 5 / 39)
+    assert theirs.low is None
+
+
+def test_repeated_patients_widen_the_interval(bench, by_name):
+    """[D16] MS-CXR holds several boxes of one patient; they are not independent."""
+    answers = {"original": {f"c{i}": int(i % 40 < 20) for i in range(80)}}
+    alone = [bench.case(f"c{i}") for i in range(80)]
+    pairs = [bench.case(f"c{i}", subject_id=f"p{i % 40}") for i in range(80)]
+    wide, narrow = (
+        measured(bench.tables(cases, {"r": answers}), by_name)["r", "accuracy"]
+        for cases in (pairs, alone)
+    )
+    assert narrow.method == "wilson:deff=1.000"
+    assert wide.method == "wilson:deff=2.051"
+    assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
+    assert wide.se > 1.4 * narrow.se
+    assert wide.sd_boot == pytest.approx(wide.se, rel=0.05)
+    nameless = [bench.case(f"c{i}", subject_id=None) for i in range(80)]
+    same = measured(bench.tables(nameless, {"r": answers}), by_name)["r", "accuracy"]
+    assert same == narrow
+
+
+def test_a_reader_without_text_is_not_scored_on_sentences(bench, by_name):
+    """[D23]"""
+    facts = {"source": "rexerr", "error_sentence": "x", "error_present": 0, "box": None}
+    cases = [bench.case("a"), bench.case("b"), bench.case("r", **facts)]
+    answers = {c: {"a": 1, "b": 0, "r": 1} for c in ("original", "swap")}
+    tables = bench.tables(cases, {"probe": answers}, {"probe": Traits(modality="vision")})
+    assert measured(tables, by_name)["probe", "accuracy"].n == 2
+    assert measured(tables, by_name)["probe", "parse_rate"].n == 2
+    assert measured(tables, by_name)["probe", "uar"].n == 1
+    assert measured(tables, by_name, "authors")["probe", "accuracy"].n == 3
+    assert measured(tables, by_name, vision_on_sentences="yes")["probe", "accuracy"].n == 3
+
+
+def test_stability_can_be_taken_over_all_answers(bench, by_name):
+    """[D3]"""
+    answers = {"original": {"a": 1, "b": 0}, "irrelevant_mask": {"a": 1, "b": 1}}
+    tables = bench.tables([bench.case("a"), bench.case("b")], {"r": answers})
+    assert measured(tables, by_name)["r", "is"].n == 1
+    assert measured(tables, by_name, stability="all")["r", "is"].n == 2
+
+
+@pytest.mark.parametrize("rules", [AUTHORS, CORRECTED, edition("corrected", {"normals": "yes"})])
+def test_the_key_in_bulk_is_the_key_case_by_case(rules, study, golden):
+    tables = study("authors").tables
+    wanted = [truth(case, rules) for case in load_cases(golden / "mimic" / "manifest.csv", AUTHORS)]
+    marks = next(marks_of(tables, rules, Options()))
+    assert marks.truth.tolist() == wanted
+
+
+def test_an_answer_given_twice_is_refused(bench):
+    tables = bench.tables([bench.case("c")], {"r": {"original": {"c": 1}}})
+    doubled = Tables(
+        cases=tables.cases,
+        answers=pl.concat([tables.answers, tables.answers]),
+        readers=tables.readers,
+    )
+    with pytest.raises(BadInput, match='reader r answers case "c" more than once under original'):
+        Grounding.of_run("x@0", "open").measure(doubled)
+
+
+def test_an_answer_to_an_unknown_case_is_refused(bench):
+    tables = bench.tables([bench.case("c")], {"r": {"original": {"c": 1, "d": 1}}})
+    with pytest.raises(BadInput, match='case "d", which is not among the cases'):
+        Grounding.of_run("x@0", "open").measure(tables)
+
+
+def test_answers_to_another_question_are_refused_not_mixed(bench):
+    tables = bench.tables([bench.case("c")], {"r": {"original": {"c": 1}}})
+    with pytest.raises(BadInput, match="phrasing=brief at px=224"):
+        Grounding.of_run("x@0", "open", "corrected", {"phrasing": "brief"}).measure(tables)
+
+
+def test_our_own_answers_have_no_order(bench, by_name):
+    """Replies come in as servers give them; only a recorded file has an order to keep."""
+    answers = {"original": {f"c{i}": int(i % 7 > 2) for i in range(50)}}
+    cases = [bench.case(f"c{i}") for i in range(50)]
+    backwards = {"original": dict(reversed(answers["original"].items()))}
+    one, other = (
+        measured(bench.tables(cases, {"r": given}), by_name, "authors", boot="300")
+        for given in (answers, backwards)
+    )
+    assert one["r", "accuracy"] == other["r", "accuracy"]
+
+
+def test_a_study_of_the_papers_size_is_measured_in_a_moment(by_name):
+    random = np.random.RandomState(0)
+    n, readers = 2575, [f"r{i}" for i in range(9)]
+    boxed = np.arange(n) < 452
+    side = [60 if has else None for has in boxed]
+    facts = {name: [None] * n for name in case_schema()}
+    facts |= {
+        "case": [f"c{i}" for i in range(n)],
+        "source": np.where(boxed, "ms_cxr", "mimic_cxr").tolist(),
+        "subject_id": random.randint(0, 1900, n).astype(str).tolist(),
+        "finding": ["edema"] * n,
+        "label": np.where(boxed, 1, random.randint(0, 2, n)).tolist(),
+        "swap_image_path": ["s.jpg"] * n,
+        "box_x": side,
+    }
+    cases = pl.DataFrame(facts, schema=dict(case_schema()))
+    frames = []
+    for reader in readers:
+        for condition in CONDITIONS:
+            rows = n if condition in ("original", "swap") else 452
+            answer = random.randint(0, 2, rows).tolist()
+            frames.append(
+                pl.DataFrame({
+                    "reader": [reader] * rows, "case": facts["case"][:rows],
+                    "image": [condition] * rows, "phrasing": ["default"] * rows,
+                    "px": [224] * rows, "repeat": [0] * rows, "outcome": ["answered"] * rows,
+                    "answer": answer, "recorded": [False] * rows,
+                })
+            )  # fmt: skip
+    answers = pl.concat(frames).cast(
+        {k: v for k, v in answer_schema().items() if k in frames[0].columns}
+    )
+    tables = Tables(
+        cases=cases, answers=answers, readers=tuple(ReaderRecord(name=r) for r in readers)
+    )
+    started = time.perf_counter()
+    records = Grounding.of_run("x@0", "open").measure(tables)
+    took = time.perf_counter() - started
+    assert len(records) == 9 * 15
+    assert took < 3  # about half a second on an idle core

@@ -1,0 +1,74 @@
+"""Every skip is listed with its reason; in CI a skip that nobody allowed fails the suite."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest_plugins = "pytester"
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder beside the checkout with golden vectors and sample data, or a skip."""
+    folder = HERE.parent.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("needs ../shared: not here")
+    return folder
+
+
+def _skips(config: pytest.Config) -> list[tuple[str, str]]:
+    """(where, why) of every skip. xdist sends its workers' reports here, to the controller."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    reports = terminal.stats.get("skipped", []) if terminal else []
+    return [(report.nodeid, _reason(report.longrepr)) for report in reports]
+
+
+def _reason(longrepr: Any) -> str:
+    text = longrepr[2] if isinstance(longrepr, list | tuple) else str(longrepr)
+    return text.removeprefix("Skipped: ").strip()
+
+
+def _not_allowed(skips: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    lines = (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
+    allowed = [re.compile(line) for line in lines if line.strip() and not line.startswith("#")]
+    return [skip for skip in skips if not any(a.fullmatch(skip[1]) for a in allowed)]
+
+
+def _in_ci() -> bool:
+    return os.environ.get("CI") == "true"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workerinput") or not _in_ci():
+        return
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and (
+        _not_allowed(_skips(session.config))
+    ):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    skips = _skips(config)
+    if not skips:
+        terminalreporter.write_line("skips: none")
+        return
+    terminalreporter.section("skips")
+    forbidden = set(_not_allowed(skips)) if _in_ci() else set()
+    for skip in sorted(set(skips)):
+        terminalreporter.write_line(f"{skip[0]}: {skip[1]}", red=skip in forbidden)
+    if forbidden:
+        terminalreporter.write_line(
+            f"{len(forbidden)} of them not in tests/allowed_skips.txt: the suite fails. "
+            "Make the test run, or allow its reason there.",
+            red=True,
+        )

@@ -1,0 +1,160 @@
+"""The wire: what is sent is what was meant, and a text-only reader is sent no pixels."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+
+import pytest
+from PIL import Image
+from support.served import digest_of, served
+
+from overread.case import (
+    BadInput,
+    Decoding,
+    Prompt,
+    PromptMessage,
+    ReaderFailure,
+    Shown,
+)
+from overread.readers import Guard, Secret, open_reader, parse_spec
+from overread.readers.openai_http import request_body
+
+OPEN = Guard("open")
+
+
+def png() -> bytes:
+    file = io.BytesIO()
+    Image.new("L", (8, 8), 77).save(file, "PNG")
+    return file.getvalue()
+
+
+FILM = Shown("image/png", png())
+NASTY = 'Is "it" there?\n\\ \u2028 \x00 </script> é 💓 data:image/png;base64,AAAA'
+
+
+def prompt(*parts: str | Shown, **decoding: object) -> Prompt:
+    system = PromptMessage("system", ("Be brief.",))
+    return Prompt((system, PromptMessage("user", parts)), Decoding(**decoding))
+
+
+def sent(asked: Prompt, spec: str = "openai:org/m@http://127.0.0.1:1/v1") -> dict:
+    return json.loads(request_body(asked, parse_spec(spec)))
+
+
+def test_pictures_are_spliced_and_text_is_escaped() -> None:
+    body = sent(prompt(FILM, NASTY, max_tokens=7, temperature=0.0, top_logprobs=5, seed=3))
+    assert body["model"] == "org/m"
+    assert body["messages"][0] == {"role": "system", "content": "Be brief."}
+    picture, text = body["messages"][1]["content"]
+    prefix = "data:image/png;base64,"
+    assert picture["image_url"]["url"].startswith(prefix)
+    assert base64.b64decode(picture["image_url"]["url"][len(prefix) :]) == FILM.data
+    assert text == {"type": "text", "text": NASTY}
+    rest = {k: v for k, v in body.items() if k not in ("model", "messages")}
+    assert rest == {
+        "max_tokens": 7,
+        "temperature": 0.0,
+        "logprobs": True,
+        "top_logprobs": 5,
+        "seed": 3,
+    }
+
+
+def test_what_is_unset_is_not_sent() -> None:
+    body = sent(prompt("q", temperature=None))
+    assert {"temperature", "logprobs", "top_logprobs", "seed"} & set(body) == set()
+    assert body["messages"][1]["content"] == "q"
+
+
+def test_the_budget_may_have_its_newer_name() -> None:
+    spec = "openai:m@http://127.0.0.1:1/v1?max_tokens_name=max_completion_tokens"
+    body = sent(prompt("q"), spec)
+    assert "max_tokens" not in body
+    assert body["max_completion_tokens"] == 10
+
+
+def open_(spec: str, **environment: str):
+    return open_reader(spec, guard=OPEN, environment=environment, controls={})
+
+
+def reply_of(spec: str, asked: Prompt, **environment: str):
+    async def go():
+        reader = open_(spec, **environment)
+        try:
+            return await reader.reply(asked)
+        finally:
+            await reader.close()
+
+    return asyncio.run(go())
+
+
+def test_a_reply_over_the_wire_carries_the_digest_of_what_was_sent() -> None:
+    with served("instant", tally=True, keep=1) as server:
+        reply = reply_of(f"openai:m@{server.base_url}", prompt(FILM, NASTY, top_logprobs=5))
+        kept = server.kept()[0]
+        assert server.bodies() == {digest_of(kept.encode()): {"asked": 1, "answered": 1}}
+    assert reply.text == "Yes"
+    assert reply.logprobs is not None
+    assert reply.tokens_in is not None
+    assert len(reply.sent) == 32
+    assert json.loads(kept)["messages"][1]["content"][1]["text"] == NASTY
+
+
+def test_a_text_only_reader_refuses_pixels_outright() -> None:
+    with pytest.raises(AssertionError, match="text-only"):
+        reply_of("openai:m@http://127.0.0.1:1/v1?modality=text", prompt(FILM, "q"))
+
+
+def test_a_server_that_is_not_there_is_a_failure_that_may_heal() -> None:
+    with pytest.raises(ReaderFailure, match="cannot connect") as caught:
+        reply_of("openai:m@http://127.0.0.1:9/v1", prompt("q"))
+    assert caught.value.heals
+
+
+def test_a_server_that_hangs_times_out() -> None:
+    with served("slow", delay=5) as server, pytest.raises(ReaderFailure, match="timeout"):
+        reply_of(f"openai:m@{server.base_url}?timeout=0.2", prompt("q"))
+
+
+def test_identity_holds_what_changes_replies_and_nothing_else() -> None:
+    base = "openai:m@http://127.0.0.1:8000/v1"
+    same = [base, base + "?label=x&price_in=3&concurrency=9&timeout=5&group=g&params_b=7"]
+    assert len({open_(spec).identity for spec in same}) == 1
+    other = [
+        base,
+        "openai:n@http://127.0.0.1:8000/v1",
+        "openai:m@http://127.0.0.1:8001/v1",
+        base + "?revision=2",
+        base + "?identity=my-model-at-fp8",
+        base + '?extra={"top_k":1}',
+    ]
+    assert len({open_(spec).identity for spec in other}) == len(other)
+    moved = [f"openai:m@http://10.0.0.{n}/v1?identity=mine" for n in (1, 2)]
+    assert len({open_(spec).identity for spec in moved}) == 1
+
+
+def test_keys_come_from_the_environment_and_show_nowhere() -> None:
+    reader = open_("openai:m@https://api.example.org/v1", OPENAI_API_KEY="hunter2")
+    assert "hunter2" not in repr(reader) + reader.identity + repr(reader.spec)
+    secret = Secret("hunter2")
+    assert "hunter2" not in f"{secret}{secret!r}{secret!s}"
+    with pytest.raises(BadInput, match="MY_KEY"):
+        open_("openai:m@https://api.example.org/v1?key_env=MY_KEY")
+
+
+def test_a_key_does_not_travel_unencrypted_to_a_public_host() -> None:
+    with pytest.raises(BadInput, match="https"):
+        open_("openai:m@http://api.example.org/v1", OPENAI_API_KEY="hunter2")
+    open_("openai:m@http://127.0.0.1:8000/v1", OPENAI_API_KEY="hunter2")
+
+
+def test_extra_may_not_replace_what_the_engine_sends() -> None:
+    with pytest.raises(BadInput, match="temperature"):
+        open_('openai:m@http://127.0.0.1/v1?extra={"temperature":1}')
+    body = json.loads(
+        request_body(prompt("q"), parse_spec("openai:m@http://h/v1"), b',"top_k":1')
+    )
+    assert body["top_k"] == 1

@@ -1,0 +1,83 @@
+"""Reader specs: what a user may write, and one line for what they may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from overread.case import BadInput
+from overread.readers import parse_spec
+
+
+def test_the_full_syntax() -> None:
+    spec = parse_spec(
+        "openai:qwen3-vl@http://127.0.0.1:8000/v1?modality=text&max_tokens=10&concurrency=64"
+        "&reasoning=true&price_in=0.5&rpm=600&label=Qwen"
+    )
+    assert (spec.kind, spec.model, spec.base_url) == ("openai", "qwen3-vl", "http://127.0.0.1:8000/v1")
+    assert (spec.name, spec.modality, spec.max_tokens, spec.concurrency) == ("Qwen", "text", 10, 64)
+    assert spec.reasoning is True
+    assert spec.traits.modality == "text"
+
+
+def test_a_model_name_may_hold_slashes_colons_and_ats() -> None:
+    spec = parse_spec("openai:org/model:7b@rev2@https://api.example.org/v1")
+    assert spec.model == "org/model:7b@rev2"
+    assert spec.base_url == "https://api.example.org/v1"
+
+
+def test_a_table_says_the_same() -> None:
+    table = {"kind": "openai", "model": "m", "base_url": "http://h/v1", "extra": {"top_k": 1}}
+    assert parse_spec(table).extra == {"top_k": 1}
+    text = 'openai:m@http://h/v1?extra={"top_k":1}'
+    assert parse_spec(text) == parse_spec(table)
+
+
+@pytest.mark.parametrize(("text", "name"), [("control:looks", "control:looks"), ("recorded:a.jsonl", "recorded:a.jsonl")])
+def test_names_of_other_kinds(text: str, name: str) -> None:
+    assert parse_spec(text).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "expected one of"),
+        ("qwen", "openai:…"),
+        ("hf:model", "expected one of"),
+        ("openai:model", "openai:MODEL@BASE_URL"),
+        ("openai:@http://h/v1", "openai:MODEL@BASE_URL"),
+        ("openai:m@ftp://h/v1", "base URL"),
+        ("openai:m@http:///v1", "base URL"),
+        ("control:", "nothing stands after"),
+        ("openai:m@http://h/v1?colour=blue", 'no option "colour"'),
+        ("openai:m@http://h/v1?concurrency=many", 'concurrency is "many"'),
+        ("openai:m@http://h/v1?concurrency=0", "above 0"),
+        ("openai:m@http://h/v1?timeout=-1", "above 0"),
+        ("openai:m@http://h/v1?modality=smell", 'modality is "smell"'),
+        ("openai:m@http://h/v1?label=a&label=b", "twice"),
+        ("openai:m@http://h/v1?extra=[1]", "JSON object"),
+    ],
+)
+def test_one_line_for_what_is_wrong(text: str, says: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_spec(text)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openai:m@http://h/v1?api_key=abc",
+        "openai:m@http://h/v1?token=abc",
+        "openai:m@https://user:hunter2@h/v1",
+        "openai:m@https://h/v1?label=sk-abcdefghijklmnopqrstuv",
+        "openai:sk-proj-abcdefghijklmnopqrstuv@https://h/v1",
+        "openai:m@https://h/v1?proxy=http://user:hunter2@proxy:3128",
+        'openai:m@https://h/v1?extra={"api":"sk-abcdefghijklmnopqrstuv"}',
+    ],
+)
+def test_a_key_in_a_spec_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(BadInput, match="environment") as caught:
+        parse_spec(text)
+    for secret in ("hunter2", "abcdefghijklmnopqrstuv", "abc "):
+        assert secret not in str(caught.value)
