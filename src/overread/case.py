@@ -56,7 +56,7 @@ class BadInput(Exception):
 # ---------------------------------------------------------------- pictures: recipes for pixels
 
 
-class Box(msgspec.Struct, frozen=True):
+class Box(msgspec.Struct, frozen=True, gc=False):
     """A half-open rectangle in pixels: columns x <= c < x+w, rows y <= r < y+h."""
 
     x: int
@@ -64,40 +64,35 @@ class Box(msgspec.Struct, frozen=True):
     w: int
     h: int
 
-    def scaled(self, factor_from: int, factor_to: int) -> Box:
-        """The box at another resolution, each number truncated (GROUNDING 3)."""
-        x, y, w, h = (v * factor_to // factor_from for v in (self.x, self.y, self.w, self.h))
-        return Box(x, y, w, h)
 
-
-class Source(msgspec.Struct, frozen=True, tag="file"):
+class Source(msgspec.Struct, frozen=True, gc=False, tag="file"):
     """An image file: a name below a data root. A name that leaves the root is refused."""
 
     root: str
     name: str
 
 
-class Inline(msgspec.Struct, frozen=True, tag="inline"):
+class Inline(msgspec.Struct, frozen=True, gc=False, tag="inline"):
     """An image file's bytes held in memory, for pictures made on the spot."""
 
     data: bytes
 
 
-class Resize(msgspec.Struct, frozen=True, tag="resize"):
+class Resize(msgspec.Struct, frozen=True, gc=False, tag="resize"):
     """Stretch to exactly width x height, bilinear as Pillow does it."""
 
     width: int
     height: int
 
 
-class Fill(msgspec.Struct, frozen=True, tag="fill"):
+class Fill(msgspec.Struct, frozen=True, gc=False, tag="fill"):
     """Paint a half-open box with one grey value; what lies outside the image is ignored."""
 
     box: Box
     value: int = 0
 
 
-class Overlay(msgspec.Struct, frozen=True, tag="overlay"):
+class Overlay(msgspec.Struct, frozen=True, gc=False, tag="overlay"):
     """Blend a colour where the mask image is not zero; the mask is fitted to the picture."""
 
     mask: Source | Inline
@@ -108,7 +103,7 @@ class Overlay(msgspec.Struct, frozen=True, tag="overlay"):
 Operation: TypeAlias = Resize | Fill | Overlay
 
 
-class Picture(msgspec.Struct, frozen=True):
+class Picture(msgspec.Struct, frozen=True, gc=False):
     """A recipe for pixels: a source, operations in order, and the format on the wire.
 
     Cheap and hashable; rendered late, only when a reply is really missing.
@@ -146,14 +141,14 @@ class Shown(msgspec.Struct, frozen=True, dict=True):
 # ---------------------------------------------------------------- what a reader is asked
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """One turn: text and picture slots in order."""
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[str | Picture, ...]
 
 
-class Decoding(msgspec.Struct, frozen=True):
+class Decoding(msgspec.Struct, frozen=True, gc=False):
     """How the reply is to be decoded. `temperature=None` leaves it to the server."""
 
     max_tokens: int = 10
@@ -166,7 +161,7 @@ class Decoding(msgspec.Struct, frozen=True):
         return self.temperature == 0
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, gc=False):
     """What a reader gets: messages with picture slots, and decoding. Never the case."""
 
     messages: tuple[Message, ...]
@@ -191,7 +186,7 @@ class Request(msgspec.Struct, frozen=True):
         return Request(messages, decoding)
 
 
-class Trial(msgspec.Struct, frozen=True):
+class Trial(msgspec.Struct, frozen=True, gc=False):
     """One case under one condition."""
 
     case: str
@@ -200,14 +195,14 @@ class Trial(msgspec.Struct, frozen=True):
     repeat: int = 0
 
 
-class PromptMessage(msgspec.Struct, frozen=True):
+class PromptMessage(msgspec.Struct, frozen=True, gc=False):
     """A message whose pictures have been rendered."""
 
     role: str
     parts: tuple[str | Shown, ...]
 
 
-class Prompt(msgspec.Struct, frozen=True):
+class Prompt(msgspec.Struct, frozen=True, gc=False):
     """A rendered request: exactly what any reader sees, be it a server or a control.
 
     `digest` names the request it was rendered from (hexadecimal), for readers that look replies up.
@@ -231,7 +226,7 @@ class Prompt(msgspec.Struct, frozen=True):
 # ---------------------------------------------------------------- what a reader says
 
 
-class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a reader said. An error is never a reply.
 
     `logprobs` are the first generated token's alternatives as (token, log-probability), or None

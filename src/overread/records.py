@@ -52,11 +52,16 @@ class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """`run.toml`: what was asked for, resolved, with versions and digests."""
+    """`run.toml`: what was asked for, resolved, with versions and digests.
+
+    `edition` is the one last measured under; `answers_edition` the one under which the replies of
+    answers.parquet were asked for and read.
+    """
 
     overread: str = __version__
     benchmark: str
     edition: str
+    answers_edition: str
     cases: str
     dataset: str
     policy: Policy

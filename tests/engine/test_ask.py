@@ -47,7 +47,9 @@ def test_every_trial_is_asked_once_and_read_back_in_plan_order(store, studio) ->
     assert set(reader.asked.values()) == {1}
     rows = list(read_back(questions(1000), reader, store, studio))
     assert [trial.case for trial, _, _ in rows] == [f"case {n}" for n in range(1000)]
-    assert all(r is not None and r.text == f"question {n}"[::-1] for n, (_, r, _) in enumerate(rows))
+    assert all(
+        r is not None and r.text == f"question {n}"[::-1] for n, (_, r, _) in enumerate(rows)
+    )
 
 
 def test_nothing_is_asked_twice(store, studio) -> None:
@@ -97,7 +99,9 @@ def test_what_heals_is_asked_again_and_what_does_not_is_recorded_at_once(store, 
     reader = Scripted(say, limits=Limits(concurrency=8, attempts=3, backoff=0.001))
     tally = go(questions(100), reader, store, studio)
     reasons = {
-        trial.case: reason for trial, reply, reason in read_back(questions(100), reader, store, studio) if reply is None
+        trial.case: reason
+        for trial, reply, reason in read_back(questions(100), reader, store, studio)
+        if reply is None
     }
     assert tally.answered + tally.failed == 100
     assert len(reasons) == tally.failed
@@ -108,7 +112,9 @@ def test_what_heals_is_asked_again_and_what_does_not_is_recorded_at_once(store, 
 
 
 def test_a_failure_is_tried_again_by_the_next_run(store, studio) -> None:
-    bad = Scripted(lambda p: ReaderFailure("HTTP 500", heals=True) if "3" in p.text else Reply(text="x"))
+    bad = Scripted(
+        lambda p: ReaderFailure("HTTP 500", heals=True) if "3" in p.text else Reply(text="x")
+    )
     go(questions(20), bad, store, studio)
     good = Scripted()
     tally = go(questions(20), good, store, studio)

@@ -60,7 +60,9 @@ def test_globally_routable_is_never_private(address) -> None:
 
 
 @contextmanager
-def resolving(monkeypatch: pytest.MonkeyPatch, host: str, address: str, port: int) -> Iterator[None]:
+def resolving(
+    monkeypatch: pytest.MonkeyPatch, host: str, address: str, port: int
+) -> Iterator[None]:
     async def resolve(self, name, port_=0, family=socket.AF_INET):
         assert name == host
         return [

@@ -154,7 +154,5 @@ def test_a_key_does_not_travel_unencrypted_to_a_public_host() -> None:
 def test_extra_may_not_replace_what_the_engine_sends() -> None:
     with pytest.raises(BadInput, match="temperature"):
         open_('openai:m@http://127.0.0.1/v1?extra={"temperature":1}')
-    body = json.loads(
-        request_body(prompt("q"), parse_spec("openai:m@http://h/v1"), b',"top_k":1')
-    )
+    body = json.loads(request_body(prompt("q"), parse_spec("openai:m@http://h/v1"), b',"top_k":1'))
     assert body["top_k"] == 1

@@ -146,11 +146,15 @@ def test_retry_after_in_both_forms() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["choices", "message", "content", "logprobs", "usage", "error", "text"]),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["choices", "message", "content", "logprobs", "usage", "error", "text"]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )

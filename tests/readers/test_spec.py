@@ -13,7 +13,11 @@ def test_the_full_syntax() -> None:
         "openai:qwen3-vl@http://127.0.0.1:8000/v1?modality=text&max_tokens=10&concurrency=64"
         "&reasoning=true&price_in=0.5&rpm=600&label=Qwen"
     )
-    assert (spec.kind, spec.model, spec.base_url) == ("openai", "qwen3-vl", "http://127.0.0.1:8000/v1")
+    assert (spec.kind, spec.model, spec.base_url) == (
+        "openai",
+        "qwen3-vl",
+        "http://127.0.0.1:8000/v1",
+    )
     assert (spec.name, spec.modality, spec.max_tokens, spec.concurrency) == ("Qwen", "text", 10, 64)
     assert spec.reasoning is True
     assert spec.traits.modality == "text"
@@ -32,7 +36,9 @@ def test_a_table_says_the_same() -> None:
     assert parse_spec(text) == parse_spec(table)
 
 
-@pytest.mark.parametrize(("text", "name"), [("control:looks", "control:looks"), ("recorded:a.jsonl", "recorded:a.jsonl")])
+@pytest.mark.parametrize(
+    ("text", "name"), [("control:looks", "control:looks"), ("recorded:a.jsonl", "recorded:a.jsonl")]
+)
 def test_names_of_other_kinds(text: str, name: str) -> None:
     assert parse_spec(text).name == name
 

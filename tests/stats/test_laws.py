@@ -38,7 +38,7 @@ def test_examples_in_the_docstrings_run(name):
 def test_the_public_functions_all_have_an_example():
     shown = [getattr(overread.stats, name) for name in overread.stats.__all__]
     functions = [thing for thing in shown if callable(thing) and not isinstance(thing, type)]
-    assert len(functions) == 7
+    assert len(functions) >= 7
     assert all(">>>" in function.__doc__ for function in functions)
 
 

@@ -18,30 +18,45 @@ Shown = list[tuple[str, Tally, int, ReaderSpec]]
 
 
 def print_table(table: Table) -> None:
-    """Print an exhibit with its signature. Cells are text, never markup."""
+    """Print an exhibit with its signature. Cells are text, never markup.
+
+    A pipe gets the table as wide as it is; in a terminal too narrow for it, the columns are printed
+    in groups, each led by the first column.
+    """
     from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    if not sys.stdout.isatty():
-        console = Console(highlight=False, width=max(120, _width(table)))
-    grid = Grid(
-        title=Text(table.title, style="bold"), title_justify="left", box=None, pad_edge=False
-    )
-    for column in table.columns:
-        grid.add_column(Text(column), overflow="fold")
-    for row in table.rows:
-        grid.add_row(*(Text(cell) for cell in row))
-    console.print(grid)
+    width = None if sys.stdout.isatty() else max(100, sum(_widths(table)))
+    console = Console(highlight=False, width=width)
+    console.print(Text(table.title, style="bold"))
+    for group in _groups(_widths(table), console.width):
+        grid = Grid(box=None, pad_edge=False)
+        for number in group:
+            grid.add_column(Text(table.columns[number]), overflow="fold")
+        for row in table.rows:
+            grid.add_row(*(Text(row[number]) for number in group))
+        console.print(grid)
     for note in table.notes:
         console.print(Text(note, style="dim"), soft_wrap=True)
     console.print(Text(table.signature, style="dim"), soft_wrap=True)
 
 
-def _width(table: Table) -> int:
+def _widths(table: Table) -> list[int]:
     columns = zip(table.columns, *table.rows, strict=True)
-    return sum(max(map(len, column)) + 2 for column in columns)
+    return [max(map(len, column)) + 2 for column in columns]
+
+
+def _groups(widths: list[int], room: int) -> list[list[int]]:
+    """Column numbers in groups that fit; the first column leads each."""
+    groups, used = [[0]], widths[0]
+    for number, width in enumerate(widths[1:], 1):
+        if used + width > room and len(groups[-1]) > 1:
+            groups.append([0])
+            used = widths[0]
+        groups[-1].append(number)
+        used += width
+    return groups
 
 
 @contextmanager

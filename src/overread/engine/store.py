@@ -28,12 +28,13 @@ __all__ = ["Claimed", "Row", "Store"]
 
 _APPLICATION = 0x0E4EAD  # marks the file as ours
 _SCHEMA_VERSION = 1
+# `replies` keeps its rows in order of arrival with an index of keys beside them: inserting random
+# keys into a clustered table was measured at half the speed.
 _SCHEMA = """
 CREATE TABLE datasets (
   id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, dataset TEXT NOT NULL, policy TEXT NOT NULL,
   UNIQUE (benchmark, dataset, policy));
-CREATE TABLE replies (key BLOB PRIMARY KEY, dataset INTEGER NOT NULL, reply BLOB NOT NULL)
-  WITHOUT ROWID;
+CREATE TABLE replies (key BLOB PRIMARY KEY, dataset INTEGER NOT NULL, reply BLOB NOT NULL);
 CREATE TABLE failures (
   key BLOB PRIMARY KEY, dataset INTEGER NOT NULL, reason TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sources (

@@ -74,15 +74,12 @@ class OpenAIReader:
                 self._url, data=body, allow_redirects=False, proxy=self.spec.proxy
             ) as response:
                 status, headers = response.status, response.headers
-                content = await _read_bounded(response)
+                short = (response.content_length or _MOST_BYTES) < _MOST_BYTES
+                content = await (response.read() if short else _read_bounded(response))
         except Exception as error:
             raise transport_failure(error, self._url, self.limits.timeout) from None
-        reply = read_response(status, headers, content)
-        return msgspec.structs.replace(
-            reply,
-            seconds=round(time.monotonic() - began, 6),
-            sent=_digest(pieces),
-        )
+        seconds = round(time.monotonic() - began, 6)
+        return read_response(status, headers, content, seconds=seconds, sent=_digest(pieces))
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
@@ -110,8 +107,6 @@ class OpenAIReader:
 
 async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:
     """The whole body, or a failure past what any honest completion holds."""
-    if (response.content_length or _MOST_BYTES) < _MOST_BYTES:
-        return await response.read()  # the common case, and the quick one
     pieces, total = [], 0
     async for piece in response.content.iter_any():
         pieces.append(piece)

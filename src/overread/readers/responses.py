@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -17,8 +17,89 @@ _HEALING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529
 _THROTTLING = frozenset({429, 503, 529})
 
 
-def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+class _Alternative(msgspec.Struct, gc=False):
+    token: str
+    logprob: float
+
+
+class _Token(_Alternative, gc=False):
+    top_logprobs: list[_Alternative] = []
+
+
+class _Logprobs(msgspec.Struct, gc=False):
+    content: list[_Token] | None = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    content: str
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct, gc=False):
+    message: _Message
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Completion(msgspec.Struct, gc=False):
+    """A completion in its ordinary shape; any other is read by hand, slowly and with care."""
+
+    choices: list[_Choice]
+    usage: _Usage | None = None
+    model: str | None = None
+    error: Any = None
+
+
+_decode_ordinary = msgspec.json.Decoder(_Completion).decode
+_NO_USAGE = _Usage()
+
+
+def read_response(
+    status: int, headers: Mapping[str, str], body: bytes, *, seconds: float = 0.0, sent: str = ""
+) -> Reply:
     """The reply in a response. Raises ReaderFailure for anything that is not one."""
+    if status == 200:
+        try:
+            ordinary = _decode_ordinary(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        else:
+            if ordinary.choices and not ordinary.error:
+                return _ordinary_reply(ordinary, seconds, sent)
+    reply = _read_with_care(status, headers, body)
+    return msgspec.structs.replace(reply, seconds=seconds, sent=sent)
+
+
+def _ordinary_reply(data: _Completion, seconds: float, sent: str) -> Reply:
+    choice, usage = data.choices[0], data.usage or _NO_USAGE
+    message, logprobs = choice.message, None
+    if choice.logprobs is not None and choice.logprobs.content:
+        first = choice.logprobs.content[0]
+        rows: Sequence[_Alternative] = first.top_logprobs or [first]
+        logprobs = tuple((row.token, row.logprob) for row in rows)
+    return Reply(
+        text=message.content,
+        logprobs=logprobs,
+        reasoning=message.reasoning_content or message.reasoning or None,
+        refusal=message.refusal or None,
+        finish=choice.finish_reason or None,
+        tokens_in=usage.prompt_tokens,
+        tokens_out=usage.completion_tokens,
+        seconds=seconds,
+        sent=sent,
+        model=data.model or None,
+    )
+
+
+def _read_with_care(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+    """The same for every shape a server may think of; also explains what is not a reply."""
     if 300 <= status < 400:
         where = str(headers.get("Location", "elsewhere"))[:200]
         raise ReaderFailure(f"HTTP {status}: redirects to {where} are not followed", heals=False)

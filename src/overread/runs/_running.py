@@ -80,6 +80,7 @@ def run(
                 record = RunRecord(
                     benchmark=bench.name,
                     edition=bench.edition,
+                    answers_edition=bench.edition,
                     cases=str(cases),
                     dataset=bench.dataset,
                     policy=bench.policy,

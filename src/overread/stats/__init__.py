@@ -9,6 +9,7 @@ from overread.stats._interval import Interval
 from overread.stats._multiplicity import benjamini_hochberg
 from overread.stats._paired import paired_difference
 from overread.stats._proportions import Z95, binomial_tail, design_effect, wilson
+from overread.stats._ranks import rank_sum_p
 
 __all__ = [
     "Z95",
@@ -19,5 +20,6 @@ __all__ = [
     "cluster_bootstrap_sd",
     "design_effect",
     "paired_difference",
+    "rank_sum_p",
     "wilson",
 ]

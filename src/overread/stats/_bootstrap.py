@@ -111,9 +111,13 @@ def cluster_bootstrap_sd(
     sizes = np.bincount(where)
     if sizes.size < 2:
         return None
+    if x.min() == x.max():
+        return 0.0
     sums = np.bincount(where, weights=x).astype(np.int64)
     kinds, count = np.unique(np.column_stack((sizes, sums)), axis=0, return_counts=True)
-    share = count / sizes.size
+    # Frequent kinds first: the later, rare ones are then drawn from what little is left.
+    by_count = np.argsort(-count, kind="stable")
+    kinds, share = kinds[by_count], count[by_count] / sizes.size
     drawn = np.random.RandomState(seed).multinomial(sizes.size, share, size=n_boot)
-    means = (drawn @ kinds[:, 1]) / (drawn @ kinds[:, 0])
-    return float(means.std(ddof=1))
+    size, hits = (drawn.astype(float) @ kinds.astype(float)).T  # whole numbers, summed exactly
+    return float((hits / size).std(ddof=1))

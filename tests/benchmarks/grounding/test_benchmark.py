@@ -126,7 +126,7 @@ def test_the_signature_says_what_the_numbers_stand_on(manifest):
     digest = benchmark.dataset.rpartition("@")[2]
     assert benchmark.signature(tables) == (
         f"grounding|edition:corrected+normals=yes|cases:4@{digest}|conditions:original,swap"
-        "|phrasing:default|px:224|fill:black|parser:2|intervals:wilson|boot:10000:0"
+        "|phrasing:default|px:224|fill:black|parser:2|intervals:wilson|boot:2000:0"
         f"|overread:{overread.__version__}"
     )
     partial = msgspec.structs.replace(tables, partial=True)
@@ -153,6 +153,17 @@ def test_images_stand_beside_the_manifest_or_where_the_user_says(manifest, tmp_p
         Grounding.open(path, words={"root": str(other)})
     other.mkdir()
     assert Grounding.open(path, words={"root": str(other)}).root == str(other)
+
+
+def test_a_sample_keeps_source_finding_and_label_in_proportion(manifest):
+    benchmark = open_benchmark("grounding", manifest({}, {"label": "0", "source": "mimic_cxr"}))
+    strata = [benchmark.stratum(case) for case in benchmark.cases()]
+    assert strata == [("ms_cxr", "edema", "1"), ("mimic_cxr", "edema", "0")]
+
+
+def test_every_control_has_a_category_to_be_recovered_as(manifest):
+    benchmark = Grounding.open(manifest({}))
+    assert set(benchmark.expected()) <= set(benchmark.controls())
 
 
 # ---------------------------------------------------------------- registry

@@ -86,6 +86,9 @@ class Grounding:
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
         return schemas.case_row(case)
 
+    def stratum(self, case: GroundingCase) -> tuple[str, ...]:
+        return case.source, case.finding or "", str(case.label)
+
     def trials(self, case: GroundingCase, traits: Traits) -> Iterator[Trial]:
         return trials(case, traits, self.rules, self.options, self.root)
 
@@ -147,6 +150,12 @@ class Grounding:
         from overread.benchmarks.grounding.controls import grounding_controls
 
         return grounding_controls()
+
+    def expected(self) -> Mapping[str, str]:
+        """The category each control belongs to by construction."""
+        from overread.benchmarks.grounding.controls import EXPECTED
+
+        return EXPECTED
 
     def signature(self, tables: Tables) -> str:
         """One line that says whether two numbers may be compared."""

@@ -111,8 +111,11 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
         card = _card(manifest.parent / "dataset.toml")
         folder = manifest.absolute().parent.name
         name = card.get("name") or (folder if manifest.name == "manifest.csv" else manifest.stem)
-        with manifest.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
+        try:
+            with manifest.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
+        except OSError as error:
+            raise BadInput(f"{manifest} cannot be read: {error.strerror}.") from None
         # A set that declares no policy is guarded like a credentialed one.
         policy: Policy = card.get("policy", "credentialed")  # type: ignore[assignment]
         return cls(manifest=manifest, name=name, digest=digest, policy=policy)

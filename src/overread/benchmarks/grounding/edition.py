@@ -53,7 +53,8 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     missing_sentence: Literal["nan", "reject"]
     # Whether a source the paper does not have gets an answer key.
     other_sources: Literal["unkeyed", "label"]
-    boot: int = 10_000
+    # Resamples and seed. Without a bootstrapped interval they only serve `sd_boot`.
+    boot: int
     seed: int = 0
 
     @property
@@ -84,6 +85,7 @@ AUTHORS: Final = Edition(
     failures="as_text",
     missing_sentence="nan",
     other_sources="unkeyed",
+    boot=10_000,
 )
 CORRECTED: Final = Edition(
     name="corrected",
@@ -101,6 +103,7 @@ CORRECTED: Final = Edition(
     failures="apart",
     missing_sentence="reject",
     other_sources="label",
+    boot=2_000,
 )
 _EDITIONS: Final = {"corrected": CORRECTED, "authors": AUTHORS}
 
