@@ -38,11 +38,12 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
 class Benchmark(Protocol):
     """One benchmark under one edition of its rules, over one set of cases.
 
-    `cases` streams and validates; errors name file and row. `trials` makes every condition of one
-    case. `answer` parses a reply (or None where the trial went unanswered, with the reason) into a
-    row of `answer_schema`; it never raises on odd text. `stratum` is what `--limit` keeps in
-    proportion; a case has a `case_id`. `reread` parses kept rows again under this
-    edition. `expected` says what each control must be recovered as. `measure` and `exhibits` are pure. `signature` says what the numbers stand on.
+    `cases` streams and validates; errors name file and row, and every case has a `case_id`.
+    `stratum` is what `--limit` keeps in proportion. `trials` makes every condition of one case for
+    a reader of these traits. `answer` parses a reply (or None where the trial went unanswered, with
+    the reason) into a row of `answer_schema`; it never raises on odd text. `reread` parses kept
+    rows again under this edition. `measure` and `exhibits` are pure. `expected` says what each
+    control must be recovered as. `signature` says what the numbers stand on.
     """
 
     name: str

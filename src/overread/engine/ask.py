@@ -27,7 +27,7 @@ __all__ = ["Plan", "Tally", "ask", "read_back"]
 Plan = Callable[[], Iterable[Trial]]
 T = TypeVar("T")
 
-_CHUNK = 256
+_CHUNK = 512
 _PENDING = 4096  # replies waiting to be committed before callers wait
 _GROUP = 512  # replies that are committed without waiting for more
 _GATHER = 0.05
@@ -318,7 +318,7 @@ def read_back(
 
     The order of the plan, not of arrival, so that what is written from it is always the same.
     """
-    for chunk in _chunks(plan(), 4 * _CHUNK):
+    for chunk in _chunks(plan(), 2 * _CHUNK):
         keys: list[bytes | None] = []
         reasons: dict[int, str] = {}
         for position, trial in enumerate(chunk):

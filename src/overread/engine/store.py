@@ -45,7 +45,7 @@ CREATE TABLE owners (
 CREATE TABLE claims (key BLOB PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
 """
 _BEAT_EVERY = 15.0
-_BEAT_LASTS = 90.0
+_BEAT_LASTS = 900.0  # only for processes of other machines, whose life cannot be asked
 _VARIABLES = 30_000  # SQLite's default limit is 32,766 per statement
 
 Row = tuple[bytes, int, Reply]
@@ -73,6 +73,9 @@ class Store:
             self._write = self._connect()
             self._read = self._connect()
             self._prepare(fresh)
+            # A claim lost with the power is a claim let go: it need not reach the disk at once.
+            self._claims = self._connect()
+            self._claims.execute("PRAGMA synchronous=NORMAL")
         except sqlite3.DatabaseError as error:
             raise BadInput(
                 f"{self.path}: cannot be used as a reply store ({error}). "
@@ -128,8 +131,8 @@ class Store:
                 with _immediate(self._write):
                     self._write.execute("DELETE FROM claims WHERE owner=?", (self._owner,))
                     self._write.execute("DELETE FROM owners WHERE id=?", (self._owner,))
-            self._read.close()
-            self._write.close()
+            for connection in (self._read, self._claims, self._write):
+                connection.close()
             if self._alone is not None:
                 self._alone.close()
 
@@ -195,6 +198,9 @@ class Store:
         """
         encoded = [(key, dataset, self._encode(reply)) for key, dataset, reply in replies]
         done = [row[0] for row in encoded] + [row[0] for row in failures]
+        if self._owner and time.time() - self._beat >= _BEAT_EVERY:
+            with self._lock, _immediate(self._claims):
+                self._keep_alive()
         with self._lock, _immediate(self._write):
             self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
             self._insert("INSERT OR REPLACE INTO failures VALUES", failures)
@@ -202,7 +208,12 @@ class Store:
                 self._delete("DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
             self._delete("DELETE FROM claims WHERE key IN", done)
 
-    def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+    def _insert(
+        self,
+        query: str,
+        rows: Sequence[tuple[object, ...]],
+        connection: sqlite3.Connection | None = None,
+    ) -> None:
         if not rows:
             return
         width = len(rows[0])
@@ -210,56 +221,56 @@ class Store:
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             marks = ",".join(["(" + ",".join("?" * width) + ")"] * len(part))
-            self._write.execute(f"{query} {marks}", [value for row in part for value in row])
+            values = [value for row in part for value in row]
+            (connection or self._write).execute(f"{query} {marks}", values)
 
-    def _delete(self, query: str, keys: Sequence[bytes]) -> None:
+    def _delete(
+        self, query: str, keys: Sequence[bytes], connection: sqlite3.Connection | None = None
+    ) -> None:
         for start in range(0, len(keys), _VARIABLES):
             part = keys[start : start + _VARIABLES]
-            self._write.execute(f"{query} ({','.join('?' * len(part))})", part)
+            marks = ",".join("?" * len(part))
+            (connection or self._write).execute(f"{query} ({marks})", part)
 
     # ------------------------------------------------------------ claims
 
     def claim(self, keys: Sequence[bytes]) -> Claimed:
         """Take the keys that nobody has answered or is asking; dead processes' claims lapse."""
-        with self._lock, _immediate(self._write):
+        with self._lock, _immediate(self._claims):
             self._keep_alive()
             marks = ",".join("?" * len(keys))
             query = f"SELECT key FROM replies WHERE key IN ({marks})"  # noqa: S608 - marks only
-            answered = {row[0] for row in self._write.execute(query, keys)}
+            answered = {row[0] for row in self._claims.execute(query, keys)}
             wanted = [(key, self._owner) for key in keys if key not in answered]
-            self._insert("INSERT OR IGNORE INTO claims VALUES", wanted)
+            self._insert("INSERT OR IGNORE INTO claims VALUES", wanted, self._claims)
             query = f"SELECT key FROM claims WHERE owner=? AND key IN ({marks})"  # noqa: S608
-            ours = {row[0] for row in self._write.execute(query, (self._owner, *keys))}
+            ours = {row[0] for row in self._claims.execute(query, (self._owner, *keys))}
         return Claimed(ours, answered, {key for key, _ in wanted} - ours)
 
-    def release(self, keys: Sequence[bytes]) -> None:
-        """Give claims back unasked."""
-        with self._lock, _immediate(self._write):
-            self._delete("DELETE FROM claims WHERE key IN", keys)
-
     def _keep_alive(self) -> None:
+        """Say that this process lives, and let go what dead ones claimed. Inside a transaction."""
         now = time.time()
         if self._owner and now - self._beat < _BEAT_EVERY:
             return
         host = platform.node()
         dead = [
             owner
-            for owner, its_host, pid, beat in self._write.execute(
+            for owner, its_host, pid, beat in self._claims.execute(
                 "SELECT id, host, pid, beat FROM owners WHERE id<>?", (self._owner,)
             )
-            if now - beat > _BEAT_LASTS or (its_host == host and not _alive(pid))
+            if (not _alive(pid) if its_host == host else now - beat > _BEAT_LASTS)
         ]
         for owner in dead:
-            self._write.execute("DELETE FROM claims WHERE owner=?", (owner,))
-            self._write.execute("DELETE FROM owners WHERE id=?", (owner,))
+            self._claims.execute("DELETE FROM claims WHERE owner=?", (owner,))
+            self._claims.execute("DELETE FROM owners WHERE id=?", (owner,))
         row = (host, os.getpid(), now)
         if self._owner:
-            self._write.execute(
+            self._claims.execute(
                 "INSERT OR REPLACE INTO owners VALUES (?,?,?,?)", (self._owner, *row)
             )
         else:
             self._owner = int(
-                self._write.execute(
+                self._claims.execute(
                     "INSERT INTO owners (host, pid, beat) VALUES (?,?,?)", row
                 ).lastrowid
                 or 0

@@ -15,6 +15,10 @@ from overread.runs._environment import Config, cache_folder, environment
 
 __all__ = ["open_cases", "open_readers", "phantom_cases"]
 
+# A film takes 20 kB and a few milliseconds: a slip of the finger must not fill the disk.
+_MOST_PHANTOMS = 100_000
+_LARGEST_SEED = 2**32 - 1
+
 
 def open_cases(
     benchmark: str, cases: str | Path, edition: str, settings: Mapping[str, str]
@@ -36,6 +40,9 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
         raise BadInput(
             f'--cases {spec}: expected phantom:N or phantom:N:SEED, as in "phantom:480".'
         )
+    for word, most in zip(parts, (_MOST_PHANTOMS, _LARGEST_SEED), strict=False):
+        if len(word) > len(str(most)) or int(word) > most:
+            raise BadInput(f"--cases {spec}: {word[:20]} is too large; give at most {most}.")
     n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
     return write_set(benchmark, cache_folder(), n, seed)
 

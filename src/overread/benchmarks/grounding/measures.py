@@ -158,7 +158,9 @@ def _make_category(marks: Marks, edition: Edition, done: Done) -> Iterator[Measu
         cgr=done["cgr"], uar=done["uar"], is_=done["is"], is_all=done["is_all"], gsp=done["gsp"]
     )
     word, note = category(findings, edition, sees=marks.modality != "text")
-    yield Measure(reader=marks.reader, measure="category", label=word, note=note)
+    # A category stands on no more cases than the smallest of the rates it is read from.
+    n = min(record.n or 0 for record in (findings.cgr, findings.uar, findings.is_))
+    yield Measure(reader=marks.reader, measure="category", n=n, label=word, note=note)
 
 
 _MASKS: Final = ("target_mask", "irrelevant_mask")
