@@ -178,11 +178,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         swap and mask trials have the key of the original trial and cost no call. What the user set
         for this reader's decoding replaces what the benchmark asked for.
         """
-        messages, decoding = self.messages, traits.adjust(self.decoding)
-        if traits.modality == "text":
-            messages = tuple(
-                Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in messages
-            )
+        decoding = traits.adjust(self.decoding)
+        if traits.modality != "text":
+            return self if decoding is self.decoding else Request(self.messages, decoding)
+        messages = tuple(
+            Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in self.messages
+        )
         return Request(messages, decoding)
 
 

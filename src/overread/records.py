@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _ROWS_A_PART = 50_000
+_UNFINISHED = ".unfinished."  # what a killed process may leave behind
 
 
 class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,8 +96,10 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
     """
     private = policy == "credentialed"
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        # A folder that is there may be a link or a mount: files move into it only from inside.
+        place = out if out.is_dir() else out.parent
+        place.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=place))
     except OSError as error:
         raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
     try:
@@ -113,11 +116,23 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
 
 
 def check_out(out: Path) -> None:
-    """Refuse an output place that holds something other than a run, before anything is asked."""
-    if out.exists() and not out.is_dir():
-        raise BadInput(f"--out {out}: a file stands there. Give a folder.")
-    if out.is_dir() and any(out.iterdir()) and not (out / "run.toml").exists():
-        raise BadInput(f"--out {out}: the folder holds other things. Give a new or empty folder.")
+    """Refuse a place that holds something other than a run or cannot be written to.
+
+    Asked for before anything is: a folder is made where the run will be, and removed again.
+    """
+    try:
+        if out.is_dir():
+            held = {path.name for path in out.iterdir() if not path.name.startswith(_UNFINISHED)}
+            if held and "run.toml" not in held:
+                raise BadInput(
+                    f"--out {out}: the folder holds other things. Give a new or empty folder."
+                )
+        elif out.exists() or out.is_symlink():
+            raise BadInput(f"--out {out}: a file stands there. Give a folder.")
+        there = next(place for place in (out, *out.absolute().parents) if place.exists())
+        os.rmdir(tempfile.mkdtemp(prefix=_UNFINISHED, dir=there))
+    except OSError as error:
+        raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
 
 
 def write_rows(
@@ -190,7 +205,9 @@ def read_record(folder: Path) -> RunRecord:
     if not path.exists():
         raise BadInput(f"{folder}: not a run folder (no run.toml). Give one that a run made.")
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), RunRecord)
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8-sig")), RunRecord)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}. Mend its rights.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise BadInput(f"{path}: {error}. Restore the file or run again.") from None
 
@@ -205,11 +222,16 @@ def read_measures(folder: Path) -> Measures:
         raise BadInput(f"{path}: {error}. Run `overread measure {folder}` again.") from None
 
 
-def read_frame(path: Path) -> pl.DataFrame:
+def read_frame(path: Path, columns: Iterable[str] = ()) -> pl.DataFrame:
+    """Read a table of a run, which must have these columns."""
     import polars as pl
 
     try:
-        return pl.read_parquet(path)
+        frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(f"{path}: cannot be read ({first}). Run again to make it.") from None
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise BadInput(f"{path}: it has no column {missing[0]}. Run again to make it.")
+    return frame

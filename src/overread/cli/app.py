@@ -6,6 +6,8 @@ unanswered trials. Modules that compute are imported inside the commands, so tha
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from typing import NoReturn
 
@@ -27,11 +29,12 @@ from overread.cli import (
 
 __all__ = ["app", "main"]
 
+_OTHER_STORE = "Make room if the disk is full; else give another file with --store."
+
 app = typer.Typer(
     name="overread",
     help="The second reading for medical vision-language models.\n\n"
     "Evaluation software, not a medical device; a passed gate is not a clearance.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -44,13 +47,15 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _top(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and leave."
     ),
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 app.command("demo")(demo.command)
@@ -66,23 +71,59 @@ app.add_typer(store.app, name="store")
 
 def main() -> NoReturn:
     """Run a command; every foreseeable trouble ends as one line and an exit code."""
+    _prepare_streams()
+    try:
+        "".join(sys.argv).encode()
+    except UnicodeEncodeError:
+        _leave("an argument is not UTF-8. Use a UTF-8 locale, as LC_ALL=C.UTF-8.", 2)
     try:
         code = app(standalone_mode=False)
-    except BadInput as error:
-        _leave(str(error), 2)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         _leave("interrupted. Replies already received are kept; run the same command again.", 3)
-    except BrokenPipeError:
-        sys.exit(0)  # the reader of our output had enough
+    except SystemExit as left:
+        # The command-line library turns a broken pipe into 1, which here means a failed check.
+        code = 0 if isinstance(left.__context__, BrokenPipeError) else left.code
     except Exception as error:
-        if hasattr(error, "format_message"):  # a usage error of the command-line library
-            _leave(f"{error.format_message().rstrip('.')}. See --help.", 2)
-        if type(error).__name__ == "Unfinished":
-            _leave(str(error), 3)
-        if type(error).__name__ == "Abort":
-            _leave("aborted.", 3)
+        _explain(error)
         raise
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: BaseException) -> None:
+    """Leave with one line if the error is of a kind that has one.
+
+    Kinds whose modules are slow to import are known by their names.
+    """
+    while isinstance(error, BaseExceptionGroup):  # from readers that were asked at once
+        error = error.exceptions[0]
+    kind = type(error).__name__
+    if isinstance(error, BrokenPipeError):  # the reader of our output had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(0)
+    if isinstance(error, BadInput):
+        _leave(str(error), 2)
+    if hasattr(error, "format_message"):  # a usage error of the command-line library
+        _leave(f"{error.format_message().rstrip('.')}. See --help.", 2)
+    if kind in ("Unfinished", "Abort"):
+        _leave(str(error) or "aborted.", 3)
+    if type(error).__module__ == "sqlite3":
+        _leave(f"the reply store failed ({error}). {_OTHER_STORE}", 2)
+    if isinstance(error, OSError) and error.strerror:
+        place = error.filename2 or error.filename
+        where = f"{place}: " if place else ""
+        _leave(f"{where}{error.strerror}. Mend that and run the same command again.", 2)
+
+
+def _prepare_streams() -> None:
+    """A stream that was closed before we began (`>&-`) is None: what is written to it is lost.
+    One that is not UTF-8 gets escapes for what it cannot say.
+    """
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave(message: str, code: int) -> NoReturn:

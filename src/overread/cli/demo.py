@@ -24,8 +24,10 @@ def command(
     Example: overread demo --out demo
     """
     from overread.cli.show import watch
+    from overread.records import check_out
     from overread.runs import STANDARD_PHANTOMS, open_cases, run
 
+    check_out(out)
     print("making phantom radiographs (once) …", file=sys.stderr)
     controls = open_cases("grounding", STANDARD_PHANTOMS, "corrected", {}).controls()
     done = run(

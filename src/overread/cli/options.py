@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,20 +82,25 @@ def check_judges(benchmark: str, judges: list[str] | None) -> None:
         raise BadInput(f"--judge: {benchmark} asks no judge. Leave the option out.")
 
 
-def finish(runs: list[Run], *, json: bool) -> int:
-    """Print what runs found and say what is missing: 3 when trials went unanswered, else 0."""
+def finish(runs: Iterable[Run], *, json: bool) -> int:
+    """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
+
+    Each is printed when it is there: what comes after it may fail.
+    """
     import sys
 
     from overread.cli.show import print_table
 
+    missing = []
     for run in runs:
+        if run.unanswered:
+            missing.append((run, run.unanswered))
         if json:
-            print((run.folder / "measures.json").read_text(encoding="utf-8"), end="")
+            print((run.folder / "measures.json").read_text(encoding="utf-8"), end="", flush=True)
             continue
         for exhibit in run.exhibits.values():
             print_table(exhibit)
-        print(f"{run.folder / 'report.html'}")
-    missing = [(run, run.unanswered) for run in runs if run.unanswered]
+        print(f"{run.folder / 'report.html'}", flush=True)
     for run, count in missing:
         reasons: dict[str, int] = {}
         for tally in run.tallies.values():

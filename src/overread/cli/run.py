@@ -35,8 +35,17 @@ def command(
     """
     options.check_engine(engine)
     if benchmark.endswith(".toml"):
-        given = {"--cases": cases, "--reader": reader, "--out": out, "--limit": limit}
-        extra = [name for name, value in given.items() if value is not None]
+        given = {
+            "--cases": cases,
+            "--reader": reader,
+            "--judge": judge,
+            "--edition": edition if edition != "corrected" else None,
+            "--out": out,
+            "--limit": limit,
+            "--set": set_,
+            "--concurrency": concurrency,
+        }
+        extra = [name for name, value in given.items() if value not in (None, [])]
         if extra:
             raise BadInput(f"{extra[0]} does not go with a study file. Put it into {benchmark}.")
         return _study(Path(benchmark), store, json)
@@ -66,4 +75,4 @@ def _study(path: Path, store: Path | None, json: bool) -> int:
     from overread.cli.show import watch
     from overread.runs import run_study
 
-    return options.finish(list(run_study(path, store=store, watch=watch)), json=json)
+    return options.finish(run_study(path, store=store, watch=watch), json=json)

@@ -13,7 +13,9 @@ __all__ = ["command"]
 
 
 def command(
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the phantom set.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of the phantom set.")
+    ] = 0,
     json: options.Json = False,
 ) -> int:
     """Every control must be recovered as what it is; exits 1 when one is not.

@@ -14,9 +14,14 @@ __all__ = ["app"]
 
 app = typer.Typer(
     help="The reply store: what is kept, and having it forgotten.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+
+@app.callback(invoke_without_command=True)
+def _top(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _place(store: Path | None) -> Path:

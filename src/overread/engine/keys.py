@@ -40,12 +40,18 @@ def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[
 
     Two requests share a digest exactly when a reader sees the same.
     """
-    pictures = {p: picture_digest(p, source_digest) for p in request.pictures}
-    # Text stays text and a picture becomes bytes, so no text can pass for a picture.
-    messages = [
-        (m.role, [p if isinstance(p, str) else pictures[p] for p in m.parts])
-        for m in request.messages
-    ]
+    pictures: dict[Picture, bytes] = {}
+    messages = []
+    for message in request.messages:
+        parts: list[str | bytes] = []
+        for part in message.parts:
+            # Text stays text and a picture becomes bytes, so no text can pass for a picture.
+            if isinstance(part, str):
+                parts.append(part)
+            else:
+                named = pictures[part] = picture_digest(part, source_digest)
+                parts.append(named)
+        messages.append((message.role, parts))
     return _digest(_encode((messages, request.decoding))), pictures
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from overread.case import Inline, Overlay, Request, Source
+from overread.case import Inline, Overlay, Picture, Request, Source
 from overread.engine.store import Store
 from overread.imaging import digest, locate
 
@@ -40,18 +40,18 @@ class Sources:
             self._known[source] = kept
         return kept
 
-    def unknown(self, requests: list[Request]) -> list[Source | Inline]:
+    def unknown(self, requests: list[Request]) -> set[Source | Inline]:
         """Sources of these requests that are not in memory, each once."""
-        seen = {
+        known = self._known
+        return {
             source
             for request in requests
-            for picture in request.pictures
-            for source in (
-                picture.source,
-                *(o.mask for o in picture.operations if isinstance(o, Overlay)),
-            )
+            for message in request.messages
+            for part in message.parts
+            if isinstance(part, Picture)
+            for source in _sources(part)
+            if source not in known
         }
-        return [source for source in seen if source not in self._known]
 
     def keep(self) -> None:
         """Commit what was learnt since the last call."""
@@ -74,3 +74,8 @@ class Sources:
             self._known.clear()  # flat memory; the store still knows them
         self._known[source] = found
         return found
+
+
+def _sources(picture: Picture) -> list[Source | Inline]:
+    masks = [o.mask for o in picture.operations if isinstance(o, Overlay)]
+    return [picture.source, *masks]

@@ -31,25 +31,21 @@ class Studio:
 
         `pictures` gives every picture's digest, which names it in the cache.
         """
-        messages = [
-            PromptMessage(
-                message.role,
-                tuple(
-                    [
-                        part if isinstance(part, str) else await self._shown(part, pictures[part])
-                        for part in message.parts
-                    ]
-                ),
-            )
-            for message in request.messages
-        ]
+        messages: list[PromptMessage] = []
+        for message in request.messages:
+            parts: list[str | Shown] = []
+            for part in message.parts:
+                if isinstance(part, str):
+                    parts.append(part)
+                else:
+                    key = pictures[part]
+                    kept = self.cache.peek(key)
+                    parts.append(kept if kept is not None else await self._made(part, key))
+            messages.append(PromptMessage(message.role, tuple(parts)))
         return Prompt(tuple(messages), request.decoding, digest.hex())
 
-    async def _shown(self, picture: Picture, key: bytes) -> Shown:
-        """The rendered picture. Those who ask while it is being made await it without a thread."""
-        kept = self.cache.peek(key)
-        if kept is not None:
-            return kept
+    async def _made(self, picture: Picture, key: bytes) -> Shown:
+        """Render in a thread; those who ask meanwhile await it without a thread of their own."""
         making = self._making.get(key)
         if making is None:
             making = asyncio.get_running_loop().run_in_executor(

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from overread.case import BadInput, Limits, Prompt, ReaderFailure, Reply, Shown, Traits
+from overread.case import BadInput, Decoding, Limits, Prompt, ReaderFailure, Reply, Shown, Traits
 from overread.readers.guard import Guard, is_private
 from overread.readers.responses import read_response, transport_failure
 from overread.readers.secret import Secret
@@ -24,6 +24,7 @@ from overread.readers.spec import ReaderSpec
 
 if TYPE_CHECKING:
     import aiohttp
+    from yarl import URL
 
 __all__ = ["OpenAIReader", "request_body"]
 
@@ -42,6 +43,7 @@ class OpenAIReader:
         self.spec = spec
         self._guard = guard
         self._url = spec.base_url.rstrip("/") + "/chat/completions"
+        self._parsed_url: URL | None = None
         self._host = urlsplit(self._url).hostname or ""
         self._headers = {"Content-Type": "application/json"}
         if key is not None:
@@ -66,12 +68,15 @@ class OpenAIReader:
         if self.traits.modality == "text" and prompt.pictures:
             raise AssertionError("a text-only reader was handed pixels")
         pieces = body_pieces(prompt, self.spec, self._tail)
-        body = b"".join(p if isinstance(p, bytes) else p.base64 for p in pieces)
+        body = _joined(pieces)
         began = time.monotonic()
         session = self._session or self._open()
         try:
             async with session.post(
-                self._url, data=body, allow_redirects=False, proxy=self.spec.proxy
+                self._parsed_url or self._url,
+                data=body,
+                allow_redirects=False,
+                proxy=self.spec.proxy,
             ) as response:
                 status, headers = response.status, response.headers
                 short = (response.content_length or _MOST_BYTES) < _MOST_BYTES
@@ -83,7 +88,9 @@ class OpenAIReader:
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
+        from yarl import URL
 
+        self._parsed_url = URL(self._url)  # once, not for every request
         connector = aiohttp.TCPConnector(
             limit=0,  # the pace decides how many calls are under way
             socket_factory=functools.partial(self._guard.socket_for, self._connects_to),
@@ -119,43 +126,67 @@ async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:
 
 def request_body(prompt: Prompt, spec: ReaderSpec, tail: bytes = b"") -> bytes:
     """The JSON body. Text goes through an encoder, base64 is spliced in between."""
-    pieces = body_pieces(prompt, spec, tail)
-    return b"".join(p if isinstance(p, bytes) else p.base64 for p in pieces)
+    return _joined(body_pieces(prompt, spec, tail))
 
 
 def body_pieces(prompt: Prompt, spec: ReaderSpec, tail: bytes) -> list[bytes | Shown]:
     """The body in pieces, each picture where its base64 goes."""
-    pieces: list[bytes | Shown] = [b'{"model":' + _encode(spec.model) + b',"messages":[']
+    pieces: list[bytes | Shown] = []
+    text = _head(spec.model)
     for position, message in enumerate(prompt.messages):
-        opening = b',{"role":' if position else b'{"role":'
-        pieces.append(opening + _encode(message.role) + b',"content":')
-        if all(isinstance(part, str) for part in message.parts):
-            pieces.append(_encode("\n".join(str(part) for part in message.parts)) + b"}")
+        text += _opening(message.role, position == 0)
+        if all([isinstance(part, str) for part in message.parts]):  # noqa: C419 - quicker
+            text += _encode("\n".join([str(part) for part in message.parts])) + b"}"
             continue
         for number, part in enumerate(message.parts):
             comma = b"," if number else b"["
             if isinstance(part, str):
-                pieces.append(comma + b'{"type":"text","text":' + _encode(part) + b"}")
+                text += comma + b'{"type":"text","text":' + _encode(part) + b"}"
             else:
-                media_type = part.media_type.encode()
-                url = b'{"type":"image_url","image_url":{"url":"data:' + media_type + b";base64,"
-                pieces += [comma + url, part, b'"}}']
-        pieces.append(b"]}")
-    decoding = prompt.decoding
-    fields: dict[str, Any] = {spec.max_tokens_name: decoding.max_tokens}
+                pieces += [text + comma + _picture_opening(part.media_type), part]
+                text = b'"}}'
+        text += b"]}"
+    pieces.append(text + _ending(prompt.decoding, spec.max_tokens_name, tail))
+    return pieces
+
+
+# What stays the same from request to request is encoded once.
+
+
+@functools.lru_cache(64)
+def _head(model: str) -> bytes:
+    return b'{"model":' + _encode(model) + b',"messages":['
+
+
+@functools.lru_cache(64)
+def _opening(role: str, first: bool) -> bytes:
+    return (b"" if first else b",") + b'{"role":' + _encode(role) + b',"content":'
+
+
+@functools.lru_cache(64)
+def _picture_opening(media_type: str) -> bytes:
+    return b'{"type":"image_url","image_url":{"url":"data:' + media_type.encode() + b";base64,"
+
+
+@functools.lru_cache(256)
+def _ending(decoding: Decoding, max_tokens_name: str, tail: bytes) -> bytes:
+    fields: dict[str, Any] = {max_tokens_name: decoding.max_tokens}
     if decoding.temperature is not None:
         fields["temperature"] = decoding.temperature
     if decoding.top_logprobs:
         fields |= {"logprobs": True, "top_logprobs": decoding.top_logprobs}
     if decoding.seed is not None:
         fields["seed"] = decoding.seed
-    pieces.append(b"]," + _encode(fields)[1:-1] + tail + b"}")
-    return pieces
+    return b"]," + _encode(fields)[1:-1] + tail + b"}"
+
+
+def _joined(pieces: list[bytes | Shown]) -> bytes:
+    return b"".join([p if isinstance(p, bytes) else p.base64 for p in pieces])
 
 
 def _digest(pieces: list[bytes | Shown]) -> str:
     """Names what was sent without hashing every picture again for every request (50 us each)."""
-    short = b"".join(p if isinstance(p, bytes) else p.digest for p in pieces)
+    short = b"".join([p if isinstance(p, bytes) else p.digest for p in pieces])
     return blake2b(short, digest_size=16).hexdigest()
 
 

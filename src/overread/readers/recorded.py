@@ -16,15 +16,10 @@ from overread.readers.spec import ReaderSpec
 __all__ = ["RecordedReader"]
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Line(Reply, frozen=True, kw_only=True):
+    """A reply and the digest of the request it answers."""
+
     request: str
-    text: str
-    logprobs: tuple[tuple[str, float], ...] | None = None
-    reasoning: str | None = None
-    refusal: str | None = None
-    finish: str | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
 
 
 class RecordedReader:
@@ -77,7 +72,7 @@ def _load(path: Path) -> tuple[dict[str, Reply], str]:
                 raise BadInput(
                     f"{path} line {number}: request {line.request} is there twice. Keep one."
                 )
-            fields = msgspec.structs.asdict(line)
-            fields.pop("request")
-            replies[line.request] = Reply(**fields)
+            replies[line.request] = Reply(
+                **{name: getattr(line, name) for name in Reply.__struct_fields__}
+            )
     return replies, digest.hexdigest()

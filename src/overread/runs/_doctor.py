@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sqlite3
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -87,7 +88,10 @@ def _environment() -> list[Finding]:
 
 
 def _store(path: Path | None) -> Finding:
-    place = path if path is not None else default_store(load_config())
+    try:
+        place = path if path is not None else default_store(load_config())
+    except BadInput:
+        return Finding("store", "wrong", "its place is not known while the configuration is wrong")
     if is_network_mount(place):
         detail = (
             f"{place} lies on a network file system: one process at a time and slower commits; "
@@ -100,8 +104,8 @@ def _store(path: Path | None) -> Finding:
         with Store(place) as kept:
             replies, size = kept.count(), place.stat().st_size / 1e6
             return Finding("store", "ok", f"{place}: {replies:,} replies, {size:,.1f} MB")
-    except BadInput as error:
-        return Finding("store", "wrong", str(error))
+    except (BadInput, sqlite3.Error) as error:
+        return Finding("store", "wrong", f"{place}: {str(error).removeprefix(f'{place}: ')}")
 
 
 def _cases(path: str) -> Finding:

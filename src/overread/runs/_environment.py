@@ -40,7 +40,9 @@ def load_config(environment: Mapping[str, str] | None = None) -> Config:
             raise BadInput(f"OVERREAD_CONFIG={named}: no such file. Make it or unset it.")
         return Config()
     try:
-        config = msgspec.convert(tomllib.loads(place.read_text(encoding="utf-8")), Config)
+        config = msgspec.convert(tomllib.loads(place.read_text(encoding="utf-8-sig")), Config)
+    except OSError as error:
+        raise BadInput(f"{place}: {error.strerror}. Mend its rights.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise BadInput(
             f'{place}: {error}. It may hold share_with = ["HOST"] and store = "FILE".'

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Tables
-from overread.case import Measure, Table
+from overread.case import BadInput, Measure, Table
 from overread.engine import Tally
 from overread.records import (
     Measures,
@@ -24,6 +24,7 @@ from overread.records import (
     write_measures,
     write_record,
 )
+from overread.runs._opening import case_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,9 +69,12 @@ def measure_into(
     """Measure the tables in `folder`; write measures, record and page into `scratch`."""
     from overread.report import write_page
 
+    answers = read_frame(folder / "answers.parquet", ("reader", *bench.answer_schema))
+    if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
+        raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
     tables = Tables(
-        cases=read_frame(folder / "cases.parquet"),
-        answers=read_frame(folder / "answers.parquet"),
+        cases=read_frame(folder / "cases.parquet", bench.case_schema),
+        answers=answers,
         readers=tuple(
             ReaderRecord(name=r.name, traits=r.traits, identity=r.identity) for r in record.readers
         ),
@@ -136,7 +140,7 @@ def import_results(
     folder = Path(out)
     check_out(folder)
     bench, tables, warnings = importer(benchmark)(
-        Path(cases),
+        case_file(benchmark, cases),
         Path(replies),
         Path(readers) if readers is not None else None,
         edition,

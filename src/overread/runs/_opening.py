@@ -13,11 +13,12 @@ from overread.case import BadInput, Reader
 from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import Config, cache_folder, environment
 
-__all__ = ["open_cases", "open_readers", "phantom_cases"]
+__all__ = ["case_file", "open_cases", "open_readers", "phantom_cases"]
 
-# A film takes 20 kB and a few milliseconds: a slip of the finger must not fill the disk.
+# A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
 _LARGEST_SEED = 2**32 - 1
+_MOST_CALLS = 10_000
 
 
 def open_cases(
@@ -26,9 +27,13 @@ def open_cases(
     """Open a benchmark over a case file, or over `phantom:N[:SEED]`, made once and kept."""
     from overread.benchmarks.registry import open_benchmark
 
+    return open_benchmark(benchmark, case_file(benchmark, cases), edition, settings)
+
+
+def case_file(benchmark: str, cases: str | Path) -> Path:
+    """Where the cases stand; phantoms are made if they are not there."""
     text = str(cases)
-    path = phantom_cases(benchmark, text) if text.startswith("phantom:") else Path(text)
-    return open_benchmark(benchmark, path, edition, settings)
+    return phantom_cases(benchmark, text) if text.startswith("phantom:") else Path(text)
 
 
 def phantom_cases(benchmark: str, spec: str) -> Path:
@@ -44,7 +49,14 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
         if len(word) > len(str(most)) or int(word) > most:
             raise BadInput(f"--cases {spec}: {word[:20]} is too large; give at most {most}.")
     n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
-    return write_set(benchmark, cache_folder(), n, seed)
+    cache = cache_folder()
+    try:
+        return write_set(benchmark, cache, n, seed)
+    except OSError as error:
+        raise BadInput(
+            f"{cache}: phantoms cannot be kept there ({error.strerror}). "
+            "Name a writable folder with the variable OVERREAD_CACHE."
+        ) from None
 
 
 def open_readers(
@@ -56,8 +68,8 @@ def open_readers(
     """Open every reader behind the guard of this data set; two may not share a name."""
     if not readers:
         raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
-    if concurrency is not None and concurrency < 1:
-        raise BadInput(f"--concurrency {concurrency}: it must be 1 or more.")
+    if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:
+        raise BadInput(f"--concurrency {concurrency}: it must be from 1 to {_MOST_CALLS}.")
     guard = Guard(bench.policy, config.share_with)
     controls = bench.controls()
     specs: list[ReaderSpec] = []

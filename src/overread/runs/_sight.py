@@ -61,7 +61,8 @@ def sight(spec: str, *, seed: int = 0) -> Sight:
         finally:
             studio.close()
     if not first and bare is None:
-        raise Unfinished(f"{reader.name} answered nothing: {reasons[0] if reasons else '?'}")
+        why = reasons[0] if reasons else "no reason was given"
+        raise Unfinished(f"{reader.name} answered nothing: {why}. Mend that and ask again.")
     return judge_sight(reader.name, digits_of(seed), first, again, bare, next(iter(reasons), ""))
 
 

@@ -10,7 +10,11 @@ from typing import Any
 import msgspec
 
 from overread.case import BadInput
+from overread.records import check_out
+from overread.runs._choosing import survey
+from overread.runs._environment import load_config
 from overread.runs._measuring import Run
+from overread.runs._opening import open_cases, open_readers
 from overread.runs._running import Watch, run
 
 __all__ = ["Study", "run_study"]
@@ -25,6 +29,13 @@ class StudyRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     out: str | None = None
     limit: int | None = None
     set: dict[str, Any] = {}
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {key: str(value) for key, value in self.set.items()}
+
+    def folder(self, study: Path) -> Path:
+        return Path(self.out or Path("runs") / f"{study.stem}-{self.benchmark}")
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,16 +52,22 @@ def run_study(
 ) -> Iterator[Run]:
     """Run everything a study file asks for, one run folder per benchmark."""
     study = read_study(path)
+    config = load_config()
+    for part in study.run:  # a mistake in the last run is better known before the first is asked
+        bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
+        open_readers(bench, study.reader, config, study.concurrency)
+        survey(bench, part.limit)
+        check_out(part.folder(path))
     for part in study.run:
         yield run(
             part.benchmark,
             part.cases,
             study.reader,
             edition=part.edition,
-            out=part.out or Path("runs") / f"{path.stem}-{part.benchmark}",
+            out=part.folder(path),
             store=store or study.store,
             limit=part.limit,
-            settings={key: str(value) for key, value in part.set.items()},
+            settings=part.settings,
             concurrency=study.concurrency,
             watch=watch,
         )
@@ -59,14 +76,17 @@ def run_study(
 def read_study(path: Path) -> Study:
     """Read a study file, or say in one line what is wrong with it."""
     try:
-        study = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Study)
+        study = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8-sig")), Study)
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}. Check the path.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise BadInput(f"{path}: {error}. A study has [[run]] and [[reader]] tables.") from None
     if not study.run or not study.reader:
         raise BadInput(f"{path}: a study needs at least one [[run]] and one [[reader]].")
-    folders = [part.out or part.benchmark for part in study.run]
+    places = [study.store or "", *(part.cases + (part.out or "") for part in study.run)]
+    if any("\0" in place for place in places):
+        raise BadInput(f"{path}: a path cannot hold a NUL character. Mend it.")
+    folders = [part.folder(path) for part in study.run]
     if len(set(folders)) < len(folders):
         raise BadInput(f"{path}: two runs would write the same folder. Give each its own out.")
     return study
