@@ -31,7 +31,7 @@ async def raw_socket(url: str, bodies: list[bytes], connections: int) -> float:
     """Requests a second over bare sockets: a lower bound on what the server can answer."""
     parts = urlsplit(url)
     head = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: "
-    requests = iter([f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies])
+    requests = iter(bodies)
     loop = asyncio.get_running_loop()
     done = loop.create_future()
     left = len(bodies)
@@ -43,11 +43,12 @@ async def raw_socket(url: str, bodies: list[bytes], connections: int) -> float:
             self.next()
 
         def next(self) -> None:
-            request = next(requests, None)
-            if request is None:
+            body = next(requests, None)
+            if body is None:
                 self.transport.close()
             else:
-                self.transport.write(request)
+                self.transport.write(f"{head}{len(body)}\r\n\r\n".encode())
+                self.transport.write(body)
 
         def data_received(self, data: bytes) -> None:
             nonlocal left

@@ -143,7 +143,7 @@ class _Asking:
         for chunk in _chunks(self.plan(), _CHUNK):
             if self.stop.is_set():
                 break
-            items = await self._missing(chunk)
+            items = await self._keyed(chunk)
             if items:
                 claimed = await self._in_writer(self.store.claim, [item.key for item in items])
                 elsewhere = elsewhere or bool(claimed.elsewhere)
@@ -157,8 +157,8 @@ class _Asking:
             await asyncio.sleep(0)  # let callers run between chunks that need nothing
         return elsewhere
 
-    async def _missing(self, chunk: list[Trial]) -> list[_Item]:
-        """The trials of a chunk that have no reply yet, each key once."""
+    async def _keyed(self, chunk: list[Trial]) -> list[_Item]:
+        """The trials of a chunk that are not under way, each key once."""
         traits, tally = self.reader.traits, self.tally
         requests = [trial.request.for_reader(traits) for trial in chunk]
         await self._digest_sources(requests)
@@ -178,12 +178,10 @@ class _Asking:
                 shared += 1
                 continue
             items[key] = _Item(key, digest, pictures, request)
-        known = self.store.known(list(items))
         if self.first_pass:
             tally.planned += len(chunk)
             tally.shared += shared
-            tally.kept += len(known)
-        return [item for key, item in items.items() if key not in known]
+        return list(items.values())
 
     async def _digest_sources(self, requests: list[Request]) -> None:
         unknown = self.studio.sources.unknown(requests)

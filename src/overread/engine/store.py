@@ -73,9 +73,6 @@ class Store:
             self._write = self._connect()
             self._read = self._connect()
             self._prepare(fresh)
-            # A claim lost with the power is a claim let go: it need not reach the disk at once.
-            self._claims = self._connect()
-            self._claims.execute("PRAGMA synchronous=NORMAL")
         except sqlite3.DatabaseError as error:
             raise BadInput(
                 f"{self.path}: cannot be used as a reply store ({error}). "
@@ -131,8 +128,8 @@ class Store:
                 with _immediate(self._write):
                     self._write.execute("DELETE FROM claims WHERE owner=?", (self._owner,))
                     self._write.execute("DELETE FROM owners WHERE id=?", (self._owner,))
-            for connection in (self._read, self._claims, self._write):
-                connection.close()
+            self._read.close()
+            self._write.close()
             if self._alone is not None:
                 self._alone.close()
 
@@ -198,22 +195,16 @@ class Store:
         """
         encoded = [(key, dataset, self._encode(reply)) for key, dataset, reply in replies]
         done = [row[0] for row in encoded] + [row[0] for row in failures]
-        if self._owner and time.time() - self._beat >= _BEAT_EVERY:
-            with self._lock, _immediate(self._claims):
-                self._keep_alive()
         with self._lock, _immediate(self._write):
+            if self._owner:
+                self._keep_alive()
             self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
             self._insert("INSERT OR REPLACE INTO failures VALUES", failures)
             if self._write.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0]:
                 self._delete("DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
             self._delete("DELETE FROM claims WHERE key IN", done)
 
-    def _insert(
-        self,
-        query: str,
-        rows: Sequence[tuple[object, ...]],
-        connection: sqlite3.Connection | None = None,
-    ) -> None:
+    def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
         if not rows:
             return
         width = len(rows[0])
@@ -222,30 +213,44 @@ class Store:
             part = rows[start : start + step]
             marks = ",".join(["(" + ",".join("?" * width) + ")"] * len(part))
             values = [value for row in part for value in row]
-            (connection or self._write).execute(f"{query} {marks}", values)
+            self._write.execute(f"{query} {marks}", values)
 
-    def _delete(
-        self, query: str, keys: Sequence[bytes], connection: sqlite3.Connection | None = None
-    ) -> None:
+    def _delete(self, query: str, keys: Sequence[bytes]) -> None:
         for start in range(0, len(keys), _VARIABLES):
             part = keys[start : start + _VARIABLES]
             marks = ",".join("?" * len(part))
-            (connection or self._write).execute(f"{query} ({marks})", part)
+            self._write.execute(f"{query} ({marks})", part)
 
     # ------------------------------------------------------------ claims
 
     def claim(self, keys: Sequence[bytes]) -> Claimed:
         """Take the keys that nobody has answered or is asking; dead processes' claims lapse."""
-        with self._lock, _immediate(self._claims):
+        marks = ",".join("?" * len(keys))
+        with self._lock, self._loosely(), _immediate(self._write):
             self._keep_alive()
-            marks = ",".join("?" * len(keys))
             query = f"SELECT key FROM replies WHERE key IN ({marks})"  # noqa: S608 - marks only
-            answered = {row[0] for row in self._claims.execute(query, keys)}
-            wanted = [(key, self._owner) for key in keys if key not in answered]
-            self._insert("INSERT OR IGNORE INTO claims VALUES", wanted, self._claims)
+            answered = {row[0] for row in self._write.execute(query, keys)}
+            wanted = [key for key in keys if key not in answered]
+            before = self._write.total_changes
+            self._insert("INSERT OR IGNORE INTO claims VALUES", [(k, self._owner) for k in wanted])
+            if self._write.total_changes - before == len(wanted):
+                return Claimed(set(wanted), answered, set())
             query = f"SELECT key FROM claims WHERE owner=? AND key IN ({marks})"  # noqa: S608
-            ours = {row[0] for row in self._claims.execute(query, (self._owner, *keys))}
-        return Claimed(ours, answered, {key for key, _ in wanted} - ours)
+            ours = {row[0] for row in self._write.execute(query, (self._owner, *keys))}
+        return Claimed(ours, answered, set(wanted) - ours)
+
+    @contextmanager
+    def _loosely(self) -> Iterator[None]:
+        """Without waiting for the disk: a claim lost with the power is a claim let go.
+
+        The same connection as for replies, since SQLite empties a connection's page cache whenever
+        another one writes.
+        """
+        self._write.execute("PRAGMA synchronous=NORMAL")
+        try:
+            yield
+        finally:
+            self._write.execute("PRAGMA synchronous=FULL")
 
     def _keep_alive(self) -> None:
         """Say that this process lives, and let go what dead ones claimed. Inside a transaction."""
@@ -255,22 +260,22 @@ class Store:
         host = platform.node()
         dead = [
             owner
-            for owner, its_host, pid, beat in self._claims.execute(
+            for owner, its_host, pid, beat in self._write.execute(
                 "SELECT id, host, pid, beat FROM owners WHERE id<>?", (self._owner,)
             )
             if (not _alive(pid) if its_host == host else now - beat > _BEAT_LASTS)
         ]
         for owner in dead:
-            self._claims.execute("DELETE FROM claims WHERE owner=?", (owner,))
-            self._claims.execute("DELETE FROM owners WHERE id=?", (owner,))
+            self._write.execute("DELETE FROM claims WHERE owner=?", (owner,))
+            self._write.execute("DELETE FROM owners WHERE id=?", (owner,))
         row = (host, os.getpid(), now)
         if self._owner:
-            self._claims.execute(
+            self._write.execute(
                 "INSERT OR REPLACE INTO owners VALUES (?,?,?,?)", (self._owner, *row)
             )
         else:
             self._owner = int(
-                self._claims.execute(
+                self._write.execute(
                     "INSERT INTO owners (host, pid, beat) VALUES (?,?,?)", row
                 ).lastrowid
                 or 0

@@ -94,7 +94,7 @@ def _doubt(extra: float | None, measured_by: str) -> str:
 def _matches(digits: str, text: str) -> int:
     """How many digits stand in their places in the last run of as many digits that was said."""
     text = re.sub(r"<think>.*?</think>", " ", text, flags=re.DOTALL)
-    runs = re.findall(rf"(?<!\d)\d(?:[ ,.-]?\d){{{DIGITS - 1}}}(?!\d)", text)
+    runs = re.findall(rf"(?<!\d)\d(?:[ ,.-]{{0,2}}\d){{{DIGITS - 1}}}(?!\d)", text)
     said = re.sub(r"\D", "", runs[-1]) if runs else ""
     return sum(a == b for a, b in zip(digits, said, strict=False))
 
