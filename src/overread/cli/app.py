@@ -127,5 +127,7 @@ def _prepare_streams() -> None:
 
 
 def _leave(message: str, code: int) -> NoReturn:
-    print(f"overread: {' '.join(message.split())}", file=sys.stderr)
+    # What a file holds may be quoted in it: nothing of that may steer the terminal.
+    line = "".join(c if c.isprintable() else "�" for c in " ".join(message.split()))
+    print(f"overread: {line}", file=sys.stderr)
     sys.exit(code)

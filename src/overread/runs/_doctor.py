@@ -23,7 +23,7 @@ from overread.runs._opening import open_cases
 __all__ = ["Finding", "examine"]
 
 _CORE = ("aiohttp", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy", "typer")
-_EXTRAS = {"dicom": ("pylibjpeg", "openjpeg", "libjpeg")}
+_EXTRAS = {"dicom": ("pylibjpeg", "openjpeg", "gdcm")}
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
