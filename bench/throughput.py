@@ -10,15 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import uvloop
-
 from bench.clients import bare_aiohttp, raw_socket
 from bench.films import picture, questions, write_films
+from tests.support.served import served
+
 from overread.case import Prompt, PromptMessage, Reply
 from overread.engine import Sources, Store, Studio, ask
 from overread.imaging import render
 from overread.readers import Guard, open_reader, parse_spec
 from overread.readers.openai_http import request_body
-from tests.support.served import served
 
 CONNECTIONS = 64
 

@@ -14,10 +14,10 @@ import pytest
 from aiohttp.resolver import ThreadedResolver
 from hypothesis import given
 from hypothesis import strategies as st
-from support.served import served
 
 from overread.case import BadInput, Prompt, PromptMessage, ReaderFailure
 from overread.readers import Guard, is_private, open_reader
+from support.served import served
 
 PROMPT = Prompt((PromptMessage("user", ("Is it there?",)),))
 CREDENTIALED = Guard("credentialed", ())

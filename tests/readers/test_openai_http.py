@@ -9,7 +9,6 @@ import json
 
 import pytest
 from PIL import Image
-from support.served import digest_of, served
 
 from overread.case import (
     BadInput,
@@ -21,6 +20,7 @@ from overread.case import (
 )
 from overread.readers import Guard, Secret, open_reader, parse_spec
 from overread.readers.openai_http import request_body
+from support.served import digest_of, served
 
 OPEN = Guard("open")
 

@@ -57,3 +57,9 @@ def test_a_bad_line_is_named(tmp_path: Path, content: str, says: str) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="gone.jsonl"):
         open_(tmp_path / "gone.jsonl")
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "replies.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"request": "aa", "text": "Yes"}\n')
+    assert asyncio.run(open_(file).reply(Prompt((), digest="aa"))).text == "Yes"

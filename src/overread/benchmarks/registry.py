@@ -43,7 +43,13 @@ def importer(name: str) -> Callable[..., tuple[Benchmark, Tables, list[str]]]:
     It takes (cases, replies, readers or None, edition, settings, reparse) and returns the
     benchmark, the tables, and lines on what was passed over.
     """
-    module = import_module(_class_of(name).__module__.rpartition(".")[0] + ".importing")
+    place = _class_of(name).__module__.rpartition(".")[0] + ".importing"
+    try:
+        module = import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name != place:
+            raise
+        raise BadInput(f"{name} has no results to import. Use overread run.") from None
     return cast("Callable[..., tuple[Benchmark, Tables, list[str]]]", module.import_results)
 
 

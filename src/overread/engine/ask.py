@@ -149,7 +149,9 @@ class _Asking:
                 elsewhere = elsewhere or bool(claimed.elsewhere)
                 # What another process is asking will have been kept when this run ends.
                 if self.first_pass:
-                    self.tally.kept += len(claimed.answered) + len(claimed.elsewhere)
+                    self.tally.shared += claimed.lately
+                    self.tally.kept += len(claimed.answered) - claimed.lately
+                    self.tally.kept += len(claimed.elsewhere)
                 for item in items:
                     if item.key in claimed.ours:
                         self.under_way.add(item.key)

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -52,11 +52,15 @@ Row = tuple[bytes, int, Reply]
 
 
 class Claimed(msgspec.Struct, frozen=True):
-    """What came of claiming keys: ours to ask, already answered, or being asked by another."""
+    """What came of claiming keys: ours to ask, already answered, or being asked by another.
+
+    `lately` counts those answered since this store was opened.
+    """
 
     ours: set[bytes]
     answered: set[bytes]
     elsewhere: set[bytes]
+    lately: int = 0
 
 
 class Store:
@@ -70,14 +74,18 @@ class Store:
         self._network = is_network_mount(self.path)
         self._alone = _only_writer(self.path) if self._network else None
         try:
+            if not fresh:
+                _refuse_foreign(self.path)
             self._write = self._connect()
             self._read = self._connect()
-            self._prepare(fresh)
+            self._prepare()
         except sqlite3.DatabaseError as error:
             raise BadInput(
                 f"{self.path}: cannot be used as a reply store ({error}). "
                 "Give another file with --store, or move this one away."
             ) from None
+        newest = self._read.execute("SELECT max(rowid) FROM replies").fetchone()[0]
+        self._last_row = int(newest or 0)
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
         self._owner = 0
@@ -96,7 +104,7 @@ class Store:
         connection.execute("PRAGMA synchronous=FULL")  # measured: costs nothing in batches
         return connection
 
-    def _prepare(self, fresh: bool) -> None:
+    def _prepare(self) -> None:
         application = self._write.execute("PRAGMA application_id").fetchone()[0]
         version = self._write.execute("PRAGMA user_version").fetchone()[0]
         if application == _APPLICATION and version == _SCHEMA_VERSION:
@@ -107,14 +115,8 @@ class Store:
                 f"{_SCHEMA_VERSION}. Use the Overread that wrote it, or another --store."
             )
         with _immediate(self._write):
-            tables = self._write.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if self._write.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION:
                 return  # another process prepared it while we waited for the lock
-            if tables and not fresh:
-                raise BadInput(
-                    f"{self.path}: a database, but not a reply store. Give another file with "
-                    "--store."
-                )
             for statement in _SCHEMA.split(";"):
                 if statement.strip():
                     self._write.execute(statement)
@@ -228,16 +230,17 @@ class Store:
         marks = ",".join("?" * len(keys))
         with self._lock, self._loosely(), _immediate(self._write):
             self._keep_alive()
-            query = f"SELECT key FROM replies WHERE key IN ({marks})"  # noqa: S608 - marks only
-            answered = {row[0] for row in self._write.execute(query, keys)}
+            query = f"SELECT key, rowid FROM replies WHERE key IN ({marks})"  # noqa: S608
+            answered = dict(self._write.execute(query, keys).fetchall())
+            lately = sum(row > self._last_row for row in answered.values())
             wanted = [key for key in keys if key not in answered]
             before = self._write.total_changes
             self._insert("INSERT OR IGNORE INTO claims VALUES", [(k, self._owner) for k in wanted])
             if self._write.total_changes - before == len(wanted):
-                return Claimed(set(wanted), answered, set())
+                return Claimed(set(wanted), set(answered), set(), lately)
             query = f"SELECT key FROM claims WHERE owner=? AND key IN ({marks})"  # noqa: S608
             ours = {row[0] for row in self._write.execute(query, (self._owner, *keys))}
-        return Claimed(ours, answered, set(wanted) - ours)
+        return Claimed(ours, set(answered), set(wanted) - ours, lately)
 
     @contextmanager
     def _loosely(self) -> Iterator[None]:
@@ -331,6 +334,23 @@ def _immediate(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """What is not ours is left as it is: it is looked at before anything is set in it."""
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder stands there. Give a file with --store.")
+    with path.open("rb") as file:
+        beginning = file.read(16)
+    if not beginning:
+        return
+    tables, application = 1, 0
+    if beginning == b"SQLite format 3\0":
+        with closing(sqlite3.connect(path, timeout=60)) as connection:
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and application != _APPLICATION:
+        raise BadInput(f"{path}: this is not a reply store. Give another file with --store.")
 
 
 def _create_private(path: Path) -> None:

@@ -59,6 +59,7 @@ def _load(path: Path) -> tuple[dict[str, Reply], str]:
     with lines:
         for number, raw in enumerate(lines, 1):
             digest.update(raw)
+            raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
             if not raw.strip():
                 continue
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from overread.case import BadInput, Reader
+from overread.case import BadInput, Prompt, Reader, Reply
 from overread.readers.guard import Guard
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec, parse_spec
@@ -53,7 +53,27 @@ def _control(spec: ReaderSpec, controls: Mapping[str, Reader]) -> Reader:
             f'reader "control:{spec.model}": there is no such control here. '
             f"Controls of this benchmark are: {', '.join(sorted(controls)) or 'none'}."
         )
-    return controls[spec.model]
+    if spec != ReaderSpec(kind="control", model=spec.model, label=spec.label):
+        raise BadInput(f'reader "control:{spec.model}": a control takes no option but label=.')
+    control = controls[spec.model]
+    return Renamed(control, spec.label) if spec.label else control
+
+
+class Renamed:
+    """A reader under another name, all else as it is."""
+
+    def __init__(self, reader: Reader, name: str) -> None:
+        self.name = name
+        self.identity = reader.identity
+        self.traits = reader.traits
+        self.limits = reader.limits
+        self._reader = reader
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        return await self._reader.reply(prompt)
+
+    async def close(self) -> None:
+        await self._reader.close()
 
 
 def _recorded(spec: ReaderSpec) -> Reader:

@@ -15,6 +15,20 @@ __all__ = ["KINDS", "ReaderSpec", "parse_spec"]
 
 KINDS = ("openai", "control", "recorded")
 _LOOKS_LIKE_KEY = re.compile(r"\b(sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{16,}|AIza[\w-]{30,}")
+_RANGES = {
+    "concurrency": (1, 10_000),
+    "rpm": (0.001, 1e9),
+    "tpm": (0.001, 1e12),
+    "timeout": (0.001, 86_400),
+    "attempts": (1, 1000),
+    "backoff": (0, 3600),
+    "max_tokens": (1, 10_000_000),
+    "temperature": (0, 10),
+    "logprobs": (0, 100),
+    "price_in": (0, 1e6),
+    "price_out": (0, 1e6),
+    "params_b": (1e-6, 1e6),
+}
 _KEY_OPTIONS = {"key", "api_key", "apikey", "token", "password", "secret", "authorization"}
 
 
@@ -166,15 +180,25 @@ def _explain(shown: str, error: str, fields: Mapping[str, Any]) -> str:
 def _check(shown: str, spec: ReaderSpec) -> None:
     if not spec.model:
         raise BadInput(f'reader "{shown}": nothing stands after "{spec.kind}:".')
-    above_zero = ("concurrency", "rpm", "tpm", "timeout", "attempts", "max_tokens", "params_b")
-    for name in above_zero:
+    for name, (low, high) in _RANGES.items():
         value = getattr(spec, name)
-        if value is not None and not value > 0:
-            raise BadInput(f'reader "{shown}": {name} is {value}; it must be above 0.')
-    if spec.kind == "openai":
-        parts = urlsplit(spec.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise BadInput(
-                f'reader "{shown}": the base URL is "{spec.base_url}"; '
-                "expected http://HOST/v1 or https://HOST/v1."
-            )
+        # Written so that NaN is out of range too.
+        if isinstance(value, int | float) and not low <= value <= high:
+            raise BadInput(f'reader "{shown}": {name} is {value}; it is from {low:g} to {high:g}.')
+    if spec.kind == "openai" and not _is_address(spec.base_url):
+        raise BadInput(
+            f'reader "{shown}": the base URL is "{spec.base_url}"; '
+            "expected http://HOST/v1 or https://HOST/v1."
+        )
+    if spec.proxy is not None and not _is_address(spec.proxy):
+        raise BadInput(f'reader "{shown}": proxy is "{spec.proxy}"; expected http://HOST:PORT.')
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises where it is no port
+    except ValueError:
+        return False
+    plain = not (parts.query or parts.fragment) and not any(c.isspace() for c in url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and plain

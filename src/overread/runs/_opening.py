@@ -77,7 +77,7 @@ def open_readers(
     for reader in readers:
         if isinstance(reader, str | Mapping):
             spec = parse_spec(reader)
-            if concurrency is not None and spec.concurrency is None:
+            if concurrency and spec.concurrency is None and spec.kind == "openai":
                 spec = msgspec.structs.replace(spec, concurrency=concurrency)
             opened.append(
                 open_reader(spec, guard=guard, environment=environment(), controls=controls)

@@ -137,7 +137,7 @@ def _card(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        card = tomllib.loads(path.read_text("utf-8"))
+        card = tomllib.loads(path.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} is not TOML: {error}. Mend or remove it.") from None
     policies = get_args(Policy)

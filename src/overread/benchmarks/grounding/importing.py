@@ -70,7 +70,9 @@ def import_results(
         for condition in CONDITIONS:
             path = folder / f"{condition}.csv"
             if path.is_file():
-                found = _answers(path, condition, known, benchmark.options)
+                found = list(_answers(path, condition, known, benchmark.options))
+                if condition == "original" and not found:
+                    raise BadInput(f"{path} has a header and no rows. Give the results, or none.")
                 rows.extend((folder.name, *row) for row in found)
     schema = {"reader": pl.String, **benchmark.answer_schema}
     answers = pl.DataFrame(rows, schema=schema, orient="row")

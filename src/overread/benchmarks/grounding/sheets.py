@@ -17,7 +17,8 @@ def rows_of(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, 
     UTF-8 with or without a byte-order mark, any line ends. Empty cells stay empty strings: a reply
     may really be empty, or be the word `nan`. Blank lines are skipped.
     """
-    reader = csv.reader(_lines(path))
+    # Strict: a stray quote must not quietly make one row of two.
+    reader = csv.reader(_lines(path), strict=True)
     header = [name.strip() for name in _next(reader, path, 1) or ()]
     if not any(header):
         raise BadInput(f"{path} is empty. Give a CSV file with a header.")

@@ -1,0 +1,85 @@
+"""A forecast: what a run would ask, to the number; it asks nothing and makes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.commands import Overread
+from support.served import served
+
+CASES = ("--cases", "phantom:16")
+
+
+def forecast(overread: Overread, *words: object) -> list[dict]:
+    done = overread("plan", "grounding", *CASES, *words, "--json")
+    assert done.code == 0
+    assert done.err == ""
+    return json.loads(done.out)
+
+
+def test_before_and_after_a_run(overread: Overread) -> None:
+    with served(control="looks", tally=True) as server:
+        reader = ("--reader", f"openai:m@{server.base_url}?price_in=1&price_out=2")
+        (before,) = forecast(overread, *reader)
+        assert not Path(".overread").exists()
+        assert server.stats()["requests"] == 0
+        overread("run", "grounding", *CASES, *reader, "--out", "run")
+        assert server.stats()["requests"] == before["calls"]
+        (after,) = forecast(overread, *reader)
+    assert (before["trials"], before["answered"]) == (54, 0)
+    assert before["undigested"] == before["calls"] == 48
+    assert before["cost"] == pytest.approx((before["tokens_in"] + 2 * before["tokens_out"]) / 1e6)
+    # Two trials that are one call are both answered by it.
+    assert (after["trials"], after["answered"], after["calls"]) == (54, 54, 0)
+    assert (after["undigested"], after["pictures"], after["tokens_in"], after["cost"]) == (
+        0,
+        0,
+        0,
+        0,
+    )
+
+
+def test_one_line_a_reader(overread: Overread) -> None:
+    found = forecast(overread, "--reader", "control:looks", "--reader", "control:prior")
+    assert [f["reader"] for f in found] == ["control:looks", "control:prior"]
+    assert found[1]["pictures"] == 0
+    assert found[1]["calls"] < found[0]["calls"]
+    assert found[0]["cost"] is None
+
+
+def test_a_sample(overread: Overread) -> None:
+    (found,) = forecast(overread, "--reader", "control:looks", "--limit", "4")
+    assert 0 < found["trials"] <= 16
+
+
+def test_the_table(overread: Overread) -> None:
+    done = overread("plan", "grounding", *CASES, "--reader", "control:looks")
+    assert "nothing was asked" in done.out
+    assert "not yet digested" in done.out
+
+
+def test_requests_answered_elsewhere_come_back_as_recorded_replies(overread: Overread) -> None:
+    """The whole way round: plan, answer each line somewhere else, run with the answers."""
+    words = ("--reader", "control:looks", "--requests", "requests.jsonl")
+    (found,) = forecast(overread, *words)
+    requests = [json.loads(line) for line in Path("requests.jsonl").read_text().splitlines()]
+    assert len(requests) == found["calls"]
+    assert {"request", "case", "condition", "messages", "decoding"} == set(requests[0])
+    with Path("replies.jsonl").open("w", encoding="utf-8") as file:
+        for request in requests:
+            file.write(json.dumps({"request": request["request"], "text": "Yes"}) + "\n")
+    done = overread("run", "grounding", *CASES, "--reader", "recorded:replies.jsonl?label=elsewhere", "--out", "run", "--json")  # fmt: skip
+    assert done.code == 0
+    measures = {m["measure"]: m for m in json.loads(done.out)["measures"] if not m["by"]}
+    assert measures["sensitivity"]["value"] == 1
+    assert measures["specificity"]["value"] == 0
+    assert measures["accuracy"]["reader"] == "elsewhere"
+
+
+def test_requests_hold_no_truth(overread: Overread) -> None:
+    forecast(overread, "--reader", "control:looks", "--requests", "requests.jsonl")
+    for line in Path("requests.jsonl").read_text().splitlines():
+        assert not {"label", "box", "truth", "answer"} & set(json.loads(line))

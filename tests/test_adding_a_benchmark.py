@@ -1,0 +1,86 @@
+"""docs/adding-a-benchmark.md holds a benchmark that runs, from the command line to the page."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from overread.benchmarks import registry
+from support.commands import ROOT, Overread, overread, phantom_cache, workspace
+
+__all__ = ["overread", "phantom_cache", "workspace"]
+PAGE = (ROOT / "docs" / "adding-a-benchmark.md").read_text(encoding="utf-8")
+(CODE,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+
+
+@pytest.fixture
+def lights(
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """The page's code as a module, registered; and eight cases for it."""
+    modules = workspace.parent / "modules"
+    modules.mkdir()
+    (modules / "lights_of_the_page.py").write_text(CODE, encoding="utf-8")
+    monkeypatch.syspath_prepend(modules)
+    monkeypatch.delitem(sys.modules, "lights_of_the_page", raising=False)
+    known = {**registry.BENCHMARKS, "lights": "lights_of_the_page:Lights"}
+    monkeypatch.setattr(registry, "BENCHMARKS", known)
+    rows = []
+    for number in range(8):
+        side = ("left", "right")[number % 2]
+        picture = Image.new("L", (100, 80), 10)
+        picture.paste(200 + number, (0, 0, 50, 80) if side == "left" else (50, 0, 100, 80))
+        picture.save(workspace / f"{number}.png")
+        rows.append({"case_id": f"c{number}", "image": f"{number}.png", "side": side})
+    cases = workspace / "lights.jsonl"
+    cases.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return cases
+
+
+def test_it_is_short() -> None:
+    lines = [line for line in CODE.splitlines() if line.strip()]
+    assert len(lines) < 100
+    assert max(map(len, CODE.splitlines())) <= 100
+
+
+def test_it_runs(lights: Path, overread: Overread) -> None:
+    run = ("run", "lights", "--cases", lights, "--reader", "control:points")
+    done = overread(*run, "--out", "run", "--json")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert re.fullmatch(
+        r"lights\|edition:corrected\|cases:8@\w{8}\|px:64\|parser:1", found["signature"]
+    )
+    right = {m["by"]["image"]: (m["k"], m["n"], m["value"]) for m in found["measures"]}
+    assert right == {"original": (8, 8, 1.0), "masked": (0, 8, 0.0)}
+    assert "Which half is bright?" in Path("run/report.html").read_text(encoding="utf-8")
+
+
+def test_everything_else_works_for_it_too(lights: Path, overread: Overread) -> None:
+    words = ("lights", "--cases", lights, "--reader", "control:points")
+    assert json.loads(overread("plan", *words, "--json").out)[0]["trials"] == 16
+    assert overread("run", *words, "--out", "run", "--limit", "4").code == 0
+    assert "|partial" in Path("run/measures.json").read_text(encoding="utf-8")
+    lights.unlink()
+    assert overread("measure", "run", "--edition", "authors").code == 0
+
+
+def test_its_mistakes_are_named(lights: Path, overread: Overread) -> None:
+    lights.write_text('{"case_id": "c", "image": "0.png", "side": "up"}\n', encoding="utf-8")
+    done = overread("run", "lights", "--cases", lights, "--reader", "control:points")
+    assert (done.code, "lights.jsonl row 1" in done.complaint) == (2, True)
+
+
+def test_every_member_of_the_protocol_is_on_the_page() -> None:
+    from overread.benchmarks.benchmark import Benchmark
+
+    members = {name for name in vars(Benchmark) if not name.startswith("_")}
+    members |= set(Benchmark.__annotations__)
+    table = PAGE.partition("## A whole one")[0]
+    assert members <= set(re.findall(r"`(\w+)`", table))
