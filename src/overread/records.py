@@ -105,7 +105,8 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
     try:
         yield scratch
         out.mkdir(exist_ok=True, mode=0o700 if private else 0o755)
-        for file in sorted(scratch.iterdir()):
+        # run.toml first: it marks the folder as a run, so that one cut short may be written again.
+        for file in sorted(scratch.iterdir(), key=lambda file: file.name != "run.toml"):
             if private:
                 file.chmod(0o600)
             os.replace(file, out / file.name)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import polars as pl
 import pytest
-from support.served import served
 
 from overread.benchmarks.grounding.controls import grounding_controls
 from overread.runs import Run, run
+from support.served import served
 
 CONTROLS = sorted(grounding_controls())
 CASES = "phantom:48"
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run, dict[str, int]]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run, dict[str, int]]:
     """All controls in process, all controls behind a server each, and the calls each server got."""
     folder = tmp_path_factory.mktemp("controls")
     near = run(
@@ -42,7 +40,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run, d
         ]
         far = run("grounding", CASES, readers, out=folder / "far", store=folder / "far.sqlite")
         calls = {name: server.stats()["requests"] for name, server in servers.items()}
-    yield near, far, calls
+    return near, far, calls
 
 
 def answers_of(made: Run, name: str) -> pl.DataFrame:

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.served import ROOT
 
 from overread.engine import Store
+from support.served import ROOT
 
 # The kernel's own peak of this program: `ru_maxrss` would begin with that of the test process.
 MEASURED = """

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 from aiohttp.resolver import ThreadedResolver
-from integration.commands import overread
-from support.served import Served, served
 
+from integration.commands import overread
 from overread.runs import Run, Unfinished, phantom_cases, run
+from support.served import Served, served
 
 PUBLIC = "8.8.8.8"
 NAME = "models.example.org"
@@ -89,7 +89,9 @@ def one_line(said: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_server_on_loopback_is_asked(command: Callable[[str], list[object]], tmp_path: Path) -> None:
+def test_a_server_on_loopback_is_asked(
+    command: Callable[[str], list[object]], tmp_path: Path
+) -> None:
     with served(tally=True) as server:
         done = overread(*command(f"openai:m@{server.base_url}"))
         assert done.returncode == 0, done.stderr
@@ -112,7 +114,8 @@ def test_a_public_address_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    "proxied", [f"http://127.0.0.1:9/v1?proxy=http://{PUBLIC}:9", f"http://{NAME}/v1?proxy=http://10.0.0.1:9"]
+    "proxied",
+    [f"http://127.0.0.1:9/v1?proxy=http://{PUBLIC}:9", f"http://{NAME}/v1?proxy=http://10.0.0.1:9"],
 )
 def test_a_proxy_counts_as_a_host(
     command: Callable[[str], list[object]], tmp_path: Path, proxied: str

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+
 from integration.commands import overread, starting
 from integration.crowded import SEATS
-from support.readers import questions
-from support.served import Served, served
-
 from overread.engine import Sources, Store, Studio, Tally, ask
 from overread.readers import Guard, open_reader
 from overread.runs import run_async
+from support.readers import Scripted, questions
+from support.served import Served, served
 
 CASES = "phantom:48"
 BODIES, TRIALS = 112, 160
@@ -86,8 +88,9 @@ def test_every_trouble_at_once(tmp_path: Path, truth: Path) -> None:
         seed=3,
         trouble=TROUBLES,
         min_troubles=1,
-        max_troubles=3,
+        max_troubles=2,
         permanent_share=0.15,
+        retry_after=0,
     ) as server:
         done = overread(*recipe(server, tmp_path, options))
         stats, bodies = server.stats(), server.bodies()
@@ -234,7 +237,7 @@ def test_a_server_that_throttles_is_asked_less_at_once(tmp_path: Path) -> None:
         served(control="integration.crowded:Crowded") as server,
         Store(tmp_path / "store.sqlite") as store,
     ):
-        spec = f"openai:m@{server.base_url}?concurrency=64&attempts=50&backoff=0.01"
+        spec = f"openai:m@{server.base_url}?concurrency=64&attempts=50&backoff=0.05"
         reader = open_reader(spec, guard=Guard("open"), environment={}, controls={})
         studio, tally = Studio(Sources(store, 1)), Tally()
 
@@ -279,6 +282,26 @@ def test_an_interrupt_keeps_what_came_and_says_how_to_resume(tmp_path: Path, tru
         asked = log.read_text().split()
         assert len(asked) == len(set(asked)) == BODIES
     assert answers(tmp_path).equals(answers(truth))
+
+
+def test_an_interrupt_waits_for_a_call_under_way_no_longer_than_its_grace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much is still queued behind the calls that hang."""
+    monkeypatch.setattr(sys.modules["overread.engine.ask"], "_GRACE", 0.5)
+
+    async def work(store: Store, studio: Studio) -> None:
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.5, stop.set)
+        reader = Scripted(delay=30)
+        await ask(questions(2_000), reader, store, studio, dataset=1, stop=stop)
+
+    began = time.monotonic()
+    with Store(tmp_path / "store.sqlite") as store:
+        studio = Studio(Sources(store, 1))
+        run_async(work(store, studio))
+        studio.close()
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.slow

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from integration.commands import overread, starting
-from support.served import Served, digest_of, served
 
+from integration.commands import overread, starting
 from overread.engine import Sources, Store, Studio, reply_key
 from overread.engine.keys import digests
 from overread.readers import parse_spec
-from overread.readers.openai_http import OpenAIReader, request_body
 from overread.readers.guard import Guard
+from overread.readers.openai_http import OpenAIReader, request_body
 from overread.runs import open_cases, run_async
+from support.served import Served, digest_of, served
 
 CASES = "phantom:48"
 MODELS = ("m1", "m2")

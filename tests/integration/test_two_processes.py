@@ -11,10 +11,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from integration.commands import overread, starting
-from support.served import ROOT, Served, served
 
+from integration.commands import overread, starting
 from overread.engine import Store
+from support.served import ROOT, Served, served
 
 CASES = "phantom:48"
 BODIES = 112  # distinct requests of a multimodal reader: its swaps are other cases' originals
@@ -75,7 +75,12 @@ def test_different_recipes_at_once_ask_what_they_share_once(tmp_path: Path) -> N
         for name, command in {
             "a": recipe(tmp_path / "calm a", tmp_path / "calm.sqlite", m),
             "b": recipe(
-                tmp_path / "calm b", tmp_path / "calm.sqlite", m, other, "control:unstable", limit=24
+                tmp_path / "calm b",
+                tmp_path / "calm.sqlite",
+                m,
+                other,
+                "control:unstable",
+                limit=24,
             ),
         }.items():
             assert overread(*command).returncode == 0

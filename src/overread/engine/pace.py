@@ -57,6 +57,7 @@ class Pace:
         self._round_began = clock()
         self._round_done = 0
         self._round_latency = 0.0
+        self._round_most = 0
         self._best_latency = float("inf")
         self._last_rate = 0.0
         self._next_request = 0.0
@@ -77,16 +78,17 @@ class Pace:
                     self._call_next()
                 raise
         self.active += 1
+        self._round_most = max(self._round_most, self.active)
         if self.limits.requests_per_minute or self.limits.tokens_per_minute:
             try:
                 await self._metered()
             except BaseException:
-                self._give_back()
+                self.give_back()
                 raise
 
     def succeeded(self, seconds: float, tokens: int) -> None:
         """A call came back with a reply."""
-        self._give_back()
+        self.give_back()
         if self.limits.tokens_per_minute:
             self._tokens -= tokens - self._tokens_each
             self._tokens_each += (tokens - self._tokens_each) * 0.2
@@ -96,8 +98,12 @@ class Pace:
             self._end_round()
 
     def failed(self, failure: ReaderFailure) -> None:
-        """A call failed. Only a server that says "too much" makes us slower."""
-        self._give_back()
+        """A call failed, and its slot is free."""
+        self.heard(failure)
+        self.give_back()
+
+    def heard(self, failure: ReaderFailure) -> None:
+        """Why a call failed. Only a server that says "too much" makes us slower."""
         if not failure.throttled:
             return
         now = self._clock()
@@ -108,7 +114,8 @@ class Pace:
         self._slow_start = False
         self.slots = max(1.0, self.slots / 2)
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
+        """A slot is free again."""
         self.active -= 1
         self._call_next()
 
@@ -126,12 +133,15 @@ class Pace:
         rate = self._round_done / max(now - self._round_began, 1e-9)
         self._best_latency = min(self._best_latency, latency)
         holds = latency <= 2 * self._best_latency
-        if holds or rate > 1.05 * self._last_rate:
+        # Slots that nobody needed say nothing about what the server bears.
+        used = self._round_most >= int(self.slots)
+        if used and (holds or rate > 1.05 * self._last_rate):
             grown = self.slots * 2 if self._slow_start else self.slots + 1
             self.slots = min(float(self.limits.concurrency), grown)
             self._call_next()
         self._last_rate = max(rate, self._last_rate * 0.9)
         self._round_began, self._round_done, self._round_latency = now, 0, 0.0
+        self._round_most = self.active
 
     async def _metered(self) -> None:
         now = self._clock()

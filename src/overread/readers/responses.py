@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
@@ -15,6 +16,8 @@ __all__ = ["read_response", "transport_failure"]
 
 _HEALING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _THROTTLING = frozenset({429, 503, 529})
+# llama.cpp answers a picture it cannot take with status 500, which otherwise may heal.
+_NEVER_HEALS = re.compile(r"not supported|unsupported|does not support", re.IGNORECASE)
 
 
 class _Alternative(msgspec.Struct, gc=False):
@@ -176,7 +179,7 @@ def _count(value: object) -> int | None:
 def _failure(status: int, message: str, headers: Mapping[str, str]) -> ReaderFailure:
     return ReaderFailure(
         f"HTTP {status}: {message}" if status else f"error in a 200 reply: {message}",
-        heals=status in _HEALING or status == 0,
+        heals=(status in _HEALING or status == 0) and not _NEVER_HEALS.search(message),
         throttled=status in _THROTTLING,
         retry_after=_retry_after(headers.get("Retry-After")),
     )
