@@ -5,6 +5,7 @@ No script, no network, nothing from a model unescaped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -25,6 +26,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid #8886;
   white-space: nowrap; vertical-align: top; }
 th { font-weight: 600; }
+small { display: block; opacity: .7; }
 code { font-size: .85em; overflow-wrap: anywhere; }
 .note { color: #666; font-size: .9em; max-width: 60rem; }
 @media (prefers-color-scheme: dark) { .note { color: #aaa; } }
@@ -65,7 +67,7 @@ def _page(record: RunRecord, tables: Sequence[Table]) -> str:
 def _table(table: Table) -> str:
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
     rows = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
     )
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     return f"""<h2>{escape(table.title)}</h2>
@@ -77,3 +79,12 @@ def _table(table: Table) -> str:
 </table></div>
 {notes}
 <p><code>{escape(table.signature)}</code></p>"""
+
+
+def _cell(text: str) -> str:
+    """A number with its interval and n below it, so that a row of ten measures fits a screen."""
+    number = re.fullmatch(r"(\S+) (\[[^]]*\]) (n=\d+)", text)
+    if not number:
+        return escape(text)
+    value, interval, n = (escape(part) for part in number.groups())
+    return f"{value}<small>{interval}</small><small>{n}</small>"
