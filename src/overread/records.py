@@ -39,6 +39,7 @@ __all__ = [
 
 _ROWS_A_PART = 50_000
 _UNFINISHED = ".unfinished."  # what a killed process may leave behind
+_MARK = ".unfinished.mark"
 
 
 class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,13 +106,16 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
     try:
         yield scratch
         out.mkdir(exist_ok=True, mode=0o700 if private else 0o755)
-        # run.toml first: it marks the folder as a run, so that one cut short may be written again.
-        for file in sorted(scratch.iterdir(), key=lambda file: file.name != "run.toml"):
+        # While the mark stands, files of two runs may be mixed: nobody reads them, all may be
+        # written again.
+        (out / _MARK).touch()
+        for file in sorted(scratch.iterdir()):
             if private:
                 file.chmod(0o600)
             os.replace(file, out / file.name)
         if private:
             out.chmod(0o700)
+        (out / _MARK).unlink()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -124,7 +128,7 @@ def check_out(out: Path) -> None:
     try:
         if out.is_dir():
             held = {path.name for path in out.iterdir() if not path.name.startswith(_UNFINISHED)}
-            if held and "run.toml" not in held:
+            if held and "run.toml" not in held and not (out / _MARK).exists():
                 raise BadInput(
                     f"--out {out}: the folder holds other things. Give a new or empty folder."
                 )
@@ -203,6 +207,8 @@ def write_measures(path: Path, measures: Measures) -> None:
 def read_record(folder: Path) -> RunRecord:
     """Read a run's record, or say in one line why the folder is not a run."""
     path = folder / "run.toml"
+    if (folder / _MARK).exists():
+        raise BadInput(f"{folder}: the run was cut off while it was written. Run it again.")
     if not path.exists():
         raise BadInput(f"{folder}: not a run folder (no run.toml). Give one that a run made.")
     try:

@@ -152,6 +152,8 @@ def describe(tally: Tally, total: int, spec: ReaderSpec) -> str:
     cost = spec.cost(tally.tokens_in, tally.tokens_out)
     if cost is not None:
         parts.append(f"cost {cost:,.2f}")
+    if tally.waiting:
+        parts.append("waiting for another process that asks the rest")
     left = total - tally.settled
     if left > 0 and rate > 0:
         parts.append(f"{_duration(left / rate)} left")

@@ -32,6 +32,7 @@ _PENDING = 4096  # replies waiting to be committed before callers wait
 _GROUP = 512  # replies that are committed without waiting for more
 _GATHER = 0.05
 _ALIKE = 8  # the first trials that, failing all alike, stop a run
+_BEAT = 15.0
 _GRACE = 20.0  # seconds that calls under way get after a request to stop
 
 
@@ -48,6 +49,7 @@ class Tally(msgspec.Struct):
     tokens_out: int = 0
     slots: int = 0
     began: float = msgspec.field(default_factory=time.monotonic)
+    waiting: bool = False
     stops_early: bool = True
     stopped: str | None = None
     reasons: dict[str, int] = {}
@@ -84,9 +86,11 @@ async def ask(
     )
     try:
         while await asking.one_pass():
+            asking.tally.waiting = True
             await asyncio.sleep(0.2)  # another process asks what is left: look again
+        asking.tally.waiting = False
     finally:
-        asking.close()
+        asking.close()  # also keeps what had come back when something unforeseen happened
     return asking.tally
 
 
@@ -106,6 +110,7 @@ class _Asking:
         self.pace = Pace(reader.limits)
         self.under_way: set[bytes] = set()
         self.failed: set[bytes] = set()
+        self.alike: set[str] = set()  # kinds of failure of trials that were really tried
         self.first_pass = True
         self.closing = False
         self.replies: list[Row] = []
@@ -116,6 +121,13 @@ class _Asking:
 
     def close(self) -> None:
         self.writer.shutdown(wait=True)
+        if self.replies or self.failures:
+            self.store.commit(self.replies, self.failures)
+        self._let_go(list(self.under_way))
+
+    def _let_go(self, keys: Sequence[bytes]) -> None:
+        self.under_way.difference_update(keys)
+        self.store.under_way.difference_update(keys)
 
     # ------------------------------------------------------------ one pass over the plan
 
@@ -126,6 +138,7 @@ class _Asking:
         crew = self.reader.limits.concurrency + 2 * self.studio.threads
         async with asyncio.TaskGroup() as group:
             committer = group.create_task(self._commit_groups())
+            heart = group.create_task(self._beat())
             workers = [group.create_task(self._work(queue)) for _ in range(crew)]
             # A task of its own: a full queue must not keep a request to stop waiting.
             filler = group.create_task(self._fill(queue, crew))
@@ -133,9 +146,16 @@ class _Asking:
             self.closing = True
             self.something_to_commit.set()
             await committer
+            heart.cancel()
         self.first_pass = self.closing = False
-        self.studio.sources.keep()
+        await self._in_writer(self.studio.sources.keep)
         return not self.stop.is_set() and filler.result()
+
+    async def _beat(self) -> None:
+        """Keep our claims alive however long a single call lasts."""
+        while True:
+            await asyncio.sleep(_BEAT)
+            await self._in_writer(self.store.beat)
 
     async def _fill(self, queue: asyncio.Queue[_Item | None], crew: int) -> bool:
         """Queue what is ours to ask, then an end for each worker."""
@@ -154,8 +174,9 @@ class _Asking:
                     self.tally.kept += len(claimed.elsewhere)
                 for item in items:
                     if item.key in claimed.ours:
-                        self.under_way.add(item.key)
                         await queue.put(item)
+                    else:
+                        self._let_go([item.key])
             await asyncio.sleep(0)  # let callers run between chunks that need nothing
         for _ in range(crew):
             await queue.put(None)
@@ -167,24 +188,30 @@ class _Asking:
         requests = [trial.request.for_reader(traits) for trial in chunk]
         await self._digest_sources(requests)
         items: dict[bytes, _Item] = {}
-        shared = 0
+        shared, unseen = 0, ""
         for trial, request in zip(chunk, requests, strict=True):
             try:
                 digest, pictures = digests(request, self.studio.sources)
             except BadInput as error:
+                unseen = f"picture: {error}"
                 if self.first_pass:
-                    self._count_failure(f"picture: {error}")
+                    self._count_failure(unseen)
                 continue
             key = reply_key(self.reader.identity, digest, trial, greedy=request.decoding.greedy)
             if key in self.failed:
                 continue
-            if key in items or key in self.under_way:
+            if key in items or key in self.store.under_way:  # perhaps another reader's, the same
                 shared += 1
                 continue
+            self.under_way.add(key)
+            self.store.under_way.add(key)
             items[key] = _Item(key, digest, pictures, request)
         if self.first_pass:
             tally.planned += len(chunk)
             tally.shared += shared
+        # A few missing files are those trials' own trouble; a chunk of nothing else is the run's.
+        if unseen and tally.settled == tally.failed and not items:
+            self._stop_if_alike(unseen, len(chunk))
         return list(items.values())
 
     async def _digest_sources(self, requests: list[Request]) -> None:
@@ -200,14 +227,14 @@ class _Asking:
         for outcome in await asyncio.gather(*jobs, return_exceptions=True):
             if isinstance(outcome, BaseException) and not isinstance(outcome, BadInput):
                 raise outcome
-        self.studio.sources.keep()
+        await self._in_writer(self.studio.sources.keep)
 
     # ------------------------------------------------------------ calling the reader
 
     async def _work(self, queue: asyncio.Queue[_Item | None]) -> None:
         while (item := await queue.get()) is not None:
             if self.stop.is_set():
-                self.under_way.discard(item.key)  # its claim goes with the store's closing
+                self._let_go([item.key])  # its claim goes with the store's closing
             else:
                 await self._settle(item)
 
@@ -221,6 +248,10 @@ class _Asking:
         while True:
             attempt += 1
             await self.pace.acquire()
+            if self.stop.is_set():  # it waited for a slot: nothing new begins
+                self.pace.give_back()
+                self._let_go([item.key])
+                return
             began = time.monotonic()
             try:
                 reply = await self.reader.reply(prompt)
@@ -230,7 +261,7 @@ class _Asking:
                     self.tally.retried += 1
                     if await self._wait(failure, attempt):
                         continue
-                    self.under_way.discard(item.key)
+                    self._let_go([item.key])
                     return
                 self.pace.give_back()
                 tries = f" (after {attempt} attempts)" if attempt > 1 else ""
@@ -289,15 +320,21 @@ class _Asking:
         self.failures.append((key, self.dataset, reason))
         self.something_to_commit.set()
         self._count_failure(reason)
+        self.alike.add(reason.partition(":")[0])
+        if len(self.alike) == 1:
+            self._stop_if_alike(reason, len(self.failed))
 
     def _count_failure(self, reason: str) -> None:
         tally = self.tally
         tally.failed += 1
         kind = reason.partition(":")[0]
         tally.reasons[kind] = tally.reasons.get(kind, 0) + 1
-        alike = len(tally.reasons) == 1 and tally.failed >= _ALIKE
-        if alike and tally.stops_early and tally.answered == 0 and tally.stopped is None:
-            tally.stopped = f"the first {tally.failed} trials all failed alike: {reason}"
+
+    def _stop_if_alike(self, reason: str, failed: int) -> None:
+        tally = self.tally
+        early = tally.answered == 0 and tally.stopped is None
+        if failed >= _ALIKE and tally.stops_early and early:
+            tally.stopped = f"the first {failed} trials all failed alike: {reason}"
             self.stop.set()
 
     async def _commit_groups(self) -> None:
@@ -314,12 +351,14 @@ class _Asking:
             replies, failures = self.replies, self.failures
             self.replies, self.failures = [], []
             await self._in_writer(self.store.commit, replies, failures)
-            self.under_way.difference_update(row[0] for row in replies)
-            self.under_way.difference_update(row[0] for row in failures)
+            self._let_go([row[0] for row in (*replies, *failures)])
             self.committed.set()
 
     async def _in_writer(self, do: Callable[..., T], *args: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self.writer, do, *args)
+        # Shielded: what waits for its turn to be committed is committed even if the run breaks off.
+        return await asyncio.shield(
+            asyncio.get_running_loop().run_in_executor(self.writer, do, *args)
+        )
 
 
 def read_back(

@@ -66,18 +66,18 @@ class Pace:
         self._tokens_each = 0.0
 
     async def acquire(self) -> None:
-        """Wait for a slot, then for the meters."""
-        while self.active >= int(self.slots):
+        """Wait for a slot in the order of asking, then for the meters."""
+        if self.active < int(self.slots) and not self._waiting:
+            self.active += 1
+        else:
             ticket = asyncio.get_running_loop().create_future()
             self._waiting.append(ticket)
             try:
-                await ticket
+                await ticket  # whoever calls it has taken the slot for us
             except asyncio.CancelledError:
-                # A ticket that was already called must not be lost with its holder.
                 if ticket.done() and not ticket.cancelled():
-                    self._call_next()
+                    self.give_back()
                 raise
-        self.active += 1
         self._round_most = max(self._round_most, self.active)
         if self.limits.requests_per_minute or self.limits.tokens_per_minute:
             try:
@@ -104,6 +104,8 @@ class Pace:
 
     def heard(self, failure: ReaderFailure) -> None:
         """Why a call failed. Only a server that says "too much" makes us slower."""
+        if self.limits.tokens_per_minute:
+            self._tokens += self._tokens_each  # it used none
         if not failure.throttled:
             return
         now = self._clock()
@@ -120,12 +122,11 @@ class Pace:
         self._call_next()
 
     def _call_next(self) -> None:
-        free = int(self.slots) - self.active
-        while free > 0 and self._waiting:
+        while self._waiting and self.active < int(self.slots):
             ticket = self._waiting.popleft()
             if not ticket.done():
+                self.active += 1
                 ticket.set_result(None)
-                free -= 1
 
     def _end_round(self) -> None:
         now = self._clock()

@@ -40,6 +40,16 @@ class Sources:
             self._known[source] = kept
         return kept
 
+    def unchanged(self, picture: Picture) -> bool:
+        """Whether the files of a picture are still those whose digests are in its key."""
+        for source in _sources(picture):
+            if isinstance(source, Source):
+                path = locate(source)
+                stat = os.stat(path)
+                if self._store.source(str(path), stat.st_size, stat.st_mtime_ns) != self(source):
+                    return False
+        return True
+
     def unknown(self, requests: list[Request]) -> set[Source | Inline]:
         """Sources of these requests that are not in memory, each once."""
         known = self._known

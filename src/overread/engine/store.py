@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,11 +41,12 @@ CREATE TABLE sources (
   path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
   dataset INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE owners (
-  id INTEGER PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, beat REAL NOT NULL);
+  id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
+  beat REAL NOT NULL);
 CREATE TABLE claims (key BLOB PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
 """
 _BEAT_EVERY = 15.0
-_BEAT_LASTS = 900.0  # only for processes of other machines, whose life cannot be asked
+_BEAT_LASTS = 120.0  # only for processes of other machines, whose life cannot be asked
 _VARIABLES = 30_000  # SQLite's default limit is 32,766 per statement
 
 Row = tuple[bytes, int, Reply]
@@ -71,6 +72,8 @@ class Store:
         fresh = not self.path.exists()
         if fresh:
             _create_private(self.path)
+        else:
+            _make_private(self.path)
         self._network = is_network_mount(self.path)
         self._alone = _only_writer(self.path) if self._network else None
         try:
@@ -88,6 +91,7 @@ class Store:
         self._last_row = int(newest or 0)
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
+        self.under_way: set[bytes] = set()  # what this process is asking, for all its readers
         self._owner = 0
         self._beat = 0.0
         self._encode = msgspec.msgpack.Encoder().encode
@@ -100,9 +104,21 @@ class Store:
             self.path, timeout=60, isolation_level=None, check_same_thread=False
         )
         # WAL needs shared memory, which network file systems do not give.
-        connection.execute(f"PRAGMA journal_mode={'DELETE' if self._network else 'WAL'}")
+        self._set_journal(connection, "delete" if self._network else "wal")
         connection.execute("PRAGMA synchronous=FULL")  # measured: costs nothing in batches
         return connection
+
+    def _set_journal(self, connection: sqlite3.Connection, mode: str) -> None:
+        """For this SQLite does not wait on its own: processes that begin together would fail."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                connection.execute(f"PRAGMA journal_mode={mode}")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def _prepare(self) -> None:
         application = self._write.execute("PRAGMA application_id").fetchone()[0]
@@ -196,10 +212,10 @@ class Store:
         and against a busy event loop retaking it is what costs (measured).
         """
         encoded = [(key, dataset, self._encode(reply)) for key, dataset, reply in replies]
+        # A reason may quote a server's bytes; SQLite keeps text only as UTF-8.
+        failures = [(k, d, r.encode("utf-8", "replace").decode()) for k, d, r in failures]
         done = [row[0] for row in encoded] + [row[0] for row in failures]
         with self._lock, _immediate(self._write):
-            if self._owner:
-                self._keep_alive()
             self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
             self._insert("INSERT OR REPLACE INTO failures VALUES", failures)
             if self._write.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0]:
@@ -242,6 +258,12 @@ class Store:
             ours = {row[0] for row in self._write.execute(query, (self._owner, *keys))}
         return Claimed(ours, set(answered), set(wanted) - ours, lately)
 
+    def beat(self) -> None:
+        """Say that this process still asks what it has claimed."""
+        if self._owner:
+            with self._lock, self._loosely(), _immediate(self._write):
+                self._keep_alive()
+
     @contextmanager
     def _loosely(self) -> Iterator[None]:
         """Without waiting for the disk: a claim lost with the power is a claim let go.
@@ -266,7 +288,7 @@ class Store:
             for owner, its_host, pid, beat in self._write.execute(
                 "SELECT id, host, pid, beat FROM owners WHERE id<>?", (self._owner,)
             )
-            if (not _alive(pid) if its_host == host else now - beat > _BEAT_LASTS)
+            if (not _alive(pid, beat) if its_host == host else now - beat > _BEAT_LASTS)
         ]
         for owner in dead:
             self._write.execute("DELETE FROM claims WHERE owner=?", (owner,))
@@ -320,7 +342,12 @@ class Store:
                     self._write.execute("DELETE FROM datasets WHERE id=?", (number,))
             if matching:
                 self._write.execute("VACUUM")
-                self._write.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                busy = self._write.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                if busy:
+                    raise BadInput(
+                        f"{self.path}: {dataset} is deleted, but another process is reading the "
+                        "store, so its bytes are still in the file. They go when that process ends."
+                    )
         return removed, sorted({name for _, name in matching})
 
 
@@ -366,6 +393,13 @@ def _create_private(path: Path) -> None:
         ) from None
 
 
+def _make_private(path: Path) -> None:
+    """A store that others may read, as one copied here may be, is closed to them if it is ours."""
+    with suppress(OSError):
+        if path.is_file() and path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+
+
 def _only_writer(path: Path) -> IO[bytes]:
     """Hold a lock for as long as the store is open: on a network file system, one process only."""
     import fcntl
@@ -382,11 +416,23 @@ def _only_writer(path: Path) -> IO[bytes]:
     return lock
 
 
-def _alive(pid: int) -> bool:
+def _alive(pid: int, beat: float) -> bool:
+    """Whether the process that gave this sign of life still lives: its number may be another's."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
-    return True
+        pass
+    return _began(pid) < beat + 2  # the kernel's clock and ours may differ a little
+
+
+def _began(pid: int) -> float:
+    """When a process began, in seconds since 1970; 0 where that cannot be told."""
+    try:
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        lines = Path("/proc/stat").read_text().splitlines()
+        boot = next(line.split()[1] for line in lines if line.startswith("btime "))
+        return int(boot) + int(ticks) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return 0.0

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from overread.case import Picture, Prompt, PromptMessage, Request, Shown
+from overread.case import BadInput, Picture, Prompt, PromptMessage, Request, Shown
 from overread.engine.sources import Sources
 from overread.imaging import Cache, render
 
@@ -49,12 +49,18 @@ class Studio:
         making = self._making.get(key)
         if making is None:
             making = asyncio.get_running_loop().run_in_executor(
-                self.pool, self.cache.get, key, lambda: render(picture)
+                self.pool, self.cache.get, key, lambda: self._rendered(picture)
             )
             self._making[key] = making
             making.add_done_callback(lambda _: self._making.pop(key, None))
         # Shielded: one reader's stopping must not take the picture away from another.
         return await asyncio.shield(making)
+
+    def _rendered(self, picture: Picture) -> Shown:
+        shown = render(picture)
+        if not self.sources.unchanged(picture):  # a reply must not be kept under other pixels' key
+            raise BadInput("a file of it changed during the run. Run the same command again.")
+        return shown
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)

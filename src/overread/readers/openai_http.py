@@ -46,6 +46,7 @@ class OpenAIReader:
         self._parsed_url: URL | None = None
         self._host = urlsplit(self._url).hostname or ""
         self._headers = {"Content-Type": "application/json"}
+        self._key = key
         if key is not None:
             _check_key_channel(spec, self._host)
             self._headers["Authorization"] = f"Bearer {key.reveal()}"
@@ -59,9 +60,11 @@ class OpenAIReader:
     @property
     def identity(self) -> str:
         """What makes two readers the same: kind, model, revision, where it is served, extras."""
-        where = self.spec.identity or urlsplit(self.spec.base_url).netloc
+        url = urlsplit(self.spec.base_url)
+        # With its path: gateways serve different models under one host and one model name.
+        where = self.spec.identity or url.netloc + url.path.rstrip("/")
         parts = ("openai", self.spec.model, self.spec.revision, where, self.spec.extra)
-        return _encode(parts).decode()
+        return msgspec.json.encode(parts, order="deterministic").decode()
 
     async def reply(self, prompt: Prompt) -> Reply:
         """Ask once. Raises ReaderFailure; never returns an error as text."""
@@ -79,12 +82,19 @@ class OpenAIReader:
                 proxy=self.spec.proxy,
             ) as response:
                 status, headers = response.status, response.headers
-                short = (response.content_length or _MOST_BYTES) < _MOST_BYTES
+                # A compressed body may be a thousand times as long as it says.
+                told = None if "Content-Encoding" in headers else response.content_length
+                short = (told or _MOST_BYTES) < _MOST_BYTES
                 content = await (response.read() if short else _read_bounded(response))
         except Exception as error:
             raise transport_failure(error, self._url, self.limits.timeout) from None
         seconds = round(time.monotonic() - began, 6)
-        return read_response(status, headers, content, seconds=seconds, sent=_digest(pieces))
+        try:
+            return read_response(status, headers, content, seconds=seconds, sent=_digest(pieces))
+        except ReaderFailure as failure:
+            if self._key is not None:  # some servers repeat the key they refuse
+                failure.reason = failure.reason.replace(self._key.reveal(), "****")
+            raise
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
@@ -203,8 +213,10 @@ def _tail(spec: ReaderSpec) -> bytes:
 
 
 def _check_key_channel(spec: ReaderSpec, host: str) -> None:
-    if spec.base_url.startswith("http://") and host != "localhost" and not is_private(host):
+    # To an http:// server a proxy gets the whole request, the key included.
+    through = urlsplit(spec.proxy).hostname or "" if spec.proxy else host
+    if spec.base_url.startswith("http://") and through != "localhost" and not is_private(through):
         raise BadInput(
-            f"reader {spec.name}: a key would travel unencrypted to {host}. Use https://, or unset "
-            "the key's variable if the server needs none."
+            f"reader {spec.name}: a key would travel unencrypted to {through}. Use https://, or "
+            "unset the key's variable if the server needs none."
         )

@@ -38,7 +38,9 @@ def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> R
     from overread.readers.openai_http import OpenAIReader
 
     variable = spec.key_env or "OPENAI_API_KEY"
-    value = environment.get(variable, "")
+    value = environment.get(variable, "").strip()  # keys read from files end in a line break
+    if not value.isprintable():
+        raise BadInput(f"reader {spec.name}: {variable} holds a control character. Set it anew.")
     if spec.key_env and not value:
         raise BadInput(
             f"reader {spec.name}: the variable {variable} named by key_env is not set. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from overread.case import ReaderFailure, Reply
 
 __all__ = ["read_response", "transport_failure"]
 
-_HEALING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_HEALING = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
 _THROTTLING = frozenset({429, 503, 529})
 # llama.cpp answers a picture it cannot take with status 500, which otherwise may heal.
 _NEVER_HEALS = re.compile(r"not supported|unsupported|does not support", re.IGNORECASE)
@@ -42,6 +43,7 @@ class _Message(msgspec.Struct, gc=False):
 
 class _Choice(msgspec.Struct, gc=False):
     message: _Message
+    error: Any = None
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
 
@@ -62,6 +64,7 @@ class _Completion(msgspec.Struct, gc=False):
 
 _decode_ordinary = msgspec.json.Decoder(_Completion).decode
 _NO_USAGE = _Usage()
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_response(
@@ -71,10 +74,10 @@ def read_response(
     if status == 200:
         try:
             ordinary = _decode_ordinary(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except _UNREADABLE:
             pass
         else:
-            if ordinary.choices and not ordinary.error:
+            if ordinary.choices and not ordinary.error and not ordinary.choices[0].error:
                 return _ordinary_reply(ordinary, seconds, sent)
     reply = _read_with_care(status, headers, body)
     return msgspec.structs.replace(reply, seconds=seconds, sent=sent)
@@ -93,8 +96,8 @@ def _ordinary_reply(data: _Completion, seconds: float, sent: str) -> Reply:
         reasoning=message.reasoning_content or message.reasoning or None,
         refusal=message.refusal or None,
         finish=choice.finish_reason or None,
-        tokens_in=usage.prompt_tokens,
-        tokens_out=usage.completion_tokens,
+        tokens_in=_count(usage.prompt_tokens),
+        tokens_out=_count(usage.completion_tokens),
         seconds=seconds,
         sent=sent,
         model=data.model or None,
@@ -109,8 +112,8 @@ def _read_with_care(status: int, headers: Mapping[str, str], body: bytes) -> Rep
     if status != 200:
         raise _failure(status, _message(body), headers)
     try:
-        data = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        data = _lenient(body)
+    except (ValueError, RecursionError):
         shown = body[:80].decode("utf-8", "replace").replace("\n", " ")
         raise ReaderFailure(f'not JSON: the server said "{shown}"', heals=True) from None
     if not isinstance(data, dict):
@@ -126,6 +129,8 @@ def _reply(data: dict[str, Any]) -> Reply:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise ReaderFailure("not a chat completion: there is no choices[0].message", heals=True)
+    if choice.get("error"):  # how gateways tell of an upstream that broke off
+        raise _failure(_error_status(choice["error"]), _said(choice["error"]), {})
     usage = data.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Reply(
@@ -140,13 +145,21 @@ def _reply(data: dict[str, Any]) -> Reply:
     )
 
 
+def _lenient(body: bytes) -> Any:
+    """JSON as servers really write it: half of an emoji (a lone surrogate), NaN and infinities."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(body)
+
+
 def _text(content: object) -> str:
     """Content is a string, a list of parts, or null (which the protocol takes as empty)."""
     if isinstance(content, str):
-        return content
+        return _whole(content)
     if isinstance(content, list):
         parts = [p.get("text") for p in content if isinstance(p, dict)]
-        return "".join(p for p in parts if isinstance(p, str))
+        return _whole("".join(p for p in parts if isinstance(p, str)))
     return ""
 
 
@@ -159,27 +172,35 @@ def _first_token(logprobs: object) -> tuple[tuple[str, float], ...] | None:
     top = first.get("top_logprobs")
     rows = top if isinstance(top, list) and top else [first]
     found = [
-        (row["token"], float(row["logprob"]))
+        (_whole(row["token"]), float(row["logprob"]))
         for row in rows
         if isinstance(row, dict)
         and isinstance(row.get("token"), str)
         and isinstance(row.get("logprob"), int | float)
+        and abs(row["logprob"]) < 1e300  # no NaN, no infinity
     ]
     return tuple(found) or None
 
 
 def _string(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return _whole(value) if isinstance(value, str) and value else None
+
+
+def _whole(text: str) -> str:
+    """Lone surrogates replaced: neither the store nor a table can hold them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    # The store and the tables hold 64 bits.
+    return value if type(value) is int and 0 <= value < 1 << 63 else None
 
 
 def _failure(status: int, message: str, headers: Mapping[str, str]) -> ReaderFailure:
     return ReaderFailure(
         f"HTTP {status}: {message}" if status else f"error in a 200 reply: {message}",
-        heals=(status in _HEALING or status == 0) and not _NEVER_HEALS.search(message),
+        heals=status in _THROTTLING
+        or ((status in _HEALING or status == 0) and not _NEVER_HEALS.search(message)),
         throttled=status in _THROTTLING,
         retry_after=_retry_after(headers.get("Retry-After")),
     )
@@ -188,7 +209,7 @@ def _failure(status: int, message: str, headers: Mapping[str, str]) -> ReaderFai
 def _error_status(error: object) -> int:
     """The status an error object speaks of, or 0 where it names none."""
     code = error.get("code", error.get("status")) if isinstance(error, dict) else None
-    if isinstance(code, str) and code.isdigit():
+    if isinstance(code, str) and code.isdecimal() and len(code) == 3:
         code = int(code)
     return code if isinstance(code, int) and 400 <= code < 600 else 0
 
@@ -197,10 +218,13 @@ def _message(body: bytes) -> str:
     """One line of what the server said, whatever its shape."""
     try:
         data = msgspec.json.decode(body)
-        error = data.get("error", data) if isinstance(data, dict) else data
-        said = error.get("message", error) if isinstance(error, dict) else error
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        said = body.decode("utf-8", "replace")
+    except _UNREADABLE:
+        return _said(body.decode("utf-8", "replace"))
+    return _said(data.get("error", data) if isinstance(data, dict) else data)
+
+
+def _said(error: object) -> str:
+    said = error.get("message", error) if isinstance(error, dict) else error
     return " ".join(str(said).split())[:300] or "no message"
 
 

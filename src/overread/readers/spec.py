@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -103,6 +103,8 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 def parse_spec(spec: str | Mapping[str, Any]) -> ReaderSpec:
     """Read a spec; a bad one gives one line that says which part and what was expected."""
     if isinstance(spec, str):
+        # Before anything quotes the spec: a key must not be repeated on the screen.
+        _refuse_keys("…", {"spec": spec, **dict(parse_qsl(spec.partition("?")[2]))})
         shown, fields = spec, _fields(spec)
     else:
         fields = dict(spec)
@@ -154,7 +156,7 @@ def _json_object(spec: str, value: str) -> dict[str, Any]:
 def _refuse_keys(shown: str, fields: Mapping[str, Any]) -> None:
     urls = [str(fields.get(name) or "") for name in ("base_url", "proxy")]
     has_userinfo = any("@" in url.split("://")[-1].split("/")[0] for url in urls)
-    options = _KEY_OPTIONS & {str(name).lower() for name in fields}
+    options = _KEY_OPTIONS & {name.lower() for name in _names(fields)}
     if options or has_userinfo or _LOOKS_LIKE_KEY.search(" ".join(map(str, fields.values()))):
         where = f"option {min(options)}" if options else "its text"
         model = str(fields.get("model", "")) if not _LOOKS_LIKE_KEY.search(shown) else "…"
@@ -162,6 +164,17 @@ def _refuse_keys(shown: str, fields: Mapping[str, Any]) -> None:
             f"reader {model or '…'}: {where} seems to hold a key, and keys are taken from the "
             "environment only. Put it into OPENAI_API_KEY, or name another variable with key_env=."
         )
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Every name in a table and the tables within it, as in `extra`."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _names(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _names(inner)
 
 
 def _explain(shown: str, error: str, fields: Mapping[str, Any]) -> str:
@@ -198,6 +211,7 @@ def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises where it is no port
+        (parts.hostname or "").encode("idna")  # and this where it can be no host's name
     except ValueError:
         return False
     plain = not (parts.query or parts.fragment) and not any(c.isspace() for c in url)

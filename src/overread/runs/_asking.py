@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from overread.benchmarks.benchmark import Benchmark
@@ -106,27 +107,37 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop]:
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run on uvloop; from inside a running loop (a notebook), in a thread of its own."""
-
-    def go() -> T:
-        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-            return runner.run(work)
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return go()
-    box: list[T] = []
-    failure: list[BaseException] = []
+        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+            return runner.run(work)
+    return _in_thread(work)
+
+
+def _in_thread(work: Coroutine[Any, Any, T]) -> T:
+    outcome: Future[T] = Future()
+    cancels: list[Callable[[], object]] = []
+
+    async def noted() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        cancels.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await work
 
     def target() -> None:
         try:
-            box.append(go())
+            outcome.set_result(run_async(noted()))
         except BaseException as error:
-            failure.append(error)
+            outcome.set_exception(error)
 
     thread = threading.Thread(target=target)
     thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return box[0]
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        for cancel in cancels:
+            cancel()
+        thread.join()  # what has come back is committed before the interrupt goes on
+        raise
+    return outcome.result()

@@ -171,6 +171,8 @@ def write_requests(
 
     try:
         with path.open("wb") as file:
+            if bench.policy == "credentialed":
+                path.chmod(0o600)
             for line in lines():
                 file.write(line + b"\n")
     except OSError as error:

@@ -58,7 +58,7 @@ def run(
     bench = open_cases(benchmark, cases, edition, settings or {})
     specs, opened = open_readers(bench, readers, config, concurrency)
     chosen, n_cases = survey(bench, limit)
-    folder = Path(out) if out is not None else _default_folder(bench, specs, limit)
+    folder = Path(out) if out is not None else _default_folder(bench, specs, limit, settings or {})
     check_out(folder)
     totals = [count_trials(bench, chosen, reader) for reader in opened]
     tallies = [Tally() for _ in opened]
@@ -163,10 +163,13 @@ def _write_tables(
     )
 
 
-def _default_folder(bench: Benchmark, specs: Sequence[ReaderSpec], limit: int | None) -> Path:
+def _default_folder(
+    bench: Benchmark, specs: Sequence[ReaderSpec], limit: int | None, settings: Mapping[str, str]
+) -> Path:
     """`runs/…`: the same recipe gives the same folder, another recipe another one."""
     from hashlib import blake2b
 
-    recipe = msgspec.json.encode((bench.name, bench.edition, bench.dataset, specs, limit))
+    asked = (bench.name, bench.edition, bench.dataset, specs, limit, settings)
+    recipe = msgspec.json.encode(asked, order="deterministic")
     short = blake2b(recipe, digest_size=3).hexdigest()
     return Path("runs") / f"{bench.name}-{bench.dataset.partition('@')[0]}-{short}"
