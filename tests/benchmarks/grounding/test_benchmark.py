@@ -155,6 +155,28 @@ def test_images_stand_beside_the_manifest_or_where_the_user_says(manifest, tmp_p
     assert Grounding.open(path, words={"root": str(other)}).root == str(other)
 
 
+@pytest.mark.parametrize(
+    ("beside_manifest", "beside_images", "holds"),
+    [
+        ("open", None, "credentialed"),
+        (None, "open", "credentialed"),
+        ("open", "research", "research"),
+        ("open", "open", "open"),
+    ],
+)
+def test_images_from_another_folder_bring_their_own_policy(
+    manifest, tmp_path, beside_manifest, beside_images, holds
+):
+    path, images = manifest({}), tmp_path / "elsewhere"
+    images.mkdir()
+    for folder, policy in ((path.parent, beside_manifest), (images, beside_images)):
+        if policy:
+            (folder / "dataset.toml").write_text(f'policy = "{policy}"\n')
+        else:
+            (folder / "dataset.toml").unlink(missing_ok=True)
+    assert Grounding.open(path, words={"root": str(images)}).policy == holds
+
+
 def test_a_sample_keeps_source_finding_and_label_in_proportion(manifest):
     benchmark = open_benchmark("grounding", manifest({}, {"label": "0", "source": "mimic_cxr"}))
     strata = [benchmark.stratum(case) for case in benchmark.cases()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import overread
 from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
-from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases
+from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases, policy_of
 from overread.benchmarks.grounding.edition import settings
 from overread.benchmarks.grounding.exhibits import summary
 from overread.benchmarks.grounding.trials import trials
@@ -54,7 +54,9 @@ class Grounding:
             edition=edition,
             words=words,
         )
-        _ = opened.root  # a wrong folder is better known now than at the first picture
+        # Images from elsewhere bring their own policy; a wrong folder is better known now than at
+        # the first picture.
+        opened.policy = policy_of(found.manifest.parent, Path(opened.root))
         return opened
 
     @classmethod

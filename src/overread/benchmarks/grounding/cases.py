@@ -20,7 +20,15 @@ from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
 from overread.benchmarks.grounding.sheets import rows_of
 from overread.case import BadInput, Box, Policy
 
-__all__ = ["Dataset", "GroundingCase", "boxed", "load_cases", "manifest_path", "truth"]
+__all__ = [
+    "Dataset",
+    "GroundingCase",
+    "boxed",
+    "load_cases",
+    "manifest_path",
+    "policy_of",
+    "truth",
+]
 
 _BOX: Final = ("box_x", "box_y", "box_w", "box_h")
 _IRRELEVANT: Final = tuple(f"irrelevant_{side}" for side in _BOX)
@@ -116,9 +124,15 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
                 digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
         except OSError as error:
             raise BadInput(f"{manifest} cannot be read: {error.strerror}.") from None
-        # A set that declares no policy is guarded like a credentialed one.
-        policy: Policy = card.get("policy", "credentialed")  # type: ignore[assignment]
-        return cls(manifest=manifest, name=name, digest=digest, policy=policy)
+        return cls(manifest=manifest, name=name, digest=digest, policy=policy_of(manifest.parent))
+
+
+def policy_of(*folders: Path) -> Policy:
+    """The strictest policy of these folders; one that declares none is credentialed."""
+    cards = [_card(folder / "dataset.toml") for folder in folders]
+    policies: tuple[Policy, ...] = get_args(Policy)  # from the loosest to the strictest
+    strictest = max(policies.index(card.get("policy", "credentialed")) for card in cards)
+    return policies[strictest]
 
 
 def manifest_path(path: str | Path) -> Path:
