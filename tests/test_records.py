@@ -117,6 +117,37 @@ def test_where_it_may_not(tmp_path: Path) -> None:
     assert names(tmp_path / "other") == {"thesis.docx"}
 
 
+def test_a_run_cut_off_while_it_was_moved_is_not_read_and_may_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(out: Path) -> None:
+        with folder_being_written(out, "open") as scratch:
+            (scratch / "answers.parquet").touch()
+            write_record(scratch / "run.toml", RECORD)
+
+    def power_cut(source: Path, target: Path) -> None:
+        if target.name == "run.toml":
+            raise KeyboardInterrupt
+        move(source, target)
+
+    move = os.replace
+    for before in ("nothing", "an earlier run"):
+        out = tmp_path / before
+        if before != "nothing":
+            write(out)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", power_cut)
+            with pytest.raises(KeyboardInterrupt):
+                write(out)
+        assert ".unfinished.mark" in names(out)
+        with pytest.raises(BadInput, match="cut off while it was written"):
+            read_record(out)
+        check_out(out)
+        write(out)
+        assert names(out) == {"answers.parquet", "run.toml"}
+        assert read_record(out) == RECORD
+
+
 # ---------------------------------------------------------------- tables
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from overread.case import (
     Limits,
@@ -20,6 +23,8 @@ from overread.case import (
     Trial,
 )
 from overread.engine import Sources, Store, Studio, Tally, ask, read_back
+from overread.readers import Guard, open_reader
+from support.answering import answering, response
 from support.readers import Scripted, questions
 
 
@@ -211,3 +216,210 @@ def test_two_runs_on_one_store_ask_nothing_twice(tmp_path: Path) -> None:
     assert set(total.values()) == {1}
     assert sum(tally.answered for tally in tallies) == 2000
     assert all(tally.answered > 0 for tally in tallies)
+
+
+def films(folder: Path, n: int, missing: int):
+    """A plan of n questions on films, the first of which are not there."""
+    Image.new("L", (8, 8), 77).save(folder / "film.png")
+
+    def plan() -> Iterator[Trial]:
+        for number in range(n):
+            name = f"gone {number}.png" if number < missing else "film.png"
+            parts = (Picture(Source(str(folder), name)), f"question {number}")
+            yield Trial(f"case {number}", {}, Request((Message("user", parts),)))
+
+    return plan
+
+
+def test_a_few_missing_pictures_do_not_stop_a_run(store, studio, tmp_path: Path) -> None:
+    tally = go(films(tmp_path, 160, missing=13), Scripted(delay=0.01), store, studio)
+    assert tally.stopped is None
+    assert (tally.answered, tally.failed) == (147, 13)
+    assert tally.reasons == {"picture": 13}
+
+
+def test_a_run_without_any_picture_stops_and_says_why(store, studio, tmp_path: Path) -> None:
+    reader = Scripted()
+    tally = go(films(tmp_path, 2000, missing=2000), reader, store, studio)
+    assert tally.stopped is not None
+    assert "gone" in tally.stopped
+    assert tally.planned < 2000
+    assert not reader.asked
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("delay", [0.0, 0.1])
+def test_unreadable_or_missing_pictures_in_front_do_not_stop_a_run(
+    store, studio, tmp_path: Path, there: bool, delay: float
+) -> None:
+    plan = films(tmp_path, 160, missing=40)
+    if there:
+        for number in range(40):
+            (tmp_path / f"gone {number}.png").write_bytes(b"no picture %d" % number)
+    tally = go(plan, Scripted(delay=delay, limits=Limits(concurrency=64)), store, studio)
+    assert tally.stopped is None
+    assert (tally.answered, tally.failed) == (120, 40)
+
+
+@pytest.mark.parametrize("n", [20, 1200])
+def test_a_run_of_pictures_that_cannot_be_read_stops(store, studio, tmp_path: Path, n: int) -> None:
+    plan = films(tmp_path, n, missing=n)
+    for number in range(n):
+        (tmp_path / f"gone {number}.png").write_bytes(b"no picture %d" % number)
+    reader = Scripted()
+    tally = go(plan, reader, store, studio)
+    assert tally.stopped is not None
+    assert "unknown format" in tally.stopped
+    assert tally.failed == 20 or tally.failed < 1200
+    assert not reader.asked
+
+
+def good(text: str = "Yes", **usage: int) -> bytes:
+    return json.dumps({"choices": [{"message": {"content": text}}], "usage": usage}).encode()
+
+
+# Everything here is one response of an otherwise good server.
+ODD = {
+    "redirect": response(b"", 302, b"Location: http://x/\xff\xfe"),
+    "deep": response(b"[" * 100_000),
+    "deep 500": response(b"[" * 100_000, 500),
+    "code": response('{"error": {"message": "no", "code": "²"}}'.encode()),
+    "long code": response(b'{"error": {"code": "' + b"9" * 5000 + b'"}}'),
+    "surrogate": response(b'{"error": {"message": "half \\ud83d", "code": 400}}'),
+    "reason": b"HTTP/1.1 500 \xff\xfe\r\nContent-Length: 0\r\n\r\n",
+    "no HTTP": b"\x00\x01\xff\xfe\r\n\r\n",
+}
+ODD_BUT_GOOD = {
+    "tokens": response(good(prompt_tokens=2**70, completion_tokens=2**63)),
+    "logprob": response(
+        b'{"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": '
+        b'[{"token": "Yes", "logprob": -1' + b"0" * 400 + b"}]}}]}"
+    ),
+}
+
+
+def test_odd_responses_are_failures_of_their_own_trials_only(store, studio) -> None:
+    named = ODD | ODD_BUT_GOOD
+
+    def plan() -> Iterator[Trial]:
+        for name in [
+            *(f"plain {n}" for n in range(100)),
+            *named,
+            *(f"more {n}" for n in range(100)),
+        ]:
+            yield Trial(name, {}, Request((Message("user", (name,)),)))
+
+    def answer(request: bytes) -> bytes:
+        asked = json.loads(request.partition(b"\r\n\r\n")[2])["messages"][0]["content"]
+        return named.get(asked, response(good()))
+
+    async def against_the_server() -> tuple[Tally, dict[str, str]]:
+        async with answering(answer) as url:
+            spec = f"openai:m@{url}?attempts=2&backoff=0.001"
+            reader = open_reader(spec, guard=Guard("open"), environment={}, controls={})
+            tally = await ask(plan, reader, store, studio, dataset=1)
+            await reader.close()
+            rows = read_back(plan, reader, store, studio)
+            return tally, {t.case: why for t, reply, why in rows if reply is None}
+
+    tally, failed = asyncio.run(against_the_server())
+    assert set(failed) == set(ODD)
+    assert (tally.answered, tally.failed) == (200 + len(ODD_BUT_GOOD), len(ODD))
+    assert store.count() == tally.answered
+    assert all(reason.isprintable() for reason in failed.values())
+
+
+def test_what_had_come_back_is_kept_when_a_reader_breaks_down(store, studio) -> None:
+    def say(prompt):
+        if prompt.text == "question 300":
+            raise RuntimeError("a fault nobody foresaw")
+        return Reply(text="fine")
+
+    reader = Scripted(say, limits=Limits(concurrency=64))
+    with pytest.raises(ExceptionGroup) as caught:
+        go(questions(400), reader, store, studio)
+    assert caught.group_contains(RuntimeError, match="a fault nobody foresaw")
+    assert store.count() == sum(reader.asked.values()) - 1 >= 300
+    assert store.under_way == set()
+
+
+def test_no_call_begins_after_a_stop(store, studio) -> None:
+    stop = asyncio.Event()
+
+    class Watched(Scripted):
+        began_late = 0
+
+        async def reply(self, prompt):
+            self.began_late += stop.is_set()
+            if len(self.asked) == 12:
+                stop.set()
+            return await super().reply(prompt)
+
+    # Far more workers than the slots the pace begins with: most of them are waiting for one.
+    reader = Watched(delay=0.02, limits=Limits(concurrency=64))
+    tally = go(questions(5000), reader, store, studio, stop=stop)
+    assert reader.began_late == 0
+    assert 12 <= tally.answered == store.count() < 100
+
+
+def test_a_call_that_was_stopped_while_it_waited_is_asked_by_the_next_run(store, studio) -> None:
+    stop = asyncio.Event()
+    limits = Limits(concurrency=64)  # of which the pace begins with few
+    reader = Scripted(lambda p: stop.set() or Reply(text="x"), limits=limits, delay=0.01)
+    first = go(questions(300), reader, store, studio, stop=stop)
+    assert first.answered < 300
+    assert store.under_way == set()
+    again = go(questions(300), reader, store, studio)
+    assert again.answered == 300 - first.answered
+    assert set(reader.asked.values()) == {1}
+
+
+def test_two_readers_of_one_identity_ask_each_request_once(store, studio) -> None:
+    readers = [Scripted(delay=0.005), Scripted(delay=0.005)]
+
+    async def both() -> list[Tally]:
+        jobs = (ask(questions(200), reader, store, studio, dataset=1) for reader in readers)
+        return await asyncio.gather(*jobs)
+
+    tallies = asyncio.run(both())
+    total = readers[0].asked + readers[1].asked
+    assert len(total) == 200
+    assert set(total.values()) == {1}
+    assert sum(tally.answered for tally in tallies) == 200
+    assert [tally.settled for tally in tallies] == [200, 200]
+    assert store.under_way == set()
+
+
+def test_a_tally_says_when_it_waits_for_another_process(tmp_path: Path) -> None:
+    place = tmp_path / "store.sqlite"
+    other = Scripted(delay=0.3)
+    tally, seen = Tally(), []
+
+    async def both() -> None:
+        with Store(place) as theirs, Store(place) as ours:
+            studios = [Studio(Sources(store, 1)) for store in (theirs, ours)]
+            asking = asyncio.create_task(ask(questions(4), other, theirs, studios[0], dataset=1))
+            while not other.asked:
+                await asyncio.sleep(0.01)
+            waiting = asyncio.create_task(
+                ask(questions(4), Scripted(), ours, studios[1], dataset=1, tally=tally)
+            )
+            while not waiting.done():
+                seen.append(tally.waiting)
+                await asyncio.sleep(0.01)
+            await asyncio.gather(asking, waiting)
+            for studio in studios:
+                studio.close()
+
+    asyncio.run(both())
+    assert True in seen
+    assert not tally.waiting
+    assert (tally.kept, tally.answered) == (4, 0)
+
+
+def test_a_long_call_keeps_its_claims_alive(store, studio, monkeypatch) -> None:
+    monkeypatch.setattr(import_module("overread.engine.ask"), "_BEAT", 0.01)
+    beats = []
+    monkeypatch.setattr(store, "beat", lambda: beats.append(1))
+    go(questions(1), Scripted(delay=0.2), store, studio)
+    assert len(beats) >= 3

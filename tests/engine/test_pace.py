@@ -124,6 +124,45 @@ def test_no_more_calls_at_once_than_slots_and_a_cancelled_waiter_loses_no_slot()
     asyncio.run(go())
 
 
+def test_first_come_first_served() -> None:
+    pace = Pace(Limits(concurrency=1))
+    served: list[object] = []
+
+    async def call(name: object) -> None:
+        await pace.acquire()
+        served.append(name)
+        await asyncio.sleep(0)
+        pace.give_back()
+
+    async def go() -> None:
+        await pace.acquire()
+        waiting = [asyncio.create_task(call(number)) for number in range(5)]
+        await asyncio.sleep(0)
+        pace.give_back()
+        await call("newcomer")  # the slot is free at this moment, but it is another's
+        await asyncio.gather(*waiting)
+
+    asyncio.run(go())
+    assert served == [0, 1, 2, 3, 4, "newcomer"]
+    assert pace.active == 0
+
+
+def test_a_waiter_cancelled_as_it_is_called_passes_its_slot_on() -> None:
+    pace = Pace(Limits(concurrency=1))
+
+    async def go() -> None:
+        await pace.acquire()
+        first, second = (asyncio.create_task(pace.acquire()) for _ in range(2))
+        await asyncio.sleep(0)
+        pace.give_back()
+        first.cancel()
+        await asyncio.wait_for(second, 1)
+        assert first.cancelled()
+        assert pace.active == 1
+
+    asyncio.run(go())
+
+
 def test_requests_per_minute_space_calls_out() -> None:
     pace = Pace(Limits(concurrency=64, requests_per_minute=1200))
 
@@ -148,6 +187,20 @@ def test_tokens_per_minute_hold_calls_back() -> None:
         return asyncio.get_running_loop().time() - began
 
     assert asyncio.run(go()) >= 0.9
+
+
+def test_a_call_that_failed_used_no_tokens() -> None:
+    clock = Clock()
+    pace = Pace(Limits(concurrency=64, tokens_per_minute=6000), clock=clock)  # 1,000 in hand
+
+    async def go() -> None:
+        await pace.acquire()
+        pace.succeeded(0.001, 500)
+        for _ in range(50):  # at 100 tokens each they would be 5,000
+            await pace.acquire()
+            pace.failed(ReaderFailure("HTTP 500", heals=True))
+
+    asyncio.run(asyncio.wait_for(go(), 2))
 
 
 @given(st.integers(1, 30), st.floats(0, 1), st.floats(0.001, 10))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import sqlite3
 import stat
+import subprocess
+import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -104,6 +110,57 @@ def test_claims_of_a_dead_process_lapse(tmp_path: Path) -> None:
             assert two.claim(KEYS).ours == set(KEYS)
 
 
+def claimed_by(place: Path, pid: int, beat: float) -> None:
+    """What a process that was killed leaves: claims of an owner with its number and last beat."""
+    with sqlite3.connect(place) as raw:
+        raw.execute("INSERT INTO owners VALUES (77, ?, ?, ?)", (platform.node(), pid, beat))
+        raw.executemany("INSERT INTO claims VALUES (?, 77)", [(key,) for key in KEYS])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_claims_lapse_when_the_number_of_their_process_is_another_processes(tmp_path: Path) -> None:
+    long_ago = 1.0  # before any process that runs now began
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        for number, pid in enumerate((os.getpid(), sleeper.pid, 1)):
+            place = tmp_path / f"{number}.sqlite"
+            Store(place).close()
+            claimed_by(place, pid, long_ago)
+            with Store(place) as store:
+                assert store.claim(KEYS).ours == set(KEYS)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_claims_of_a_living_process_stay(tmp_path: Path) -> None:
+    place = tmp_path / "store.sqlite"
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        Store(place).close()
+        claimed_by(place, sleeper.pid, time.time())
+        with Store(place) as store:
+            assert store.claim(KEYS).elsewhere == set(KEYS)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    with Store(place) as store:
+        assert store.claim(KEYS).ours == set(KEYS)
+
+
+def test_an_owner_that_was_taken_for_dead_shares_no_number_with_the_next(tmp_path: Path) -> None:
+    place = tmp_path / "store.sqlite"
+    with Store(place) as next_one:
+        with Store(place) as given_up:
+            given_up.claim(KEYS[:1])
+            with sqlite3.connect(place) as raw:  # a machine that was asleep for long
+                raw.execute("UPDATE owners SET host = 'another', beat = 0")
+            next_one.claim(KEYS[1:])
+        # It has closed, and with that let its own claims go, not the other's.
+        with Store(place) as third:
+            assert third.claim(KEYS).elsewhere == set(KEYS[1:])
+
+
 def test_closing_lets_claims_go(tmp_path: Path) -> None:
     place = tmp_path / "store.sqlite"
     with Store(place) as one:
@@ -130,6 +187,80 @@ def test_forget_deletes_one_data_set_and_leaves_no_trace_in_the_file(tmp_path: P
     assert b"kept" in left
 
 
+def test_forgetting_says_so_when_another_process_keeps_the_bytes_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "store.sqlite"
+    with Store(place) as store:
+        secret = store.dataset_id("grounding", "hospital@12ab", "credentialed")
+        store.commit([(KEYS[0], secret, Reply(text="Mrs Smith's effusion"))], [])
+    reading = sqlite3.connect(place, isolation_level=None)
+    reading.execute("BEGIN")
+    reading.execute("SELECT count(*) FROM replies").fetchone()
+    monkeypatch.setattr(sqlite3, "connect", impatient(sqlite3.connect))
+    with Store(place) as store:
+        with pytest.raises(BadInput, match="hospital is deleted, but another process") as caught:
+            store.forget("hospital")
+        assert "\n" not in str(caught.value)
+        assert store.known(KEYS) == set()
+    reading.close()
+    assert b"Smith" not in b"".join(p.read_bytes() for p in tmp_path.iterdir())
+
+
+def impatient(connect):
+    """Connections that wait for others a tenth of a second, not a minute."""
+
+    def made(*args, **options):
+        return connect(*args, **{**options, "timeout": 0.1})
+
+    return made
+
+
+OPENS = """
+import sys
+from overread.engine import Store
+print("ready", flush=True)
+for line in sys.stdin:
+    try:
+        with Store(line.strip()) as store:
+            store.dataset_id("b", "d", "open")
+        print("ok", flush=True)
+    except BaseException as error:
+        print(repr(error), flush=True)
+"""
+
+
+def test_processes_that_begin_together_all_open_a_fresh_store(tmp_path: Path) -> None:
+    start = partial(
+        subprocess.Popen, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    processes = [start([sys.executable, "-c", OPENS]) for _ in range(4)]
+    try:
+        assert [p.stdout.readline() for p in processes] == ["ready\n"] * 4
+        for number in range(20):
+            for process in processes:
+                process.stdin.write(f"{tmp_path / str(number)}.sqlite\n")
+            assert [p.stdout.readline() for p in processes] == ["ok\n"] * 4
+    finally:
+        for process in processes:
+            process.communicate()
+
+
+def test_a_reason_that_quotes_a_servers_bytes_is_kept(store: Store) -> None:
+    store.commit([(KEYS[1], 1, Reply(text="x"))], [(KEYS[0], 1, "HTTP 302: to \udcff")])
+    assert store.failures(KEYS) == {KEYS[0]: "HTTP 302: to ?"}
+    assert store.known(KEYS) == {KEYS[1]}
+
+
+def test_a_store_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    place = tmp_path / "store.sqlite"
+    Store(place).close()
+    place.chmod(0o644)
+    with Store(place) as store:
+        store.commit([(KEYS[0], 1, Reply(text="x"))], [])
+        assert {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()} == {0o600}
+
+
 @pytest.mark.parametrize("content", [b"not a database at all" * 100, b"\x00" * 4096])
 def test_a_file_that_is_no_store_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     place = tmp_path / "store.sqlite"
@@ -143,8 +274,10 @@ def test_another_database_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
     place = tmp_path / "other.sqlite"
     with sqlite3.connect(place) as raw:
         raw.execute("CREATE TABLE mine (x)")
+    place.chmod(0o664)
     with pytest.raises(BadInput, match="not a reply store"):
         Store(place)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o664
     with sqlite3.connect(place) as raw:
         assert raw.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
 

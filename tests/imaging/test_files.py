@@ -99,7 +99,7 @@ def test_a_link_that_points_at_itself_is_refused(root):
 
 
 def test_the_digest_is_of_the_bytes_however_they_are_held(root):
-    expected = hashlib.blake2b(b"inside", digest_size=16).digest()
+    expected = hashlib.sha256(b"inside").digest()[:16]
     assert digest(Source(str(root), "images/a.png")) == expected
     assert digest(Inline(b"inside")) == expected
     assert digest(Inline(b"inside.")) != expected

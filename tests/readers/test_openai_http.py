@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import io
 import json
 
@@ -20,6 +21,7 @@ from overread.case import (
 )
 from overread.readers import Guard, Secret, open_reader, parse_spec
 from overread.readers.openai_http import request_body
+from support.answering import answering, response
 from support.served import digest_of, served
 
 OPEN = Guard("open")
@@ -130,8 +132,12 @@ def test_identity_holds_what_changes_replies_and_nothing_else() -> None:
         base + "?revision=2",
         base + "?identity=my-model-at-fp8",
         base + '?extra={"top_k":1}',
+        "openai:m@http://127.0.0.1:8000/team-a/v1",  # gateways serve several models by path
+        "openai:m@http://127.0.0.1:8000/team-b/v1",
     ]
     assert len({open_(spec).identity for spec in other}) == len(other)
+    alike = [base + '?extra={"a":1,"b":{"c":2,"d":3}}', base + '/?extra={"b":{"d":3,"c":2},"a":1}']
+    assert len({open_(spec).identity for spec in alike}) == 1
     moved = [f"openai:m@http://10.0.0.{n}/v1?identity=mine" for n in (1, 2)]
     assert len({open_(spec).identity for spec in moved}) == 1
 
@@ -149,6 +155,83 @@ def test_a_key_does_not_travel_unencrypted_to_a_public_host() -> None:
     with pytest.raises(BadInput, match="https"):
         open_("openai:m@http://api.example.org/v1", OPENAI_API_KEY="hunter2")
     open_("openai:m@http://127.0.0.1:8000/v1", OPENAI_API_KEY="hunter2")
+
+
+def test_a_key_does_not_travel_unencrypted_through_a_public_proxy() -> None:
+    for server in ("http://10.0.0.5/v1", "http://api.example.org/v1"):
+        with pytest.raises(BadInput, match="unencrypted to proxy.example"):
+            open_(f"openai:m@{server}?proxy=http://proxy.example:3128", OPENAI_API_KEY="hunter2")
+    private = "proxy=http://10.0.0.1:3128"
+    open_(f"openai:m@http://10.0.0.5/v1?{private}", OPENAI_API_KEY="hunter2")
+    public = "proxy=http://proxy.example:3128"  # which sees nothing of what is inside https
+    open_(f"openai:m@https://api.example.org/v1?{public}", OPENAI_API_KEY="hunter2")
+
+
+def reply_to(raw: bytes, **environment: str):
+    """The reply of a server that sends these bytes, whatever it is asked."""
+
+    async def go():
+        async with answering(lambda _: raw) as url:
+            reader = open_(f"openai:m@{url}?timeout=5", **environment)
+            try:
+                return await reader.reply(prompt("q"))
+            finally:
+                await reader.close()
+
+    return asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        response(b'{"error": {"message": "Incorrect API key: hunter2"}}', 401),
+        response(b"Bearer hunter2 is not known here", 403),
+        response(b"I know hunter2"),
+        response(b'{"error": {"message": "bad header Bearer hunter2"}}'),
+        response(b"", 302, b"Location: http://h/login?key=hunter2"),
+    ],
+)
+def test_a_server_that_repeats_the_key_does_not_have_it_shown(raw: bytes) -> None:
+    with pytest.raises(ReaderFailure) as caught:
+        reply_to(raw, OPENAI_API_KEY="hunter2")
+    assert "hunter2" not in caught.value.reason
+    assert "****" in caught.value.reason
+
+
+@pytest.mark.parametrize("before", range(280, 300, 3))
+def test_no_part_of_the_key_is_left_where_a_message_is_cut(before: int) -> None:
+    said = "x" * before + "correct-horse-battery-staple"
+    raw = response(json.dumps({"error": {"message": said}}).encode(), 401)
+    with pytest.raises(ReaderFailure) as caught:
+        reply_to(raw, OPENAI_API_KEY="correct-horse-battery-staple")
+    assert caught.value.reason.startswith("HTTP 401: xxx")
+    assert "c" not in caught.value.reason
+    assert not caught.value.heals
+
+
+def test_a_redirect_to_bytes_that_are_no_text_is_a_failure() -> None:
+    with pytest.raises(ReaderFailure, match="HTTP 302: redirects") as caught:
+        reply_to(response(b"", 302, b"Location: http://x/\xff\xfe"))
+    assert not caught.value.heals
+
+
+GOOD = b'{"choices": [{"message": {"content": "Yes"}}]%s}'
+
+
+def test_a_compressed_reply_is_read() -> None:
+    packed = gzip.compress(GOOD % b"")
+    assert reply_to(response(packed, 200, b"Content-Encoding: gzip")).text == "Yes"
+
+
+def test_a_reply_is_measured_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("overread.readers.openai_http._MOST_BYTES", 100_000)
+    body = GOOD % (b" " * 200_000)
+    packed = gzip.compress(body)
+    assert len(packed) < 1000
+    for raw in (response(packed, 200, b"Content-Encoding: gzip"), response(body)):
+        with pytest.raises(ReaderFailure, match="too long") as caught:
+            reply_to(raw)
+        assert not caught.value.heals
 
 
 def test_extra_may_not_replace_what_the_engine_sends() -> None:

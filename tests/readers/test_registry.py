@@ -11,8 +11,8 @@ from support.readers import Scripted
 LOOKS = Scripted(name="control:looks")
 
 
-def open_(spec: str):
-    return open_reader(spec, guard=Guard(), environment={}, controls={"looks": LOOKS})
+def open_(spec: str, **environment: str):
+    return open_reader(spec, guard=Guard(), environment=environment, controls={"looks": LOOKS})
 
 
 def test_a_control_is_the_benchmarks_own() -> None:
@@ -35,3 +35,25 @@ def test_a_control_takes_no_other_option(option: str) -> None:
 def test_an_unknown_control_lists_the_known_ones() -> None:
     with pytest.raises(BadInput, match="looks"):
         open_("control:nothing")
+
+
+SERVED = "openai:m@http://127.0.0.1:8000/v1"
+
+
+@pytest.mark.parametrize("key", ["hunter2\n", " hunter2\r\n", "\thunter2 "])
+def test_the_line_break_at_the_end_of_a_key_is_no_part_of_it(key: str) -> None:
+    reader = open_(SERVED, OPENAI_API_KEY=key)
+    assert reader._headers["Authorization"] == "Bearer hunter2"
+
+
+@pytest.mark.parametrize("key", ["hun\nter2", "hun\r\nX-Other: ter2", "hun\x00ter2", "hun\x7fter2"])
+def test_a_key_with_control_characters_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(BadInput, match="OPENAI_API_KEY holds a control character") as caught:
+        open_(SERVED, OPENAI_API_KEY=key)
+    assert "ter2" not in str(caught.value)
+
+
+def test_a_key_of_white_space_is_none() -> None:
+    assert "Authorization" not in open_(SERVED, OPENAI_API_KEY=" \n")._headers
+    with pytest.raises(BadInput, match="MY_KEY named by key_env is not set"):
+        open_(f"{SERVED}?key_env=MY_KEY", MY_KEY="\n")

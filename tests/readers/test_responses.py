@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,8 +93,13 @@ def test_refusals_are_replies() -> None:
         (429, True, True),
         (500, True, False),
         (502, True, False),
+        (501, False, False),
         (503, True, True),
         (504, True, False),
+        (505, False, False),
+        (507, True, False),
+        (521, True, False),
+        (529, True, True),
         (301, False, False),
         (307, False, False),
     ],
@@ -103,6 +110,20 @@ def test_which_statuses_heal(status: int, heals: bool, throttled: bool) -> None:
     assert (caught.value.heals, caught.value.throttled) == (heals, throttled)
     assert str(status) in caught.value.reason
     assert "\n" not in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("status", "heals"), [(500, False), (502, False), (429, True), (503, True)]
+)
+@pytest.mark.parametrize(
+    "said", ["image input is not supported", "Unsupported", "does not support"]
+)
+def test_what_a_server_cannot_do_does_not_heal_unless_it_is_only_busy(
+    status: int, heals: bool, said: str
+) -> None:
+    with pytest.raises(ReaderFailure) as caught:
+        read(json.dumps({"error": {"message": f"{said} at the moment"}}).encode(), status)
+    assert caught.value.heals is heals
 
 
 @pytest.mark.parametrize(
@@ -123,12 +144,94 @@ def test_which_statuses_heal(status: int, heals: bool, throttled: bool) -> None:
         (b'{"error": {"message": "slow down", "code": "429"}}', True),
         (b'{"error": "it broke"}', True),
         (b"\xff\xfe", True),
+        (b"[" * 100_000, True),
+        (b'{"choices": ' + b"[" * 100_000, True),
+        (b'{"error": {"message": "no", "code": "\xc2\xb2"}}', True),
+        (b'{"error": {"message": "no", "code": "' + b"9" * 5000 + b'"}}', True),
+        (b'{"error": {"message": "no", "code": "\xd9\xa4\xd9\xa0\xd9\xa0"}}', False),  # ٤٠٠
+        (b'{"error": {"message": ' + b"9" * 5000 + b"}}", True),
     ],
 )
 def test_a_200_that_is_no_reply_is_never_an_answer(body: bytes, heals: bool) -> None:
     with pytest.raises(ReaderFailure) as caught:
         read(body)
     assert caught.value.heals is heals
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"error": ' * 100_000])
+def test_an_error_nested_without_end_is_a_failure(body: bytes) -> None:
+    with pytest.raises(ReaderFailure, match="HTTP 500") as caught:
+        read(body, 500)
+    assert caught.value.heals
+    assert len(caught.value.reason) < 400
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_error_nested_as_deeply_as_can_just_be_read_is_a_failure(status: int) -> None:
+    limit = sys.getrecursionlimit()
+    for depth in range(limit - 200, limit + 10):
+        for shape in (b'{"error": %s%s}', b'{"choices": [{"message": {}, "error": %s%s}]}'):
+            with pytest.raises(ReaderFailure):
+                read(shape % (b"[" * depth, b"]" * depth), status)
+
+
+@pytest.mark.parametrize("content", ["", "Half an ans", None])
+def test_an_error_inside_a_choice_is_a_failure_not_an_empty_answer(content: str | None) -> None:
+    broke = {"code": 502, "message": "Upstream broke off"}
+    with pytest.raises(ReaderFailure, match="HTTP 502: Upstream broke off") as caught:
+        read(completion({"content": content}, finish_reason="error", error=broke))
+    assert caught.value.heals
+    with pytest.raises(ReaderFailure) as caught:
+        read(completion({"content": content}, error={"code": 400, "message": "bad"}))
+    assert not caught.value.heals
+    assert read(completion({"content": content}, error=None)).text == (content or "")
+
+
+@pytest.mark.parametrize("content", ['"Yes"', "null"])  # in the ordinary shape and in another
+@pytest.mark.parametrize("tokens", [2**63, 2**70, -5, True, 12.5, "12"])
+def test_a_count_that_cannot_be_one_is_left_out(content: str, tokens: object) -> None:
+    usage = json.dumps({"prompt_tokens": tokens, "completion_tokens": 2**63 - 1})
+    body = f'{{"choices": [{{"message": {{"content": {content}}}}}], "usage": {usage}}}'
+    reply = read(body.encode())
+    assert (reply.tokens_in, reply.tokens_out) == (None, 2**63 - 1)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(reply), type=Reply) == reply
+
+
+@pytest.mark.parametrize("content", [b'"Yes"', b"null"])
+@pytest.mark.parametrize("number", [b"-1" + b"0" * 400, b"NaN", b"-Infinity", b"-1e400", b"null"])
+def test_a_log_probability_that_is_no_number_is_left_out(content: bytes, number: bytes) -> None:
+    tokens = b'{"token": "Yes", "logprob": -0.5}, {"token": "No", "logprob": %s}' % number
+    body = b"""{"choices": [{"message": {"content": %s}, "logprobs": {"content": [
+        {"token": "Yes", "logprob": -0.5, "top_logprobs": [%s]}]}}]}""" % (content, tokens)
+    assert read(body).logprobs == (("Yes", -0.5),)
+
+
+GOOD = b'{"choices": [{"message": {"content": "Yes%s"}}], "usage": {"prompt_tokens": 3}, "x": %s}'
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (GOOD % (b" \\ud83d", b"1"), "Yes ?"),  # half an emoji, as a cut-off stream leaves it
+        (GOOD % (b" \xed\xa0\xbd", b"1"), "Yes ?"),
+        (GOOD % (b"", b"NaN"), "Yes"),
+        (GOOD % (b"", b"[Infinity, -Infinity]"), "Yes"),
+        (b"\xef\xbb\xbf" + GOOD % (b"", b"1"), "Yes"),
+    ],
+    ids=["escaped surrogate", "raw surrogate", "NaN", "infinities", "byte order mark"],
+)
+def test_a_good_reply_in_json_that_is_not_quite_json_is_read(body: bytes, text: str) -> None:
+    reply = read(body)
+    assert (reply.text, reply.tokens_in) == (text, 3)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(reply), type=Reply) == reply
+
+
+def test_half_an_emoji_is_replaced_wherever_it_stands() -> None:
+    message = {"content": [{"type": "text", "text": "a\ud83d"}], "reasoning": "b\ud83d"}
+    tokens = {"content": [{"token": "c\ud83d", "logprob": -1}]}
+    reply = read(completion(message, finish_reason="d\ud83d", logprobs=tokens))
+    assert (reply.text, reply.reasoning, reply.finish) == ("a?", "b?", "d?")
+    assert reply.logprobs == (("c?", -1.0),)
 
 
 def test_retry_after_in_both_forms() -> None:

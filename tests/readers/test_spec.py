@@ -63,6 +63,9 @@ def test_names_of_other_kinds(text: str, name: str) -> None:
         ("openai:m@http://h/v1?logprobs=-1", "logprobs is -1"),
         ("openai:m@http://h:99999/v1", "base URL"),
         ("openai:m@http://[::1/v1", "base URL"),
+        ("openai:m@http://x..test/v1", "base URL"),
+        (f"openai:m@http://{'a' * 70}.test/v1", "base URL"),
+        ("openai:m@http://h/v1?proxy=http://x..test:3128", "proxy is"),
         ("openai:m@http://h/v 1", "base URL"),
         ("openai:m@http://h/v1?proxy=foo", "proxy is"),
         ("openai:m@http://h/v1?modality=smell", 'modality is "smell"'),
@@ -87,6 +90,19 @@ def test_one_line_for_what_is_wrong(text: str, says: str) -> None:
         "openai:sk-proj-abcdefghijklmnopqrstuv@https://h/v1",
         "openai:m@https://h/v1?proxy=http://user:hunter2@proxy:3128",
         'openai:m@https://h/v1?extra={"api":"sk-abcdefghijklmnopqrstuv"}',
+        'openai:m@https://h/v1?extra={"api_key":"hunter2"}',
+        'openai:m@https://h/v1?extra={"metadata":{"user":[{"Authorization":"hunter2"}]}}',
+        # Otherwise malformed, so that something else would complain and quote it.
+        "openai:m?api_key=sk-abcdefghijklmnopqrstuv",
+        "openai:m?api_key=hunter2",
+        "openai:m@http://h/v1?extra=sk-abcdefghijklmnopqrstuv",
+        "openai:m@http://h/v1?label=a&label=sk-abcdefghijklmnopqrstuv",
+        "openai:m@http://user:hunter2@h/v1?label=a&label=b",
+        "openai:m@http://user:hunter2@h/v1?extra=[1]&proxy=http://p:3128",
+        "openai:m@http://h/v1?label=a&label=b&proxy=http://user:hunter2@p:3128",
+        "nothing:m@https://user:hunter2@h/v1",
+        "nothing:sk-abcdefghijklmnopqrstuv",
+        "sk-abcdefghijklmnopqrstuv",
     ],
 )
 def test_a_key_in_a_spec_is_refused_and_not_repeated(text: str) -> None:
@@ -94,3 +110,22 @@ def test_a_key_in_a_spec_is_refused_and_not_repeated(text: str) -> None:
         parse_spec(text)
     for secret in ("hunter2", "abcdefghijklmnopqrstuv", "abc "):
         assert secret not in str(caught.value)
+
+
+def test_a_key_in_a_table_is_refused_however_deep_it_stands() -> None:
+    table = {"kind": "openai", "model": "m", "base_url": "https://h/v1"}
+    for extra in ({"api_key": "hunter2"}, {"a": {"b": [{"Token": "hunter2"}]}}):
+        with pytest.raises(BadInput, match="environment") as caught:
+            parse_spec({**table, "extra": extra})
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["h", "h.", "[::1]:8000", "127.0.0.1", "büro.example", "a_b"])
+def test_hosts_of_every_kind(host: str) -> None:
+    assert parse_spec(f"openai:m@http://{host}/v1").base_url == f"http://{host}/v1"
+
+
+def test_extra_that_cannot_be_read_is_not_repeated() -> None:
+    with pytest.raises(BadInput, match="JSON object") as caught:
+        parse_spec('openai:m@http://h/v1?extra={"api_key":"hunter2"')
+    assert "hunter2" not in str(caught.value)

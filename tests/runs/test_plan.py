@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import stat
 from pathlib import Path
 
 import pytest
 
+from overread.runs import open_cases
 from support.commands import Overread
 from support.served import served
 
@@ -83,3 +86,16 @@ def test_requests_hold_no_truth(overread: Overread) -> None:
     forecast(overread, "--reader", "control:looks", "--requests", "requests.jsonl")
     for line in Path("requests.jsonl").read_text().splitlines():
         assert not {"label", "box", "truth", "answer"} & set(json.loads(line))
+
+
+@pytest.mark.parametrize(("declares", "others"), [(True, 0o044), (False, 0)])
+def test_requests_of_a_credentialed_set_are_private(
+    overread: Overread, declares: bool, others: int
+) -> None:
+    shutil.copytree(open_cases("grounding", "phantom:16", "corrected", {}).manifest.parent, "set")
+    if not declares:  # a set that says nothing is credentialed
+        Path("set/dataset.toml").unlink()
+    Path("requests.jsonl").touch(0o644)  # from an earlier forecast of another set
+    words = ("--cases", "set", "--reader", "control:looks", "--requests", "requests.jsonl")
+    assert overread("plan", "grounding", *words).code == 0
+    assert stat.S_IMODE(Path("requests.jsonl").stat().st_mode) & 0o077 == others

@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import stat
+import threading
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -14,10 +15,13 @@ import polars as pl
 import pytest
 
 import overread as ov
-from overread.case import Measure
+from overread.case import Measure, Prompt, Reply
+from overread.engine import Sources, Store, Studio, ask
 from overread.runs import open_cases
+from overread.runs._asking import run_async
 from overread.runs._choosing import stratified_sample
 from support.commands import GOLDEN, Overread
+from support.readers import Scripted, questions
 from support.served import served
 
 FILES = {"run.toml", "cases.parquet", "answers.parquet", "measures.json", "report.html"}
@@ -66,6 +70,83 @@ def test_from_inside_a_running_loop(workspace: Path) -> None:
     assert asyncio.run(notebook()).record.n_cases == 4
 
 
+def test_from_inside_a_running_loop_a_failure_comes_out_as_it_is(workspace: Path) -> None:
+    async def work(outcome: object) -> object:
+        await asyncio.sleep(0)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    async def notebook(outcome: object) -> object:
+        return run_async(work(outcome))
+
+    assert asyncio.run(notebook(3)) == 3
+    assert asyncio.run(notebook(None)) is None
+    for failure in (ValueError("odd"), ov.BadInput("mend it"), SystemExit(4)):
+        with pytest.raises(type(failure)) as caught:
+            asyncio.run(notebook(failure))
+        assert caught.value is failure
+
+
+def test_an_interrupt_inside_a_running_loop_ends_the_calls_and_keeps_what_came_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs, cancelled = threading.Event(), []
+
+    class Hanging(Scripted):
+        async def reply(self, prompt: Prompt) -> Reply:
+            if len(self.asked) < 20:
+                return await super().reply(prompt)
+            hangs.set()
+            try:
+                await asyncio.sleep(30)
+            except asyncio.CancelledError:
+                cancelled.append(prompt.text)
+                raise
+            raise AssertionError("nobody stopped the call")
+
+    join = threading.Thread.join
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        assert hangs.wait(10)
+        raise KeyboardInterrupt
+
+    async def notebook(store: Store, studio: Studio) -> None:
+        monkeypatch.setattr(threading.Thread, "join", interrupted)
+        run_async(ask(questions(100), Hanging(), store, studio, dataset=1))
+
+    with Store(tmp_path / "store.sqlite") as store:
+        studio = Studio(Sources(store, 1))
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(notebook(store, studio))
+        assert cancelled
+        assert store.count() == 20
+        studio.close()
+
+
+def test_an_interrupt_before_the_first_call_ends_the_work_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    join, finished = threading.Thread.join, []
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        raise KeyboardInterrupt
+
+    async def work() -> None:
+        await asyncio.sleep(5)
+        finished.append(True)
+
+    async def notebook() -> None:
+        monkeypatch.setattr(threading.Thread, "join", interrupted)
+        run_async(work())
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(notebook())
+    assert not finished
+
+
 def test_bad_input_from_python_is_an_exception(workspace: Path) -> None:
     with pytest.raises(ov.BadInput, match="nope"):
         ov.run("grounding", "phantom:16", ["control:nope"])
@@ -75,8 +156,13 @@ def test_a_recipe_has_its_own_folder(workspace: Path) -> None:
     def folder(**options) -> Path:
         return ov.run("grounding", "phantom:16", ["control:always-yes"], **options).folder
 
-    recipes = [{}, {"limit": 4}, {"edition": "authors", "settings": {"boot": "100"}}]
-    assert len({folder(**recipe) for recipe in recipes}) == 3
+    recipes = [
+        {},
+        {"limit": 4},
+        {"edition": "authors", "settings": {"boot": "100"}},
+        {"settings": {"px": "112"}},
+    ]
+    assert len({folder(**recipe) for recipe in recipes}) == 4
     assert folder() == folder()
 
 

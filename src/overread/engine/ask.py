@@ -111,6 +111,9 @@ class _Asking:
         self.under_way: set[bytes] = set()
         self.failed: set[bytes] = set()
         self.alike: set[str] = set()  # kinds of failure of trials that were really tried
+        self.queued = 0
+        self.whole = False  # the plan has come to its end
+        self.unseen = ""
         self.first_pass = True
         self.closing = False
         self.replies: list[Row] = []
@@ -160,7 +163,7 @@ class _Asking:
     async def _fill(self, queue: asyncio.Queue[_Item | None], crew: int) -> bool:
         """Queue what is ours to ask, then an end for each worker."""
         elsewhere = False
-        for chunk in _chunks(self.plan(), _CHUNK):
+        for chunk in _chunks(self.plan(), _CHUNK, first=32):
             if self.stop.is_set():
                 break
             items = await self._keyed(chunk)
@@ -172,12 +175,17 @@ class _Asking:
                     self.tally.shared += claimed.lately
                     self.tally.kept += len(claimed.answered) - claimed.lately
                     self.tally.kept += len(claimed.elsewhere)
+                self.queued += len(claimed.ours)
                 for item in items:
                     if item.key in claimed.ours:
                         await queue.put(item)
                     else:
                         self._let_go([item.key])
+            self._stop_if_nothing_is_seen()
             await asyncio.sleep(0)  # let callers run between chunks that need nothing
+        else:
+            self.whole = True
+            self._stop_if_nothing_is_seen()
         for _ in range(crew):
             await queue.put(None)
         return elsewhere
@@ -188,14 +196,14 @@ class _Asking:
         requests = [trial.request.for_reader(traits) for trial in chunk]
         await self._digest_sources(requests)
         items: dict[bytes, _Item] = {}
-        shared, unseen = 0, ""
+        shared = 0
         for trial, request in zip(chunk, requests, strict=True):
             try:
                 digest, pictures = digests(request, self.studio.sources)
             except BadInput as error:
-                unseen = f"picture: {error}"
+                self.unseen = f"picture: {error}"
                 if self.first_pass:
-                    self._count_failure(unseen)
+                    self._count_failure(self.unseen)
                 continue
             key = reply_key(self.reader.identity, digest, trial, greedy=request.decoding.greedy)
             if key in self.failed:
@@ -209,9 +217,6 @@ class _Asking:
         if self.first_pass:
             tally.planned += len(chunk)
             tally.shared += shared
-        # A few missing files are those trials' own trouble; a chunk of nothing else is the run's.
-        if unseen and tally.settled == tally.failed and not items:
-            self._stop_if_alike(unseen, len(chunk))
         return list(items.values())
 
     async def _digest_sources(self, requests: list[Request]) -> None:
@@ -242,7 +247,9 @@ class _Asking:
         try:
             prompt = await self.studio.show(item.request, item.digest, item.pictures)
         except BadInput as error:
-            self._fail(item.key, f"picture: {error}")
+            self.unseen = f"picture: {error}"
+            self._fail(item.key, self.unseen)
+            self._stop_if_nothing_is_seen()
             return
         attempt = 0
         while True:
@@ -321,7 +328,7 @@ class _Asking:
         self.something_to_commit.set()
         self._count_failure(reason)
         self.alike.add(reason.partition(":")[0])
-        if len(self.alike) == 1:
+        if len(self.alike) == 1 and reason != self.unseen:
             self._stop_if_alike(reason, len(self.failed))
 
     def _count_failure(self, reason: str) -> None:
@@ -336,6 +343,14 @@ class _Asking:
         if failed >= _ALIKE and tally.stops_early and early:
             tally.stopped = f"the first {failed} trials all failed alike: {reason}"
             self.stop.set()
+
+    def _stop_if_nothing_is_seen(self) -> None:
+        """An unseen file is its trial's own trouble; a chunk of nothing else is the run's."""
+        tally = self.tally
+        looked = self.whole or tally.planned >= _CHUNK
+        nothing = tally.kept == 0 and set(tally.reasons) == {"picture"}
+        if looked and nothing and len(self.failed) >= min(self.queued, _CHUNK):
+            self._stop_if_alike(self.unseen, tally.failed)
 
     async def _commit_groups(self) -> None:
         """Commit what has gathered, at most every `_GATHER` seconds: a commit costs as much as many
@@ -392,7 +407,9 @@ def read_back(
                 yield trial, reply, "" if reply else failures.get(key, "not asked yet")
 
 
-def _chunks(trials: Iterable[Trial], size: int) -> Iterator[list[Trial]]:
-    iterator = iter(trials)
-    while chunk := list(islice(iterator, size)):
+def _chunks(trials: Iterable[Trial], size: int, first: int | None = None) -> Iterator[list[Trial]]:
+    """Lists of trials: of `size`, or growing to it from `first` so that work begins at once."""
+    iterator, length = iter(trials), first or size
+    while chunk := list(islice(iterator, length)):
         yield chunk
+        length = min(size, 2 * length)

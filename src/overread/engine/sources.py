@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import msgspec
+
 from overread.case import Inline, Overlay, Picture, Request, Source
 from overread.engine.store import Store
 from overread.imaging import digest, locate
@@ -13,40 +15,47 @@ __all__ = ["Sources"]
 _MOST = 100_000
 
 
+class _File(msgspec.Struct, frozen=True, gc=False):
+    """A file as it was when its digest was learnt; `path` is empty for bytes held in memory."""
+
+    digest: bytes
+    path: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+
+
 class Sources:
     """Knows the digest of every source; reads a file only if neither memory nor store has it."""
 
     def __init__(self, store: Store, dataset: int) -> None:
         self._store = store
         self._dataset = dataset
-        self._known: dict[Source | Inline, bytes] = {}
+        self._known: dict[Source | Inline, _File] = {}
         self._fresh: list[tuple[str, int, int, bytes, int]] = []
 
     def __call__(self, source: Source | Inline) -> bytes:
         """The digest; reads the file if it must. Raises BadInput for a file that is not there."""
-        kept = self._known.get(source)
-        return kept if kept is not None else self._learn(source)
+        return self._file(source).digest
 
     def peek(self, source: Source | Inline) -> bytes | None:
         """The digest if it is known without reading the file."""
-        if source in self._known:
-            return self._known[source]
-        if isinstance(source, Inline):
-            return self._learn(source)
-        path = locate(source)
-        stat = os.stat(path)
-        kept = self._store.source(str(path), stat.st_size, stat.st_mtime_ns)
-        if kept is not None:
-            self._known[source] = kept
-        return kept
+        known = self._known.get(source)
+        if known is None:
+            known = _held(source) if isinstance(source, Inline) else self._kept(_stat(source))
+            if known is not None:
+                self._remember(source, known)
+        return known.digest if known is not None else None
 
     def unchanged(self, picture: Picture) -> bool:
         """Whether the files of a picture are still those whose digests are in its key."""
         for source in _sources(picture):
-            if isinstance(source, Source):
-                path = locate(source)
-                stat = os.stat(path)
-                if self._store.source(str(path), stat.st_size, stat.st_mtime_ns) != self(source):
+            file = self._file(source)
+            if file.path:
+                try:
+                    now = os.stat(file.path)
+                except OSError:  # gone since
+                    return False
+                if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
                     return False
         return True
 
@@ -69,21 +78,40 @@ class Sources:
             rows, self._fresh = self._fresh, []
             self._store.keep_sources(rows)
 
-    def _learn(self, source: Source | Inline) -> bytes:
+    def _file(self, source: Source | Inline) -> _File:
+        known = self._known.get(source)
+        return known if known is not None else self._learn(source)
+
+    def _learn(self, source: Source | Inline) -> _File:
         if isinstance(source, Inline):
-            found = digest(source)
-        else:
-            path = locate(source)
-            stat = os.stat(path)
-            kept = self._store.source(str(path), stat.st_size, stat.st_mtime_ns)
-            found = kept if kept is not None else digest(source)
-            if kept is None:
-                row = (str(path), stat.st_size, stat.st_mtime_ns, found, self._dataset)
-                self._fresh.append(row)
+            return self._remember(source, _held(source))
+        file = _stat(source)
+        known = self._kept(file)
+        if known is None:
+            known = msgspec.structs.replace(file, digest=digest(source))
+            row = (known.path, known.size, known.mtime_ns, known.digest, self._dataset)
+            self._fresh.append(row)
+        return self._remember(source, known)
+
+    def _kept(self, file: _File) -> _File | None:
+        kept = self._store.source(file.path, file.size, file.mtime_ns)
+        return msgspec.structs.replace(file, digest=kept) if kept is not None else None
+
+    def _remember(self, source: Source | Inline, file: _File) -> _File:
         if len(self._known) >= _MOST:
             self._known.clear()  # flat memory; the store still knows them
-        self._known[source] = found
-        return found
+        self._known[source] = file
+        return file
+
+
+def _held(source: Inline) -> _File:
+    return _File(digest(source))
+
+
+def _stat(source: Source) -> _File:
+    path = locate(source)
+    stat = os.stat(path)
+    return _File(b"", str(path), stat.st_size, stat.st_mtime_ns)
 
 
 def _sources(picture: Picture) -> list[Source | Inline]:

@@ -72,13 +72,12 @@ class Store:
         fresh = not self.path.exists()
         if fresh:
             _create_private(self.path)
-        else:
-            _make_private(self.path)
         self._network = is_network_mount(self.path)
         self._alone = _only_writer(self.path) if self._network else None
         try:
             if not fresh:
                 _refuse_foreign(self.path)
+                _make_private(self.path)
             self._write = self._connect()
             self._read = self._connect()
             self._prepare()

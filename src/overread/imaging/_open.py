@@ -108,6 +108,9 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
         return None
     image = kind(io.BytesIO(plain.data))
     check_size(*image.size, name)
+    if kind is JpegImagePlugin.JpegImageFile:
+        # In one piece: between pieces the interpreter's lock is taken again, and threads wait.
+        image.decodermaxblock = max(len(plain.data), image.decodermaxblock)
     image.load()
     return image, plain
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -92,9 +93,9 @@ class OpenAIReader:
         try:
             return read_response(status, headers, content, seconds=seconds, sent=_digest(pieces))
         except ReaderFailure as failure:
-            if self._key is not None:  # some servers repeat the key they refuse
-                failure.reason = failure.reason.replace(self._key.reveal(), "****")
-            raise
+            if self._key is None:
+                raise
+            raise _without_key(failure, status, headers, content, self._key.reveal()) from None
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
@@ -120,6 +121,21 @@ class OpenAIReader:
             await self._session.close()
             self._session = None
             await asyncio.sleep(0)  # let transports finish closing
+
+
+def _without_key(
+    failure: ReaderFailure, status: int, headers: Mapping[str, str], content: bytes, key: str
+) -> ReaderFailure:
+    """The failure as it would be had the server not repeated the key it refuses.
+
+    Taken out before the message is cut to length, so that no part of the key is left at the cut.
+    """
+    try:
+        read_response(status, headers, content.replace(key.encode(), b"****"))
+    except ReaderFailure as again:
+        failure = again
+    failure.reason = failure.reason.replace(key, "****")
+    return failure
 
 
 async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:

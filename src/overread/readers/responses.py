@@ -225,7 +225,10 @@ def _message(body: bytes) -> str:
 
 def _said(error: object) -> str:
     said = error.get("message", error) if isinstance(error, dict) else error
-    return " ".join(str(said).split())[:300] or "no message"
+    try:
+        return " ".join(str(said).split())[:300] or "no message"
+    except RecursionError:  # it could just be read, and cannot be written
+        return "nested too deeply to be shown"
 
 
 def _retry_after(value: str | None) -> float | None:

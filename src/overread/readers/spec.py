@@ -15,6 +15,7 @@ __all__ = ["KINDS", "ReaderSpec", "parse_spec"]
 
 KINDS = ("openai", "control", "recorded")
 _LOOKS_LIKE_KEY = re.compile(r"\b(sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{16,}|AIza[\w-]{30,}")
+_USERINFO = re.compile(r"://[^/?#\s]*@")
 _RANGES = {
     "concurrency": (1, 10_000),
     "rpm": (0.001, 1e9),
@@ -150,12 +151,16 @@ def _json_object(spec: str, value: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(value, type=dict[str, Any])
     except msgspec.DecodeError:
-        raise BadInput(f'reader "{spec}": extra must be a JSON object, got "{value}".') from None
+        # Not quoted: what cannot be read cannot be searched for keys.
+        shown = spec.partition("?")[0]
+        raise BadInput(
+            f'reader "{shown}": extra must be a JSON object, as {{"top_k": 1}}.'
+        ) from None
 
 
 def _refuse_keys(shown: str, fields: Mapping[str, Any]) -> None:
-    urls = [str(fields.get(name) or "") for name in ("base_url", "proxy")]
-    has_userinfo = any("@" in url.split("://")[-1].split("/")[0] for url in urls)
+    urls = [str(fields.get(name) or "") for name in ("spec", "base_url", "proxy")]
+    has_userinfo = any(map(_USERINFO.search, urls))
     options = _KEY_OPTIONS & {name.lower() for name in _names(fields)}
     if options or has_userinfo or _LOOKS_LIKE_KEY.search(" ".join(map(str, fields.values()))):
         where = f"option {min(options)}" if options else "its text"

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -136,6 +137,8 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
     try:
         thread.join()
     except KeyboardInterrupt:
+        while thread.is_alive() and not cancels:  # it is only beginning
+            time.sleep(0.001)
         for cancel in cancels:
             cancel()
         thread.join()  # what has come back is committed before the interrupt goes on
