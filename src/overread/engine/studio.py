@@ -20,7 +20,8 @@ class Studio:
     def __init__(self, sources: Sources, *, threads: int | None = None, cache: Cache | None = None):
         self.sources = sources
         self.cache = cache if cache is not None else Cache()
-        self.threads = threads or os.cpu_count() or 2
+        # One more than cores: while a thread waits for the interpreter's lock, another renders.
+        self.threads = threads or (os.cpu_count() or 1) + 1
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="render")
         self._making: dict[bytes, asyncio.Future[Shown]] = {}
 
@@ -60,6 +61,7 @@ class Studio:
         shown = render(picture)
         if not self.sources.unchanged(picture):  # a reply must not be kept under other pixels' key
             raise BadInput("a file of it changed during the run. Run the same command again.")
+        _ = shown.digest  # taken here, where no call waits for it
         return shown
 
     def close(self) -> None:

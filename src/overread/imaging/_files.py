@@ -28,15 +28,14 @@ def locate(source: Source) -> Path:
             f"{name!r} leaves its data root; names are relative to the root, without '..'. "
             "Mend the name or choose another root."
         )
+    folder, _, file = name.rpartition("/")
     try:
-        base = _real_root(root)
-        path = os.path.realpath(os.path.join(base, name))
-        if not path.startswith(base.rstrip(os.sep) + os.sep) and path != base:
-            raise BadInput(
-                f"{name!r} is a link that leaves its data root {root!r}. "
-                "Copy the file below the root."
-            )
-        kind = os.stat(path).st_mode
+        path = os.path.join(_real_folder(root, folder), file)
+        kind = os.lstat(path).st_mode
+        if stat.S_ISLNK(kind):
+            path = os.path.realpath(path)
+            _check_below(path, os.path.realpath(root), name)
+            kind = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(
             f"{name!r} is not below {root!r}. Fetch the file, or point the data root elsewhere."
@@ -51,10 +50,20 @@ def locate(source: Source) -> Path:
     return Path(path)
 
 
-@functools.lru_cache(64)
-def _real_root(root: str) -> str:
-    """Resolved once: a set has thousands of files and one root."""
-    return os.path.realpath(root)
+@functools.lru_cache(4096)
+def _real_folder(root: str, folder: str) -> str:
+    """The real path of a folder below the root; resolved once, for it holds many files."""
+    base = os.path.realpath(root)
+    path = os.path.realpath(os.path.join(base, folder))
+    _check_below(path, base, folder)
+    return path
+
+
+def _check_below(path: str, base: str, name: str) -> None:
+    if path != base and not path.startswith(base.rstrip(os.sep) + os.sep):
+        raise BadInput(
+            f"{name!r} is a link that leaves its data root {base!r}. Copy the file below the root."
+        )
 
 
 def name_of(source: Source | Inline) -> str:
