@@ -1,9 +1,10 @@
 """Trials -> replies: the pipeline, the reply store and the pace."""
 
-from overread.engine.ask import Plan, Tally, ask, read_back
+from overread.engine.ask import Tally, ask
 from overread.engine.keys import picture_digest, reply_key, request_digest
 from overread.engine.mounts import is_network_mount
 from overread.engine.pace import Pace, retry_delay
+from overread.engine.plans import Plan, read_back
 from overread.engine.sources import Sources
 from overread.engine.store import Claimed, Store
 from overread.engine.studio import Studio

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
 
 from overread.case import BadInput, Picture, Reader, ReaderFailure, Reply, Request, Trial
-from overread.engine.keys import digests, reply_key, request_digest
+from overread.engine.keys import digests, reply_key
 from overread.engine.pace import Pace
+from overread.engine.plans import Plan, chunks
 from overread.engine.store import Row, Store
 from overread.engine.studio import Studio
 
-__all__ = ["Plan", "Tally", "ask", "read_back"]
+__all__ = ["Tally", "ask"]
 
-Plan = Callable[[], Iterable[Trial]]
 T = TypeVar("T")
 
 _CHUNK = 512
@@ -163,7 +162,7 @@ class _Asking:
     async def _fill(self, queue: asyncio.Queue[_Item | None], crew: int) -> bool:
         """Queue what is ours to ask, then an end for each worker."""
         elsewhere = False
-        for chunk in _chunks(self.plan(), _CHUNK, first=32):
+        for chunk in chunks(self.plan(), _CHUNK, first=32):
             if self.stop.is_set():
                 break
             items = await self._keyed(chunk)
@@ -374,42 +373,3 @@ class _Asking:
         return await asyncio.shield(
             asyncio.get_running_loop().run_in_executor(self.writer, do, *args)
         )
-
-
-def read_back(
-    plan: Plan, reader: Reader, store: Store, studio: Studio
-) -> Iterator[tuple[Trial, Reply | None, str]]:
-    """Every trial in plan order with its kept reply, or None and the reason there is none.
-
-    The order of the plan, not of arrival, so that what is written from it is always the same.
-    """
-    for chunk in _chunks(plan(), 2 * _CHUNK):
-        keys: list[bytes | None] = []
-        reasons: dict[int, str] = {}
-        for position, trial in enumerate(chunk):
-            request = trial.request.for_reader(reader.traits)
-            try:
-                digest = request_digest(request, studio.sources)
-            except BadInput as error:
-                keys.append(None)
-                reasons[position] = str(error)
-                continue
-            greedy = request.decoding.greedy
-            keys.append(reply_key(reader.identity, digest, trial, greedy=greedy))
-        wanted = [key for key in keys if key is not None]
-        replies = store.get(wanted)
-        failures = store.failures([key for key in wanted if key not in replies])
-        for position, (trial, key) in enumerate(zip(chunk, keys, strict=True)):
-            if key is None:
-                yield trial, None, reasons[position]
-            else:
-                reply = replies.get(key)
-                yield trial, reply, "" if reply else failures.get(key, "not asked yet")
-
-
-def _chunks(trials: Iterable[Trial], size: int, first: int | None = None) -> Iterator[list[Trial]]:
-    """Lists of trials: of `size`, or growing to it from `first` so that work begins at once."""
-    iterator, length = iter(trials), first or size
-    while chunk := list(islice(iterator, length)):
-        yield chunk
-        length = min(size, 2 * length)

@@ -12,21 +12,28 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from overread.case import BadInput, Policy, Reply
 from overread.engine.mounts import is_network_mount
+from overread.engine.store_file import (
+    APPLICATION,
+    alive,
+    create_private,
+    make_private,
+    only_writer,
+    refuse_foreign,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Claimed", "Row", "Store"]
 
-_APPLICATION = 0x0E4EAD  # marks the file as ours
 _SCHEMA_VERSION = 1
 # `replies` keeps its rows in order of arrival with an index of keys beside them: inserting random
 # keys into a clustered table was measured at half the speed.
@@ -71,13 +78,13 @@ class Store:
         self.path = Path(path)
         fresh = not self.path.exists()
         if fresh:
-            _create_private(self.path)
+            create_private(self.path)
         self._network = is_network_mount(self.path)
-        self._alone = _only_writer(self.path) if self._network else None
+        self._alone = only_writer(self.path) if self._network else None
         try:
             if not fresh:
-                _refuse_foreign(self.path)
-                _make_private(self.path)
+                refuse_foreign(self.path)
+                make_private(self.path)
             self._write = self._connect()
             self._read = self._connect()
             self._prepare()
@@ -122,20 +129,20 @@ class Store:
     def _prepare(self) -> None:
         application = self._write.execute("PRAGMA application_id").fetchone()[0]
         version = self._write.execute("PRAGMA user_version").fetchone()[0]
-        if application == _APPLICATION and version == _SCHEMA_VERSION:
+        if application == APPLICATION and version == _SCHEMA_VERSION:
             return
-        if application == _APPLICATION and version != 0:
+        if application == APPLICATION and version != 0:
             raise BadInput(
                 f"{self.path}: the store has format {version}, this version reads format "
                 f"{_SCHEMA_VERSION}. Use the Overread that wrote it, or another --store."
             )
         with _immediate(self._write):
-            if self._write.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION:
+            if self._write.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
                 return  # another process prepared it while we waited for the lock
             for statement in _SCHEMA.split(";"):
                 if statement.strip():
                     self._write.execute(statement)
-            self._write.execute(f"PRAGMA application_id={_APPLICATION}")
+            self._write.execute(f"PRAGMA application_id={APPLICATION}")
             self._write.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
 
     def close(self) -> None:
@@ -287,7 +294,7 @@ class Store:
             for owner, its_host, pid, beat in self._write.execute(
                 "SELECT id, host, pid, beat FROM owners WHERE id<>?", (self._owner,)
             )
-            if (not _alive(pid, beat) if its_host == host else now - beat > _BEAT_LASTS)
+            if (not alive(pid, beat) if its_host == host else now - beat > _BEAT_LASTS)
         ]
         for owner in dead:
             self._write.execute("DELETE FROM claims WHERE owner=?", (owner,))
@@ -360,78 +367,3 @@ def _immediate(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-
-
-def _refuse_foreign(path: Path) -> None:
-    """What is not ours is left as it is: it is looked at before anything is set in it."""
-    if path.is_dir():
-        raise BadInput(f"{path}: a folder stands there. Give a file with --store.")
-    with path.open("rb") as file:
-        beginning = file.read(16)
-    if not beginning:
-        return
-    tables, application = 1, 0
-    if beginning == b"SQLite format 3\0":
-        with closing(sqlite3.connect(path, timeout=60)) as connection:
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables and application != _APPLICATION:
-        raise BadInput(f"{path}: this is not a reply store. Give another file with --store.")
-
-
-def _create_private(path: Path) -> None:
-    """Make the file 0600 and its folder 0700 where we make them: replies may be confidential."""
-    try:
-        if not path.parent.exists():
-            path.parent.mkdir(parents=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise BadInput(
-            f"{path}: the reply store cannot be made ({error.strerror}). "
-            "Give a writable place with --store."
-        ) from None
-
-
-def _make_private(path: Path) -> None:
-    """A store that others may read, as one copied here may be, is closed to them if it is ours."""
-    with suppress(OSError):
-        if path.is_file() and path.stat().st_mode & 0o077:
-            path.chmod(0o600)
-
-
-def _only_writer(path: Path) -> IO[bytes]:
-    """Hold a lock for as long as the store is open: on a network file system, one process only."""
-    import fcntl
-
-    lock = path.with_name(path.name + ".lock").open("ab")
-    try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise BadInput(
-            f"{path}: the store lies on a network file system and another process has it open. "
-            "Wait for that run, or keep the store on a local disk with --store."
-        ) from None
-    return lock
-
-
-def _alive(pid: int, beat: float) -> bool:
-    """Whether the process that gave this sign of life still lives: its number may be another's."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return _began(pid) < beat + 2  # the kernel's clock and ours may differ a little
-
-
-def _began(pid: int) -> float:
-    """When a process began, in seconds since 1970; 0 where that cannot be told."""
-    try:
-        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-        lines = Path("/proc/stat").read_text().splitlines()
-        boot = next(line.split()[1] for line in lines if line.startswith("btime "))
-        return int(boot) + int(ticks) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, StopIteration):
-        return 0.0

@@ -1,0 +1,55 @@
+"""Plans: trials made anew at every call, taken in lists, and read back in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from overread.case import BadInput, Reader, Reply, Trial
+from overread.engine.keys import reply_key, request_digest
+from overread.engine.store import Store
+from overread.engine.studio import Studio
+
+__all__ = ["Plan", "chunks", "read_back"]
+
+Plan = Callable[[], Iterable[Trial]]
+_CHUNK = 1024
+
+
+def read_back(
+    plan: Plan, reader: Reader, store: Store, studio: Studio
+) -> Iterator[tuple[Trial, Reply | None, str]]:
+    """Every trial in plan order with its kept reply, or None and the reason there is none.
+
+    The order of the plan, not of arrival, so that what is written from it is always the same.
+    """
+    for chunk in chunks(plan(), _CHUNK):
+        keys: list[bytes | None] = []
+        reasons: dict[int, str] = {}
+        for position, trial in enumerate(chunk):
+            request = trial.request.for_reader(reader.traits)
+            try:
+                digest = request_digest(request, studio.sources)
+            except BadInput as error:
+                keys.append(None)
+                reasons[position] = str(error)
+                continue
+            greedy = request.decoding.greedy
+            keys.append(reply_key(reader.identity, digest, trial, greedy=greedy))
+        wanted = [key for key in keys if key is not None]
+        replies = store.get(wanted)
+        failures = store.failures([key for key in wanted if key not in replies])
+        for position, (trial, key) in enumerate(zip(chunk, keys, strict=True)):
+            if key is None:
+                yield trial, None, reasons[position]
+            else:
+                reply = replies.get(key)
+                yield trial, reply, "" if reply else failures.get(key, "not asked yet")
+
+
+def chunks(trials: Iterable[Trial], size: int, first: int | None = None) -> Iterator[list[Trial]]:
+    """Lists of trials: of `size`, or growing to it from `first` so that work begins at once."""
+    iterator, length = iter(trials), first or size
+    while chunk := list(islice(iterator, length)):
+        yield chunk
+        length = min(size, 2 * length)
