@@ -21,6 +21,7 @@ from overread.benchmarks.grounding.sheets import rows_of
 from overread.case import BadInput, Box, Policy
 
 __all__ = [
+    "EXTRA_COLUMNS",
     "Dataset",
     "GroundingCase",
     "boxed",
@@ -32,6 +33,15 @@ __all__ = [
 
 _BOX: Final = ("box_x", "box_y", "box_w", "box_h")
 _IRRELEVANT: Final = tuple(f"irrelevant_{side}" for side in _BOX)
+# Written by `overread build` beyond the paper's 26 columns.
+EXTRA_COLUMNS: Final = (
+    "label_value",
+    "swap_match",
+    "opposite_image_path",
+    "matched_boxes",
+    "image_digest",
+    "swap_image_digest",
+)
 # Without these nothing can be asked or scored. The other columns of 1.2 describe a case and may be
 # missing; columns beyond the 26 are ignored.
 NEEDED: Final = (
@@ -76,6 +86,18 @@ class GroundingCase(msgspec.Struct, frozen=True, kw_only=True):
     error_type: str | None = None
     error_present: int | None = None
     swap_image_path: str | None = None
+    # What `overread build` adds to the paper's 26 columns. The label as the dataset has it (0, 1,
+    # 2 uncertain, 3 not mentioned), since an absent finding may only be one not mentioned [D22].
+    label_value: int | None = None
+    # What the swapped image was matched on: "label", or "any" where no image matched [D22].
+    swap_match: str | None = None
+    # Another patient's image of the opposite label for the same finding.
+    opposite_image_path: str | None = None
+    # Boxes of the target's size inside the body that do not touch it, in the order drawn.
+    matched_boxes: tuple[Box, ...] = ()
+    # SHA-256 of the image files, where the builder could read them.
+    image_digest: str | None = None
+    swap_image_digest: str | None = None
 
 
 def truth(case: GroundingCase, edition: Edition) -> int:
@@ -212,6 +234,12 @@ class _Row:
             error_type=self.text("error_type"),
             error_present=self.flag("error_present") if is_sentence else None,
             swap_image_path=self.text("swap_image_path"),
+            label_value=self.label_value(),
+            swap_match=self.text("swap_match"),
+            opposite_image_path=self.text("opposite_image_path"),
+            matched_boxes=self.matched_boxes(),
+            image_digest=self.text("image_digest"),
+            swap_image_digest=self.text("swap_image_digest"),
         )
 
     def text(self, column: str) -> str | None:
@@ -268,6 +296,29 @@ class _Row:
         if h <= 0:
             self.wrong(columns[3], "a box needs a height above 0")
         return Box(x, y, w, h)
+
+    def label_value(self) -> int | None:
+        if self.text("label_value") is None:
+            return None
+        value = self.whole("label_value")
+        if value not in (0, 1, 2, 3):
+            self.wrong("label_value", "it is 0, 1, 2 (uncertain) or 3 (not mentioned)")
+        return value
+
+    def matched_boxes(self) -> tuple[Box, ...]:
+        """`x y w h` of each box, joined by semicolons."""
+        boxes = []
+        for words in (self.text("matched_boxes") or "").split(";"):
+            if not words.strip():
+                continue
+            sides = words.split()
+            if len(sides) != 4 or not all(side.isascii() and side.isdecimal() for side in sides):
+                self.wrong("matched_boxes", 'a box is "x y w h" in pixels, joined by ";"')
+            x, y, w, h = map(int, sides)
+            if not w or not h or max(x, y, w, h) > _FARTHEST:
+                self.wrong("matched_boxes", f"sides are above 0, and all below {_FARTHEST}")
+            boxes.append(Box(x, y, w, h))
+        return tuple(boxes)
 
     def wrong(self, column: str, need: str) -> NoReturn:
         value = self.cells.get(column, "")

@@ -27,7 +27,7 @@ def case_schema() -> Mapping[str, Any]:
     schema |= {"error_present": pl.Int8, "swap_image_path": pl.String}
     for box in ("box", "irrelevant_box"):
         schema |= dict.fromkeys((f"{box}_{side}" for side in "xywh"), pl.Int32)
-    schema["overlap"] = pl.Float64
+    schema |= {"overlap": pl.Float64, "label_value": pl.Int8, "swap_match": pl.String}
     return schema
 
 
@@ -56,6 +56,8 @@ def case_row(case: GroundingCase) -> tuple[Any, ...]:
         *((None,) * 4 if target is None else (target.x, target.y, target.w, target.h)),
         *((None,) * 4 if control is None else (control.x, control.y, control.w, control.h)),
         None if target is None or control is None else overlap_fraction(target, control),
+        case.label_value,
+        case.swap_match,
     )
 
 
