@@ -7,9 +7,11 @@ what a reader gets and never holds the case, so the truth cannot travel to a rea
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -18,12 +20,14 @@ __all__ = [
     "Box",
     "Condition",
     "Decoding",
+    "Figure",
     "Fill",
     "Inline",
     "Limits",
     "Measure",
     "Message",
     "Modality",
+    "Occlude",
     "Operation",
     "Outcome",
     "Overlay",
@@ -92,6 +96,19 @@ class Fill(msgspec.Struct, frozen=True, gc=False, tag="fill"):
     value: int = 0
 
 
+class Occlude(msgspec.Struct, frozen=True, gc=False, tag="occlude"):
+    """Hide a half-open box behind something other than one grey; what lies outside is ignored.
+
+    `mean`: the mean of the rest of the picture. `blur`: the picture blurred until a box of this
+    size keeps no structure. `noise`: Gaussian noise with the rest's mean and spread, drawn by
+    `seed`. `inpaint`: a smooth surface between the pixels around the box.
+    """
+
+    box: Box
+    how: Literal["mean", "blur", "noise", "inpaint"]
+    seed: int = 0
+
+
 class Overlay(msgspec.Struct, frozen=True, gc=False, tag="overlay"):
     """Blend a colour where the mask image is not zero; the mask is fitted to the picture."""
 
@@ -100,7 +117,7 @@ class Overlay(msgspec.Struct, frozen=True, gc=False, tag="overlay"):
     alpha: float = 0.5
 
 
-Operation: TypeAlias = Resize | Fill | Overlay
+Operation: TypeAlias = Resize | Fill | Occlude | Overlay
 
 
 class Picture(msgspec.Struct, frozen=True, gc=False):
@@ -363,3 +380,80 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[str, ...], ...]
     signature: str = ""
     notes: tuple[str, ...] = ()
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """An exhibit that is a drawing: a Vega-Lite specification with its data inside.
+
+    `alt` says in words, with the numbers, what the drawing shows. The rows of `spec["data"]` are the
+    numbers behind it.
+    """
+
+    name: str
+    title: str
+    spec: dict[str, Any]
+    alt: str
+    signature: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The numbers behind the drawing."""
+        found: list[dict[str, Any]] = self.spec.get("data", {}).get("values", [])
+        return found
+
+    def svg(self, background: str = "white") -> str:
+        """The drawing as an SVG document. Nothing is fetched."""
+        from vl_convert import vegalite_to_svg
+
+        drawn = vegalite_to_svg(self._json(background), allowed_base_urls=[])
+        # A name may hold characters that no XML document can.
+        return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", drawn)
+
+    def save(self, path: str | Path) -> None:
+        """Write the drawing; the suffix says how: .svg, .png (300 dpi), .pdf, .json, .csv.
+
+        .json is the specification, .csv the numbers behind the drawing.
+        """
+        place = Path(path)
+        making: dict[str, Callable[[], bytes]] = {
+            ".svg": lambda: self.svg().encode(),
+            ".png": self._png,
+            ".pdf": self._pdf,
+            ".json": lambda: msgspec.json.format(self._json("white").encode()),
+            ".csv": self._csv,
+        }
+        make = making.get(place.suffix.lower())
+        if make is None:
+            raise BadInput(f"{place}: a figure is saved as {', '.join(making)}. Name it so.")
+        if not place.parent.is_dir():
+            raise BadInput(f"{place}: there is no folder {place.parent}. Make it first.")
+        data = make()
+        try:
+            place.write_bytes(data)
+        except OSError as error:
+            raise BadInput(f"{place}: {error.strerror}. Give a file that can be written.") from None
+
+    def _json(self, background: str) -> str:
+        return msgspec.json.encode(self.spec | {"background": background}).decode()
+
+    def _png(self) -> bytes:
+        from vl_convert import svg_to_png
+
+        return svg_to_png(self.svg(), ppi=300)
+
+    def _pdf(self) -> bytes:
+        from vl_convert import svg_to_pdf
+
+        return svg_to_pdf(self.svg())
+
+    def _csv(self) -> bytes:
+        import csv
+        import io
+
+        columns = list(dict.fromkeys(name for row in self.rows for name in row))
+        text = io.StringIO()
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue().encode()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from overread.case import BadInput, Box, Fill, Inline, Overlay, Picture, Resize, Source
+from overread.case import BadInput, Box, Fill, Inline, Occlude, Overlay, Picture, Resize, Source
 from overread.imaging import RENDERER, open_image, pixels, render
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -276,6 +276,11 @@ def recipes():
         "alpha": Picture(inline(alpha)),
         "fill": Picture(inline(grey), (Resize(32, 32), Fill(Box(5, 6, 9, 30), 128))),
         "overlay": Picture(inline(grey), (Overlay(mask, (255, 40, 7), 0.3), Resize(40, 40))),
+        "mean": Picture(inline(rgb), (Occlude(Box(20, -3, 30, 31), "mean"),)),
+        "blur": Picture(inline(grey), (Occlude(Box(11, 9, 30, 14), "blur"),)),
+        "noise": Picture(inline(grey), (Occlude(Box(40, 30, 30, 14), "noise", 12345),)),
+        "inpaint": Picture(inline(rgb), (Occlude(Box(11, 9, 30, 17), "inpaint"),)),
+        "inpaint, edge": Picture(inline(grey), (Occlude(Box(-5, 20, 30, 40), "inpaint"),)),
     }
 
 
@@ -290,6 +295,11 @@ DIGESTS = {
         "alpha": "18b9578de7624863",
         "fill": "c8b8b35be97b7cf5",
         "overlay": "845f4425d251e4b2",
+        "mean": "ff7da447c581a470",
+        "blur": "6a36fad7efbefab4",
+        "noise": "44b1bf4412d310a2",
+        "inpaint": "44d73d50d3dd2f03",
+        "inpaint, edge": "0290e01c1a94c49a",
     },
 }
 

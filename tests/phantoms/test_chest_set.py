@@ -13,12 +13,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
-from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
+from overread.benchmarks.grounding.boxes import closed, irrelevant_box, overlap, rescale_box
+from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, load_cases
 from overread.case import BadInput, Box
 from overread.phantoms import chest, write_chest_set, write_set
 from overread.phantoms.chest_findings import FINDINGS
+from overread.phantoms.chest_matched import DRAWS, TRUNK, matched_boxes
 from overread.phantoms.chest_plan import plan_set
 
 N = 48
@@ -63,7 +67,7 @@ def test_the_same_seed_gives_the_same_bytes_however_many_workers(tmp_path):
 def test_the_manifest_has_the_columns_and_proportions_of_the_protocol(folder, rows):
     header = (folder / "manifest.csv").read_text().splitlines()[0].split(",")
     assert header == list(chest.COLUMNS)
-    assert len(header) == 26
+    assert tuple(header[26:]) == EXTRA_COLUMNS
     assert len(rows) == N
     for finding in FINDINGS:
         labels = [row["label"] for row in rows if row["finding"] == finding]
@@ -145,6 +149,62 @@ def test_a_swap_shows_another_patient_with_the_same_finding_and_label(rows):
         assert shown[row["swap_image_path"]] == (row["finding"], row["label"])
 
 
+def test_an_opposite_film_shows_the_same_finding_with_the_other_label(rows):
+    shown = {row["image_path"]: (row["finding"], row["label"]) for row in rows}
+    for row in rows:
+        other = "0" if row["label"] == "1" else "1"
+        assert shown[row["opposite_image_path"]] == (row["finding"], other)
+
+
+def test_the_labels_are_plain_and_every_swap_is_matched(rows):
+    assert all(row["label_value"] == row["label"] for row in rows)
+    assert {row["swap_match"] for row in rows} == {"label"}
+
+
+def test_matched_boxes_have_the_targets_size_and_keep_clear_of_it(folder):
+    room = 0
+    for case in load_cases(folder):
+        assert (case.box is not None) or not case.matched_boxes
+        for box in case.matched_boxes:
+            assert (box.w, box.h) == (case.box.w, case.box.h)
+            # Not even a mask that is a row and a column larger touches the other.
+            assert overlap(closed(closed(box)), closed(closed(case.box))) == 0
+        if len(case.matched_boxes) == DRAWS:
+            assert len(set(case.matched_boxes)) == DRAWS
+            room += 1
+    assert room >= N // 2  # 32 have a box; an enlarged heart leaves no room
+
+
+def test_matched_boxes_lie_on_the_body_and_hide_no_marker(folder):
+    for case in load_cases(folder):
+        film = _at_224(folder / case.image_path)
+        beside = np.median(film[:16, :16])  # air beside the neck, unless the marker is there
+        for box in case.matched_boxes:
+            hidden = film[box.y : box.y + box.h, box.x : box.x + box.w]
+            assert hidden.max() < 238
+            assert hidden.min() > min(beside, 30)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.builds(
+        Box, st.integers(0, 170), st.integers(0, 170), st.integers(1, 224), st.integers(1, 224)
+    ),
+    st.integers(0, 99),
+)
+def test_matched_boxes_are_drawn_from_all_places_there_are(target, seed):
+    drawn = matched_boxes(np.random.default_rng(seed), target)
+    places = {
+        Box(x, y, target.w, target.h)
+        for x in range(TRUNK.x, TRUNK.x + TRUNK.w - target.w + 1)
+        for y in range(TRUNK.y, TRUNK.y + TRUNK.h - target.h + 1)
+        if not overlap(Box(x - 3, y - 3, target.w + 6, target.h + 6), target)
+    }
+    assert set(drawn) <= places
+    assert len(set(drawn)) == len(drawn) == min(DRAWS, len(places))
+    assert drawn == matched_boxes(np.random.default_rng(seed), target)
+
+
 def test_the_set_says_what_it_is(folder):
     facts = tomllib.loads((folder / "dataset.toml").read_text())
     assert facts["name"] == "phantom-chest"
@@ -173,12 +233,17 @@ def test_the_standard_set():
 def test_any_size_has_every_finding_and_honest_swaps(n, seed):
     plan = plan_set(n, seed)
     assert len(plan.cases) == n
-    assert {film.finding for _, film, _ in plan.cases if film.present} == set(FINDINGS)
+    assert {case.film.finding for case in plan.cases if case.film.present} == set(FINDINGS)
     assert len({film.name for film in plan.films}) == len(plan.films)
-    for _, film, swap in plan.cases:
+    own = {(film.finding, film.present) for film in plan.films}
+    for case in plan.cases:
+        film, swap, opposite = case.film, case.swap, case.opposite
         assert swap.name != film.name
         assert swap.present == film.present
         assert swap.finding == film.finding or not film.present
+        assert opposite.present != film.present
+        if (film.finding, not film.present) in own:
+            assert opposite.finding == film.finding
 
 
 def test_seeds_differ():

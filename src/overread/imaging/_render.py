@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from overread.case import BadInput, Fill, Operation, Overlay, Picture, Resize, Shown
+from overread.case import BadInput, Fill, Occlude, Operation, Overlay, Picture, Resize, Shown
 from overread.imaging._files import name_of, read
+from overread.imaging._occlude import occluded
 from overread.imaging._open import open_image, open_mask
 from overread.imaging._plain import MOST_PIXELS
 
@@ -73,6 +74,16 @@ def _check(operation: Operation) -> None:
                 )
             if not 0 <= value <= 255:
                 raise BadInput(f"fill with {value}; a grey value is 0 to 255. Mend the recipe.")
+        case Occlude(box, _, seed):
+            if box.w < 1 or box.h < 1:
+                raise BadInput(
+                    f"a box {box.w} wide and {box.h} high cannot hide anything; it needs both "
+                    "above 0. Mend the box."
+                )
+            if not 0 <= seed < 2**32:
+                raise BadInput(
+                    f"noise of seed {seed}; a seed is 0 to {2**32 - 1}. Mend the recipe."
+                )
         case Overlay(_, color, alpha):
             if not 0 <= alpha <= 1 or not all(0 <= c <= 255 for c in color):
                 raise BadInput(
@@ -87,6 +98,8 @@ def _applied(image: Image.Image, operation: Operation) -> Image.Image:
             return image.resize((width, height), Image.Resampling.BILINEAR)
         case Fill(box, value):
             return _filled(image, box.x, box.y, box.x + box.w, box.y + box.h, value)
+        case Occlude():
+            return occluded(image, operation)
         case Overlay():
             return _overlaid(image, operation)
 

@@ -14,15 +14,19 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
+from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
 from overread.case import BadInput, Box
+from overread.phantoms.chest_matched import matched_boxes
 from overread.phantoms.chest_plan import Order, SetPlan, plan_set
 from overread.phantoms.chest_shapes import FILM
 from overread.phantoms.chest_worker import Made, make_films
 
 __all__ = ["COLUMNS", "REVISION", "write_chest_set"]
 
-REVISION = 1
+REVISION = 2
 """Raised whenever the same seed would give other bytes."""
 
 COLUMNS = (
@@ -30,8 +34,9 @@ COLUMNS = (
     "age", "gender", "finding", "label", "label_text", "box_x", "box_y", "box_w", "box_h",
     "original_sentence", "error_sentence", "error_type", "error_present", "swap_image_path",
     "irrelevant_box_x", "irrelevant_box_y", "irrelevant_box_w", "irrelevant_box_h",
+    *EXTRA_COLUMNS,
 )  # fmt: skip
-"""The manifest's columns (GROUNDING 1.2)."""
+"""The manifest's columns: the paper's 26 (GROUNDING 1.2), and what a builder knows besides."""
 
 
 def write_chest_set(folder: Path, n: int = 480, seed: int = 0, workers: int | None = None) -> Path:
@@ -58,7 +63,7 @@ def write_chest_set(folder: Path, n: int = 480, seed: int = 0, workers: int | No
         images = staging / "images"
         images.mkdir(parents=True)
         made = make_films(images, seed, plan.films, workers or _workers(len(plan.films)))
-        _write(staging / "manifest.csv", COLUMNS, _manifest(plan, made))
+        _write(staging / "manifest.csv", COLUMNS, _manifest(plan, made, seed))
         _write(staging / "phantom_truth.csv", _TRUTH, _truths(plan, made))
         (staging / "dataset.toml").write_text(_dataset(facts), encoding="utf-8")
         try:
@@ -106,11 +111,12 @@ def _write(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, objec
         writer.writerows(rows)
 
 
-def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, object]]:
-    for number, (case_id, order, swap) in enumerate(plan.cases):
+def _manifest(plan: SetPlan, made: Mapping[str, Made], seed: int) -> Iterable[dict[str, object]]:
+    for number, case in enumerate(plan.cases):
+        order = case.film
         shown = made[order.name]
         yield {
-            "case_id": case_id,
+            "case_id": case.case_id,
             "source": "phantom",
             "image_path": _path(order),
             "dicom_id": order.name,
@@ -122,18 +128,21 @@ def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, obj
             "finding": order.finding,
             "label": int(order.present),
             "label_text": shown.phrase,
-            "swap_image_path": _path(swap),
-            **_boxes(shown.box),
+            "swap_image_path": _path(case.swap),
+            "label_value": int(order.present),
+            "swap_match": "label",
+            "opposite_image_path": _path(case.opposite),
+            **_boxes(shown.box, np.random.default_rng([seed, 3, order.number])),
         }
 
 
 def _truths(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, object]]:
-    for case_id, order, _ in plan.cases:
-        box = made[order.name].box
+    for case in plan.cases:
+        box = made[case.film.name].box
         yield {
-            "case_id": case_id,
-            "marker": int(order.marker),
-            "view": order.view,
+            "case_id": case.case_id,
+            "marker": int(case.film.marker),
+            "view": case.film.view,
             **(_sides("box", box) if box else {}),
         }
 
@@ -146,9 +155,11 @@ def _sides(prefix: str, box: Box) -> dict[str, int]:
     return {f"{prefix}_{side}": getattr(box, side) for side in ("x", "y", "w", "h")}
 
 
-def _boxes(source: Box | None) -> dict[str, int]:
+def _boxes(source: Box | None, rng: np.random.Generator) -> dict[str, object]:
     if source is None:
         return {}
     box = rescale_box(source.x, source.y, source.w, source.h, FILM, FILM)
     assert box is not None, "a film's box is large enough by construction"
-    return _sides("box", box) | _sides("irrelevant_box", irrelevant_box(box))
+    matched = ";".join(f"{m.x} {m.y} {m.w} {m.h}" for m in matched_boxes(rng, box))
+    boxes = _sides("box", box) | _sides("irrelevant_box", irrelevant_box(box))
+    return {**boxes, "matched_boxes": matched}

@@ -16,7 +16,7 @@ import numpy as np
 from overread.case import BadInput
 from overread.phantoms.chest_findings import FINDINGS
 
-__all__ = ["LEAST", "Order", "SetPlan", "plan_set"]
+__all__ = ["LEAST", "Order", "Planned", "SetPlan", "plan_set"]
 
 LEAST = 16
 MARKER_AGREES = 0.875
@@ -34,14 +34,23 @@ class Order(msgspec.Struct, frozen=True):
     marker: bool
 
 
+class Planned(msgspec.Struct, frozen=True):
+    """One case: its film, another patient's that agrees with it, and one that does not."""
+
+    case_id: str
+    film: Order
+    swap: Order
+    opposite: Order
+
+
 class SetPlan(msgspec.Struct, frozen=True):
-    """All films, and the case and swap film of those that are cases: (case id, film, swap film).
+    """All films, and the cases in the order of their ids.
 
     Films that are no case are spare: the other patient where a finding has a single case.
     """
 
     films: tuple[Order, ...]
-    cases: tuple[tuple[str, Order, Order], ...]
+    cases: tuple[Planned, ...]
 
 
 def plan_set(n: int, seed: int) -> SetPlan:
@@ -72,8 +81,10 @@ def plan_set(n: int, seed: int) -> SetPlan:
     )
     ids = rng.permutation(n)
     swaps = _swaps(rng, films, n)
-    cases = ((f"phantom_{ids[k]:05d}", films[k], swaps[k]) for k in range(n))
-    return SetPlan(films, tuple(sorted(cases, key=lambda case: case[0])))
+    # A stream of their own: what was planned before they were thought of stays as it was.
+    opposites = _opposites(np.random.default_rng([seed, 2]), films, n)
+    cases = (Planned(f"phantom_{ids[k]:05d}", films[k], swaps[k], opposites[k]) for k in range(n))
+    return SetPlan(films, tuple(sorted(cases, key=lambda case: case.case_id)))
 
 
 def _shares(total: int) -> list[tuple[str, int]]:
@@ -104,9 +115,7 @@ def _swaps(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Ord
 
     A healthy film lacks every finding, so where a finding has one healthy film any other serves.
     """
-    alike: dict[tuple[str, bool], list[Order]] = {}
-    for film in films:
-        alike.setdefault((film.finding, film.present), []).append(film)
+    alike = _alike(films)
     healthy = [film for film in films if not film.present]
     swaps = []
     for film in films[:n]:
@@ -115,3 +124,21 @@ def _swaps(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Ord
         other = pool[int(rng.integers(len(pool) - 1))]
         swaps.append(pool[-1] if other is film else other)  # uniform over all but the film itself
     return swaps
+
+
+def _opposites(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
+    """For each of the first n films one of the same finding and the opposite label.
+
+    In a small set some findings have no healthy film of their own; any healthy film lacks them.
+    """
+    alike = _alike(films)
+    healthy = [film for film in films if not film.present]
+    pools = (alike.get((film.finding, not film.present), healthy) for film in films[:n])
+    return [pool[int(rng.integers(len(pool)))] for pool in pools]
+
+
+def _alike(films: Sequence[Order]) -> dict[tuple[str, bool], list[Order]]:
+    alike: dict[tuple[str, bool], list[Order]] = {}
+    for film in films:
+        alike.setdefault((film.finding, film.present), []).append(film)
+    return alike

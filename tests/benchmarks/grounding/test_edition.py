@@ -58,6 +58,15 @@ def test_options_do_not_change_the_label(tmp_path):
     assert settings("corrected")[1].conditions == CONDITIONS
 
 
+def test_the_first_size_and_phrasing_are_the_headline_and_the_others_are_further_ones():
+    _, options = settings("corrected", {"px": "224, 512,448", "phrasing": "brief,default"})
+    assert (options.px, options.more_px) == (224, (512, 448))
+    assert (options.phrasing, options.more_phrasings) == ("brief", ("default",))
+    assert settings("corrected")[1].subset == 100
+    assert settings("corrected", {"subset": "0", "draws": "20"})[1].subset == 0
+    assert settings("corrected", {"draws": "20"})[1].draws == 20
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -73,7 +82,14 @@ def test_options_do_not_change_the_label(tmp_path):
         ({"wire": "jpeg:0"}, "png or jpeg:QUALITY"),
         ({"wire": "webp:80"}, "png or jpeg:QUALITY"),
         ({"px": "0"}, "a whole number from 16"),
+        ({"px": "224,8"}, "a whole number from 16"),
+        ({"px": "224,"}, "a whole number from 16"),
+        ({"px": "224,224"}, "each value once"),
         ({"phrasing": "rude"}, "default or brief or clinical"),
+        ({"phrasing": "brief,default,brief"}, "each value once"),
+        ({"subset": "-1"}, "a whole number from 0"),
+        ({"draws": "0"}, "a whole number from 1 to 20"),
+        ({"draws": "21"}, "a whole number from 1 to 20"),
         ({"conditions": "swap"}, "original, and any of swap"),
         ({"conditions": "original,sideways"}, "original, and any of swap"),
         ({"root": " "}, "root is a folder."),

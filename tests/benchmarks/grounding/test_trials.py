@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import pytest
 
+from overread.benchmarks.grounding.conditions import FILLS, PAPER, WORDS, images_of
 from overread.benchmarks.grounding.edition import AUTHORS, CONDITIONS, CORRECTED, Options, settings
 from overread.benchmarks.grounding.prompts import REASONING_SYSTEM_MESSAGE
-from overread.benchmarks.grounding.trials import trials
-from overread.case import Box, Fill, Picture, Resize, Source, Traits
+from overread.benchmarks.grounding.subset import Subset
+from overread.benchmarks.grounding.trials import BLANK, trials
+from overread.case import Box, Fill, Occlude, Picture, Resize, Source, Traits
+from overread.imaging import pixels, render
+
+MATCHED = (Box(90, 90, 60, 70), Box(95, 96, 60, 70))
+SAMPLING = Traits(temperature=0.7)
+CHOSEN = Subset(px=frozenset({"c"}), phrasing=frozenset({"c"}))
 
 
-def ask(case, traits=None, rules=CORRECTED, **options):
-    return list(trials(case, traits or Traits(), rules, Options(**options), "/data"))
+def ask(case, traits=None, rules=CORRECTED, subset=None, **options):
+    found = trials(case, traits or Traits(), rules, Options(**options), "/data", subset or Subset())
+    return list(found)
+
+
+def full(bench, **facts):
+    """A case that allows every condition, with two matched boxes."""
+    return bench.case("c", matched_boxes=MATCHED, opposite_image_path="opposite.jpg", **facts)
+
+
+def asked_as(asked):
+    return [(t.condition["image"], t.condition["phrasing"], t.condition["px"]) for t in asked]
 
 
 def picture(trial) -> Picture:
@@ -124,3 +141,196 @@ def test_settings_reach_the_trials(bench):
     rules, options = settings("corrected", {"masks": "closed", "px": "448"})
     found = list(trials(bench.case("c"), Traits(), rules, options, "/data"))
     assert picture(found[2]).operations[1] == Fill(Box(20, 40, 121, 141))
+
+
+# ---------------------------------------------------------------- conditions beside the paper's
+
+
+def test_every_condition_in_order(bench):
+    asked = ask(full(bench), conditions=WORDS, repeat="always", draws=2)
+    images = [t.condition["image"] for t in asked]
+    assert images == [*images_of(WORDS, 2), "original"]
+    assert [t.repeat for t in asked] == [0] * (len(asked) - 1) + [1]
+    assert len({t.request for t in asked[:-1]}) == len(asked) - 1
+
+
+def test_what_the_paper_asks_is_the_same_whatever_stands_beside_it(bench):
+    case = full(bench)
+    assert ask(case, conditions=WORDS, repeat="always")[:4] == ask(case)
+    assert ask(case, more_px=(512,), more_phrasings=("brief",), subset=CHOSEN)[:4] == ask(case)
+
+
+def test_an_opposite_swap_shows_the_opposite_film(bench):
+    (_, opposite) = ask(full(bench), conditions=("original", "opposite_swap"))
+    assert picture(opposite) == Picture(Source("/data", "opposite.jpg"), (Resize(224, 224),), "png")
+
+
+def test_a_blank_is_one_black_picture_for_all_cases(bench):
+    shown = set()
+    for name in "ab":
+        (_, blank) = ask(bench.case(name), conditions=("original", "blank"))
+        assert picture(blank).source is BLANK
+        shown.add(blank.request)
+    (request,) = shown
+    found = pixels(render(request.pictures[0]))
+    assert found.shape == (224, 224)
+    assert not found.any()
+
+
+def test_no_image_is_the_question_alone(bench):
+    (original, alone) = ask(bench.case("c"), conditions=("original", "no_image"))
+    assert alone.request.messages[-1].parts == original.request.messages[-1].parts[1:]
+    assert alone.condition == {"image": "no_image", "phrasing": "default", "px": 224}
+    vision = Traits(modality="vision")  # one that reads no text has nothing to go by
+    assert len(ask(bench.case("c"), vision, conditions=("original", "no_image"))) == 1
+
+
+@pytest.mark.parametrize("rules", [CORRECTED, AUTHORS])
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("px", [224, 512])
+def test_another_fill_hides_the_very_boxes_of_the_masks(bench, rules, fill, px):
+    words = ("original", "target_mask", "irrelevant_mask", fill)
+    _, target, irrelevant, *others = ask(bench.case("c"), rules=rules, conditions=words, px=px)
+    for mask, other in zip((target, irrelevant), others, strict=True):
+        (resize, black), (same, occluder) = picture(mask).operations, picture(other).operations
+        assert same == resize
+        assert isinstance(occluder, Occlude)
+        assert (occluder.box, occluder.how) == (black.box, fill)
+        assert picture(other).source == picture(mask).source
+
+
+def test_noise_is_a_case_s_own_and_the_same_in_both_of_its_boxes(bench):
+    seeds = []
+    for name in ("c", "d", "c"):
+        found = ask(bench.case(name), conditions=("original", "noise"))[1:]
+        one, other = (picture(t).operations[1].seed for t in found)
+        assert one == other
+        seeds.append(one)
+    assert seeds[0] == seeds[2] != seeds[1]
+    assert all(0 <= seed < 2**32 for seed in seeds)
+    blurred = ask(bench.case("c"), conditions=("original", "blur"))[1]
+    assert picture(blurred).operations[1].seed == 0
+
+
+def test_matched_boxes_are_black_and_as_many_as_there_are(bench):
+    asked = ask(full(bench), conditions=("original", "matched"), draws=5)
+    assert [t.condition["image"] for t in asked[1:]] == ["matched_1", "matched_2"]
+    assert [picture(t).operations[1] for t in asked[1:]] == [Fill(box) for box in MATCHED]
+    assert len(ask(full(bench), conditions=("original", "matched"), draws=1)) == 2
+    closed = ask(full(bench), rules=AUTHORS, conditions=("original", "matched"))[1]
+    assert picture(closed).operations[1] == Fill(Box(90, 90, 61, 71))
+
+
+@pytest.mark.parametrize(
+    ("facts", "lost"),
+    [
+        ({}, {"opposite_swap", "matched_1", "matched_2", "matched_3"}),
+        ({"box": None}, {i for i in images_of(WORDS) if "_" in i} - {"no_image"}),
+        (
+            {"irrelevant_box": None, "matched_boxes": MATCHED, "opposite_image_path": "o.jpg"},
+            {"matched_3", "irrelevant_mask", *(f"irrelevant_{fill}" for fill in FILLS)},
+        ),
+    ],
+)
+def test_what_a_case_lacks_is_not_asked(bench, facts, lost):
+    images = [t.condition["image"] for t in ask(bench.case("c", **facts), conditions=WORDS)]
+    assert images == [image for image in images_of(WORDS) if image not in lost]
+
+
+# ---------------------------------------------------------------- asking again
+
+
+def test_the_original_is_asked_again_when_replies_are_drawn_by_chance(bench):
+    case = bench.case("c")
+    *once, again = ask(case, SAMPLING)
+    assert asked_as(once) == asked_as(ask(case))
+    assert (again.condition, again.repeat) == (once[0].condition, 1)
+    assert again.request == once[0].request
+    assert len(ask(case, Traits(temperature="server"))) == 5
+    assert len(ask(case, Traits(temperature=0.0))) == len(ask(case)) == 4
+
+
+def test_unless_it_was_not_asked_for(bench):
+    case = bench.case("c")
+    assert len(ask(case, SAMPLING, repeat="never")) == 4
+    for words, n in (({}, 5), ({"conditions": "original,swap"}, 2), ({"conditions": "+blank"}, 6)):
+        rules, options = settings("corrected", words)
+        assert len(list(trials(case, SAMPLING, rules, options, "/data"))) == n
+    rules, options = settings("authors")
+    assert len(list(trials(case, SAMPLING, rules, options, "/data"))) == 4
+
+
+def test_a_greedy_reader_is_asked_again_if_that_was_chosen(bench):
+    *_, again = ask(bench.case("c"), conditions=(*PAPER, "repeat"), repeat="always")
+    assert again.repeat == 1
+
+
+def test_no_condition_but_repeat_costs_a_text_reader_a_call(bench):
+    """[D30] Whatever is shown, it sees none of it."""
+    for traits in (Traits(modality="text"), Traits(modality="text", temperature=0.7)):
+        asked = ask(
+            full(bench), traits, conditions=WORDS, repeat="always", more_px=(512,), subset=CHOSEN
+        )
+        assert len({(t.request.for_reader(traits), t.repeat) for t in asked}) == 2
+
+
+# ---------------------------------------------------------------- further sizes and phrasings
+
+
+def test_further_sizes_and_phrasings_come_last_and_only_in_the_sub_sample(bench):
+    """[D14, D15] All masks and the swap at every size; the swap in every phrasing."""
+    more = {"more_px": (448, 512), "more_phrasings": ("brief",)}
+    case = bench.case("c")
+    assert ask(case, **more) == ask(case)
+    asked = ask(case, subset=CHOSEN, **more)
+    assert asked_as(asked[4:]) == [
+        *((image, "default", px) for px in (448, 512) for image in PAPER),
+        ("original", "brief", 224),
+        ("swap", "brief", 224),
+    ]
+    assert asked[8].request == ask(case, px=512)[0].request
+    assert asked[-2].request == ask(case, phrasing="brief")[0].request
+
+
+def test_the_authors_ask_less_of_them(bench):
+    asked = ask(
+        bench.case("c"), rules=AUTHORS, subset=CHOSEN, more_px=(512,), more_phrasings=("brief",)
+    )
+    assert asked_as(asked[4:]) == [
+        ("original", "default", 512),
+        ("target_mask", "default", 512),
+        ("original", "brief", 224),
+    ]
+
+
+def test_each_sub_sample_counts_for_itself(bench):
+    more = {"more_px": (512,), "more_phrasings": ("brief",)}
+    only_px = ask(bench.case("c"), subset=Subset(px=frozenset({"c"})), **more)
+    assert {t.condition["phrasing"] for t in only_px} == {"default"}
+    only_words = ask(bench.case("c"), subset=Subset(phrasing=frozenset({"c"})), **more)
+    assert {t.condition["px"] for t in only_words} == {224}
+    assert len(only_px) == 8
+    assert len(only_words) == 6
+
+
+def test_a_condition_left_out_is_left_out_there_too(bench):
+    asked = ask(
+        bench.case("c"),
+        subset=CHOSEN,
+        conditions=("original", "target_mask"),
+        more_px=(512,),
+        more_phrasings=("brief",),
+    )
+    assert asked_as(asked[2:]) == [
+        ("original", "default", 512),
+        ("target_mask", "default", 512),
+        ("original", "brief", 224),
+    ]
+
+
+def test_a_reader_without_text_is_asked_in_one_phrasing(bench):
+    """The authors ask it in all; its answers cannot differ."""
+    vision = Traits(modality="vision")
+    more = {"more_phrasings": ("brief", "clinical"), "subset": CHOSEN}
+    assert len(ask(bench.case("c"), vision, **more)) == 4
+    assert len(ask(bench.case("c"), vision, AUTHORS, **more)) == 6

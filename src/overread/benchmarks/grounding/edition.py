@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import msgspec
 
+from overread.benchmarks.grounding.conditions import (
+    DRAWS,
+    MOST_DRAWS,
+    PAPER,
+    REPEAT,
+    read_conditions,
+)
 from overread.benchmarks.grounding.prompts import PHRASINGS
 from overread.case import BadInput
 
 __all__ = ["AUTHORS", "CONDITIONS", "CORRECTED", "Edition", "Options", "edition", "settings"]
 
-CONDITIONS: Final = ("original", "swap", "target_mask", "irrelevant_mask")
+CONDITIONS: Final = PAPER
 
 
 class Edition(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +60,32 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     missing_sentence: Literal["nan", "reject"]
     # Whether a source the paper does not have gets an answer key.
     other_sources: Literal["unkeyed", "label"]
-    # Resamples and seed. Without a bootstrapped interval they only serve `sd_boot`.
+    # Whom further resolutions and phrasings are asked of: boxed cases only, under as few conditions
+    # as the paper; or cases balanced over findings and answers, swapped too [D14, D15].
+    robustness: Literal["boxed", "balanced"]
+    # Whether a swapped image that matches nothing still counts in UAR [D22].
+    fallback_swaps: Literal["count", "leave_out"]
+    # AUROC with one step per case, ties in any order, or by mid-ranks [D6].
+    auroc: Literal["stepwise", "midrank"]
+    # The headline `ece`: P(Yes) against correctness, or confidence in the answer given [D7].
+    ece: Literal["authors", "answer"]
+    # Whether calibration is also withheld where over a tenth of the confidences are missing [D9].
+    missing_confidence: Literal["ignore", "withhold"]
+    # Unparsed answers as incorrect and as flips, or parsed answers only [D8].
+    regimes: Literal["figure", "parsed"]
+    # Whether the groups of injected errors are the code's names or all there are [D34].
+    error_groups: Literal["published", "complete"]
+    # One family for all text-only baselines, self-comparisons in it, or one each [D5, D24].
+    families: Literal["pooled", "per_baseline"]
+    # Whether UAR by view is tested too [D35].
+    subgroup_tests: Literal["five", "six"]
+    # How p-values of groups are got: a thousand shuffles of cases, or patients as the units.
+    permutations: Literal["cases", "patients"]
+    # Whether a mask answer that is not there counts as no flip where boxes are rated [D4].
+    coverage_unparsed: Literal["no_flip", "leave_out"]
+    # The name of the bins of age: the third holds age 70 [D20].
+    age_names: Literal["published", "exact"]
+    # Resamples and seed of every bootstrap.
     boot: int
     seed: int = 0
 
@@ -85,6 +117,18 @@ AUTHORS: Final = Edition(
     failures="as_text",
     missing_sentence="nan",
     other_sources="unkeyed",
+    robustness="boxed",
+    fallback_swaps="count",
+    auroc="stepwise",
+    ece="authors",
+    missing_confidence="ignore",
+    regimes="figure",
+    error_groups="published",
+    families="pooled",
+    subgroup_tests="five",
+    permutations="cases",
+    coverage_unparsed="no_flip",
+    age_names="published",
     boot=10_000,
 )
 CORRECTED: Final = Edition(
@@ -103,18 +147,45 @@ CORRECTED: Final = Edition(
     failures="apart",
     missing_sentence="reject",
     other_sources="label",
-    boot=2_000,
+    robustness="balanced",
+    fallback_swaps="leave_out",
+    auroc="midrank",
+    ece="answer",
+    missing_confidence="withhold",
+    regimes="parsed",
+    error_groups="complete",
+    families="per_baseline",
+    subgroup_tests="six",
+    permutations="patients",
+    coverage_unparsed="leave_out",
+    age_names="exact",
+    boot=10_000,
 )
 _EDITIONS: Final = {"corrected": CORRECTED, "authors": AUTHORS}
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked: resolution, phrasing, conditions, and the folder the images stand in."""
+    """What is asked: resolutions, phrasings, conditions, and the folder the images stand in.
+
+    The headline numbers come from `px` and `phrasing`. `more_px` and `more_phrasings` are asked of
+    a sub-sample of `subset` cases (0: of all), to see whether the numbers depend on them.
+    """
 
     px: int = 224
+    more_px: tuple[int, ...] = ()
     phrasing: str = "default"
-    conditions: tuple[str, ...] = CONDITIONS
+    more_phrasings: tuple[str, ...] = ()
+    subset: int = 100
+    # Words of `conditions.WORDS`, in that order.
+    conditions: tuple[str, ...] = PAPER
+    # How many of a case's matched boxes are tried, where `matched` is among the conditions.
+    draws: int = DRAWS
+    # Whether the original is asked twice: of a reader whose decoding is not greedy the second
+    # reply says how much changes by chance alone.
+    repeat: Literal["sampled", "always", "never"] = "sampled"
     root: str | None = None
+    # Sheets on which people rated the boxes: see coverage.py.
+    ratings: str | None = None
 
 
 Reading = Callable[[str], Any]
@@ -149,17 +220,28 @@ def _wire(text: str) -> str:
     return text
 
 
-def _conditions(text: str) -> tuple[str, ...]:
-    named = {word.strip() for word in text.split(",")}
-    if not named <= set(CONDITIONS) or "original" not in named:
-        raise ValueError(f"original, and any of {', '.join(CONDITIONS[1:])}, joined by commas")
-    return tuple(condition for condition in CONDITIONS if condition in named)
+def _some(one: Reading) -> Reading:
+    """A list joined by commas, each value once."""
+
+    def read(text: str) -> tuple[Any, ...]:
+        values = tuple(one(word.strip()) for word in text.split(","))
+        if len(set(values)) < len(values):
+            raise ValueError("a list joined by commas that names each value once")
+        return values
+
+    return read
 
 
 def _folder(text: str) -> str:
     if not text:
         raise ValueError("a folder")
     return str(Path(text).absolute())
+
+
+def _paths(text: str) -> str:
+    if not all(part.strip() for part in text.split(",")):
+        raise ValueError("a csv of ratings, or a returned packet's folder; several by commas")
+    return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
 
 
 RULES: Final[Mapping[str, Reading]] = {
@@ -177,14 +259,29 @@ RULES: Final[Mapping[str, Reading]] = {
     "failures": _one_of("as_text", "apart"),
     "missing_sentence": _one_of("nan", "reject"),
     "other_sources": _one_of("unkeyed", "label"),
+    "robustness": _one_of("boxed", "balanced"),
+    "fallback_swaps": _one_of("count", "leave_out"),
+    "auroc": _one_of("stepwise", "midrank"),
+    "ece": _one_of("authors", "answer"),
+    "missing_confidence": _one_of("ignore", "withhold"),
+    "regimes": _one_of("figure", "parsed"),
+    "error_groups": _one_of("published", "complete"),
+    "families": _one_of("pooled", "per_baseline"),
+    "subgroup_tests": _one_of("five", "six"),
+    "permutations": _one_of("cases", "patients"),
+    "coverage_unparsed": _one_of("no_flip", "leave_out"),
+    "age_names": _one_of("published", "exact"),
     "boot": _whole(100, 10_000_000),
     "seed": _whole(0, 2**32 - 1),
 }
 _OPTIONS: Final[Mapping[str, Reading]] = {
-    "px": _whole(16, 8192),
-    "phrasing": _one_of(*PHRASINGS),
-    "conditions": _conditions,
+    "px": _some(_whole(16, 8192)),
+    "phrasing": _some(_one_of(*PHRASINGS)),
+    "subset": _whole(0, 1_000_000),
+    "conditions": read_conditions,
+    "draws": _whole(1, MOST_DRAWS),
     "root": _folder,
+    "ratings": _paths,
 }
 
 
@@ -192,7 +289,7 @@ def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:
     """The edition of that name with some rules changed; words as `--set` takes them."""
     if name not in _EDITIONS:
         raise BadInput(f'edition is "{name}"; the editions are {", ".join(_EDITIONS)}.')
-    return cast(Edition, _changed(_EDITIONS[name], overrides or {}, RULES))
+    return msgspec.structs.replace(_EDITIONS[name], **_read(overrides or {}, RULES))
 
 
 def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition, Options]:
@@ -200,19 +297,31 @@ def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition
     words = words or {}
     asked = {key: value for key, value in words.items() if key in _OPTIONS}
     rules = {key: value for key, value in words.items() if key not in _OPTIONS}
-    return edition(name, rules), cast(Options, _changed(Options(), asked, _OPTIONS))
+    return edition(name, rules), _options(name, asked)
 
 
-def _changed(
-    standard: msgspec.Struct, words: Mapping[str, str], readings: Mapping[str, Reading]
-) -> msgspec.Struct:
-    changes = {}
+def _options(name: str, words: Mapping[str, str]) -> Options:
+    given = _read(words, _OPTIONS)
+    for first, others in (("px", "more_px"), ("phrasing", "more_phrasings")):
+        if first in given:
+            given[first], *rest = given[first]
+            given[others] = tuple(rest)
+    if REPEAT in given.get("conditions", ()):
+        given["repeat"] = "always"
+    elif name == "authors" or not words.get("conditions", "+").lstrip().startswith("+"):
+        # The paper never asks twice; and a plain list of conditions is exactly what is asked.
+        given["repeat"] = "never"
+    return Options(**given)
+
+
+def _read(words: Mapping[str, str], readings: Mapping[str, Reading]) -> dict[str, Any]:
+    values = {}
     for key, text in words.items():
         if key not in readings:
             known = ", ".join((*RULES, *_OPTIONS))
             raise BadInput(f'--set {key}={text}: grounding has no "{key}"; it has {known}.')
         try:
-            changes[key] = readings[key](text.strip())
+            values[key] = readings[key](text.strip())
         except ValueError as error:
             raise BadInput(f"--set {key}={text}: {key} is {error}.") from None
-    return msgspec.structs.replace(standard, **changes)
+    return values
