@@ -1,0 +1,100 @@
+"""The printed tables as exhibits: the cells as they are printed, with what is wrong beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from overread.case import BadInput, Table
+from overread.published._figures import figures
+from overread.published._flag import Flag
+from overread.published._flags import inconsistencies
+from overread.published._printed import SYSTEMS, Column, Figures, Part
+
+__all__ = ["marked", "numbered", "printed_tables"]
+
+
+def printed_tables(benchmark: str, name: str) -> list[Table]:
+    """A table of the paper, in as many parts as it has kinds of rows."""
+    found = figures(benchmark)
+    if name not in found.tables:
+        raise BadInput(
+            f"--table {name}: {found.cite} has none that is kept here by that name. "
+            f"The names are {', '.join(found.tables)}."
+        )
+    flags = [flag for flag in inconsistencies(benchmark) if name in flag.tables]
+    if name == SYSTEMS:
+        return [_systems(found, flags)]
+    parts = [part for part in found.parts if part.table == name]
+    return [_table(found, part, flags) for part in parts]
+
+
+def marked(reader: str, flags: Sequence[Flag]) -> str:
+    """The numbers of the flags that concern a row."""
+    return ", ".join(str(number) for number, flag in enumerate(flags, 1) if flag.reader == reader)
+
+
+def numbered(flags: Sequence[Flag]) -> Iterator[str]:
+    """The flags as notes, by the numbers that stand beside the rows."""
+    for number, flag in enumerate(flags, 1):
+        yield f"[{number}] {flag}"
+
+
+def _table(found: Figures, part: Part, flags: Sequence[Flag]) -> Table:
+    lines, headings = part.lines, (*part.keys, *map(_heading, part.columns))
+    if "reader" not in part.keys:
+        columns, rows, own = headings, tuple(map(tuple, lines)), list(flags)
+    else:
+        readers = [line[part.keys.index("reader")] for line in lines]
+        own = [flag for flag in flags if flag.reader in readers]
+        columns = (*headings, "flags")
+        rows = tuple(
+            (*line, marked(reader, own)) for line, reader in zip(lines, readers, strict=True)
+        )
+    return Table(
+        name=part.table,
+        title=f"{part.where}: {part.title}",
+        columns=columns,
+        rows=rows,
+        notes=(_unit(part), *numbered(own)),
+        signature=f"printed in {found.cite}",
+    )
+
+
+def _heading(column: Column) -> str:
+    of = "" if column.reader is None else f" of {column.reader}"
+    facts = "".join(f" {key} {word}" for key, word in column.by.items() if key != "versus")
+    groups = "" if column.over is None else f" {column.over} {'/'.join(column.groups)}"
+    return f"{column.measure}{of}{facts}{groups}"
+
+
+def _unit(part: Part) -> str:
+    if all(column.measure == "cases" for column in part.columns):
+        return "Cases, as printed."
+    percent = any(column.unit == "percent" for column in part.columns)
+    return "Percent, as printed." if percent else "As printed."
+
+
+def _systems(found: Figures, flags: Sequence[Flag]) -> Table:
+    def parameters(total: float | None, active: float | None) -> str:
+        if total is None:
+            return "undisclosed"
+        return f"{total:g}" + ("" if active is None else f" ({active:g} active)")
+
+    return Table(
+        name=SYSTEMS,
+        title="The systems",
+        columns=("reader", "class", "modality", "parameters (billion)", "category", "flags"),
+        rows=tuple(
+            (
+                system.name,
+                system.group,
+                system.modality,
+                parameters(system.params_b, system.active_b),
+                system.category,
+                marked(system.name, flags),
+            )
+            for system in found.systems
+        ),
+        notes=tuple(numbered(flags)),
+        signature=f"printed in {found.cite}",
+    )

@@ -1,0 +1,174 @@
+"""What a paper prints, alone or with the readers of runs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from overread.case import BadInput, Measure, Table
+from overread.published import (
+    BENCHMARKS,
+    Figures,
+    Flag,
+    System,
+    figures,
+    inconsistencies,
+    marked,
+    numbered,
+    printed_tables,
+)
+from overread.records import read_measures, read_record
+
+__all__ = ["Beside", "PublishedFigures", "published_figures", "published_list"]
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is put beside the paper: its numbers stay what they are."""
+
+    run: str
+    edition: str
+    signature: str
+    n_cases: int
+    measures: list[Measure]
+
+
+class PrintedMeasure(Measure, frozen=True, kw_only=True):
+    """A record like those of measures.json, with where it stands and the cell as printed."""
+
+    table: str
+    where: str
+    cell: str
+
+
+class PublishedFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a paper prints, what does not add up in it, and the runs beside it."""
+
+    benchmark: str
+    paper: str
+    cite: str
+    cases: int
+    systems: tuple[System, ...]
+    measures: list[PrintedMeasure]
+    flags: list[Flag]
+    beside: list[Beside]
+    exhibits: list[Table]
+
+
+def published_list() -> Table:
+    """The benchmarks whose papers' figures are kept."""
+    found = [figures(name) for name in BENCHMARKS]
+    return Table(
+        name="published",
+        title="Printed figures that are kept",
+        columns=("benchmark", "paper", "figures", "flags", "tables"),
+        rows=tuple(
+            (
+                each.benchmark,
+                each.cite,
+                f"{len(each.index):,}",
+                str(len(inconsistencies(each.benchmark))),
+                " ".join(each.tables),
+            )
+            for each in found
+        ),
+        notes=tuple(f"{each.cite}: {each.paper}." for each in found),
+        signature="overread published BENCHMARK prints one; --table NAME one of its tables",
+    )
+
+
+def published_figures(
+    benchmark: str, *, table: str | None = None, beside: Sequence[str | Path] = ()
+) -> PublishedFigures:
+    """The paper's headline in the layout of our summary, or one of its tables as it is printed.
+
+    `beside` are run folders whose readers are put into the headline, each named with its run.
+    """
+    found = figures(benchmark)
+    if table is not None and beside:
+        raise BadInput("--beside goes with the headline. Leave --table out.")
+    runs = list(_runs(found, beside))
+    exhibits = [_headline(found, runs)] if table is None else printed_tables(benchmark, table)
+    return PublishedFigures(
+        benchmark=found.benchmark,
+        paper=found.paper,
+        cite=found.cite,
+        cases=found.cases,
+        systems=found.systems,
+        measures=[
+            PrintedMeasure(
+                **msgspec.structs.asdict(p.record), table=p.table, where=p.where, cell=p.cell
+            )
+            for p in found.printed
+            if (p.table == table if table is not None else not p.repeat)
+        ],
+        flags=[f for f in inconsistencies(benchmark) if table is None or table in f.tables],
+        beside=runs,
+        exhibits=exhibits,
+    )
+
+
+def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
+    seen: set[Path] = set()
+    for place in map(Path, beside):
+        if place.resolve() in seen:
+            raise BadInput(f"--beside {place} is given twice; give it once.")
+        seen.add(place.resolve())
+        record = read_record(place)
+        if record.benchmark != found.benchmark:
+            raise BadInput(
+                f"--beside {place}: it is a run of {record.benchmark}, not of {found.benchmark}."
+            )
+        measures = read_measures(place)
+        yield Beside(
+            run=str(place),
+            edition=measures.edition,
+            signature=measures.signature,
+            n_cases=record.n_cases,
+            measures=measures.measures,
+        )
+
+
+def _headline(found: Figures, runs: Sequence[Beside]) -> Table:
+    """Our summary of the printed overall figures, the runs' readers below them."""
+    from overread.benchmarks.registry import reopen_benchmark
+
+    systems = {system.name for system in found.systems}
+    printed = (p.record for p in found.index.values())
+    records = [record for record in printed if record.reader in systems and not record.by]
+    for run in runs:
+        for record in run.measures:
+            if not record.by:
+                name = f"{record.reader} ({run.run})"
+                records.append(msgspec.structs.replace(record, reader=name))
+    bench = reopen_benchmark(found.benchmark, found.cite, "open", "authors")
+    shown = bench.exhibits(records, f"printed in {found.cite}; measured by its authors")
+    table = next(exhibit for exhibit in shown if exhibit.name == "summary")
+    # A paper's first table is its headline.
+    flags = [f for f in inconsistencies(found.benchmark) if found.tables[0] in f.tables]
+    return msgspec.structs.replace(
+        table,
+        title=f"{table.title} As printed in {found.cite}",
+        columns=(*table.columns, "flags"),
+        rows=tuple((*row, marked(row[0], flags)) for row in table.rows),
+        notes=(*table.notes, *numbered(flags), *_remarks(found, runs, len(flags))),
+    )
+
+
+def _remarks(found: Figures, runs: Sequence[Beside], flags: int) -> Iterator[str]:
+    more = len(inconsistencies(found.benchmark)) - flags
+    if more:
+        yield f"{more} more flags concern other tables; --table takes {', '.join(found.tables)}."
+    yield f"Printed rows: {found.comparing['printed']}."
+    for run in runs:
+        yield f"{run.run}: {run.signature}"
+        why = found.comparing.get(run.edition.partition("+")[0], "unknown here")
+        yield f"{run.run}, edition {run.edition}: {why}."
+        if run.edition.startswith("corrected"):
+            yield f"`overread measure {run.run} --edition authors` gives the authors' definitions."
+        if run.n_cases == found.cases:
+            same = "as many as the paper's, which has published no digest to compare"
+        else:
+            same = f"not the paper's {found.cases:,}: the rows differ in their cases too"
+        yield f"{run.run} has {run.n_cases:,} cases, {same}."
