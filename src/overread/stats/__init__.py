@@ -4,22 +4,81 @@ Nothing undefined is given a number: a field that has no value is None, and no f
 unless NaN is what it was given to pass through.
 """
 
-from overread.stats._bootstrap import bootstrap_proportion, cluster_bootstrap_sd
+from overread.stats._agreement import (
+    bootstrap_kappa,
+    cohen_kappa,
+    percent_agreement,
+    weighted_kappa,
+)
+from overread.stats._auroc import auroc, auroc_tie_bounds
+from overread.stats._auroc_authors import auroc_stepwise, bootstrap_auroc, bootstrap_auroc_many
+from overread.stats._bootstrap import (
+    bootstrap_proportion,
+    bootstrap_proportion_many,
+    cluster_bootstrap_sd,
+)
+from overread.stats._calibration import Bin, brier, calibration_bins, ece, informative
+from overread.stats._difference import independent_difference
+from overread.stats._exchangeable import exchangeable_groups_p
 from overread.stats._interval import Interval
 from overread.stats._multiplicity import benjamini_hochberg
-from overread.stats._paired import paired_difference
+from overread.stats._paired import difference_p, paired_difference, sign_flip_p
+from overread.stats._paired_bootstrap import (
+    PairedResult,
+    paired_bootstrap,
+    paired_bootstrap_many,
+)
+from overread.stats._permutation import permutation_k_groups, permutation_two_groups
 from overread.stats._proportions import Z95, binomial_tail, design_effect, wilson
 from overread.stats._ranks import rank_sum_p
+from overread.stats._spearman import spearman, spearman_asymptotic_p, spearman_exact_p
+from overread.stats._weights import (
+    PatientWeights,
+    never_zero_width,
+    ratio_interval,
+    resample_interval,
+)
 
 __all__ = [
     "Z95",
+    "Bin",
     "Interval",
+    "PairedResult",
+    "PatientWeights",
+    "auroc",
+    "auroc_stepwise",
+    "auroc_tie_bounds",
     "benjamini_hochberg",
     "binomial_tail",
+    "bootstrap_auroc",
+    "bootstrap_auroc_many",
+    "bootstrap_kappa",
     "bootstrap_proportion",
+    "bootstrap_proportion_many",
+    "brier",
+    "calibration_bins",
     "cluster_bootstrap_sd",
+    "cohen_kappa",
     "design_effect",
+    "difference_p",
+    "ece",
+    "exchangeable_groups_p",
+    "independent_difference",
+    "informative",
+    "never_zero_width",
+    "paired_bootstrap",
+    "paired_bootstrap_many",
     "paired_difference",
+    "percent_agreement",
+    "permutation_k_groups",
+    "permutation_two_groups",
     "rank_sum_p",
+    "ratio_interval",
+    "resample_interval",
+    "sign_flip_p",
+    "spearman",
+    "spearman_asymptotic_p",
+    "spearman_exact_p",
+    "weighted_kappa",
     "wilson",
 ]

@@ -1,0 +1,215 @@
+"""Do stated probabilities mean what they say?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from overread.stats._interval import Interval
+from overread.stats._proportions import design_effect, score_bounds
+
+__all__ = ["Bin", "brier", "calibration_bins", "ece", "informative"]
+
+Edges = Literal["floor", "linspace"]
+
+
+class Bin(msgspec.Struct, frozen=True):
+    """One of ten bins of confidence: how many cases, how sure on average, how often right."""
+
+    index: int
+    n: int
+    mean_confidence: float
+    rate: float
+
+
+def brier(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None) -> Interval:
+    """Brier score: the mean squared difference of probability and label, with a 95 % interval.
+
+    With q_i = (c_i - y_i)², mean B and deff the `design_effect` of the q over clusters::
+
+        variance v = deff · Σ (q_i - B)² / n²
+
+    A mean of values within [0, 1] varies at most as a proportion does. So the bounds are Wilson's,
+    for a proportion B of B(1-B)/v cases: as many as a proportion would need to have variance v.
+    With 0/1 scores that is `wilson`. To have width even when all q agree, the interval also holds
+    what one more independent case would make of B, n/deff cases taken as independent: a perfect
+    one or a wholly wrong one.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        Probabilities, in [0, 1].
+    labels : array of shape (n,)
+        1 or 0.
+    clusters : array of shape (n,), optional
+        Which cluster each case belongs to; any sortable labels. None: all independent.
+
+    Returns
+    -------
+    Interval
+        `point` None at n = 0; `low` < `high` in [0, 1] and `sd` the standard error sqrt(v), all
+        None with n < 2; bounds also None when a score is no probability but outside [0, 1].
+
+    References
+    ----------
+    G. W. Brier (1950), Monthly Weather Review 78, 1-3. With an effective sample size: E. L. Korn
+    and B. I. Graubard (1998), Survey Methodology 24, 193-201.
+
+    Examples
+    --------
+    >>> found = brier([0.9, 0.2, 0.6, 0.3], [1, 0, 0, 1])
+    >>> f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    '0.225 [0.088, 0.466]'
+    """
+    c, y = _numbers(scores, labels)
+    if not np.isin(y, (0, 1)).all():
+        raise ValueError("a label is neither 0 nor 1")
+    q = (c - y) ** 2
+    n = int(q.size)
+    if n == 0:
+        return Interval(None, None, None, None, 0)
+    point = float(q.mean())
+    if n == 1:
+        return Interval(point, None, None, None, 1)
+    independent = n if clusters is None else n / design_effect(q, clusters)
+    variance = float(((q - point) ** 2).mean()) / independent if q.min() < q.max() else 0.0
+    if c.min() < 0 or c.max() > 1:
+        return Interval(point, None, None, math.sqrt(variance), n)
+    low = high = point
+    if variance > 0:
+        low, high = score_bounds(point, point * (1 - point) / variance)
+    elif point in (0.0, 1.0):
+        low, high = score_bounds(point, independent)
+    low = min(low, point * independent / (independent + 1))
+    high = max(high, (point * independent + 1) / (independent + 1))
+    return Interval(point, max(0.0, low), min(1.0, high), math.sqrt(variance), n)
+
+
+def calibration_bins(
+    confidence: ArrayLike, outcome: ArrayLike, edges: Edges = "floor"
+) -> list[Bin]:
+    """Ten bins of confidence, with the mean confidence and the rate of the outcome in each.
+
+    - "linspace": edges `numpy.linspace(0, 1, 11)`, left-closed, the last closed. 0.3, 0.6 and 0.7
+      lie just below their edges in floating point and fall into the lower bin (GROUNDING 8.1).
+      What is outside [0, 1] falls into none.
+    - "floor": bin min(floor(10 c), 9). What is outside counts as the nearer of 0 and 1, which is
+      what the authors' reliability figure does.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+        Probabilities.
+    outcome : array of shape (n,)
+        Mostly 1 or 0: correct, or positive, as the caller has it.
+    edges : "floor" or "linspace"
+
+    Returns
+    -------
+    list of Bin
+        In ascending order; empty bins are left out.
+
+    References
+    ----------
+    A. H. Murphy and R. L. Winkler (1977), Applied Statistics 26, 41-47.
+
+    Examples
+    --------
+    >>> [bin.index for bin in calibration_bins([0.0, 0.3, 1.0], [0, 1, 1])]
+    [0, 3, 9]
+    >>> [bin.index for bin in calibration_bins([0.0, 0.3, 1.0], [0, 1, 1], "linspace")]
+    [0, 2, 9]
+    """
+    c, hit = _numbers(confidence, outcome)
+    if edges == "floor":
+        c = np.clip(c, 0, 1)
+        where = np.minimum(np.floor(10 * c), 9).astype(np.int64)
+    elif edges == "linspace":
+        where = np.minimum(np.searchsorted(np.linspace(0, 1, 11), c, side="right") - 1, 9)
+        within = (c >= 0) & (c <= 1)
+        c, hit, where = c[within], hit[within], where[within]
+    else:
+        raise ValueError(f'edges are "floor" or "linspace", not "{edges}"')
+    return [
+        Bin(index, int(inside.sum()), float(c[inside].mean()), float(hit[inside].mean()))
+        for index in np.unique(where).tolist()
+        for inside in (where == index,)
+    ]
+
+
+def ece(confidence: ArrayLike, outcome: ArrayLike, *, edges: Edges = "linspace") -> float | None:
+    """Expected calibration error over ten bins.
+
+    ::
+
+        Σ_b n_b/n · |mean confidence - rate of the outcome|
+
+    What it means depends on what is given: the probability of the answer with correctness, or
+    P(Yes) with the label, are calibration errors; P(Yes) with correctness is the authors' [D7].
+
+    Parameters
+    ----------
+    confidence, outcome : arrays of shape (n,)
+        As for `calibration_bins`.
+    edges : "linspace" or "floor"
+
+    Returns
+    -------
+    float or None
+        In [0, 1]; None at n = 0.
+
+    References
+    ----------
+    M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), AAAI 29, 2901-2907.
+
+    Examples
+    --------
+    >>> f"{ece([0.9, 0.9, 0.2, 0.2], [1, 0, 0, 0]):.2f}"
+    '0.30'
+    """
+    n = int(np.asarray(confidence).size)
+    if n == 0:
+        return None
+    bins = calibration_bins(confidence, outcome, edges)
+    return math.fsum(found.n / n * abs(found.mean_confidence - found.rate) for found in bins)
+
+
+def informative(confidence: ArrayLike, share: float = 0.9) -> bool:
+    """Whether confidences say more than yes and no, so that calibration means something.
+
+    Not so when at least `share` of them are exactly 0.0 or 1.0 (GROUNDING 8.1), or there are none.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+    share : float, default 0.9
+
+    Returns
+    -------
+    bool
+
+    References
+    ----------
+    GROUNDING 8.1, the gate.
+
+    Examples
+    --------
+    >>> informative([0.0, 1.0, 0.4]), informative([0.0, 1.0, 1.0])
+    (True, False)
+    """
+    c: NDArray[Any] = np.asarray(confidence, dtype=float)
+    return bool(c.size) and int(np.isin(c, (0.0, 1.0)).sum()) / c.size < share
+
+
+def _numbers(confidence: ArrayLike, outcome: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    c: NDArray[Any] = np.asarray(confidence, dtype=float)
+    y: NDArray[Any] = np.asarray(outcome, dtype=float)
+    if c.shape != y.shape:
+        raise ValueError(f"{c.size} probabilities, {y.size} outcomes")
+    if np.isnan(c).any() or np.isnan(y).any():
+        raise ValueError("a probability or an outcome is missing (NaN)")
+    return c, y

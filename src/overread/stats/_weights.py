@@ -1,0 +1,214 @@
+"""One bootstrap of patients, shared by everything that is computed from the same cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["PatientWeights", "never_zero_width", "ratio_interval", "resample_interval"]
+
+# Patients drawn at a time: about ten megabytes of work space, whatever their number.
+_CHUNK = 1 << 18
+
+
+class PatientWeights:
+    """How often each patient comes up in each of n_boot resamples of the patients.
+
+    Every resample draws as many patients as there are, with replacement. Whatever is made of the
+    totals of such resamples (a ratio, a difference of two ratios, a composite of several) keeps the
+    correlations between its parts, because all parts see the same resamples. The weights would
+    fill hundreds of megabytes and are not kept: some resamples at a time are drawn again from
+    their own seed whenever they are needed, so equal calls see equal weights.
+
+    Parameters
+    ----------
+    clusters : array of shape (n,)
+        The patient of each case as a whole number. Patients are taken in the order of these codes,
+        so the order of the cases does not matter; give the codes by something lasting, such as the
+        sorted order of the patients' names.
+    n_boot, seed : int
+        Resamples, and the seed.
+
+    Attributes
+    ----------
+    patients, cases, n_boot : int
+
+    References
+    ----------
+    A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, 3.8.
+
+    Examples
+    --------
+    >>> weights = PatientWeights([0, 0, 1, 2], n_boot=1000)
+    >>> hits, cases = weights.totals([[1, 1], [0, 1], [1, 1], [1, 1]]).T
+    >>> low, high, sd = ratio_interval(hits, cases, 0.75)
+    >>> low, high
+    (0.5, 1.0)
+    """
+
+    def __init__(self, clusters: ArrayLike, n_boot: int = 10_000, seed: int = 0) -> None:
+        codes: NDArray[Any] = np.asarray(clusters)
+        if codes.size and not np.issubdtype(codes.dtype, np.integer):
+            raise ValueError(f"patients are given as whole numbers, not as {codes.dtype}")
+        different = np.unique(codes)
+        self._order = np.argsort(codes, kind="stable")
+        self._starts = np.searchsorted(codes[self._order], different)
+        self._seed = seed
+        self.patients = int(different.size)
+        self.cases = int(codes.size)
+        self.n_boot = n_boot
+
+    def totals(self, columns: ArrayLike) -> NDArray[np.float64]:
+        """Σ over cases of weight x value, for every resample and column.
+
+        Columns of whole numbers whose totals stay below 2^24 are added up in single precision,
+        which is exact; others in double.
+
+        Parameters
+        ----------
+        columns : array of shape (cases, m) or (cases,)
+            Numbers, such as 0/1 for "counted" and "hit".
+
+        Returns
+        -------
+        array of shape (n_boot, m) or (n_boot,)
+        """
+        x: NDArray[Any] = np.asarray(columns)
+        if x.shape[0] != self.cases:
+            raise ValueError(f"{x.shape[0]} rows for {self.cases} cases")
+        table = x if x.ndim == 2 else x[:, None]
+        out = np.zeros((self.n_boot, table.shape[1]))
+        if self.patients == 0:
+            return out.reshape(self.n_boot, *x.shape[1:])
+        sums = np.add.reduceat(table[self._order], self._starts, axis=0, dtype=float)
+        exact = (sums == np.rint(sums)).all(axis=0)
+        exact &= np.abs(sums).max(axis=0) * self.patients < 1 << 24
+        single, double = sums[:, exact].astype(np.float32), sums[:, ~exact]
+        rows = max(1, _CHUNK // self.patients)
+        for chunk, start in enumerate(range(0, self.n_boot, rows)):
+            stop = min(start + rows, self.n_boot)
+            drawn = self._drawn(chunk, stop - start)
+            if single.size:
+                out[start:stop, exact] = drawn.astype(np.float32) @ single
+            if double.size:
+                out[start:stop, ~exact] = drawn.astype(np.float64) @ double
+        return out.reshape(self.n_boot, *x.shape[1:])
+
+    def _drawn(self, chunk: int, rows: int) -> NDArray[np.int64]:
+        """Counts of the patients in `rows` resamples, always the same for one chunk."""
+        words = np.random.PCG64(np.random.SeedSequence(self._seed, spawn_key=(chunk,))).random_raw(
+            (rows * self.patients + 1) // 2
+        )
+        # The generator's words are frozen, what numpy makes of them is not: hence by hand. A
+        # 32-bit number times the patients, over 2^32, favours none by more than one in a million.
+        halves = words.view(np.uint32)[: rows * self.patients].astype(np.uint64)
+        halves *= np.uint64(self.patients)
+        halves >>= np.uint64(32)
+        places = halves.view(np.int64).reshape(rows, self.patients)
+        places += np.arange(0, rows * self.patients, self.patients)[:, None]
+        counts: NDArray[np.int64] = np.bincount(places.ravel(), minlength=rows * self.patients)
+        return counts.reshape(rows, self.patients)
+
+
+def ratio_interval(
+    num_totals: ArrayLike, den_totals: ArrayLike, point: float | None
+) -> tuple[float | None, float | None, float | None]:
+    """95 % percentile interval and standard deviation of a ratio of resampled totals.
+
+    Resamples whose denominator is not above 0 have no ratio and are left out.
+
+    Parameters
+    ----------
+    num_totals, den_totals : arrays of shape (n_boot,)
+        Totals of one resample each, as from `PatientWeights.totals`.
+    point : float or None
+        The ratio in the data themselves.
+
+    Returns
+    -------
+    (low, high, sd)
+        As from `resample_interval`.
+
+    References
+    ----------
+    A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, 5.3.
+
+    Examples
+    --------
+    >>> ratio_interval([1, 2, 3, 0], [4, 4, 4, 0], 0.5)
+    (0.2625, 0.7375, 0.25)
+    """
+    num: NDArray[Any] = np.asarray(num_totals, dtype=float)
+    den: NDArray[Any] = np.asarray(den_totals, dtype=float)
+    held = den > 0
+    return resample_interval(num[held] / den[held], point)
+
+
+def resample_interval(
+    values: ArrayLike, point: float | None
+) -> tuple[float | None, float | None, float | None]:
+    """95 % percentile interval and standard deviation of any resampled estimate.
+
+    The 2.5th and 97.5th percentiles of the defined values, stretched to hold the estimate itself
+    where skewness would leave it outside.
+
+    Parameters
+    ----------
+    values : array of shape (n_boot,)
+        One estimate for each resample; NaN where it has none.
+    point : float or None
+        The estimate from the data themselves.
+
+    Returns
+    -------
+    (low, high, sd)
+        With low <= point <= high, and sd with ddof 1. All None without a point, or with fewer than
+        2 defined values.
+
+    References
+    ----------
+    A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, 5.3.
+
+    Examples
+    --------
+    >>> resample_interval([0.25, 0.5, 0.75, float("nan")], 0.5)
+    (0.2625, 0.7375, 0.25)
+    """
+    x: NDArray[Any] = np.asarray(values, dtype=float)
+    defined = x[~np.isnan(x)]
+    if point is None or defined.size < 2:
+        return None, None, None
+    low, high = np.percentile(defined, [2.5, 97.5])
+    return min(float(low), point), max(float(high), point), float(defined.std(ddof=1))
+
+
+def never_zero_width(low: float, high: float, fallback: tuple[float, float]) -> tuple[float, float]:
+    """The interval as it is, or stretched over `fallback` when it is a single point.
+
+    Resamples all agree when the data do, which says nothing of how sure one may be.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds of a resampled estimate.
+    fallback : (float, float)
+        Bounds that have width, such as `wilson`'s.
+
+    Returns
+    -------
+    (float, float)
+
+    References
+    ----------
+    R. G. Newcombe (1998), Statistics in Medicine 17, 857-872, on intervals that degenerate.
+
+    Examples
+    --------
+    >>> never_zero_width(0.2, 0.4, (0.0, 1.0)), never_zero_width(1.0, 1.0, (0.9, 0.99))
+    ((0.2, 0.4), (0.9, 1.0))
+    """
+    if low < high:
+        return low, high
+    return min(low, fallback[0]), max(high, fallback[1])
