@@ -1,0 +1,182 @@
+"""The bytes of a csv file, plain or gzipped, as a frame of text; every complaint names the row.
+
+Two ways to one result: polars where lines are rows and commas part cells, which is most of the
+official files; else Python's csv module, strictly, row by row.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+
+from overread.case import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Text", "file_bytes", "header_of", "inflated", "parse"]
+
+_GZIPPED: Final = b"\x1f\x8b"
+_MARK: Final = b"\xef\xbb\xbf"
+
+
+class Text(NamedTuple):
+    """Columns as they are written, and the line of each row unless row n is line n + 2."""
+
+    frame: pl.DataFrame
+    lines: list[int] | None
+
+
+def file_bytes(path: Path) -> bytes:
+    """What a file holds, or one line why not."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise BadInput(f"{path}: there is no such file. Give its path.") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def inflated(path: Path, data: bytes) -> bytes:
+    """By the first bytes and not by the name: browsers unpack on the way and leave the `.gz`."""
+    if not data.startswith(_GZIPPED):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInput(f"{path} is a damaged gzip file: {error}. Fetch it again.") from None
+
+
+def parse(path: Path, data: bytes, needed: Sequence[str], optional: Sequence[str]) -> Text:
+    """The columns named here; those optional may be missing, all others are left aside."""
+    data = inflated(path, data).removeprefix(_MARK)
+    header = header_of(path, data)
+    _check_header(path, header, needed)
+    kept = [*needed, *(name for name in optional if name in header)]
+    if header[-1] and _is_plain(data):
+        frame = _quickly(path, header, data.partition(b"\n")[2]).select(kept)
+        return Text(frame, None)
+    return _by_the_book(path, header, kept, data)
+
+
+def header_of(path: Path, data: bytes) -> list[str]:
+    """The names of the columns of a csv file that is text."""
+    data = inflated(path, data).removeprefix(_MARK)
+    _check_text(path, data)
+    head = re.split(rb"\r\n|\n|\r", data, maxsplit=1)[0].decode("utf-8")
+    return [name.strip() for name in next(csv.reader([head]), [])]
+
+
+def _check_text(path: Path, data: bytes) -> None:
+    if not data.strip():
+        raise BadInput(f"{path} is empty. Give a csv file with a header.")
+    if data[:200].lstrip().startswith(b"<"):
+        raise BadInput(f"{path} is a web page and no csv file. Log in there and fetch it again.")
+    where, what = data.find(b"\0"), "a NUL byte is no text"
+    if where < 0:
+        try:
+            if not data.isascii():
+                data.decode("utf-8")
+            return
+        except UnicodeDecodeError as error:
+            where, what = error.start, f"byte 0x{data[error.start]:02x} is not UTF-8"
+    row = data.count(b"\n", 0, where) + 1
+    raise BadInput(f"{path.name} row {row}: {what}. Save it as csv in UTF-8, or fetch it again.")
+
+
+def _check_header(path: Path, header: list[str], needed: Sequence[str]) -> None:
+    missing = [column for column in needed if column not in header]
+    if missing:
+        has = ", ".join(name for name in header if name)
+        shown = has if len(has) <= 120 else has[:120] + "…"
+        raise BadInput(
+            f"{path} has no column {', '.join(missing)}; its columns are {shown}. "
+            "Check that this is the file meant."
+        )
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise BadInput(f"{path} has more than one column {', '.join(twice)}. Keep one.")
+
+
+def _is_plain(data: bytes) -> bool:
+    """Whether lines are rows and commas part cells: no quotes, blank lines or odd line ends."""
+    return (
+        b'"' not in data
+        and re.search(rb"\n[ \t]*\r?\n", data) is None
+        and data.count(b"\r") == data.count(b"\r\n")
+    )
+
+
+def _quickly(path: Path, header: list[str], body: bytes) -> pl.DataFrame:
+    """Half a million plain rows in a second."""
+    import polars as pl
+
+    names = [name or f"unnamed {number}" for number, name in enumerate(header)]
+    schema = dict.fromkeys(names, pl.String)
+    if not body:
+        return pl.DataFrame(schema=schema)
+    rows = body.count(b"\n") + (not body.endswith(b"\n"))
+    # Polars fills a short row with nulls and says nothing; the commas of the whole file tell.
+    if body.count(b",") != rows * (len(header) - 1):
+        _uneven(path, header, body)
+    try:
+        frame = pl.read_csv(io.BytesIO(body), has_header=False, schema=schema)
+    except (pl.exceptions.PolarsError, OSError):
+        _uneven(path, header, body)
+    if frame.height != rows:
+        raise BadInput(f"{path}: {rows} lines, but {frame.height} rows. Fetch the file again.")
+    return frame
+
+
+def _uneven(path: Path, header: list[str], body: bytes) -> NoReturn:
+    for line, text in enumerate(body.splitlines(), start=2):
+        if text.count(b",") != len(header) - 1:
+            _cells(path, line, text.count(b",") + 1, len(header))
+    raise BadInput(f"{path} cannot be read as csv. Fetch it again.")
+
+
+def _cells(path: Path, line: int, found: int, wanted: int) -> NoReturn:
+    raise BadInput(
+        f"{path.name} row {line}: it has {found} cells and the header {wanted}. Fix the row; a "
+        "text with commas or line breaks stands in double quotes."
+    )
+
+
+def _by_the_book(path: Path, header: list[str], kept: list[str], data: bytes) -> Text:
+    """Row by row, for files with quotes. Strict: a stray quote must not make one row of two.
+
+    Columns without a name at the end of the header may be missing from a row or be empty: NIH's
+    list of boxes has three.
+    """
+    import polars as pl
+
+    named = max(number for number, name in enumerate(header, start=1) if name)
+    places = [header.index(name) for name in kept]
+    columns: list[list[str]] = [[] for _ in kept]
+    lines: list[int] = []
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    reader = csv.reader(text, strict=True)
+    line = 1
+    try:
+        next(reader)
+        line = reader.line_num + 1
+        for cells in reader:
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                if not named <= len(cells) <= len(header) or any(cells[named:]):
+                    _cells(path, line, len(cells), named)
+                lines.append(line)
+                for column, place in zip(columns, places, strict=True):
+                    column.append(cells[place])
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise BadInput(
+            f"{path.name} row {line}: {error}. Look for a quote that is never closed."
+        ) from None
+    found = dict(zip(kept, columns, strict=True))
+    return Text(pl.DataFrame(found, schema=dict.fromkeys(kept, pl.String)), lines)

@@ -1,0 +1,236 @@
+"""A hospital's own films: a csv with one row per film, finding and box, and a folder of images.
+
+Columns: `image`, `finding` and `label` are needed; `patient`, `view`, `sex`, `age`, `box_x`,
+`box_y`, `box_w`, `box_h`, `box_label`, `image_width` and `image_height` may be there. A film may
+have several rows, one for each finding and each box; what they say of the film must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from overread.benchmarks.grounding.build.films import (
+    LABELS,
+    film_schema,
+)
+from overread.benchmarks.grounding.build.films_read import (
+    FilmsRead,
+    Missing,
+    film_frame,
+    leave_out,
+)
+from overread.benchmarks.grounding.build.folder_boxes import BOX, SIZE, boxes_of
+from overread.benchmarks.grounding.build.tables import (
+    FIX,
+    Table,
+    ages,
+    codes,
+    columns_of,
+    filled,
+    first,
+    read_table,
+    refuse,
+    refuse_first,
+)
+from overread.case import BadInput, Policy, Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["NEEDED", "OPTIONAL", "read"]
+
+NEEDED: Final = ("image", "finding", "label")
+OPTIONAL: Final = ("patient", "view", "sex", "age", *BOX, "box_label", *SIZE)
+
+_LABELS: Final = {
+    **dict.fromkeys(("1", "1.0", "present", "yes", "true", "positive"), 1),
+    **dict.fromkeys(("0", "0.0", "absent", "no", "false", "negative"), 0),
+    **dict.fromkeys(("2", "2.0", "-1", "-1.0", "uncertain"), 2),
+    **dict.fromkeys(("3", "3.0", "not mentioned"), 3),
+}
+_LABEL_NEED: Final = "it is 1 (present), 0 (absent), 2 (uncertain) or 3 (not mentioned)"
+_SEXES: Final = {
+    **dict.fromkeys(("M", "MALE"), "M"),
+    **dict.fromkeys(("F", "FEMALE"), "F"),
+    **dict.fromkeys(("U", "O", "UNKNOWN", "OTHER"), None),
+}
+
+
+def read(
+    csv_file: Path,
+    root: Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    finding: str | None = None,
+    name: str | None = None,
+    policy: Policy = "credentialed",
+    missing: Missing = "refuse",
+) -> FilmsRead:
+    """Films, labels and boxes of a csv; `image` is a path below `root`.
+
+    `columns` says what the csv calls a column, {"label": "pneumonia", "view": "projection"}; an
+    optional column given as "" is left aside. `finding` is that of every row, where the csv has no
+    such column. Any name is a finding; a question shows it with spaces for underscores.
+
+    A label is 1, 0, 2 or 3, or a word such as present, absent, uncertain. Boxes are in pixels of
+    the image; its size is read from the file where the csv does not say.
+    """
+    import polars as pl
+
+    if not root.is_dir():
+        raise BadInput(f"{root} is not a folder. Give the folder that holds the images.")
+    table, said = _table(csv_file, dict(columns or {}), finding)
+    images, gone = _images(table, said["image"], root, missing)
+    findings = _findings(table, said.get("finding"), finding)
+    values = codes(table, said["label"], _spelled(_LABELS), _LABEL_NEED, pl.Int8)
+    refuse_first(table, values.is_null(), said["label"], _LABEL_NEED)
+    rows = pl.DataFrame({"image": images, "finding": findings, "value": values})
+    _agree(table, said["label"], rows.select("image", "finding"), values)
+    films = rows.select("image").unique(maintain_order=True)
+    facts = _facts(table, said, rows)
+    known = films.join(facts, on="image", how="left", maintain_order="left")
+    labelled: dict[str, pl.Series] = {}
+    for each in rows["finding"].unique(maintain_order=True):
+        own = rows.filter(pl.col("finding") == each).unique("image", keep="first")
+        labelled[each] = films.join(own, on="image", how="left", maintain_order="left")["value"]
+    boxes, exclusions = boxes_of(table, said, rows, root, set(gone), name or csv_file.stem)
+    frame = film_frame(
+        {
+            "image_path": films["image"],
+            "dicom_id": films["image"].str.extract(r"([^/]+?)(?:\.[^./]*)?$"),
+            **{name: known[name] for name in ("subject_id", "view", "gender", "age")},
+            **labelled,
+        }
+    )
+    found = FilmsRead(
+        name=name or csv_file.stem,
+        policy=policy,
+        films=frame,
+        boxes=boxes,
+        exclusions=exclusions,
+        provenance=[f"Films, labels and boxes of {table.label}."],
+    )
+    if "patient" not in said:
+        found.provenance.append("Patients are unknown, so one may occur several times.")
+    return leave_out(found, frame["image_path"].is_in(gone), "the image is not there")
+
+
+def _table(
+    path: Path, columns: dict[str, str], finding: str | None
+) -> tuple[Table, dict[str, str]]:
+    """The csv, and what it calls each of our columns."""
+    strange = sorted(set(columns) - {*NEEDED, *OPTIONAL})
+    if strange:
+        known = ", ".join((*NEEDED, *OPTIONAL))
+        raise BadInput(f"column {strange[0]} is none of {known}. Name one of these.")
+    has = columns_of(path)
+    needed = [name for name in NEEDED if name != "finding" or finding is None]
+    said = {ours: columns.get(ours, ours) for ours in needed}
+    for ours in OPTIONAL:
+        if columns.get(ours, ours) in has or columns.get(ours):
+            said[ours] = columns.get(ours, ours)
+    given = [ours for ours in (*BOX,) if ours in said]
+    if given and len(given) < len(BOX):
+        raise BadInput(f"{path} has {', '.join(given)} alone; a box needs {', '.join(BOX)}.")
+    table = read_table(path, list(dict.fromkeys(said.values())), remedy=FIX)
+    filled(table, *(said[ours] for ours in needed))
+    return table, said
+
+
+def _images(table: Table, column: str, root: Path, missing: Missing) -> tuple[pl.Series, list[str]]:
+    """The image of each row, and those that are not there."""
+    from overread.imaging import locate
+
+    images = table.frame[column].str.replace_all("\\", "/", literal=True).str.strip_prefix("./")
+    gone: list[str] = []
+    seen: set[str] = set()
+    for index, image in enumerate(images):
+        if image in seen:
+            continue
+        seen.add(image)
+        try:
+            locate(Source(str(root), image))
+        except BadInput as error:
+            if missing == "exclude" and ".." not in image and not (root / image).exists():
+                gone.append(image)
+                continue
+            raise BadInput(f"{table.path.name} row {table.row(index)}: {error}") from None
+    return images.alias("image"), gone
+
+
+def _findings(table: Table, column: str | None, constant: str | None) -> pl.Series:
+    """Our name of each row's finding: one spelling each, without spaces."""
+    import polars as pl
+
+    if column is None:
+        words = pl.Series([constant], dtype=pl.String).new_from_index(0, table.frame.height)
+    else:
+        words = table.frame[column]
+    names: dict[str, str] = {label: label for label in LABELS}
+    own = words.str.strip_chars().str.replace_all(r"\s+", "_")
+    spelled = {
+        word: names.setdefault(word.lower(), word) for word in own.unique(maintain_order=True)
+    }
+    taken = [word for word in spelled if word in film_schema() and word not in LABELS]
+    if taken:
+        place = first(own == taken[0])
+        where = f"row {table.row(place or 0)}: " if column else ""
+        raise BadInput(
+            f"{table.path.name} {where}{taken[0]} is the name of a fact and of no finding. {FIX}."
+        )
+    return own.replace_strict(spelled, return_dtype=pl.String).alias("finding")
+
+
+def _spelled(words: Mapping[str, int]) -> dict[str, int]:
+    return {
+        form: code for word, code in words.items() for form in (word, word.title(), word.upper())
+    }
+
+
+def _agree(table: Table, column: str, keys: pl.DataFrame, values: pl.Series) -> None:
+    """What rows with one key say must be one thing, but for those that say nothing."""
+    import polars as pl
+
+    frame = keys.with_columns(value=values).with_columns(
+        said=pl.col("value").drop_nulls().first().over(keys.columns)
+    )
+    place = first(frame["value"] != frame["said"])
+    if place is not None:
+        key = keys.row(place)
+        same = keys.select(
+            pl.all_horizontal(*(pl.col(c) == v for c, v in zip(keys.columns, key, strict=True)))
+        )
+        earlier = first(same.to_series() & values.is_not_null())
+        need = f"row {table.row(earlier or 0)} says otherwise of {' and '.join(key)}"
+        refuse(table, place, column, need)
+
+
+def _facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per image: patient, view, sex and age."""
+    import polars as pl
+
+    found: dict[str, pl.Series] = {}
+    if "patient" in said:
+        found["subject_id"] = table.frame[said["patient"]]
+    if "view" in said:
+        found["view"] = table.frame[said["view"]].str.to_uppercase()
+    if "sex" in said:
+        forms = {
+            form: sex for word, sex in _SEXES.items() for form in (word, word.lower(), word.title())
+        }
+        found["gender"] = codes(table, said["sex"], forms, "it is M, F or empty", pl.String)
+    if "age" in said:
+        found["age"] = ages(table, said["age"])
+    ours = {"subject_id": "patient", "view": "view", "gender": "sex", "age": "age"}
+    for name, series in found.items():
+        _agree(table, said[ours[name]], rows.select("image"), series)
+    schema = {name: film_schema()[name] for name in ours}
+    nothing = pl.Series([None]).new_from_index(0, rows.height)
+    frame = pl.DataFrame({"image": rows["image"], **{n: found.get(n, nothing) for n in schema}})
+    return (
+        frame.select(pl.col("image"), *(pl.col(n).cast(kind) for n, kind in schema.items()))
+        .group_by("image", maintain_order=True)
+        .agg(pl.col(name).drop_nulls().first() for name in schema)
+    )

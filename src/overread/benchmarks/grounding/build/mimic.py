@@ -1,0 +1,180 @@
+"""MIMIC-CXR-JPG from its official files, with ages and sexes from MIMIC-IV (GROUNDING 1.1).
+
+`mimic-cxr-<version>-{metadata,split,chexpert,negbio}.csv(.gz)`, and MIMIC-IV's
+`hosp/patients.csv(.gz)`. Release 2.1.0 has files named 2.0.0 as well, so any version is read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from overread.benchmarks.grounding.build.films import LABELS
+from overread.benchmarks.grounding.build.films_read import FilmsRead, film_frame, leave_out
+from overread.benchmarks.grounding.build.tables import (
+    Table,
+    codes,
+    distinct,
+    filled,
+    find_table,
+    first,
+    labels,
+    matching,
+    numbers,
+    read_table,
+    refuse_first,
+)
+from overread.case import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["films"]
+
+Labeler = Literal["chexpert", "negbio"]
+
+_COLUMNS: Final = {label: label.replace("_", " ").title() for label in LABELS}
+_SPLITS: Final = {"train": "train", "validate": "valid", "test": "test"}
+_IDS: Final = ("subject_id", "study_id")
+
+
+def films(
+    root: Path, patients: Path | None = None, labeler: Labeler = "chexpert", prefix: str = "files"
+) -> FilmsRead:
+    """Every film of MIMIC-CXR-JPG, in the order of the metadata.
+
+    Labels are per study and so the same for all its films; 1.0, 0.0, -1.0 and empty become 1, 0, 2
+    and 3. `image_path` is `prefix`/p10/p10000032/s50414267/DICOM.jpg: give "mimic-cxr-jpg/files"
+    where the images' root is the folder above. `report_path` is below the reports' own root.
+    Without `patients`, and for a patient not listed there, age and gender are null.
+    """
+    import polars as pl
+
+    metadata = _metadata(find_table(root, "mimic-cxr-[0-9]*-metadata.csv"))
+    splits = read_table(
+        find_table(root, "mimic-cxr-[0-9]*-split.csv"), ("dicom_id", *_IDS, "split")
+    )
+    labelled = _labels(find_table(root, f"mimic-cxr-[0-9]*-{labeler}.csv"))
+    table = metadata.frame.with_columns(_split(splits, metadata))
+    table = table.join(
+        labelled[1], on=["subject_id", "study_id"], how="left", maintain_order="left"
+    )
+    provenance = [
+        f"MIMIC-CXR-JPG: {metadata.label}, {splits.label}.",
+        f"Labels are the {labeler} labeler's, mined from reports, per study: {labelled[0].label}.",
+    ]
+    unlabelled = table.filter(pl.col(LABELS[0]).is_null())["study_id"].n_unique()
+    if unlabelled:
+        provenance.append(f"{unlabelled} studies have no row of labels; theirs are null.")
+    if patients is None:
+        provenance.append("No ages and sexes: MIMIC-IV's patients.csv was not given.")
+        people: dict[str, pl.Series] = {}
+    else:
+        people, said = _people(metadata, _patients_file(patients))
+        provenance += said
+    subject, study = pl.col("subject_id"), pl.col("study_id")
+    folder = pl.format("p{}/p{}/s{}", subject.str.slice(0, 2), subject, study)
+    paths = table.select(
+        pl.format("{}/{}/{}.jpg", pl.lit(prefix.rstrip("/")), folder, "dicom_id").alias("image"),
+        pl.format("files/{}.txt", folder).alias("report"),
+    )
+    frame = film_frame(
+        {
+            "image_path": paths["image"],
+            "report_path": paths["report"],
+            "view": table["ViewPosition"].str.to_uppercase(),
+            **{name: table[name] for name in ("dicom_id", "subject_id", "study_id", "split")},
+            **{name: table[name] for name in LABELS},
+            **people,
+        }
+    )
+    read = FilmsRead(name="mimic_cxr", policy="credentialed", films=frame, provenance=provenance)
+    return leave_out(read, frame["split"].is_null(), "no row in the split file")
+
+
+def _metadata(path: Path) -> Table:
+    columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", "StudyDate")
+    table = read_table(path, columns)
+    filled(table, "dicom_id", *_IDS)
+    for column in _IDS:  # the folders of the images are made of their digits
+        matching(table, column, r"\d{8}", "it is a number of 8 digits")
+    distinct(table, "dicom_id")
+    return table
+
+
+def _split(table: Table, metadata: Table) -> pl.Series:
+    """The split of each film of the metadata; the two files must agree on whose film it is."""
+    import polars as pl
+
+    filled(table, *table.frame.columns)
+    distinct(table, "dicom_id")
+    named = codes(table, "split", _SPLITS, "it is train, validate or test", pl.String)
+    own = metadata.frame.select("dicom_id", their_study="study_id", their_subject="subject_id")
+    both = table.frame.join(own, on="dicom_id", how="left", maintain_order="left")
+    for column, theirs in (("study_id", "their_study"), ("subject_id", "their_subject")):
+        need = f"{metadata.path.name} gives another one to this dicom_id"
+        refuse_first(table, both[column] != both[theirs], column, need)
+    splits = table.frame.select("dicom_id").with_columns(named.alias("split"))
+    joined = metadata.frame.join(splits, on="dicom_id", how="left", maintain_order="left")
+    return joined["split"]
+
+
+def _labels(path: Path) -> tuple[Table, pl.DataFrame]:
+    table = read_table(path, (*_IDS, *_COLUMNS.values()))
+    filled(table, *_IDS)
+    distinct(table, *_IDS)
+    return table, table.frame.select(*_IDS).hstack(labels(table, _COLUMNS))
+
+
+# ---------------------------------------------------------------- ages and sexes
+
+
+def _patients_file(path: Path) -> Path:
+    """The file itself, or the one in MIMIC-IV's folder."""
+    if not path.is_dir():
+        return path
+    for folder in (path, path / "hosp", path / "core"):
+        if any((folder / name).is_file() for name in ("patients.csv", "patients.csv.gz")):
+            return find_table(folder, "patients.csv")
+    raise BadInput(f"{path} has no patients.csv or hosp/patients.csv(.gz). Give MIMIC-IV's folder.")
+
+
+def _people(metadata: Table, path: Path) -> tuple[dict[str, pl.Series], list[str]]:
+    """Age at the study and sex of each film's patient: anchor_age + year of study - anchor_year.
+
+    Dates are shifted per patient, in MIMIC-CXR and MIMIC-IV alike, so years may be subtracted.
+    """
+    import polars as pl
+
+    table = read_table(path, ("subject_id", "gender", "anchor_age", "anchor_year"))
+    filled(table, "subject_id")
+    distinct(table, "subject_id")
+    matching(metadata, "StudyDate", r"\d{8}(?:\.0)?", "a date is YYYYMMDD")
+    sexes = codes(table, "gender", {"M": "M", "F": "F"}, "it is M or F", pl.String)
+    need = "it is a whole number, 0 or more"
+    listed = pl.DataFrame(
+        {
+            "subject_id": table.frame["subject_id"],
+            "gender": sexes,
+            "anchor_age": numbers(table, "anchor_age", need, least=0),
+            "anchor_year": numbers(table, "anchor_year", need, least=0),
+        }
+    )
+    joined = metadata.frame.join(listed, on="subject_id", how="left", maintain_order="left")
+    year = metadata.frame["StudyDate"].str.slice(0, 4).cast(pl.Float64)
+    age = joined["anchor_age"] + (year - joined["anchor_year"])
+    early = age < 0
+    provenance = [
+        f"Ages and sexes are MIMIC-IV's: {table.label}. Age is anchor_age + year of study - "
+        "anchor_year; everyone older than 89 at the anchor stands there as 91."
+    ]
+    if first(early) is not None:
+        count = int(early.sum())
+        provenance.append(
+            f"{count} films are dated before their patient's birth; their age is null."
+        )
+        age = pl.DataFrame({"age": age}).select(pl.when(pl.col("age") >= 0).then("age"))["age"]
+    unknown = metadata.frame.filter(joined["gender"].is_null())["subject_id"].n_unique()
+    if unknown:
+        provenance.append(f"{unknown} patients are not in MIMIC-IV or have no sex there.")
+    return {"age": age, "gender": joined["gender"]}, provenance

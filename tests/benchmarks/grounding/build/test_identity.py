@@ -1,0 +1,12 @@
+"""Ids are compared as text, however a table was saved."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from overread.benchmarks.grounding.build.identity import identifiers
+
+
+def test_a_whole_number_kept_as_a_float_is_the_same_id():
+    ids = pl.Series(["1213", "1213.0", "1213.00", "p12.0", "1.5", "0012", None])
+    assert identifiers(ids).to_list() == ["1213", "1213", "1213", "p12.0", "1.5", "0012", None]

@@ -1,0 +1,299 @@
+"""Probe sets from films with boxes: balanced, by patient, and every loss accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.damage import refusal
+from support.datasets import write_folder, write_nih, write_rsna
+
+from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
+from overread.benchmarks.grounding.build import folder, nih, rsna
+from overread.benchmarks.grounding.build.films import Built, box_schema
+from overread.benchmarks.grounding.build.films_read import FilmsRead, film_frame
+from overread.benchmarks.grounding.build.open_sets import boxed_probe_set
+from overread.benchmarks.grounding.cases import truth
+from overread.benchmarks.grounding.edition import CORRECTED
+
+FINDINGS = ("edema", "line_tip")
+films = st.lists(
+    st.fixed_dictionaries(
+        {
+            "patient": st.sampled_from(["p1", "p2", "p3", "p4", "p5", "p6", None]),
+            "view": st.sampled_from(["PA", "AP", "AP", None, "LATERAL"]),
+            "edema": st.sampled_from([0, 0, 1, 1, 2, 3, None]),
+            "line_tip": st.sampled_from([0, 1]),
+            "no_finding": st.sampled_from([0, 0, 1, None]),
+            "boxes": st.lists(
+                st.tuples(st.sampled_from(FINDINGS), st.integers(150, 500), st.integers(150, 500)),
+                max_size=3,
+                unique=True,
+            ),
+        }
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+def read_of(drawn: list[dict], order: list[int] | None = None) -> FilmsRead:
+    """A dataset of made-up films; boxes start at 10, 20 in an image of 1000 x 800."""
+    rows = [(f"film{n:02d}.png", row) for n, row in enumerate(drawn)]
+    rows = rows if order is None else [rows[n] for n in order]
+    column = {"subject_id": "patient", "view": "view", "edema": "edema", "no_finding": "no_finding"}
+    kinds = {"subject_id": pl.String, "view": pl.String}
+    frame = film_frame(
+        {
+            "image_path": pl.Series([name for name, _ in rows], dtype=pl.String),
+            **{
+                ours: pl.Series([row[theirs] for _, row in rows], dtype=kinds.get(ours, pl.Int8))
+                for ours, theirs in column.items()
+            },
+            "line_tip": pl.Series([row["line_tip"] for _, row in rows], dtype=pl.Int8),
+        }
+    )
+    boxes = pl.DataFrame(
+        [
+            (name, finding, finding, name, 10.0, 20.0, float(w), float(h), 1000.0, 800.0, finding)
+            for name, row in rows
+            for finding, w, h in row["boxes"]
+        ],
+        schema={**box_schema(), "finding": pl.String},
+        orient="row",
+    )
+    return FilmsRead(name="ward", policy="research", films=frame, boxes=boxes)
+
+
+def built(read: FilmsRead, **options) -> Built | None:
+    """The set, or None where the films give no case."""
+    try:
+        return boxed_probe_set(read, **options)
+    except Exception as error:
+        assert "no case can be drawn" in str(error)
+        return None
+
+
+def lost(made: Built, words: str) -> int:
+    return sum(each.count for each in made.exclusions if words in each.reason)
+
+
+@pytest.fixture(params=["nih", "rsna", "folder"])
+def dataset(request, tmp_path) -> FilmsRead:
+    if request.param == "nih":
+        return nih.films_and_boxes(write_nih(tmp_path, patients=150))
+    if request.param == "rsna":
+        tree = write_rsna(tmp_path, films=90)
+        return rsna.films_and_boxes(tree.root, tree.mapping)
+    path = write_folder(tmp_path, films=60)
+    return folder.read(path, tmp_path)
+
+
+# ---------------------------------------------------------------- what a set is
+
+
+@settings(max_examples=60)
+@given(films, st.integers(0, 3), st.integers(1, 6), st.sampled_from(["corrected", "authors"]))
+def test_every_case_is_what_its_film_says(drawn, seed, cap, edition) -> None:
+    read = read_of(drawn)
+    made = built(read, seed=seed, per_label=cap, normals=cap, edition=edition)
+    if made is None:
+        return
+    film_of = {row["image_path"]: row for row in read.films.iter_rows(named=True)}
+    boxes = Counter((box["image_path"], box["finding"]) for box in read.boxes.iter_rows(named=True))
+    assert [case.case_id for case in made.cases] == [f"ward_{n:05d}" for n in range(len(made.cases))]
+    assert (made.name, made.policy) == ("ward", "research")
+    for case in made.cases:
+        film = film_of[case.image_path]
+        value = film[case.finding]
+        assert case.source == "ward"
+        assert case.label_value == value
+        assert case.label == (value == 1)
+        assert value in ((0, 1) if edition == "corrected" else (0, 1, 3))
+        assert (case.view, case.subject_id) == (film["view"], film["subject_id"])
+        assert case.view in ("PA", "AP", None)
+        expected = 1 - case.label if case.finding == "no_finding" else case.label
+        assert truth(case, CORRECTED) == expected
+        if case.box is not None:
+            assert value == 1
+            assert case.irrelevant_box == irrelevant_box(case.box)
+            if edition == "corrected":
+                assert boxes[case.image_path, case.finding] == 1
+
+
+@settings(max_examples=60)
+@given(films, st.integers(0, 3), st.integers(1, 6))
+def test_swaps_are_other_patients_of_the_same_label_and_of_the_opposite(drawn, seed, cap) -> None:
+    read = read_of(drawn)
+    made = built(read, seed=seed, per_label=cap, normals=cap)
+    if made is None:
+        return
+    frontal = pl.col("view").is_in(["PA", "AP"]) | pl.col("view").is_null()
+    pool = list(read.films.filter(frontal).iter_rows(named=True))
+    film_of = {row["image_path"]: row for row in pool}
+
+    def others(case):
+        mine = case.subject_id
+        return [f for f in pool if f["image_path"] != case.image_path
+                and (mine is None or f["subject_id"] != mine)]  # fmt: skip
+
+    for case in made.cases:
+        same = [f for f in others(case) if f[case.finding] == case.label_value]
+        opposite = [f for f in others(case) if f[case.finding] == 1 - case.label]
+        if same:
+            assert film_of[case.swap_image_path] in same
+            assert case.swap_match == "label"
+        elif others(case):
+            assert film_of[case.swap_image_path] in others(case)
+            assert case.swap_match == "any"
+        else:
+            assert case.swap_image_path is case.swap_match is None
+        if opposite:
+            assert film_of[case.opposite_image_path] in opposite
+        else:
+            assert case.opposite_image_path is None
+
+
+@settings(max_examples=60)
+@given(films, st.integers(0, 3), st.integers(1, 6))
+def test_a_patient_occurs_once_per_finding_and_labels_are_balanced_within_views(
+    drawn, seed, cap
+) -> None:
+    made = built(read_of(drawn), seed=seed, per_label=cap, normals=cap)
+    if made is None:
+        return
+    for finding in FINDINGS:
+        cases = [case for case in made.cases if case.finding == finding]
+        patients = [case.subject_id for case in cases if case.subject_id]
+        assert len(set(patients)) == len(patients)
+        assert len({case.image_path for case in cases}) == len(cases)
+        count = Counter((case.label, case.view) for case in cases)
+        assert sum(case.label for case in cases) <= cap
+        for view in ("PA", "AP", None):
+            over = count[1, view] - count[0, view]
+            assert over >= 0
+            own = [case for case in cases if case.label == 1 and case.view == view]
+            assert sum(case.box is not None for case in own) >= over
+
+
+@settings(max_examples=60)
+@given(films, st.sampled_from(["corrected", "authors"]))
+def test_every_box_is_usable_or_counted_as_not(drawn, edition) -> None:
+    read = read_of(drawn)
+    made = built(read, edition=edition)
+    if made is None:
+        return
+    usable = 0
+    film_of = {row["image_path"]: row for row in read.films.iter_rows(named=True)}
+    for (image, finding), boxes in _grouped(read).items():
+        film = film_of[image]
+        if film["view"] == "LATERAL" or film[finding] != 1:
+            continue
+        if edition == "corrected" and len(boxes) > 1:
+            continue
+        usable += sum(rescale_box(10, 20, w, h, 1000, 800) is not None for w, h in boxes)
+    assert read.boxes.height == usable + lost(made, "box")
+    drawn_boxes = {(case.image_path, case.finding, case.box) for case in made.cases if case.box}
+    assert len(drawn_boxes) <= usable
+    for image, finding, box in drawn_boxes:
+        scaled = [rescale_box(10, 20, w, h, 1000, 800) for w, h in _grouped(read)[image, finding]]
+        assert box in scaled
+
+
+def _grouped(read: FilmsRead) -> dict[tuple[str, str], list[tuple[float, float]]]:
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for box in read.boxes.iter_rows(named=True):
+        found.setdefault((box["image_path"], box["finding"]), []).append((box["w"], box["h"]))
+    return found
+
+
+@settings(max_examples=40)
+@given(films, st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_does_not_matter(drawn, chance) -> None:
+    order = list(range(len(drawn)))
+    chance.shuffle(order)
+    once, again = built(read_of(drawn)), built(read_of(drawn, order))
+    assert (once is None) == (again is None)
+    if once is not None and again is not None:
+        assert once.cases == again.cases
+        assert Counter(once.exclusions) == Counter(again.exclusions)
+
+
+# ---------------------------------------------------------------- of the datasets
+
+
+def test_each_dataset_gives_a_set_the_same_every_time_and_another_with_another_seed(dataset) -> None:
+    first, again = (boxed_probe_set(dataset, seed=1, per_label=8, normals=5) for _ in range(2))
+    assert first == again
+    other = boxed_probe_set(dataset, seed=2, per_label=8, normals=5)
+    assert other.cases != first.cases
+    boxed = [case for case in first.cases if case.box is not None]
+    assert boxed
+    assert {case.label for case in first.cases} == {0, 1}
+    assert all(case.swap_image_path and case.swap_match == "label" for case in first.cases)
+    assert first.provenance[: len(dataset.provenance)] == dataset.provenance
+
+
+def test_a_cap_of_none_and_findings_chosen(dataset) -> None:
+    finding = dataset.boxes["finding"][0]
+    made = boxed_probe_set(dataset, findings=[finding], per_label=3)
+    assert {case.finding for case in made.cases} == {finding}
+    assert sum(case.label == 1 for case in made.cases) <= 3
+    refusal(lambda: boxed_probe_set(dataset, findings=["gout"]), '"gout" is no finding')
+    refusal(lambda: boxed_probe_set(dataset, per_label=0, normals=0), "no case can be drawn")
+
+
+def test_films_without_boxes_still_give_swaps(dataset) -> None:
+    made = boxed_probe_set(msgspec.structs.replace(dataset, boxes=None), per_label=5)
+    assert all(case.box is None for case in made.cases)
+
+
+def test_without_patients_each_film_counts_as_one_and_it_is_said(tmp_path) -> None:
+    tree = write_rsna(tmp_path, films=90)
+    made = boxed_probe_set(rsna.films_and_boxes(tree.root), per_label=10)
+    assert all(case.swap_image_path != case.image_path for case in made.cases)
+    assert any("whose patient is not known" in line for line in made.provenance)
+    assert any("whose view is not known" in line for line in made.provenance)
+
+
+# ---------------------------------------------------------------- the editions
+
+
+def _film(patient: str, edema: int, *boxes: tuple[int, int]) -> dict:
+    return {"patient": patient, "view": "PA", "edema": edema, "line_tip": 0, "no_finding": None,
+            "boxes": [("edema", w, h) for w, h in boxes]}  # fmt: skip
+
+
+def test_two_boxes_of_one_finding_are_masked_by_the_authors_alone() -> None:
+    read = read_of([_film("a", 1, (300, 300), (400, 400)), _film("b", 0)])
+    (present, _) = boxed_probe_set(read).cases
+    assert present.box is None
+    assert lost(boxed_probe_set(read), "masking one leaves the rest") == 2
+    authors = boxed_probe_set(read, edition="authors")
+    assert [case.box is not None for case in authors.cases] == [True, True, False]
+
+
+def test_films_that_do_not_mention_a_finding_are_absent_to_the_authors_alone() -> None:
+    read = read_of([_film("a", 1), _film("b", 3), _film("c", 3)])
+    assert built(read) is None
+    cases = boxed_probe_set(read, edition="authors").cases
+    assert [(case.label, case.label_value) for case in cases] == [(1, 1), (0, 3)]
+
+
+def test_boxed_films_come_in_without_a_counterpart() -> None:
+    read = read_of([_film("a", 1, (300, 300)), _film("b", 1), _film("c", 1, (400, 400))])
+    made = boxed_probe_set(read)
+    assert sorted(case.subject_id or "" for case in made.cases) == ["a", "c"]
+    assert any("no film without the finding in the same view: 2 of 2" in x for x in made.provenance)
+
+
+def test_a_smaller_least_side_lets_smaller_boxes_in() -> None:
+    read = read_of([_film("a", 1, (200, 160)), _film("b", 0)])
+    assert lost(boxed_probe_set(read), "[D12]") == 1
+    small = boxed_probe_set(read, minimum_side=30).cases[0]
+    assert small.box is not None
+    assert (small.box.w, small.box.h) == (45, 45)
