@@ -16,15 +16,18 @@ import typer
 from overread import __version__
 from overread.case import BadInput
 from overread.cli import (
+    build,
     demo,
     doctor,
     imports,
     measure,
     plan,
+    published,
     run,
     selfcheck,
     sight,
     store,
+    transfer,
 )
 
 __all__ = ["app", "main"]
@@ -59,13 +62,16 @@ def _top(
 
 
 app.command("demo")(demo.command)
+app.command("build")(build.command)
 app.command("run")(run.command)
 app.command("plan")(plan.command)
 app.command("measure")(measure.command)
 app.command("import")(imports.command)
+app.command("transfer")(transfer.command)
 app.command("selfcheck")(selfcheck.command)
 app.command("sight")(sight.command)
 app.command("doctor")(doctor.command)
+app.command("published")(published.command)
 app.add_typer(store.app, name="store")
 
 

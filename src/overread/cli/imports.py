@@ -29,6 +29,10 @@ def command(
     reparse: Annotated[
         bool, typer.Option("--reparse", help="Read raw_answer again with the edition's parser.")
     ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", help="Further results: px=512:FOLDER or phrasing=brief:FOLDER."),
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Make a run of recorded results. No model is asked and no image need exist.
@@ -53,6 +57,7 @@ def command(
         edition=edition,
         settings=options.settings_from(set_),
         reparse=reparse,
+        also=also or (),
     )
     for warning in warnings:
         print(f"overread: {warning}", file=sys.stderr)

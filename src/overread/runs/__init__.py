@@ -1,25 +1,34 @@
 """The rooms wired together: what the commands and `import overread` users call alike."""
 
+from overread.benchmarks.grounding.build.recipe import Recipe
 from overread.runs._asking import run_async
+from overread.runs._building import ProbeSet, build
 from overread.runs._doctor import Finding, examine
 from overread.runs._environment import Config, default_store, environment, load_config
 from overread.runs._measuring import Run, import_results, measure
 from overread.runs._opening import open_cases, open_readers, phantom_cases
 from overread.runs._planning import Forecast, plan
+from overread.runs._published import PublishedFigures, published_figures, published_list
 from overread.runs._running import Unfinished, Watch, run
 from overread.runs._selfcheck import STANDARD_PHANTOMS, Recovered, selfcheck
 from overread.runs._sight import sight
 from overread.runs._study import run_study
+from overread.runs._transfer import Transfer, transfer
 
 __all__ = [
     "STANDARD_PHANTOMS",
     "Config",
     "Finding",
     "Forecast",
+    "ProbeSet",
+    "PublishedFigures",
+    "Recipe",
     "Recovered",
     "Run",
+    "Transfer",
     "Unfinished",
     "Watch",
+    "build",
     "default_store",
     "environment",
     "examine",
@@ -30,9 +39,12 @@ __all__ = [
     "open_readers",
     "phantom_cases",
     "plan",
+    "published_figures",
+    "published_list",
     "run",
     "run_async",
     "run_study",
     "selfcheck",
     "sight",
+    "transfer",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,22 +130,24 @@ def import_results(
     edition: str = "corrected",
     settings: Mapping[str, str] | None = None,
     reparse: bool = False,
+    also: Sequence[str] = (),
 ) -> tuple[Run, list[str]]:
     """Make a run of results that the papers' own scripts wrote. No model is asked.
 
-    Returns the run and what a user should know, such as a model folder that was left out.
+    `also` names further results, such as "px=512:DIR". Returns the run and what a user should know, such as a model folder that was left out.
     """
     from overread.benchmarks.registry import importer
 
     folder = Path(out)
     check_out(folder)
-    bench, tables, warnings = importer(benchmark)(
+    bench, tables, warnings, words = importer(benchmark)(
         case_file(benchmark, cases),
         Path(replies),
         Path(readers) if readers is not None else None,
         edition,
         dict(settings or {}),
         reparse,
+        also,
     )
     counts = dict(tables.answers.group_by("reader").len().iter_rows())
     record = RunRecord(
@@ -157,7 +159,7 @@ def import_results(
         policy=bench.policy,
         n_cases=tables.cases.height,
         imported=True,
-        settings=dict(settings or {}),
+        settings=words,
         readers=tuple(
             ReaderEntry(
                 name=r.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.importing import Imported, import_results
 from overread.benchmarks.grounding.schemas import answer_schema, case_row, case_schema
 from overread.case import Box, Measure, Traits
+from support.measured import Records
 
 # A busy machine is no failure.
 settings.register_profile("unhurried", deadline=None)
@@ -70,6 +72,53 @@ def study(golden: Path) -> Callable[..., Imported]:
     return read
 
 
+@pytest.fixture(scope="session")
+def expected(golden: Path) -> Callable[..., Any]:
+    """What the authors' code wrote: `expected("category")`, `expected("summary_table", "chexpert")`."""
+
+    def read(name: str, part: str = "mimic") -> Any:
+        folder = golden / part
+        path = folder / "expected" / f"{name}.json"
+        return json.loads((path if path.is_file() else folder / f"{name}.json").read_text("utf-8"))
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def as_published(study: Callable[..., Imported]) -> Imported:
+    return study("authors")
+
+
+@pytest.fixture(scope="session")
+def authors(as_published: Imported) -> Records:
+    """The golden study measured as published, with all its resamples: the slow part, done once."""
+    return Records(as_published.benchmark.measure(as_published.tables))
+
+
+@pytest.fixture(scope="session")
+def authors_key(study: Callable[..., Imported]) -> Records:
+    """`corrected`, but with the authors' key of normals and vision-only readers on sentences."""
+    found = study("corrected", normals="yes", vision_on_sentences="yes")
+    return Records(found.benchmark.measure(found.tables))
+
+
+@pytest.fixture(scope="session")
+def chexpert(golden: Path) -> Callable[[str], Records]:
+    """The second golden set, measured under an edition."""
+    kept: dict[str, Records] = {}
+
+    def read(edition: str) -> Records:
+        if edition not in kept:
+            folder = golden / "chexpert"
+            found = import_results(
+                folder / "manifest.csv", folder / "responses", golden / "models.json", edition
+            )
+            kept[edition] = Records(found.benchmark.measure(found.tables))
+        return kept[edition]
+
+    return read
+
+
 @pytest.fixture
 def manifest(tmp_path: Path) -> Callable[..., Path]:
     """Write a manifest: each row is the good row with some cells changed."""
@@ -110,23 +159,28 @@ class Bench:
         }
         return GroundingCase(case_id=name, **{**given, **facts})
 
-    def row(self, reader: str, case: str, image: str, mark: int) -> tuple[Any, ...]:
+    def row(
+        self, reader: str, case: str, image: str, mark: int, p_yes: float | None = None
+    ) -> tuple[Any, ...]:
+        again = image == "repeat"
+        image = "original" if again else image
         outcome = WORDS.get(mark, "answered")
         answer = mark if mark >= 0 else None
         text = {1: "Yes", 0: "No", -1: "Hm"}.get(mark)
-        reading = (outcome, answer, None, None, None)
+        reading = (outcome, answer, None, p_yes if mark >= 0 else None, None)
         said = (text, None, None, None, mark == -2, False, None)
-        return (reader, case, image, "default", 224, 0, *reading, *said)
+        return (reader, case, image, "default", 224, int(again), *reading, *said)
 
     def tables(
         self,
         cases: Sequence[GroundingCase],
         answers: Mapping[str, Mapping[str, Mapping[str, int]]],
         traits: Mapping[str, Traits] | None = None,
+        p_yes: Mapping[str, float] | None = None,
     ) -> Tables:
-        """answers: reader -> condition -> case -> mark."""
+        """answers: reader -> condition -> case -> mark; p_yes: case -> P(Yes) of every reader."""
         rows = [
-            self.row(reader, case, image, mark)
+            self.row(reader, case, image, mark, (p_yes or {}).get(case))
             for reader, conditions in answers.items()
             for image, marks in conditions.items()
             for case, mark in marks.items()

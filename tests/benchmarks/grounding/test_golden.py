@@ -11,6 +11,7 @@ from overread.benchmarks.grounding import proportions
 from overread.benchmarks.grounding.category import published_rule
 from overread.benchmarks.grounding.edition import AUTHORS, Options
 from overread.benchmarks.grounding.marks import marks_of
+from support.measured import Records
 
 THEIRS = {
     "accuracy": "accuracy",
@@ -23,30 +24,10 @@ THEIRS = {
 WORDS = {"Other": "indeterminate"}
 
 
-@pytest.fixture(scope="module")
-def authors(study):
-    """Measured with 10,000 resamples, as published: this is the slow part."""
-    found = study("authors")
-    return found, found.benchmark.measure(found.tables)
-
-
-@pytest.fixture(scope="module")
-def records(authors, by_name):
-    return by_name(authors[1])
-
-
-@pytest.fixture(scope="module")
-def expected(golden):
-    def read(name):
-        return json.loads((golden / "mimic" / f"{name}.json").read_text("utf-8"))
-
-    return read
-
-
-def test_the_six_proportions(records, expected):
-    for model, wanted in expected("expected/unrounded").items():
+def test_the_six_proportions(authors, expected):
+    for model, wanted in expected("unrounded").items():
         for theirs, ours in THEIRS.items():
-            record, want = records[model, ours], wanted[theirs]
+            record, want = authors(ours, model), wanted[theirs]
             assert (record.n, record.k or 0) == (want["n"], want["k"] or 0)
             for found, value in (
                 (record.value, want["point"]),
@@ -60,19 +41,19 @@ def test_the_six_proportions(records, expected):
                 assert record.method == "bootstrap:10000:0"
 
 
-def test_the_parse_rates(records, expected):
-    for model, wanted in expected("expected/unrounded").items():
-        assert records[model, "parse_rate"].value == pytest.approx(wanted["parse_rate_unrounded"])
+def test_the_parse_rates(authors, expected):
+    for model, wanted in expected("unrounded").items():
+        assert authors("parse_rate", model).value == pytest.approx(wanted["parse_rate_unrounded"])
         for condition in ("original", "swap", "target_mask", "irrelevant_mask"):
             value = wanted.get(f"parse_rate_{condition}")
-            found = records[model, f"parse_rate@{condition}"].value
+            found = authors("parse_rate", model, condition=condition).value
             assert found == (None if value is None else pytest.approx(value, abs=1e-9))
 
 
-def test_the_eligible_cases_and_their_order(authors, expected):
-    found, _ = authors
+def test_the_eligible_cases_and_their_order(as_published, expected):
+    found = as_published
     names = found.tables.cases["case"].to_numpy()
-    wanted = expected("expected/eligible_cases")
+    wanted = expected("eligible_cases")
     counts = {
         "accuracy": proportions.accuracy,
         "CGR": proportions.cgr,
@@ -89,11 +70,11 @@ def test_the_eligible_cases_and_their_order(authors, expected):
             assert [[case, int(hit)] for case, hit in pairs] == eligible, (marks.reader, metric)
 
 
-def test_the_categories_and_the_premium(records, expected):
-    for entry in expected("expected/category"):
+def test_the_categories_and_the_premium(authors, expected):
+    for entry in expected("category"):
         word = WORDS.get(entry["category"], entry["category"].lower())
-        assert records[entry["model"], "category"].label == word
-        premium = records[entry["model"], "gsp"].value
+        assert authors("category", entry["model"]).label == word
+        premium = authors("gsp", entry["model"]).value
         if entry["GSP_pp"] is None:
             assert premium is None
         else:  # theirs comes from rates rounded to four decimals
@@ -110,45 +91,46 @@ def test_the_published_rule(golden):
         assert found == WORDS.get(word, word.lower())
 
 
-def test_stability_over_all_parsed_answers_is_the_papers_own_definition(records, expected):
+def test_stability_over_all_parsed_answers_is_the_papers_own_definition(authors, expected):
     """[D3]"""
     for model, wanted in expected("derived_recommended")["per_model"].items():
-        record = records[model, "is_all"]
+        record = authors("is_all", model)
         unconditional = wanted["IS_paper_unconditional"]
         assert (record.k, record.n) == (unconditional["k"], unconditional["n"])
 
 
-def test_accuracy_with_the_key_of_normals_put_right(study, by_name, expected):
+def test_accuracy_with_the_key_of_normals_put_right(study, expected):
     """[D1]"""
     found = study("corrected", vision_on_sentences="yes")
-    corrected = by_name(found.benchmark.measure(found.tables))
+    corrected = Records(found.benchmark.measure(found.tables))
     for model, wanted in expected("derived_recommended")["per_model"].items():
         fixed = wanted["accuracy_no_finding_polarity_fixed"]
-        record = corrected[model, "accuracy"]
+        record = corrected("accuracy", model)
         assert (record.k, record.n) == (fixed["k"], fixed["n"])
 
 
-def test_each_edition_notes_accuracy_under_the_other_key(study, by_name, records):
+def test_each_edition_notes_accuracy_under_the_other_key(study, authors):
     """[D1] Both ways of scoring stand beside each other."""
     found = study("corrected", vision_on_sentences="yes")
-    corrected = by_name(found.benchmark.measure(found.tables))
+    corrected = Records(found.benchmark.measure(found.tables))
     for reader in (record.name for record in found.tables.readers):
-        ours, theirs = corrected[reader, "accuracy"], records[reader, "accuracy"]
+        ours, theirs = corrected("accuracy", reader), authors("accuracy", reader)
         assert f"with key yes for normal films {theirs.value:.4f}" in ours.note
         assert f"with key no for normal films {ours.value:.4f}" in theirs.note
 
 
-def test_reading_the_raw_answers_again_changes_nothing_for_the_authors(study, authors):
-    recorded, measures = authors
+def test_reading_the_raw_answers_again_changes_nothing_for_the_authors(
+    study, as_published, authors
+):
     again = study("authors", reparse=True)
     columns = ["reader", "case", "image", "outcome", "answer", "p_yes"]
-    assert again.tables.answers.select(columns).equals(recorded.tables.answers.select(columns))
+    assert again.tables.answers.select(columns).equals(as_published.tables.answers.select(columns))
     quick = study("authors", reparse=True, boot="100")
     same = [(r.value, r.k, r.n) for r in quick.benchmark.measure(quick.tables)]
-    assert same == [(r.value, r.k, r.n) for r in measures]
+    assert same == [(r.value, r.k, r.n) for r in authors.measures]
 
 
-def test_the_bootstrap_depends_on_the_order_of_the_file(study, by_name):
+def test_the_bootstrap_depends_on_the_order_of_the_file(study):
     """GROUNDING 18.1: one model's original.csv is shuffled, and its order must be kept."""
     found = study("authors", boot="1000")
     order = next(

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import overread
 from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
+from overread.benchmarks.grounding.askable import askable
 from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases, policy_of
 from overread.benchmarks.grounding.edition import settings
 from overread.benchmarks.grounding.exhibits import summary
+from overread.benchmarks.grounding.subset import Subset, robustness_subset
 from overread.benchmarks.grounding.trials import trials
 from overread.case import BadInput, Measure, Policy, Reader, Reply, Table, Traits, Trial
 
@@ -83,7 +85,9 @@ class Grounding:
         return schemas.answer_schema()
 
     def cases(self) -> Iterable[GroundingCase]:
-        return load_cases(self._kept_manifest(), self.rules)
+        manifest = self._kept_manifest()
+        loaded = load_cases(manifest, self.rules)
+        return askable(loaded, self.rules, self.options, manifest.name)
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
         return schemas.case_row(case)
@@ -92,7 +96,16 @@ class Grounding:
         return case.source, case.finding or "", str(case.label)
 
     def trials(self, case: GroundingCase, traits: Traits) -> Iterator[Trial]:
-        return trials(case, traits, self.rules, self.options, self.root)
+        return trials(case, traits, self.rules, self.options, self.root, self._subset)
+
+    @cached_property
+    def _subset(self) -> Subset:
+        """The cases that further resolutions and phrasings are asked of."""
+        options = self.options
+        if not options.more_px and not options.more_phrasings:
+            return Subset()
+        cases = load_cases(self._kept_manifest(), self.rules)
+        return robustness_subset(cases, self.rules, options.subset, self.rules.seed)
 
     @cached_property
     def root(self) -> str:
@@ -168,14 +181,20 @@ class Grounding:
             f"edition:{self.edition}",
             f"cases:{tables.cases.height}@{digest}",
             f"conditions:{','.join(options.conditions)}",
-            f"phrasing:{options.phrasing}",
-            f"px:{options.px}",
+            f"phrasing:{','.join((options.phrasing, *options.more_phrasings))}",
+            f"px:{','.join(map(str, (options.px, *options.more_px)))}",
             "fill:black",
             f"parser:{self._parser(tables)}",
             f"intervals:{rules.intervals}",
             f"boot:{rules.boot}:{rules.seed}",
             f"overread:{overread.__version__}",
         ]
+        if "matched" in options.conditions:
+            parts.append(f"draws:{options.draws}")
+        if options.more_px or options.more_phrasings:
+            parts.append(f"subset:{options.subset}")
+        if (tables.answers["repeat"] > 0).any():
+            parts.append("asked:twice")
         return "|".join(parts + ["partial"] * tables.partial)
 
     def _parser(self, tables: Tables) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -9,13 +10,19 @@ import msgspec
 from overread.benchmarks.grounding.edition import Edition
 from overread.case import Measure
 
-__all__ = ["Findings", "category", "published_rule"]
+__all__ = ["SWEEP", "Findings", "category", "published_rule", "sweep"]
 
 USES: Final = "uses image"
 IGNORES: Final = "ignores image"
 UNSTABLE: Final = "unstable"
 INDETERMINATE: Final = "indeterminate"  # the authors' "Other"
 INSUFFICIENT: Final = "insufficient"
+
+# The IS, in percent, below which a reader is unstable, and from which it may use the image.
+UNSTABLE_BELOW: Final = 70
+STEADY_FROM: Final = 90
+# One threshold in place of both, as the paper tries it (Supplementary Table 13).
+SWEEP: Final = (50, 60, 70, 80, 90)
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,19 +33,31 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     is_: Measure
     is_all: Measure
     gsp: Measure
+    retest: Measure | None = None
 
 
 def published_rule(
-    cgr: float | None, cgr_low: float | None, uar: float | None, stable: float | None
+    cgr: float | None,
+    cgr_low: float | None,
+    uar: float | None,
+    stable: float | None,
+    unstable_below: int = UNSTABLE_BELOW,
+    steady_from: int = STEADY_FROM,
 ) -> str:
     """The authors' rule, on percentages as their table prints them; None is their NaN."""
     if cgr is None or cgr_low is None or uar is None or stable is None:
         return INDETERMINATE
     return _first_match(
-        unstable=stable < 70,
+        unstable=stable < unstable_below,
         untouched=_close(cgr, 0) and _close(uar, 100) and _close(stable, 100),
-        grounded=cgr > 0 and cgr_low > 0 and stable >= 90,
+        grounded=cgr > 0 and cgr_low > 0 and stable >= steady_from,
     )
+
+
+def sweep(findings: Findings, edition: Edition) -> Iterator[tuple[int, str]]:
+    """The word at every threshold of stability the paper tries."""
+    for threshold in SWEEP:
+        yield threshold, _word(findings, edition, threshold, threshold)
 
 
 def category(findings: Findings, edition: Edition, *, sees: bool = True) -> tuple[str, str | None]:
@@ -48,6 +67,8 @@ def category(findings: Findings, edition: Edition, *, sees: bool = True) -> tupl
     published = _published(findings, edition)
     if published != word:
         notes.append(f"the published rule says {published}")
+    if _no_more_than_chance(findings):
+        notes.append("the target mask flips no more answers than asking again does")
     if word == INDETERMINATE and _looks_elsewhere(findings):
         notes.append("the answer follows something outside the box")
     if edition.stability == "correct":
@@ -67,39 +88,66 @@ def _first_match(*, unstable: bool, untouched: bool, grounded: bool) -> str:
     return USES if grounded else INDETERMINATE
 
 
-def _word(findings: Findings, edition: Edition) -> str:
+def _word(
+    findings: Findings,
+    edition: Edition,
+    below: int = UNSTABLE_BELOW,
+    steady: int = STEADY_FROM,
+) -> str:
     if edition.minimum_n and _why_insufficient(findings, edition):
         return INSUFFICIENT
     if edition.intervals == "bootstrap":
-        word = _published(findings, edition)
+        word = _published(findings, edition, below, steady)
     else:
-        word = _by_counts(findings, grounded=_count(findings.cgr)[0] > 0)
-    if word == USES and edition.category_needs_gsp == "yes" and not _above_zero(findings.gsp):
+        word = _by_counts(findings, _count(findings.cgr)[0] > 0, below, steady)
+    needs_more = word == USES and edition.category_needs_gsp == "yes"
+    if needs_more and (not _above_zero(findings.gsp) or _no_more_than_chance(findings)):
         return INDETERMINATE
     return word
 
 
-def _published(findings: Findings, edition: Edition) -> str:
+def _no_more_than_chance(findings: Findings) -> bool:
+    """Whether the flips under the target mask lie within the interval of those by chance alone.
+
+    What a reader that is not greedy changes when nothing is changed is no use of the image.
+    """
+    again, cgr = findings.retest, findings.cgr.value
+    return again is not None and again.low is not None and cgr is not None and cgr <= 1 - again.low
+
+
+def _published(
+    findings: Findings,
+    edition: Edition,
+    below: int = UNSTABLE_BELOW,
+    steady: int = STEADY_FROM,
+) -> str:
     """The word of the published rule, from its rounded table where there is one."""
     cgr, uar, stable = findings.cgr, findings.uar, findings.is_
     if edition.intervals == "bootstrap":
-        return published_rule(*(_percent(x) for x in (cgr.value, cgr.low, uar.value, stable.value)))
+        return published_rule(
+            _percent(cgr.value),
+            _percent(cgr.low),
+            _percent(uar.value),
+            _percent(stable.value),
+            below,
+            steady,
+        )
     k, n = _count(cgr)
     # Their lower bound is above 0 when fewer than 2.5 % of resamples hold no flip at all.
-    return _by_counts(findings, grounded=k > 0 and (1 - k / n) ** n < 0.025)
+    return _by_counts(findings, k > 0 and (1 - k / n) ** n < 0.025, below, steady)
 
 
-def _by_counts(findings: Findings, *, grounded: bool) -> str:
+def _by_counts(findings: Findings, grounded: bool, below: int, steady: int) -> str:
     """The rule in whole numbers, where no rounding can move a reader across a threshold [D37]."""
     flips, asked = _count(findings.cgr)
     kept, swapped = _count(findings.uar)
-    steady, masked = _count(findings.is_)
+    kept_masked, masked = _count(findings.is_)
     if not (asked and swapped and masked):
         return INDETERMINATE
     return _first_match(
-        unstable=10 * steady < 7 * masked,
-        untouched=flips == 0 and kept == swapped and steady == masked,
-        grounded=grounded and 10 * steady >= 9 * masked,
+        unstable=100 * kept_masked < below * masked,
+        untouched=flips == 0 and kept == swapped and kept_masked == masked,
+        grounded=grounded and 100 * kept_masked >= steady * masked,
     )
 
 

@@ -1,13 +1,14 @@
 """Results made with the authors' own scripts become the tables of a run; no model is asked.
 
-Their layout is DIR/<model>/<condition>.csv. The order of the rows is kept: the authors' bootstrap
-depends on it. No image need exist.
+Their layout is DIR/<model>/<condition>.csv, and DIR/prompt_sensitivity/<phrasing>/<model>/ for the
+other phrasings; results at another resolution stand in a folder of their own. The order of the rows
+is kept: the authors' bootstrap depends on it. No image need exist.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,7 +17,9 @@ import msgspec
 from overread.benchmarks.benchmark import ReaderRecord, Tables
 from overread.benchmarks.grounding.answers import ANSWER_COLUMNS, RECORDED, Reading
 from overread.benchmarks.grounding.benchmark import Grounding
-from overread.benchmarks.grounding.edition import CONDITIONS, Options
+from overread.benchmarks.grounding.conditions import MOST_DRAWS, REPEAT, WORDS, images_of
+from overread.benchmarks.grounding.edition import Options
+from overread.benchmarks.grounding.prompts import PHRASINGS
 from overread.benchmarks.grounding.sheets import rows_of
 from overread.case import BadInput, Modality, Traits
 
@@ -30,15 +33,22 @@ _ROLES: Final[Mapping[str, Modality]] = {
     "text_only": "text",
     "vision_only": "vision",
 }
+# A file per image, in the order of the conditions; the original asked again is repeat.csv.
+_FILES: Final = (*images_of(WORDS, MOST_DRAWS), REPEAT)
+_PHRASINGS_FOLDER: Final = "prompt_sensitivity"
 _PARSED: Final = {"1": 1, "1.0": 1, "0": 0, "0.0": 0, "-1": -1, "-1.0": -1}
 
 
 class Imported(NamedTuple):
-    """The benchmark, the tables of a run, and a line for everything passed over."""
+    """The benchmark, the tables of a run, a line for everything passed over, and the settings.
+
+    The settings are those given and those the files themselves call for.
+    """
 
     benchmark: Grounding
     tables: Tables
     warnings: list[str]
+    settings: dict[str, str]
 
 
 def import_results(
@@ -48,38 +58,117 @@ def import_results(
     edition: str = "corrected",
     settings: Mapping[str, str] | None = None,
     reparse: bool = False,
+    also: Sequence[str] = (),
 ) -> Imported:
     """Read a manifest and the result files of every model under `replies`.
 
     The files' own `parsed_answer` and `confidence` are kept; `reparse` reads `raw_answer` again
     with the edition's parser (but for readers without text). `readers` is their models.json.
+    `also` are further results of the same readers: "px=512:DIR" or "phrasing=brief:DIR".
     """
     import polars as pl
 
-    benchmark = Grounding.open(manifest, edition, settings)
+    root = Path(replies)
+    further = [*_variants(root), *(_further(text) for text in also)]
+    words = _with_further(dict(settings or {}), further)
+    benchmark = Grounding.open(manifest, edition, words)
     case_rows = [benchmark.case_row(case) for case in benchmark.cases()]
     cases = pl.DataFrame(case_rows, schema=dict(benchmark.case_schema), orient="row")
     known = frozenset(cases["case"])
     declared = _declared(Path(readers)) if readers is not None else None
-    folders, warnings = _folders(Path(replies), declared)
+    folders, warnings = _folders(root, declared)
     records: list[ReaderRecord] = []
     rows: list[tuple[Any, ...]] = []
+    options = benchmark.options
+    headline = _Further(options.px, options.phrasing, root)
     for folder in folders:
         traits = (declared or {}).get(folder.name, Traits())
         records.append(ReaderRecord(name=folder.name, traits=traits, identity="imported"))
-        for condition in CONDITIONS:
-            path = folder / f"{condition}.csv"
-            if path.is_file():
-                found = list(_answers(path, condition, known, benchmark.options))
-                if condition == "original" and not found:
-                    raise BadInput(f"{path} has a header and no rows. Give the results, or none.")
-                rows.extend((folder.name, *row) for row in found)
+        for part in (headline, *(p.beside(headline) for p in further)):
+            rows.extend(_of_reader(part, folder.name, known))
+    for part in further:
+        names = {path.name for path in part.root.iterdir() if path.is_dir()}
+        strange = sorted(names - {folder.name for folder in folders})
+        warnings.extend(f"{part.root}/{name} is left out: no such reader." for name in strange)
     schema = {"reader": pl.String, **benchmark.answer_schema}
     answers = pl.DataFrame(rows, schema=schema, orient="row")
     tables = Tables(cases=cases, answers=answers, readers=tuple(records))
     # Rows without a parsed_answer are parsed in any case.
     tables = benchmark.reread(tables, reparse=reparse)
-    return Imported(benchmark, tables, [*warnings, *_improbable(tables.answers)])
+    return Imported(benchmark, tables, [*warnings, *_improbable(tables.answers)], words)
+
+
+class _Further(NamedTuple):
+    """Where the results at one resolution and phrasing stand; None is the headline's own."""
+
+    px: int | None
+    phrasing: str | None
+    root: Path
+
+    def beside(self, headline: _Further) -> _Further:
+        return _Further(self.px or headline.px, self.phrasing or headline.phrasing, self.root)
+
+
+def _variants(root: Path) -> list[_Further]:
+    """The phrasings the authors' layout keeps under the results."""
+    folder = root / _PHRASINGS_FOLDER
+    if not folder.is_dir():
+        return []
+    found = []
+    for path in sorted(p for p in folder.iterdir() if p.is_dir()):
+        if path.name not in PHRASINGS:
+            raise BadInput(f"{path}: the phrasings are {', '.join(PHRASINGS)}. Rename the folder.")
+        found.append(_Further(None, path.name, path))
+    return found
+
+
+def _further(text: str) -> _Further:
+    word, _, place = text.partition(":")
+    key, _, value = word.partition("=")
+    root = Path(place)
+    if key not in ("px", "phrasing") or not value or not place:
+        raise BadInput(f"--also {text}: it is px=SIZE:FOLDER or phrasing=NAME:FOLDER.")
+    if not root.is_dir():
+        raise BadInput(
+            f"--also {text}: {place} is not a folder. Give that of <model>/original.csv."
+        )
+    if key == "phrasing":
+        return _Further(None, value, root)
+    if not (value.isascii() and value.isdecimal()):
+        raise BadInput(f"--also {text}: px is a whole number of pixels.")
+    return _Further(int(value), None, root)
+
+
+def _with_further(words: dict[str, str], further: Sequence[_Further]) -> dict[str, str]:
+    """The settings under which these results are also looked at."""
+    standard = Options()
+    sizes = [str(part.px) for part in further if part.px is not None]
+    phrasings = [part.phrasing for part in further if part.phrasing is not None]
+    for key, first, more in (
+        ("px", str(standard.px), sizes),
+        ("phrasing", standard.phrasing, phrasings),
+    ):
+        kept = [word.strip() for word in words.get(key, first).split(",")]
+        added = [value for value in more if value not in kept]
+        if added:
+            words[key] = ",".join([*kept, *added])
+    return words
+
+
+def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+    folder = part.root / reader
+    for path in sorted(folder.glob("*.csv"), key=lambda path: _place(path.stem)):
+        if _place(path.stem) < 0:
+            continue
+        found = list(_answers(path, known, part))
+        if path.stem == "original" and not found:
+            raise BadInput(f"{path} has a header and no rows. Give the results, or none.")
+        yield from ((reader, *row) for row in found)
+
+
+def _place(stem: str) -> int:
+    """Where a condition's file stands in the order of conditions; -1 if there is none such."""
+    return _FILES.index(stem) if stem in _FILES else -1
 
 
 def _declared(path: Path) -> dict[str, Traits]:
@@ -106,13 +195,15 @@ def _folders(root: Path, declared: Mapping[str, Traits] | None) -> tuple[list[Pa
         raise BadInput(f"{root} is not a folder. Give the folder that holds <model>/original.csv.")
     kept, warnings = [], []
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
+        if folder.name == _PHRASINGS_FOLDER:
+            continue
         if not (folder / "original.csv").is_file():
             warnings.append(f"{folder.name} is left out: it has no original.csv.")
             continue
         kept.append(folder)
         if declared is not None and folder.name not in declared:
             warnings.append(f"{folder.name} is not in the readers file; taken as multimodal.")
-        strange = sorted(p.name for p in folder.glob("*.csv") if p.stem not in CONDITIONS)
+        strange = sorted(p.name for p in folder.glob("*.csv") if _place(p.stem) < 0)
         warnings.extend(f"{folder.name}/{name} is left out: no such condition." for name in strange)
     if not kept:
         raise BadInput(f"{root} holds no <model>/original.csv. Give the authors' results folder.")
@@ -122,12 +213,12 @@ def _folders(root: Path, declared: Mapping[str, Traits] | None) -> tuple[list[Pa
     return kept, warnings
 
 
-def _answers(
-    path: Path, condition: str, known: frozenset[str], options: Options
-) -> Iterator[tuple[Any, ...]]:
+def _answers(path: Path, known: frozenset[str], part: _Further) -> Iterator[tuple[Any, ...]]:
     """The rows of one result file, in its order, as rows of the answers table."""
     seen: dict[str, int] = {}
     name = f"{path.parent.name}/{path.name}"
+    again = path.stem == REPEAT
+    image = "original" if again else path.stem
     for line, cells in rows_of(path, ("case_id",)):
         where = f"{name} row {line}"
         if "parsed_answer" not in cells and "raw_answer" not in cells:
@@ -140,7 +231,7 @@ def _answers(
                 f'{where}: case_id "{case}" stands in row {seen[case]} already. Keep one row.'
             )
         row = (
-            *(case, condition, options.phrasing, options.px, 0),
+            *(case, image, part.phrasing, part.px, int(again)),
             *_recorded(where, cells),
             *(cells.get("raw_answer", ""), None, None, None, False, True, None),
         )

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.grounding.cases import BOXED_SOURCES, KEYED_BY_LABEL
-from overread.benchmarks.grounding.edition import CONDITIONS, Edition, Options
-from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
+from overread.benchmarks.grounding.conditions import PAPER
+from overread.benchmarks.grounding.edition import Edition, Options
+from overread.benchmarks.grounding.facts import Codes, Facts, Mask, facts_of
 from overread.case import BadInput, Modality
 
 if TYPE_CHECKING:
@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.benchmark import Tables
 
-__all__ = ["NO_ROW", "REFUSED", "UNANSWERED", "UNPARSED", "Marks", "marks_of"]
-
-Codes = NDArray[np.int8]
-Mask = NDArray[np.bool_]
+__all__ = [
+    "AGAIN",
+    "NO_ROW",
+    "REFUSED",
+    "UNANSWERED",
+    "UNPARSED",
+    "Marks",
+    "marks_at",
+    "marks_of",
+]
 
 # An answer is 1 or 0; everything below is not an answer, and five different things.
 UNPARSED: Final = -1
@@ -34,28 +40,46 @@ REFUSED: Final = -2
 UNANSWERED: Final = -3
 NO_ROW: Final = -4
 
+# The original asked again stands under this name.
+AGAIN: Final = "repeat"
+
 
 class Marks(msgspec.Struct, frozen=True, kw_only=True):
     """One reader's answers (o, s, t, i in the protocol), the key y, and facts of the cases."""
 
     reader: str
     modality: Modality
-    original: Codes
-    swap: Codes
-    target_mask: Codes
-    irrelevant_mask: Codes
+    codes: Mapping[str, Codes]
     truth: Codes
-    boxed: Mask
-    has_swap: Mask
-    normal: Mask
-    patients: NDArray[np.int64]
+    # P(Yes) on the original; NaN where the reader gave none.
+    p_yes: NDArray[np.float64]
+    facts: Facts
     # Where the cases stand in the reader's own file: the authors' bootstrap depends on it.
     order: NDArray[np.int64]
 
-    def under(self, condition: str) -> Codes:
-        """The answers under a condition."""
-        codes: Codes = getattr(self, condition)
-        return codes
+    def under(self, image: str) -> Codes:
+        """The answers to an image, or to the original asked again ("repeat")."""
+        found = self.codes.get(image)
+        return np.full(self.truth.size, NO_ROW, dtype=np.int8) if found is None else found
+
+    def asked(self, image: str) -> bool:
+        return bool((self.under(image) > NO_ROW).any())
+
+    @property
+    def original(self) -> Codes:
+        return self.under("original")
+
+    @property
+    def swap(self) -> Codes:
+        return self.under("swap")
+
+    @property
+    def target_mask(self) -> Codes:
+        return self.under("target_mask")
+
+    @property
+    def irrelevant_mask(self) -> Codes:
+        return self.under("irrelevant_mask")
 
     @property
     def correct(self) -> Mask:
@@ -64,67 +88,75 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         return right
 
 
-class _Facts(msgspec.Struct, frozen=True):
-    truth: Codes
-    boxed: Mask
-    has_swap: Mask
-    normal: Mask
-    sentence: Mask
-    patients: NDArray[np.int64]
-
-
 def marks_of(tables: Tables, edition: Edition, options: Options) -> Iterator[Marks]:
-    """The marks of every reader of a run, in the run's order."""
-    answers = _indexed(tables, options)
-    facts = _facts(tables.cases, edition)
+    """The marks of every reader at the headline's resolution and phrasing, in the run's order."""
+    found = marks_at(tables, edition, facts_of(tables.cases, edition), options.px, options.phrasing)
+    if not any(marks.codes for marks in found) and not tables.answers.is_empty():
+        raise BadInput(
+            f"no answer was given to phrasing={options.phrasing} at px={options.px}. "
+            "Measure with the settings the run was made with."
+        )
+    yield from found
+
+
+def marks_at(tables: Tables, edition: Edition, facts: Facts, px: int, phrasing: str) -> list[Marks]:
+    """The marks of every reader at one resolution and phrasing."""
+    answers = _indexed(tables, px, phrasing)
     by_reader = {
         str(name): frame
         for (name,), frame in answers.partition_by(
             "reader", as_dict=True, maintain_order=True
         ).items()
     }
-    for record in tables.readers:
-        frame = by_reader.get(record.name, answers.clear())
-        codes, order = _codes(frame, tables.cases.height, record.name)
-        truth = facts.truth
-        if record.traits.modality == "vision" and edition.vision_on_sentences == "no":
-            # It answers "is the finding there", not "is the sentence right" [D23].
-            for row in codes.values():
-                row[facts.sentence] = NO_ROW
-            order = order[~facts.sentence[order]]
-            truth = np.where(facts.sentence, np.int8(-1), truth)
-        yield Marks(
-            reader=record.name,
-            modality=record.traits.modality,
-            truth=truth,
-            boxed=facts.boxed,
-            has_swap=facts.has_swap,
-            normal=facts.normal,
-            patients=facts.patients,
-            order=order,
-            **codes,
-        )
+    return [
+        _marks(record.name, record.traits.modality, by_reader.get(record.name), edition, facts)
+        for record in tables.readers
+    ]
 
 
-def _indexed(tables: Tables, options: Options) -> pl.DataFrame:
+def _marks(
+    reader: str, modality: Modality, answers: pl.DataFrame | None, edition: Edition, facts: Facts
+) -> Marks:
+    codes: dict[str, Codes] = {}
+    order = np.empty(0, dtype=np.int64)
+    p_yes = np.full(facts.n, np.nan)
+    if answers is not None:
+        codes, order, p_yes = _codes(answers, facts.n, reader)
+    truth = facts.truth
+    if modality == "vision" and edition.vision_on_sentences == "no":
+        # It answers "is the finding there", not "is the sentence right" [D23].
+        for row in codes.values():
+            row[facts.sentence] = NO_ROW
+        order = order[~facts.sentence[order]]
+        truth = np.where(facts.sentence, np.int8(-1), truth)
+    return Marks(
+        reader=reader,
+        modality=modality,
+        codes=codes,
+        truth=truth,
+        p_yes=p_yes,
+        facts=facts,
+        order=order,
+    )
+
+
+def _indexed(tables: Tables, px: int, phrasing: str) -> pl.DataFrame:
     """The answers to the question that was asked, each with its case's place and its code."""
     import polars as pl
 
-    asked = (
-        (pl.col("phrasing") == options.phrasing)
-        & (pl.col("px") == options.px)
-        & (pl.col("repeat") == 0)
-    )
-    answers = tables.answers.filter(asked)
-    if answers.is_empty() and not tables.answers.is_empty():
-        raise BadInput(
-            f"no answer was given to phrasing={options.phrasing} at px={options.px}. "
-            "Measure with the settings the run was made with."
-        )
+    asked = (pl.col("phrasing") == phrasing) & (pl.col("px") == px) & (pl.col("repeat") <= 1)
+    again = pl.col("repeat") == 1
+    answers = tables.answers.filter(asked & (~again | (pl.col("image") == "original")))
     place = tables.cases.select("case").with_row_index("place")
-    answers = answers.select("reader", "case", "image", "outcome", "answer", "recorded").join(
-        place, on="case", how="left", maintain_order="left"
-    )
+    answers = answers.select(
+        "reader",
+        "case",
+        "outcome",
+        "answer",
+        "recorded",
+        "p_yes",
+        image=pl.when(again).then(pl.lit(AGAIN)).otherwise(pl.col("image")),
+    ).join(place, on="case", how="left", maintain_order="left")
     lost = answers.filter(pl.col("place").is_null())
     if not lost.is_empty():
         raise BadInput(f'the answers name case "{lost["case"][0]}", which is not among the cases.')
@@ -137,54 +169,24 @@ def _indexed(tables: Tables, options: Options) -> pl.DataFrame:
 
 def _codes(
     answers: pl.DataFrame, cases: int, reader: str
-) -> tuple[dict[str, Codes], NDArray[np.int64]]:
-    """The codes by condition, and the places of the original answers in the order they stand."""
-    import polars as pl
-
+) -> tuple[dict[str, Codes], NDArray[np.int64], NDArray[np.float64]]:
+    """The codes by image, the places of the original answers as they stand, and their P(Yes)."""
     codes: dict[str, Codes] = {}
     order = np.empty(0, dtype=np.int64)
-    for condition in CONDITIONS:
-        rows = answers.filter(pl.col("image") == condition)
+    p_yes = np.full(cases, np.nan)
+    parts = answers.partition_by("image", as_dict=True, maintain_order=True)
+    for (image,), rows in parts.items():
         place = rows["place"].to_numpy().astype(np.int64)
         if np.unique(place).size != place.size:
-            twice = rows.filter(pl.col("case").is_duplicated())["case"][0]
+            twice = rows["case"].filter(rows["case"].is_duplicated())[0]
             raise BadInput(
-                f'reader {reader} answers case "{twice}" more than once under {condition}. '
+                f'reader {reader} answers case "{twice}" more than once under {image}. '
                 "Keep one answer per case and condition."
             )
-        codes[condition] = np.full(cases, NO_ROW, dtype=np.int8)
-        codes[condition][place] = rows["code"].to_numpy()
-        if condition == "original":
+        codes[str(image)] = np.full(cases, NO_ROW, dtype=np.int8)
+        codes[str(image)][place] = rows["code"].to_numpy()
+        if image == PAPER[0]:
             # Our own replies come in as they are given; only a recorded file has an order.
             order = place if rows["recorded"].all() else np.sort(place)
-    return codes, order
-
-
-def _facts(cases: pl.DataFrame, edition: Edition) -> _Facts:
-    """`truth` and `boxed` of cases.py, for all cases at once."""
-    import polars as pl
-
-    source = pl.col("source")
-    sentence = source == SENTENCE_SOURCE
-    normal = (pl.col("finding") == NORMAL).fill_null(False) & ~sentence
-    label = pl.col("label")
-    key = label if edition.normals == "yes" else pl.when(normal).then(1 - label).otherwise(label)
-    has_box = pl.col("box_x").is_not_null()
-    if edition.other_sources == "unkeyed":
-        key = pl.when(source.is_in(list(KEYED_BY_LABEL))).then(key).otherwise(-1)
-        has_box &= source.is_in(list(BOXED_SOURCES))
-    key = pl.when(sentence).then(1 - pl.col("error_present")).otherwise(key)
-    # A case without a patient's name counts as a patient of its own.
-    patient = pl.coalesce("subject_id", pl.lit("\0") + pl.col("case"))
-    frame = cases.select(
-        truth=key.fill_null(-1).cast(pl.Int8),
-        boxed=has_box,
-        has_swap=pl.col("swap_image_path").is_not_null(),
-        normal=normal,
-        sentence=sentence,
-        patients=patient.rank("dense").cast(pl.Int64),
-    )
-    columns: Mapping[str, NDArray[np.generic]] = {
-        name: frame[name].to_numpy() for name in _Facts.__struct_fields__
-    }
-    return _Facts(**columns)  # type: ignore[arg-type]
+            p_yes[place] = rows["p_yes"].fill_null(np.nan).to_numpy()
+    return codes, order, p_yes

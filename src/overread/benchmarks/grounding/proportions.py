@@ -7,29 +7,32 @@ n, its interval or the answers it left out.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.grounding.edition import Edition
+from overread.benchmarks.grounding.facts import Codes, Mask
 from overread.benchmarks.grounding.marks import (
+    AGAIN,
     NO_ROW,
     REFUSED,
     UNANSWERED,
     UNPARSED,
-    Codes,
     Marks,
-    Mask,
 )
 from overread.case import Measure
-from overread.stats import bootstrap_proportion, cluster_bootstrap_sd, design_effect, wilson
+from overread.stats import bootstrap_proportion, design_effect, wilson
 
 __all__ = [
     "Count",
     "accuracy",
+    "bounds",
     "cgr",
+    "clustered",
     "is_all",
     "is_correct",
     "joined",
@@ -37,8 +40,10 @@ __all__ = [
     "ordered",
     "proportion",
     "replies",
+    "retest",
     "sensitivity",
     "specificity",
+    "swap_consistency",
     "uar",
 ]
 
@@ -49,6 +54,17 @@ class Count(NamedTuple):
     population: Mask
     deciding: Codes
     hits: Mask
+    # The image the deciding answers were given to; without any the proportion is null.
+    image: str = "original"
+
+    def within(self, members: Mask) -> Count:
+        """The same proportion over some of the cases."""
+        return self._replace(population=self.population & members)
+
+    @property
+    def decided(self) -> Mask:
+        found: Mask = self.population & (self.deciding >= 0)
+        return found
 
 
 def accuracy(m: Marks) -> Count:
@@ -63,52 +79,111 @@ def specificity(m: Marks) -> Count:
     return Count(m.truth == 0, m.original, m.original == 0)
 
 
-def cgr(m: Marks) -> Count:
-    said_yes = m.boxed & (m.truth == 1) & (m.original == 1)
-    return Count(said_yes, m.target_mask, m.target_mask != m.original)
+def cgr(m: Marks, image: str = "target_mask") -> Count:
+    """Causal grounding rate: of correct Yes on a boxed finding, those the mask flips."""
+    said_yes = m.facts.boxed & (m.truth == 1) & (m.original == 1)
+    answers = m.under(image)
+    return Count(said_yes, answers, answers != m.original, image)
 
 
-def uar(m: Marks) -> Count:
-    swapped = m.has_swap | (m.swap > NO_ROW)
-    return Count(m.correct & swapped, m.swap, m.swap == m.original)
+def uar(m: Marks, image: str = "swap") -> Count:
+    """Unrelated-image answer rate: of correct answers, those another image leaves."""
+    answers = m.under(image)
+    swapped = answers > NO_ROW
+    if image == "swap":
+        swapped = (m.facts.has_swap | swapped) & m.facts.swap_counts
+    return Count(m.correct & swapped, answers, answers == m.original, image)
 
 
-def is_correct(m: Marks) -> Count:
-    return Count(m.boxed & m.correct, m.irrelevant_mask, m.irrelevant_mask == m.original)
+def is_correct(m: Marks, image: str = "irrelevant_mask") -> Count:
+    """Irrelevant-mask stability: of correct answers on a boxed case, those the mask leaves."""
+    answers = m.under(image)
+    return Count(m.facts.boxed & m.correct, answers, answers == m.original, image)
 
 
-def is_all(m: Marks) -> Count:
-    parsed = m.boxed & (m.original >= 0)
-    return Count(parsed, m.irrelevant_mask, m.irrelevant_mask == m.original)
+def is_all(m: Marks, image: str = "irrelevant_mask") -> Count:
+    """The same without the condition of a correct answer, as the paper words it [D3]."""
+    answers = m.under(image)
+    return Count(m.facts.boxed & (m.original >= 0), answers, answers == m.original, image)
 
 
-def replies(m: Marks, condition: str, edition: Edition) -> Count:
+def swap_consistency(m: Marks) -> Count:
+    """Of answers that another image changed, those it changed to the right one."""
+    changed = (m.original >= 0) & (m.swap >= 0) & (m.swap != m.original) & m.facts.swap_counts
+    return Count(changed & (m.truth >= 0), m.swap, m.swap == m.truth, "swap")
+
+
+def retest(m: Marks) -> Count:
+    """Of parsed answers, those given again when the same question is put again."""
+    again = m.under(AGAIN)
+    return Count((m.original >= 0) & (again > NO_ROW), again, again == m.original, AGAIN)
+
+
+def replies(m: Marks, image: str, edition: Edition) -> Count:
     """What the parse rate counts: every reply of a condition. An error is no reply [D28]."""
-    codes = m.under(condition)
+    codes = m.under(image)
     replied = codes > (NO_ROW if edition.failures == "as_text" else UNANSWERED)
     # A reply decides whether it could be parsed or not, so each counts as decided.
-    return Count(codes > NO_ROW, np.where(replied, 0, codes).astype(np.int8), codes >= 0)
+    decided = np.where(replied, 0, codes).astype(np.int8)
+    return Count(codes > NO_ROW, decided, codes >= 0, image)
 
 
 # ---------------------------------------------------------------- from a count to a record
 
+Spread = Literal["interval", "none"]
 
-def proportion(marks: Marks, edition: Edition, name: str, count: Count, condition: str) -> Measure:
-    """k of n with its spread, its interval and what was left out."""
-    made = Measure(reader=marks.reader, measure=name)
-    if not (marks.under(condition) > NO_ROW).any():
-        return msgspec.structs.replace(made, n=0, k=0, note=f"no answers under {condition}")
-    places = ordered(marks, count.population & (count.deciding >= 0))
+
+def proportion(
+    marks: Marks,
+    edition: Edition,
+    name: str,
+    count: Count,
+    by: dict[str, str] | None = None,
+    spread: Spread = "interval",
+) -> Measure:
+    """k of n with its interval and what was left out.
+
+    `spread` "none": where the published code gives a bare number the `authors` edition does too.
+    """
+    made = Measure(reader=marks.reader, measure=name, by=by or {})
+    if not marks.asked(count.image):
+        asked_under = "the second asking" if count.image == AGAIN else count.image
+        return msgspec.structs.replace(made, n=0, k=0, note=f"no answers under {asked_under}")
+    places = ordered(marks, count.decided)
     hits = count.hits[places]
     n, k = int(hits.size), int(hits.sum())
     left = left_out(count)
     if n == 0:
         why = left or "no case of this run counts here"
         return msgspec.structs.replace(made, n=0, k=0, note=why)
-    spread = _spread(hits, marks.patients[places], edition)
+    spreads = _spread(hits, marks.facts.patients[places], edition, spread)
     lonely = "one case has no interval" if n < 2 and edition.intervals == "wilson" else None
     note = joined(lonely, left, _worst_case(k, n, count))
-    return msgspec.structs.replace(made, value=k / n, n=n, k=k, note=note, **spread)
+    return msgspec.structs.replace(made, value=k / n, n=n, k=k, note=note, **spreads)
+
+
+def bounds(marks: Marks, name: str, count: Count) -> Iterator[Measure]:
+    """The rate if every reply without an answer were a miss (`low`), and if it were a hit [D4].
+
+    Unparsed and refused replies are meant. What was never answered says nothing of the reader.
+    """
+    if not marks.asked(count.image):
+        return
+    n, k = int(count.decided.sum()), int((count.decided & count.hits).sum())
+    lost = _lost(count)
+    if not n + lost:
+        return
+    for bound, hits, what in (("low", k, "misses"), ("high", k + lost, "hits")):
+        yield Measure(
+            reader=marks.reader,
+            measure=name,
+            by={"bound": bound},
+            value=hits / (n + lost),
+            n=n + lost,
+            k=hits,
+            method="worst case",
+            note=f"{lost} replies without an answer counted as {what}",
+        )
 
 
 def ordered(marks: Marks, eligible: Mask) -> NDArray[np.int64]:
@@ -116,8 +191,12 @@ def ordered(marks: Marks, eligible: Mask) -> NDArray[np.int64]:
     return marks.order[eligible[marks.order]]
 
 
-def _spread(hits: Mask, patients: NDArray[np.int64], edition: Edition) -> dict[str, Any]:
+def _spread(
+    hits: Mask, patients: NDArray[np.int64], edition: Edition, spread: Spread
+) -> dict[str, Any]:
     n, k = int(hits.size), int(hits.sum())
+    if spread == "none":
+        return {}
     if edition.intervals == "bootstrap":
         drawn = bootstrap_proportion(hits, edition.boot, edition.seed)
         return {
@@ -127,13 +206,17 @@ def _spread(hits: Mask, patients: NDArray[np.int64], edition: Edition) -> dict[s
             "high": drawn.high,
             "method": f"bootstrap:{edition.boot}:{edition.seed}",
         }
-    if n < 2:
+    return clustered(hits, patients)
+
+
+def clustered(hits: Mask, patients: NDArray[np.int64]) -> dict[str, Any]:
+    """Wilson's interval with n over the design effect by patient; nothing for a single case."""
+    if hits.size < 2:
         return {}
     effect = design_effect(hits, patients)
-    interval = wilson(k, n, design_effect=effect)
+    interval = wilson(int(hits.sum()), int(hits.size), design_effect=effect)
     return {
         "se": interval.sd,
-        "sd_boot": cluster_bootstrap_sd(hits, patients, edition.boot, edition.seed),
         "low": interval.low,
         "high": interval.high,
         "method": f"wilson:deff={effect:.3f}",
@@ -151,18 +234,24 @@ _REASONS: Final = (
 def left_out(count: Count) -> str | None:
     """How many of the population did not decide, and why."""
     deciding = count.deciding[count.population]
+    if not deciding.size or deciding.min() >= 0:
+        return None
     counts = ((int((deciding == code).sum()), word) for code, word in _REASONS)
     said = [f"{number} {word}" for number, word in counts if number]
     return f"left out: {', '.join(said)}" if said else None
 
 
-def _worst_case(k: int, n: int, count: Count) -> str | None:
-    """Where the rate would lie if every reply without an answer were a miss, or a hit [D4]."""
+def _lost(count: Count) -> int:
     codes = count.deciding[count.population]
-    lost = int(((codes < 0) & (codes > NO_ROW)).sum())
+    return int(((codes == UNPARSED) | (codes == REFUSED)).sum())
+
+
+def _worst_case(k: int, n: int, count: Count) -> str | None:
+    lost = _lost(count)
     if not lost:
         return None
-    return f"with them between {k / (n + lost):.4f} and {(k + lost) / (n + lost):.4f}"
+    low, high = k / (n + lost), (k + lost) / (n + lost)
+    return f"with the replies among them between {low:.4f} and {high:.4f}"
 
 
 def joined(*notes: str | None) -> str | None:

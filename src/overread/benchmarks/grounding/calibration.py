@@ -1,0 +1,426 @@
+"""How sure a reader was, and whether it was right to be (GROUNDING 8.1 and 8.2).
+
+P(Yes) is what is stored. Three calibration errors are told apart [D7]: of P(Yes) against the key
+(`ece_label`), of the confidence in the answer given against its correctness (`ece_answer`), and the
+published mixture of both (`ece_authors`). `ece` is the edition's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from overread.benchmarks.grounding.edition import Edition
+from overread.benchmarks.grounding.facts import Mask
+from overread.benchmarks.grounding.marks import NO_ROW, Marks
+from overread.benchmarks.grounding.proportions import joined
+from overread.benchmarks.grounding.study import Column, Done, Making, Metric, Study
+from overread.case import Measure
+from overread.stats import (
+    Bin,
+    auroc,
+    auroc_stepwise,
+    bootstrap_auroc,
+    brier,
+    calibration_bins,
+    ece,
+    informative,
+    wilson,
+)
+
+__all__ = ["METRICS", "columns"]
+
+Floats = NDArray[np.float64]
+
+_MOST_MISSING: Final = 0.1
+_BINS: Final = 10
+# Gaps are summed in whole parts of this: exact in any order, and finer than any interval.
+_UNIT: Final = 1024
+
+
+class Calibrated(NamedTuple):
+    """Parsed originals with a key and a confidence, in file order; or why there is nothing."""
+
+    places: NDArray[np.int64]
+    p_yes: Floats
+    truth: Floats
+    correct: Floats
+    withheld: str | None
+    note: str | None = None
+
+    @property
+    def p_answer(self) -> Floats:
+        """The confidence in the answer that was given: P(Yes) of a Yes, 1 - P(Yes) of a No."""
+        said_yes = self.correct == self.truth
+        return np.where(said_yes, self.p_yes, 1 - self.p_yes)
+
+
+def calibrated(marks: Marks, edition: Edition) -> Calibrated:
+    """Whom calibration is about, and whether it is withheld.
+
+    Withheld where at least 90 % of the confidences are exactly 0 or 1: those are answers, not
+    probabilities. `corrected` also withholds it where more than a tenth are missing [D9]. Numbers
+    outside [0, 1], which only somebody else's file can hold, are used as they stand and counted in
+    the note.
+    """
+    with_key = (marks.original >= 0) & (marks.truth >= 0)
+    usable = ~np.isnan(marks.p_yes)
+    strict = edition.missing_confidence == "withhold"
+    places = marks.order[(with_key & usable)[marks.order]]
+    asked, missing = int(with_key.sum()), int((with_key & ~usable).sum())
+    p_yes = marks.p_yes[places]
+    withheld, notes = None, []
+    if odd := int(((p_yes < 0) | (p_yes > 1)).sum()):
+        notes.append(f"{odd} confidences lie outside 0 to 1")
+    if not asked:
+        withheld = "no parsed answer with a key"
+    elif not places.size:
+        withheld = "no answer came with a probability"
+    elif strict and missing > _MOST_MISSING * asked:
+        withheld = f"{missing} of {asked} answers came without a probability"
+    elif not informative(p_yes):
+        withheld = "nearly all confidences are exactly 0 or 1"
+    elif missing:
+        notes.append(f"left out: {missing} without a probability")
+    return Calibrated(
+        places,
+        p_yes,
+        marks.truth[places].astype(float),
+        (marks.original[places] == marks.truth[places]).astype(float),
+        withheld,
+        joined(*notes),
+    )
+
+
+Value = Callable[[Calibrated, Marks, Edition], Measure]
+
+
+def _made_by(name: str, value: Value) -> Making:
+    def make(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
+        found = calibrated(marks, study.edition)
+        made = Measure(reader=marks.reader, measure=name)
+        if found.withheld:
+            yield msgspec.structs.replace(made, n=int(found.places.size), note=found.withheld)
+            return
+        record = value(found, marks, study.edition)
+        yield msgspec.structs.replace(
+            record,
+            reader=marks.reader,
+            measure=name,
+            n=int(found.places.size),
+            note=joined(record.note, found.note),
+        )
+
+    return make
+
+
+# ---------------------------------------------------------------- AUROC and Brier
+
+
+def _auroc(found: Calibrated, marks: Marks, edition: Edition) -> Measure:
+    """AUROC of P(Yes) against the key, mid-rank with DeLong's interval by patient [D6]."""
+    empty = Measure(reader="", measure="auroc")
+    if edition.auroc == "stepwise":
+        value = auroc_stepwise(found.p_yes, found.truth)
+        if value is None:
+            return msgspec.structs.replace(empty, note="one class only")
+        low, high = bootstrap_auroc(found.p_yes, found.truth, edition.boot, edition.seed)
+        drawn = f"bootstrap:{edition.boot}:{edition.seed}"
+        return msgspec.structs.replace(empty, value=value, low=low, high=high, method=drawn)
+    patients = marks.facts.patients[found.places]
+    interval = auroc(found.p_yes, found.truth, patients)
+    if interval.point is None:
+        return msgspec.structs.replace(empty, note="one class only")
+    return msgspec.structs.replace(
+        empty,
+        value=interval.point,
+        se=interval.sd,
+        low=interval.low,
+        high=interval.high,
+        method="delong" if interval.low is not None else None,
+        note=None if interval.low is not None else "too few of a class for an interval",
+    )
+
+
+def _brier(found: Calibrated, marks: Marks, edition: Edition) -> Measure:
+    """Mean (P(Yes) - y)²."""
+    interval = brier(found.p_yes, found.truth, marks.facts.patients[found.places])
+    value = float(np.mean((found.p_yes - found.truth) ** 2))
+    made = Measure(reader="", measure="brier", value=value)
+    if edition.intervals == "bootstrap" or interval.low is None:
+        return made
+    return msgspec.structs.replace(
+        made, se=interval.sd, low=interval.low, high=interval.high, method="clustered"
+    )
+
+
+# ---------------------------------------------------------------- calibration errors
+
+
+def _pairs(found: Calibrated, kind: str) -> tuple[Floats, Floats]:
+    """The confidence and the outcome a calibration error sets against each other."""
+    if kind == "ece_label":
+        return found.p_yes, found.truth
+    if kind == "ece_answer":
+        return found.p_answer, found.correct
+    return found.p_yes, found.correct
+
+
+_KINDS: Final = ("ece_answer", "ece_label", "ece_authors")
+
+
+def columns(study: Study) -> Mapping[Column, Floats]:
+    """What ECE's interval needs of every resample: per bin, confidence less outcome; and n.
+
+    n_b/N · |mean c - mean o| is |Σc - Σo| / N, so the bin's own count is not needed.
+    """
+    found: dict[Column, Floats] = {}
+    if study.edition.intervals == "bootstrap":
+        return found  # the published code gives ECE no interval
+    for marks in study.marks:
+        part = calibrated(marks, study.edition)
+        if part.withheld:
+            continue
+        found["ece", marks.reader, "n"] = _spread_out(part, np.ones(part.places.size), marks)
+        for kind in _KINDS:
+            confidence, outcome = _pairs(part, kind)
+            bins = np.clip(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, 0, _BINS - 1)
+            for b in range(_BINS):
+                gap = np.where(bins == b, np.rint(_UNIT * (confidence - outcome)), 0.0)
+                if gap.any():
+                    found[kind, marks.reader, str(b)] = _spread_out(part, gap, marks)
+    return found
+
+
+def _spread_out(part: Calibrated, values: Floats, marks: Marks) -> Floats:
+    column = np.zeros(marks.truth.size)
+    column[part.places] = values
+    return column
+
+
+def _ece(name: str) -> Making:
+    def make(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
+        kind = name if name != "ece" else f"ece_{study.edition.ece}"
+        found = calibrated(marks, study.edition)
+        made = Measure(reader=marks.reader, measure=name, n=int(found.places.size))
+        if found.withheld:
+            yield msgspec.structs.replace(made, note=found.withheld)
+            return
+        value = ece(*_pairs(found, kind))
+        made = msgspec.structs.replace(made, value=value, note=found.note)
+        if study.edition.intervals == "bootstrap" or found.places.size < 2 or value is None:
+            yield made
+            return
+        gaps = sum(
+            np.abs(study.resampled((kind, marks.reader, str(b))))
+            for b in range(_BINS)
+            if study.has((kind, marks.reader, str(b)))
+        )
+        n = study.resampled(("ece", marks.reader, "n"))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = np.asarray(gaps / n) / _UNIT
+        drawn = drawn[np.isfinite(drawn)]
+        low, high = np.percentile(drawn, [2.5, 97.5])
+        # Binned errors are biased upward when resampled; the interval is stretched to its point.
+        low, high = min(float(low), value), max(float(high), value)
+        if low == high:
+            yield msgspec.structs.replace(made, note=joined(found.note, "resamples do not differ"))
+            return
+        boot = f"patients:{study.edition.boot}:{study.edition.seed}"
+        yield msgspec.structs.replace(
+            made, low=low, high=high, sd_boot=float(drawn.std(ddof=1)), method=boot
+        )
+
+    return make
+
+
+# ---------------------------------------------------------------- confidence by regime and by bin
+
+
+def _regimes(marks: Marks, edition: Edition) -> Mapping[str, Mask]:
+    """Grounded-correct, ungrounded-correct and incorrect: who stands where [D8]."""
+    target, confident = marks.target_mask, ~np.isnan(marks.p_yes)
+    if edition.regimes == "figure":
+        row = (marks.original > NO_ROW) & confident
+        grounded = marks.correct & (target > NO_ROW) & (target != marks.original)
+        return {
+            "grounded_correct": row & grounded,
+            "ungrounded_correct": row & marks.correct & ~grounded,
+            "incorrect": row & ~marks.correct,
+        }
+    parsed = (marks.original >= 0) & (marks.truth >= 0) & confident
+    boxed = marks.facts.boxed
+    grounded = marks.correct & boxed & (target >= 0) & (target != marks.original)
+    return {
+        "grounded_correct": parsed & grounded,
+        "ungrounded_correct": parsed & marks.correct & ~grounded,
+        "incorrect": parsed & ~marks.correct,
+    }
+
+
+def _published_regimes(marks: Marks) -> Mapping[str, Mask]:
+    """The definition of the published metrics, by the swap: regimes may overlap."""
+    parsed, confident = marks.original >= 0, ~np.isnan(marks.p_yes)
+    target, swap = marks.target_mask, marks.swap
+    flipped = marks.correct & marks.facts.boxed & (target >= 0) & (target != marks.original)
+    kept = marks.correct & (swap >= 0) & (swap == marks.original)
+    return {
+        "grounded_correct": flipped & confident,
+        "ungrounded_correct": kept & confident,
+        "incorrect": parsed & ~marks.correct & confident,
+    }
+
+
+def _make_confidence(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
+    edition = study.edition
+    said_yes = marks.original == 1
+    p_answer = np.where(said_yes, marks.p_yes, 1 - marks.p_yes)
+    p_yes = np.clip(marks.p_yes, 0, 1) if edition.regimes == "figure" else marks.p_yes
+    for regime, members in _regimes(marks, edition).items():
+        yield _mean(marks, {"regime": regime}, p_yes, members, edition)
+        yield from _histogram(marks, regime, members)
+        if edition.regimes == "parsed":
+            of_answer = {"regime": regime, "of": "answer"}
+            yield _mean(marks, of_answer, p_answer, members, edition)
+    if edition.regimes == "figure":
+        for regime, members in _published_regimes(marks).items():
+            by = {"regime": regime, "definition": "metrics"}
+            yield _mean(marks, by, marks.p_yes, members, edition)
+    for b in _reliability(marks, edition):
+        yield Measure(
+            reader=marks.reader,
+            measure="confidence",
+            by={"bin": str(b.index)},
+            value=b.mean_confidence,
+            n=b.n,
+            method="mean P(Yes) of the bin",
+        )
+
+
+def _mean(
+    marks: Marks, by: dict[str, str], values: Floats, members: Mask, edition: Edition
+) -> Measure:
+    """A mean confidence. Its standard error is SD / √n, SD with n - 1."""
+    kept = values[members]
+    n = int(kept.size)
+    made = Measure(reader=marks.reader, measure="confidence", by=by, n=n)
+    if n == 0:
+        return msgspec.structs.replace(made, note="nobody is in this regime")
+    value = float(kept.mean())
+    if n < 2:
+        return msgspec.structs.replace(made, value=value, note="one case has no interval")
+    se = float(kept.std(ddof=1) / np.sqrt(n))
+    made = msgspec.structs.replace(made, value=value, se=se)
+    if edition.intervals == "bootstrap" or se == 0:
+        return made
+    half = 1.96 * float(np.sqrt(_clustered_variance(kept, marks.facts.patients[members])))
+    low, high = max(0.0, value - half), min(1.0, value + half)
+    return msgspec.structs.replace(
+        made, low=min(low, value), high=max(high, value), method="normal"
+    )
+
+
+def _histogram(marks: Marks, regime: str, members: Mask) -> Iterator[Measure]:
+    """How many of a regime stand in each tenth of P(Yes)."""
+    values = np.clip(marks.p_yes[members], 0, 1)
+    for b in calibration_bins(values, values, edges="floor"):
+        yield Measure(
+            reader=marks.reader,
+            measure="confidence",
+            by={"regime": regime, "bin": str(b.index)},
+            value=b.mean_confidence,
+            n=b.n,
+            method="mean P(Yes) of the bin",
+        )
+
+
+def _clustered_variance(values: Floats, patients: NDArray[np.int64]) -> float:
+    """Variance of a mean with patients as the independent units."""
+    _, where = np.unique(patients, return_inverse=True)
+    totals = np.bincount(where, weights=values - values.mean())
+    clusters, n = totals.size, values.size
+    if clusters < 2:
+        return float(values.var(ddof=1))
+    return float(clusters / (clusters - 1) * np.square(totals).sum() / n**2)
+
+
+def _reliability(marks: Marks, edition: Edition) -> list[Bin]:
+    """Ten bins of P(Yes) against the share of Yes in the key; the published ones hold -1 too."""
+    row = marks.original > NO_ROW if edition.regimes == "figure" else marks.original >= 0
+    kept = row & ~np.isnan(marks.p_yes) & (marks.truth >= 0)
+    # The figures of the paper take what lies outside [0, 1] for its nearer end.
+    p_yes = np.clip(marks.p_yes[kept], 0, 1)
+    return calibration_bins(p_yes, marks.truth[kept].astype(float), edges="floor")
+
+
+def _make_reliability(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
+    bins = _reliability(marks, study.edition)
+    if not bins:
+        note = "no answer came with a probability"
+        yield Measure(reader=marks.reader, measure="reliability", n=0, note=note)
+    for b in bins:
+        k = round(b.rate * b.n)
+        interval = wilson(k, b.n) if b.n > 1 else None
+        yield Measure(
+            reader=marks.reader,
+            measure="reliability",
+            by={"bin": str(b.index)},
+            value=b.rate,
+            n=b.n,
+            k=k,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            method="wilson" if interval else None,
+        )
+
+
+_ORIGINAL: Final = ("original",)
+METRICS: Final = (
+    Metric(
+        name="auroc",
+        says="how well P(Yes) tells Yes from No",
+        needs=_ORIGINAL,
+        make=_made_by("auroc", _auroc),
+    ),
+    Metric(
+        name="brier",
+        says="mean squared distance of P(Yes) from the key",
+        needs=_ORIGINAL,
+        make=_made_by("brier", _brier),
+    ),
+    Metric(name="ece", says="the edition's calibration error", needs=_ORIGINAL, make=_ece("ece")),
+    Metric(
+        name="ece_answer",
+        says="confidence in the answer given against its correctness",
+        needs=_ORIGINAL,
+        make=_ece("ece_answer"),
+    ),
+    Metric(
+        name="ece_label",
+        says="P(Yes) against the key",
+        needs=_ORIGINAL,
+        make=_ece("ece_label"),
+    ),
+    Metric(
+        name="ece_authors",
+        says="P(Yes) against correctness, as published",
+        needs=_ORIGINAL,
+        make=_ece("ece_authors"),
+    ),
+    Metric(
+        name="confidence",
+        says="mean P(Yes) by regime: grounded-correct, ungrounded-correct, incorrect",
+        needs=_ORIGINAL,
+        make=_make_confidence,
+    ),
+    Metric(
+        name="reliability",
+        says="share of Yes in the key by tenth of P(Yes)",
+        needs=_ORIGINAL,
+        make=_make_reliability,
+    ),
+)

@@ -1,0 +1,124 @@
+"""A run under one edition: its readers' marks, and what is worked out once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from overread.benchmarks.grounding.edition import Edition, Options
+from overread.benchmarks.grounding.facts import Facts
+from overread.benchmarks.grounding.marks import Marks, marks_at, marks_of
+from overread.case import Measure
+
+if TYPE_CHECKING:
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = ["Column", "Done", "Making", "Metric", "Study"]
+
+Done: TypeAlias = Mapping[str, Measure]
+Column: TypeAlias = tuple[str, ...]
+"""The name of a column that is summed in every resample of patients."""
+
+
+class Study:
+    """The readers of a run. A class, for the patients are resampled once for all measures."""
+
+    def __init__(self, tables: Tables, edition: Edition, options: Options) -> None:
+        self.tables, self.edition, self.options = tables, edition, options
+        self.marks: Final = tuple(marks_of(tables, edition, options))
+        self._columns: dict[Column, NDArray[np.float64]] = {}
+
+    @cached_property
+    def facts(self) -> Facts:
+        from overread.benchmarks.grounding.facts import facts_of
+
+        return self.marks[0].facts if self.marks else facts_of(self.tables.cases, self.edition)
+
+    @property
+    def text_only(self) -> list[Marks]:
+        """The baselines: readers that never see a picture."""
+        return [marks for marks in self.marks if marks.modality == "text"]
+
+    def at(self, px: int, phrasing: str) -> list[Marks]:
+        """The same readers at another resolution or phrasing."""
+        return marks_at(self.tables, self.edition, self.facts, px, phrasing)
+
+    @cached_property
+    def compared(self) -> dict[tuple[str, str], list[Measure]]:
+        """The comparisons between readers, by (reader, measure)."""
+        from overread.benchmarks.grounding.comparisons import compared
+
+        return compared(self)
+
+    # ------------------------------------------------------------ resampling patients
+
+    def need(self, columns: Mapping[Column, NDArray[np.float64]]) -> None:
+        """Ask for these columns (one number per case) to be summed in every resample."""
+        assert "_totals" not in self.__dict__, "columns are asked for before any is read"
+        self._columns.update(columns)
+
+    def has(self, name: Column) -> bool:
+        return name in self._columns
+
+    def resampled(self, name: Column) -> NDArray[np.float64]:
+        """The sum of a column in each resample of patients; the same resamples for all columns."""
+        return self._totals[:, self._place[name]]
+
+    def sd_of_rate(self, name: str, reader: str) -> float | None:
+        """The standard deviation of a reader's rate over the resamples; None without columns."""
+        if not self.has(("hits", name, reader)):
+            return None
+        asked = self.resampled(("asked", name, reader))
+        some = asked > 0
+        rates = self.resampled(("hits", name, reader))[some] / asked[some]
+        return float(rates.std(ddof=1)) if rates.size > 1 else None
+
+    @cached_property
+    def _place(self) -> dict[Column, int]:
+        return {name: place for place, name in enumerate(self._columns)}
+
+    @cached_property
+    def _totals(self) -> NDArray[np.float64]:
+        from overread.stats import PatientWeights
+
+        table = np.column_stack(list(self._columns.values()))
+        patients = _canonical(self.facts.patients, table)
+        weights = PatientWeights(patients, n_boot=self.edition.boot, seed=self.edition.seed)
+        return weights.totals(table)
+
+
+def _canonical(patients: NDArray[np.int64], table: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Patients numbered by what they contribute, so that neither names nor order matter.
+
+    Patients with equal rows are interchangeable: whichever comes first, the totals are the same.
+    """
+    count = int(patients.max()) + 1 if patients.size else 0
+    sums = np.zeros((count, table.shape[1]))
+    np.add.at(sums, patients, table)
+    keys = np.ascontiguousarray(np.round(sums, 9) + 0.0)
+    rows = keys.view([("", keys.dtype)] * keys.shape[1]).ravel()
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.argsort(rows, kind="stable")] = np.arange(count)
+    return rank[patients]
+
+
+Making: TypeAlias = Callable[[Marks, Study, Done], Iterator[Measure]]
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """One registered measure.
+
+    `needs` are conditions without which it is null; `across` marks a measure of readers against
+    each other, which not every reader has.
+    """
+
+    name: str
+    says: str
+    needs: tuple[str, ...]
+    make: Making
+    across: bool = False

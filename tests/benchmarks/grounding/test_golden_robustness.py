@@ -1,0 +1,163 @@
+"""Golden robustness: another resolution, other phrasings, another dataset, rated boxes."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from overread.benchmarks.grounding.importing import import_results
+from overread.benchmarks.grounding.robustness import ranks
+from overread.benchmarks.grounding.transfer import transfer
+from support.measured import Records
+
+NEAR = 1e-9
+ROUNDED = 1e-4 + 1e-9
+
+
+@pytest.fixture(scope="module")
+def varied(golden):
+    """The study with its further results at another size and in two more phrasings."""
+
+    def read(edition, **settings):
+        sizes = sorted((golden / "resolution").glob("responses_*"))
+        also = [f"px={path.name.rpartition('_')[2]}:{path}" for path in sizes]
+        words = sorted((golden / "prompt_sensitivity" / "responses").iterdir())
+        also += [f"phrasing={path.name}:{path}" for path in words]
+        found = import_results(
+            golden / "mimic" / "manifest.csv",
+            golden / "mimic" / "responses",
+            golden / "models.json",
+            edition,
+            settings,
+            also=also,
+        )
+        return Records(found.benchmark.measure(found.tables))
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def authors_varied(varied):
+    return varied("authors")
+
+
+def test_resolution(authors_varied, expected):
+    rows = expected("expected", "resolution")
+    for row in rows:
+        for px in ("224", "512"):
+            record = authors_varied("cgr", row["model"], px=px)
+            assert record.n == row[f"CGR_{px}_n"]
+            for ours, theirs in ((record.value, ""), (record.low, "_ci_lower")):
+                assert ours == pytest.approx(row[f"CGR_{px}{theirs}"], abs=ROUNDED)
+            assert record.high == pytest.approx(row[f"CGR_{px}_ci_upper"], abs=ROUNDED)
+    for px in ("224", "512"):
+        rates = [authors_varied("cgr", row["model"], px=px).value for row in rows]
+        assert ranks(rates) == [row[f"rank_{px}"] for row in rows]
+    rho = authors_varied("rho", "", px="224,512", of="cgr")
+    assert rho.value == pytest.approx(rows[0]["spearman_rho"], abs=1e-6)
+
+
+def test_phrasing(authors_varied, expected):
+    for row in expected("expected", "prompt_sensitivity"):
+        accuracy = authors_varied("accuracy", row["model"], phrasing=row["variant"])
+        parsed = authors_varied("parse_rate", row["model"], phrasing=row["variant"])
+        assert accuracy.n == row["n_cases"]
+        assert accuracy.value == pytest.approx(row["accuracy"], abs=NEAR)
+        assert accuracy.low == pytest.approx(row["ci_lower"], abs=NEAR)
+        assert accuracy.high == pytest.approx(row["ci_upper"], abs=NEAR)
+        assert parsed.value == pytest.approx(row["parse_rate"], abs=NEAR)
+        assert ("uninterpretable" in (accuracy.note or "")) == (row["n_cases"] < 50)
+
+
+def test_further_results_leave_the_headline_alone(authors_varied, authors):
+    for record in authors.measures:
+        assert authors_varied(record.measure, record.reader, **record.by) == record
+
+
+def test_resolution_on_the_same_cases(varied):
+    """[D15] `corrected` compares sizes case by case, and only where both were asked."""
+    found = varied("corrected", boot="200")
+    sizes = [r for r in found.measures if r.measure == "diff_cgr" and "px" in r.by]
+    assert sizes
+    for record in sizes:
+        here = found("cgr", record.reader, px="224")
+        there = found("cgr", record.reader, px=record.by["px"])
+        assert record.n <= min(here.n, there.n)
+        if record.value is not None:
+            assert record.low < record.high
+
+
+def test_another_dataset(authors, chexpert, golden, expected):
+    path = golden / "chexpert" / "expected" / "cross_dataset_comparison.csv"
+    second = chexpert("authors")
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            for column, value in row.items():
+                measure, _, part = column.partition("_")
+                if column == "model" or not value:
+                    continue
+                found = authors if part == "mimic" else second
+                name = {"acc": "accuracy"}.get(measure, measure.lower())
+                assert found(name, row["model"]).value == pytest.approx(float(value), abs=ROUNDED)
+
+
+def test_rank_correlations_between_datasets(authors, chexpert, golden, expected):
+    import json
+
+    roles = json.loads((golden / "models.json").read_text("utf-8"))
+    vision = frozenset(name for name, facts in roles.items() if facts["role"] == "vision_only")
+    second = chexpert("authors")
+    theirs = transfer(authors.measures, second.measures, vision, exact=False)
+    ours = transfer(authors.measures, second.measures, vision)
+    names = {"all": "all", "without_vision_only": "excluding_vision_probe"}
+    wanted = expected("spearman", "chexpert")
+    seen = 0
+    for record, exact in zip(theirs, ours, strict=True):
+        key = {"uar": "UAR", "accuracy": "accuracy"}.get(record.by["of"])
+        if key is None:
+            continue
+        rho, p = wanted[key][names[record.by["readers"]]]
+        assert record.value == pytest.approx(rho, abs=1e-9)
+        assert record.p == pytest.approx(p, abs=1e-9)
+        assert 0 < exact.p <= 1  # [D25] nine readers cannot give p = 0
+        seen += 1
+    assert seen == 4
+
+
+def test_rated_boxes(golden, expected):
+    study = golden / "reader_study"
+    sheets = [path / "task_A_box_validation" for path in sorted(study.glob("reader*_filled_*"))]
+    found = import_results(
+        golden / "mimic" / "manifest.csv",
+        golden / "mimic" / "responses",
+        golden / "models.json",
+        "authors",
+        {"ratings": ",".join(map(str, sheets)), "boot": "100"},
+    )
+    records = Records(found.benchmark.measure(found.tables))
+    checked = 0
+    for row in expected("expected/full_coverage_cgr", "reader_study"):
+        if row["entity_type"] != "model":
+            continue
+        model = row["entity"]
+        if row["block"] == "overall":
+            every = records("cgr", model, coverage="all")
+            assert (every.n, every.value) == (row["n_all"], pytest.approx(row["cgr_all"]))
+            full = records("cgr", model, coverage="accurate")
+            assert full.n == row["n_fullcov"]
+            assert full.value == pytest.approx(row["cgr_fullcov"], abs=NEAR)
+            assert full.se == pytest.approx(row["cgr_fullcov_se"], abs=NEAR)
+            assert full.low == pytest.approx(row["cgr_fullcov_ci_lower"], abs=NEAR)
+            assert full.high == pytest.approx(row["cgr_fullcov_ci_upper"], abs=NEAR)
+            either = records("cgr", model, coverage="accurate_or_partial")
+            assert either.n == row["n_fullcov_partial"]
+            assert either.value == pytest.approx(row["cgr_fullcov_partial"], abs=NEAR)
+            checked += 1
+        elif row["block"] == "per_finding" and row["perfinding_n"]:
+            cell = records("cgr", model, coverage="accurate", finding=row["finding"])
+            assert cell.n == row["perfinding_n"]
+            assert cell.value == pytest.approx(row["perfinding_cgr_fullcov"], abs=NEAR)
+            assert cell.low == pytest.approx(row["perfinding_ci_lower"], abs=NEAR)
+            checked += 1
+    assert checked
