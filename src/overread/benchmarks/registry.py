@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from overread.benchmarks.benchmark import Benchmark, Tables
 from overread.case import BadInput, Policy
@@ -37,11 +37,14 @@ def reopen_benchmark(
     return cast(Benchmark, _class_of(name).of_run(dataset, policy, edition, settings))
 
 
-def importer(name: str) -> Callable[..., tuple[Benchmark, Tables, list[str]]]:
+Importer: TypeAlias = Callable[..., tuple[Benchmark, Tables, list[str], dict[str, str]]]
+
+
+def importer(name: str) -> Importer:
     """What reads results made with the paper's own scripts.
 
-    It takes (cases, replies, readers or None, edition, settings, reparse) and returns the
-    benchmark, the tables, and lines on what was passed over.
+    It takes (cases, replies, readers or None, edition, settings, reparse, also) and returns the
+    benchmark, the tables, lines on what was passed over, and the settings it was opened with.
     """
     place = _class_of(name).__module__.rpartition(".")[0] + ".importing"
     try:
@@ -50,7 +53,7 @@ def importer(name: str) -> Callable[..., tuple[Benchmark, Tables, list[str]]]:
         if error.name != place:
             raise
         raise BadInput(f"{name} has no results to import. Use overread run.") from None
-    return cast("Callable[..., tuple[Benchmark, Tables, list[str]]]", module.import_results)
+    return cast(Importer, module.import_results)
 
 
 def metrics() -> Iterator[tuple[str, Any]]:
