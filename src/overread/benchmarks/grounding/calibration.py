@@ -24,7 +24,7 @@ from overread.stats import (
     Bin,
     auroc,
     auroc_stepwise,
-    bootstrap_auroc,
+    bootstrap_auroc_many,
     brier,
     calibration_bins,
     ece,
@@ -32,7 +32,7 @@ from overread.stats import (
     wilson,
 )
 
-__all__ = ["METRICS", "columns"]
+__all__ = ["METRICS", "auroc_bounds", "columns"]
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def calibrated(marks: Marks, edition: Edition) -> Calibrated:
     )
 
 
-Value = Callable[[Calibrated, Marks, Edition], Measure]
+Value = Callable[[Calibrated, Marks, Study], Measure]
 
 
 def _made_by(name: str, value: Value) -> Making:
@@ -106,7 +106,7 @@ def _made_by(name: str, value: Value) -> Making:
         if found.withheld:
             yield msgspec.structs.replace(made, n=int(found.places.size), note=found.withheld)
             return
-        record = value(found, marks, study.edition)
+        record = value(found, marks, study)
         yield msgspec.structs.replace(
             record,
             reader=marks.reader,
@@ -121,14 +121,14 @@ def _made_by(name: str, value: Value) -> Making:
 # ---------------------------------------------------------------- AUROC and Brier
 
 
-def _auroc(found: Calibrated, marks: Marks, edition: Edition) -> Measure:
+def _auroc(found: Calibrated, marks: Marks, study: Study) -> Measure:
     """AUROC of P(Yes) against the key, mid-rank with DeLong's interval by patient [D6]."""
-    empty = Measure(reader="", measure="auroc")
+    empty, edition = Measure(reader="", measure="auroc"), study.edition
     if edition.auroc == "stepwise":
         value = auroc_stepwise(found.p_yes, found.truth)
         if value is None:
             return msgspec.structs.replace(empty, note="one class only")
-        low, high = bootstrap_auroc(found.p_yes, found.truth, edition.boot, edition.seed)
+        low, high = study.auroc_bounds[marks.reader]
         drawn = f"bootstrap:{edition.boot}:{edition.seed}"
         return msgspec.structs.replace(empty, value=value, low=low, high=high, method=drawn)
     patients = marks.facts.patients[found.places]
@@ -146,12 +146,21 @@ def _auroc(found: Calibrated, marks: Marks, edition: Edition) -> Measure:
     )
 
 
-def _brier(found: Calibrated, marks: Marks, edition: Edition) -> Measure:
+def auroc_bounds(study: Study) -> dict[str, tuple[float | None, float | None]]:
+    """The published bounds of every reader; they share their random numbers."""
+    found = {marks.reader: calibrated(marks, study.edition) for marks in study.marks}
+    kept = {name: part for name, part in found.items() if not part.withheld}
+    samples = [(part.p_yes, part.truth) for part in kept.values()]
+    drawn = bootstrap_auroc_many(samples, study.edition.boot, study.edition.seed)
+    return dict(zip(kept, drawn, strict=True))
+
+
+def _brier(found: Calibrated, marks: Marks, study: Study) -> Measure:
     """Mean (P(Yes) - y)²."""
     interval = brier(found.p_yes, found.truth, marks.facts.patients[found.places])
     value = float(np.mean((found.p_yes - found.truth) ** 2))
     made = Measure(reader="", measure="brier", value=value)
-    if edition.intervals == "bootstrap" or interval.low is None:
+    if study.edition.intervals == "bootstrap" or interval.low is None:
         return made
     return msgspec.structs.replace(
         made, se=interval.sd, low=interval.low, high=interval.high, method="clustered"

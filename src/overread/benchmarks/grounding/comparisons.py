@@ -139,33 +139,27 @@ def _record(comparison: Comparison, family: str, n: int) -> Measure:
 def _as_published(
     kept: list[Comparison], counts: Mapping[tuple[str, str], pr.Count], edition: Edition
 ) -> list[Measure]:
-    """The published paired bootstrap; comparisons of one size share one stream of indices."""
-    by_size: dict[int, list[int]] = {}
+    """The published paired bootstrap; all comparisons share one stream of random numbers."""
     outcomes: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    for place, c in enumerate(kept):
+    for c in kept:
         places = pr.ordered(c.a, _shared(c, counts))
         pair = tuple(counts[c.metric, m.reader].hits[places].astype(np.int64) for m in (c.a, c.b))
         outcomes.append((pair[0], pair[1]))
-        by_size.setdefault(int(places.size), []).append(place)
-    records: list[Measure | None] = [None] * len(kept)
-    for n, group in by_size.items():
-        results = paired_bootstrap_many(
-            [outcomes[place] for place in group], edition.boot, edition.seed
+    records = []
+    results = paired_bootstrap_many(outcomes, edition.boot, edition.seed)
+    for c, (a, b), result in zip(kept, outcomes, results, strict=True):
+        record = msgspec.structs.replace(
+            _record(c, c.family, result.n),
+            value=result.point,
+            sd_boot=result.sd,
+            low=result.low,
+            high=result.high,
+            p=result.p,
+            method=f"paired bootstrap:{edition.boot}:{edition.seed}",
+            note=f"{a.mean():.4f} against {b.mean():.4f}",
         )
-        for place, result in zip(group, results, strict=True):
-            c = kept[place]
-            a, b = outcomes[place]
-            records[place] = msgspec.structs.replace(
-                _record(c, c.family, n),
-                value=result.point,
-                sd_boot=result.sd,
-                low=result.low,
-                high=result.high,
-                p=result.p,
-                method=f"paired bootstrap:{edition.boot}:{edition.seed}",
-                note=f"{a.mean():.4f} against {b.mean():.4f}",
-            )
-    return [record for record in records if record is not None]
+        records.append(record)
+    return records
 
 
 # ---------------------------------------------------------------- corrected

@@ -17,6 +17,7 @@ from overread.benchmarks.grounding.conditions import PAPER
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.facts import Codes, Facts, Mask, facts_of
 from overread.case import BadInput, Modality
+from overread.stats import Interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +57,8 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts
     # Where the cases stand in the reader's own file: the authors' bootstrap depends on it.
     order: NDArray[np.int64]
+    # Published bootstraps drawn beforehand, all at once, by the outcomes they are of.
+    drawn: dict[bytes, Interval] = msgspec.field(default_factory=dict)
 
     def under(self, image: str) -> Codes:
         """The answers to an image, or to the original asked again ("repeat")."""

@@ -39,6 +39,7 @@ def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]
     study = Study(tables, edition, options)
     for part in (triad, calibration, comparisons):
         study.need(part.columns(study))
+    triad.draw(study)
     records: list[Measure] = []
     for marks in study.marks:
         done: dict[str, Measure] = {}

@@ -38,6 +38,7 @@ __all__ = [
     "joined",
     "left_out",
     "ordered",
+    "outcomes",
     "proportion",
     "replies",
     "retest",
@@ -156,7 +157,7 @@ def proportion(
     if n == 0:
         why = left or "no case of this run counts here"
         return msgspec.structs.replace(made, n=0, k=0, note=why)
-    spreads = _spread(hits, marks.facts.patients[places], edition, spread)
+    spreads = _spread(hits, places, marks, edition, spread)
     lonely = "one case has no interval" if n < 2 and edition.intervals == "wilson" else None
     note = joined(lonely, left, _worst_case(k, n, count))
     return msgspec.structs.replace(made, value=k / n, n=n, k=k, note=note, **spreads)
@@ -192,13 +193,15 @@ def ordered(marks: Marks, eligible: Mask) -> NDArray[np.int64]:
 
 
 def _spread(
-    hits: Mask, patients: NDArray[np.int64], edition: Edition, spread: Spread
+    hits: Mask, places: NDArray[np.int64], marks: Marks, edition: Edition, spread: Spread
 ) -> dict[str, Any]:
     n, k = int(hits.size), int(hits.sum())
     if spread == "none":
         return {}
     if edition.intervals == "bootstrap":
-        drawn = bootstrap_proportion(hits, edition.boot, edition.seed)
+        drawn = marks.drawn.get(hits.tobytes())
+        if drawn is None:
+            drawn = bootstrap_proportion(hits, edition.boot, edition.seed)
         return {
             "se": wilson(k, n).sd,
             "sd_boot": drawn.sd,
@@ -206,7 +209,12 @@ def _spread(
             "high": drawn.high,
             "method": f"bootstrap:{edition.boot}:{edition.seed}",
         }
-    return clustered(hits, patients)
+    return clustered(hits, marks.facts.patients[places])
+
+
+def outcomes(marks: Marks, count: Count) -> Mask:
+    """The hits and misses of a proportion, in the order of the reader's answers."""
+    return count.hits[ordered(marks, count.decided)]
 
 
 def clustered(hits: Mask, patients: NDArray[np.int64]) -> dict[str, Any]:

@@ -55,6 +55,13 @@ class Study:
 
         return compared(self)
 
+    @cached_property
+    def auroc_bounds(self) -> dict[str, tuple[float | None, float | None]]:
+        """The published interval of AUROC, by reader."""
+        from overread.benchmarks.grounding.calibration import auroc_bounds
+
+        return auroc_bounds(self)
+
     # ------------------------------------------------------------ resampling patients
 
     def need(self, columns: Mapping[Column, NDArray[np.float64]]) -> None:

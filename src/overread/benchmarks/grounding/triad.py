@@ -21,9 +21,9 @@ from overread.benchmarks.grounding.facts import Mask
 from overread.benchmarks.grounding.marks import AGAIN, Marks
 from overread.benchmarks.grounding.study import Column, Done, Making, Metric, Study
 from overread.case import Measure
-from overread.stats import design_effect, paired_difference
+from overread.stats import bootstrap_proportion_many, design_effect, paired_difference
 
-__all__ = ["METRICS", "columns"]
+__all__ = ["METRICS", "columns", "draw"]
 
 Floats = NDArray[np.float64]
 Counting = Callable[..., pr.Count]
@@ -102,6 +102,33 @@ def _changes(marks: Marks, target: str, control: str) -> tuple[Mask, NDArray[np.
     both: Mask = yes & (marks.under(target) >= 0) & (marks.under(control) >= 0)
     flipped = (marks.under(target) != marks.original).astype(np.int64)
     return both, flipped - (marks.under(control) != marks.original)
+
+
+def draw(study: Study) -> None:
+    """Draw the published bootstraps of all readers at once: they share their random numbers."""
+    edition = study.edition
+    if edition.intervals != "bootstrap":
+        return
+    wanted: dict[bytes, Mask] = {}
+    for marks in study.marks:
+        for name, counting in _COUNTS.items():
+            count = counting(marks)
+            wanted |= _keyed(marks, count)
+            for key in _GROUPS[edition.name].get(name, ()):
+                if key in _WITH_INTERVAL:
+                    grouping = marks.facts.groupings[key]
+                    for group in grouping.names:
+                        wanted |= _keyed(marks, count.within(grouping.members(group)))
+        for image in PAPER:
+            wanted |= _keyed(marks, pr.replies(marks, image, edition))
+    found = bootstrap_proportion_many(list(wanted.values()), edition.boot, edition.seed)
+    for marks in study.marks:
+        marks.drawn.update(zip(wanted, found, strict=True))
+
+
+def _keyed(marks: Marks, count: pr.Count) -> dict[bytes, Mask]:
+    hits = pr.outcomes(marks, count)
+    return {hits.tobytes(): hits} if hits.size else {}
 
 
 def _made_by(name: str, counting: Counting) -> Making:
