@@ -126,7 +126,7 @@ def test_the_signature_says_what_the_numbers_stand_on(manifest):
     digest = benchmark.dataset.rpartition("@")[2]
     assert benchmark.signature(tables) == (
         f"grounding|edition:corrected+normals=yes|cases:4@{digest}|conditions:original,swap"
-        "|phrasing:default|px:224|fill:black|parser:2|intervals:wilson|boot:2000:0"
+        "|phrasing:default|px:224|fill:black|parser:2|intervals:wilson|boot:10000:0"
         f"|overread:{overread.__version__}"
     )
     partial = msgspec.structs.replace(tables, partial=True)
@@ -204,7 +204,10 @@ def test_every_benchmark_has_metrics_and_an_importer():
     names = [metric.name for _, metric in metrics()]
     assert names == [
         "accuracy", "sensitivity", "specificity", "parse_rate", "cgr", "uar", "is", "is_all",
-        "gsp", "image_contingent", "category",
+        "retest", "gsp", "image_contingent", "swap_consistency", "category",
+        "auroc", "brier", "ece", "ece_answer", "ece_label", "ece_authors", "confidence", "reliability",
+        "rexerr_sensitivity", "gap_cgr", "gap_uar",
+        "text_gap", "diff_accuracy", "diff_uar", "diff_cgr", "diff_is",
     ]  # fmt: skip
 
 
