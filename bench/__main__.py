@@ -9,12 +9,13 @@ import argparse
 import json
 import sys
 
-from bench import million, throughput
+from bench import measuring, million, throughput
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
     "rendering": throughput.against_codecs,
     "million": million.flat_memory,
+    "measuring": measuring.full_size,
 }
 
 

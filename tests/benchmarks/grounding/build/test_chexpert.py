@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.damage import DAMAGES, edit, refusal, rename, repeat
-from support.datasets import CHEXPERT_ORDER, Chexpert, read_rows, write_chexpert
 
 from overread.benchmarks.grounding.build import chexpert
 from overread.benchmarks.grounding.build.films import film_schema
 from overread.benchmarks.grounding.build.films_read import FilmsRead, film_frame
+from support.damage import DAMAGES, edit, refusal, rename, repeat
+from support.datasets import CHEXPERT_ORDER, Chexpert, read_rows, write_chexpert
 
 CODES = {"1.0": 1, "0.0": 0, "-1.0": 2, "": 3}
 

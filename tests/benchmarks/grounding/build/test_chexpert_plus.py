@@ -6,6 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+
+from overread.benchmarks.grounding.build import chexpert
+from overread.benchmarks.grounding.build.chexpert_plus import plus_films, with_reports
+from overread.benchmarks.grounding.build.films import LABELS, film_schema
+from overread.benchmarks.grounding.build.films_read import FilmsRead
 from support.damage import DAMAGES, edit, refusal, repeat
 from support.datasets import (
     CHEXPERT_ORDER,
@@ -15,11 +20,6 @@ from support.datasets import (
     write_chexpert,
     write_chexpert_plus,
 )
-
-from overread.benchmarks.grounding.build import chexpert
-from overread.benchmarks.grounding.build.chexpert_plus import plus_films, with_reports
-from overread.benchmarks.grounding.build.films import LABELS, film_schema
-from overread.benchmarks.grounding.build.films_read import FilmsRead
 
 CODES = {1.0: 1, 0.0: 0, -1.0: 2, None: 3}
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.datasets import write_dicom_film
 
 from overread.benchmarks.grounding.build.dicom_facts import DicomFacts, dicom_facts
+from support.datasets import write_dicom_film
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -21,7 +21,15 @@ def test_size_view_sex_and_age_are_read(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("word", "age"),
-    [("058Y", 58), ("58", 58), ("006M", 0.5), ("000D", 0), ("412Y", None), ("old", None), ("", None)],
+    [
+        ("058Y", 58),
+        ("58", 58),
+        ("006M", 0.5),
+        ("000D", 0),
+        ("412Y", None),
+        ("old", None),
+        ("", None),
+    ],
 )
 def test_an_age_that_makes_no_sense_is_none(tmp_path, word, age) -> None:
     assert facts(tmp_path, PatientAge=word).age == age

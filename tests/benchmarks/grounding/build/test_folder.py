@@ -8,15 +8,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.damage import DAMAGES, edit, refusal, rename
-from support.datasets import read_rows, write_csv, write_dicom_film, write_film, write_folder
 
 from overread.benchmarks.grounding.build import folder
 from overread.benchmarks.grounding.build.films import box_schema, film_schema
 from overread.benchmarks.grounding.build.open_sets import boxed_probe_set
 from overread.benchmarks.grounding.prompts import question
-
-HEADER = ("image", "finding", "label", "patient", "view", "sex", "age", "box_x", "box_y", "box_w", "box_h")  # fmt: skip
+from support.damage import DAMAGES, edit, refusal, rename
+from support.datasets import read_rows, write_csv, write_dicom_film, write_film, write_folder
 
 
 @pytest.fixture
@@ -32,7 +30,9 @@ def write(tmp_path: Path):
         header = list(dict.fromkeys(name for row in rows for name in row))
         for row in rows if draw else ():
             write_film(tmp_path / str(row["image"]), row["image"])
-        return write_csv(tmp_path / "own.csv", header, [[r.get(n, "") for n in header] for r in rows])
+        return write_csv(
+            tmp_path / "own.csv", header, [[r.get(n, "") for n in header] for r in rows]
+        )
 
     return make
 
@@ -80,7 +80,9 @@ def test_three_columns_are_enough(write) -> None:
 
 
 def test_any_name_is_a_finding_and_is_asked_with_spaces(write) -> None:
-    path = write(film(finding="Kerley B lines"), film(finding="Lung Opacity"), film(finding="EDEMA"))
+    path = write(
+        film(finding="Kerley B lines"), film(finding="Lung Opacity"), film(finding="EDEMA")
+    )
     films = read(path).films
     assert films.columns == [*film_schema(), "Kerley_B_lines"]
     assert films.select("Kerley_B_lines", "lung_opacity", "edema").row(0) == (1, 1, 1)
@@ -124,7 +126,9 @@ def test_back_slashes_and_a_leading_dot_are_paths_too(write) -> None:
     assert read(path).films["image_path"].to_list() == ["ward/a.png", "ward/b.png"]
 
 
-def test_several_boxes_are_kept_one_twice_is_counted_and_so_is_one_without_its_finding(write) -> None:
+def test_several_boxes_are_kept_one_twice_is_counted_and_so_is_one_without_its_finding(
+    write,
+) -> None:
     box = {"box_x": 1, "box_y": 2, "box_w": 30, "box_h": 20}
     path = write(
         film(**box),
@@ -244,7 +248,12 @@ def test_real_radiographs_become_a_probe_set(shared: Path) -> None:
     found = folder.read(
         root / "manifest.csv",
         root,
-        {"label": "pneumonia", "view": "view_norm", "image_width": "width", "image_height": "height"},
+        {
+            "label": "pneumonia",
+            "view": "view_norm",
+            "image_width": "width",
+            "image_height": "height",
+        },
         finding="Lung Opacity",
         name="cxr",
         policy="research",

@@ -84,7 +84,7 @@ def test_what_is_read_back_is_what_was_written(written: list[GroundingCase]) -> 
 def test_the_first_26_columns_are_the_papers_in_its_order() -> None:
     with (GOLDEN / "mimic" / "manifest.csv").open(encoding="utf-8") as golden:
         assert list(PAPER_COLUMNS) == next(csv.reader(golden))
-    assert COLUMNS == (*PAPER_COLUMNS, *EXTRA_COLUMNS)
+    assert (*PAPER_COLUMNS, *EXTRA_COLUMNS) == COLUMNS
 
 
 def test_cells_are_written_plainly(tmp_path: Path) -> None:

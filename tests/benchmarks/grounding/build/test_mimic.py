@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.damage import DAMAGES, edit, refusal, rename, repeat
-from support.datasets import MIMIC_ORDER, Mimic, read_rows, write_mimic
 
 from overread.benchmarks.grounding.build import mimic
 from overread.benchmarks.grounding.build.films import LABELS, film_schema
 from overread.benchmarks.grounding.build.films_read import FilmsRead, with_images
+from support.damage import DAMAGES, edit, refusal, rename, repeat
+from support.datasets import MIMIC_ORDER, Mimic, read_rows, write_mimic
 
 CODES = {"1.0": 1, "0.0": 0, "-1.0": 2, "": 3}
 
@@ -86,6 +86,14 @@ def test_a_study_without_labels_is_kept_with_null_labels_and_said(tree) -> None:
     last = read.films.filter(read.films["study_id"] == tree.films[-1][2])
     assert last.select(LABELS).null_count().row(0) == (last.height,) * len(LABELS)
     assert any("1 studies have no row of labels" in line for line in read.provenance)
+
+
+def test_labels_belong_to_a_patient_and_a_study_together(tree) -> None:
+    edit(file_of(tree, "chexpert"), 2, "subject_id", "19999999")
+    read = mimic.films(tree.root)
+    first = read.films.filter(read.films["study_id"] == tree.films[0][2])
+    assert first["edema"].null_count() == first.height
+    assert any("2 studies have no row of labels" in line for line in read.provenance)
 
 
 def test_without_patients_every_age_and_sex_is_null_and_said(tree) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.damage import DAMAGES, refusal, rename, repeat
-from support.datasets import NIH_FINDINGS, write_nih
 
 from overread.benchmarks.grounding.build.films import LABELS, box_schema, film_schema
 from overread.benchmarks.grounding.build.nih import FINDING_OF, films_and_boxes
+from support.damage import DAMAGES, refusal, rename, repeat
+from support.datasets import NIH_FINDINGS, write_nih
 
 ENTRY = "Data_Entry_2017_v2020.csv"
 BOXES = "BBox_List_2017.csv"
@@ -25,6 +25,14 @@ def root(tmp_path: Path) -> Path:
 
 def lines(path: Path) -> list[list[str]]:
     return [line.split(",") for line in path.read_text().splitlines()[1:]]
+
+
+def test_findings_that_mean_the_same_have_one_name() -> None:
+    same = {"Effusion": "pleural_effusion", "Pleural_Thickening": "pleural_other"}
+    same |= dict.fromkeys(("Infiltrate", "Infiltration"), "lung_opacity")
+    same |= dict.fromkeys(("Mass", "Nodule"), "lung_lesion")
+    alike = ("Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pneumonia", "Pneumothorax")
+    assert same | {word: word.lower() for word in alike} == FINDING_OF
 
 
 @pytest.mark.parametrize("first_release", [False, True])

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.damage import DAMAGES, edit, refusal, rename, repeat
-from support.datasets import Rsna, read_rows, write_rsna
 
 from overread.benchmarks.grounding.build.films import LABELS, box_schema, film_schema
 from overread.benchmarks.grounding.build.films_read import FilmsRead
 from overread.benchmarks.grounding.build.rsna import films_and_boxes
+from support.damage import DAMAGES, edit, refusal, rename, repeat
+from support.datasets import Rsna, read_rows, write_rsna
 
 LABELS_FILE = "stage_2_train_labels.csv"
 CLASSES_FILE = "stage_2_detailed_class_info.csv"

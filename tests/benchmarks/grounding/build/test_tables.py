@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.damage import DAMAGES, refusal
 
 from overread.benchmarks.grounding.build.tables import (
     FIX,
@@ -27,6 +26,7 @@ from overread.benchmarks.grounding.build.tables import (
     numbers,
     read_table,
 )
+from support.damage import DAMAGES, refusal
 
 PLAIN = b"a,b,c\n1,x,\n2, y ,7\n3,,8\n"
 
@@ -106,6 +106,10 @@ def test_a_damaged_file_is_refused_with_one_line_that_names_it(tmp_path, name, k
     path.write_bytes(gzip.compress(PLAIN) if name.endswith(".gz") else PLAIN)
     damage(path)
     refusal(lambda: read_table(path, ("a", "b", "c")), name, words)
+
+
+def test_a_stray_quote_is_refused_and_no_row_is_swallowed(table) -> None:
+    refusal(lambda: table(b'a,b,c\n1,x,2\n1,"x"y,3\n4,z,5\n'), "list.csv row 3: .* quote")
 
 
 def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path) -> None:
