@@ -67,17 +67,13 @@ def _measured(run: Path, *more: str) -> tuple[float, float]:
 
 
 def _run(scratch: Path, n: int) -> Path:
-    from overread.runs import import_results
-
+    """Imported by a process of its own: a child's peak begins with what its parent holds."""
     source, out = scratch / f"made-{n}", scratch / f"run-{n}"
     make_results(source, n)
-    import_results(
-        "grounding",
-        cases=source / "manifest.csv",
-        replies=source / "results",
-        readers=source / "models.json",
-        out=out,
-    )
+    command = [sys.executable, "-m", "overread", "import", "grounding", "--out", str(out)]
+    command += ["--cases", str(source / "manifest.csv"), "--replies", str(source / "results")]
+    command += ["--readers", str(source / "models.json")]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return out
 
 

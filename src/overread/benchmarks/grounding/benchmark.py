@@ -13,10 +13,10 @@ from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_rep
 from overread.benchmarks.grounding.askable import askable
 from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases, policy_of
 from overread.benchmarks.grounding.edition import settings
-from overread.benchmarks.grounding.exhibits import summary
+from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.subset import Subset, robustness_subset
 from overread.benchmarks.grounding.trials import trials
-from overread.case import BadInput, Measure, Policy, Reader, Reply, Table, Traits, Trial
+from overread.case import BadInput, Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
 
 if TYPE_CHECKING:
     from overread.benchmarks.benchmark import Tables
@@ -158,8 +158,8 @@ class Grounding:
 
         return measure(tables, self.rules, self.options)
 
-    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table]:
-        yield summary(measures, signature)
+    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
+        return exhibits(measures, signature)
 
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.grounding.controls import grounding_controls

@@ -104,9 +104,9 @@ def _p(
     if edition.permutations == "cases":
         groups = list(parts.values())
         if attribute == "age":
-            p = permutation_k_groups(groups, times, edition.seed)
+            p = permutation_k_groups(groups, times, edition.seed, exact_ties=False)
         else:
-            p = permutation_two_groups(groups[0], groups[1], times, edition.seed)
+            p = permutation_two_groups(groups[0], groups[1], times, edition.seed, exact_ties=False)
         return None if p is None else (p, f"permutation:{times}:{edition.seed}")
     known = codes >= 0
     p = exchangeable_groups_p(
