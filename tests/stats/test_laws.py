@@ -20,7 +20,6 @@ from overread.stats import (
     benjamini_hochberg,
     binomial_tail,
     bootstrap_proportion,
-    cluster_bootstrap_sd,
     design_effect,
     paired_difference,
     wilson,
@@ -241,34 +240,6 @@ def test_the_short_cut_for_constants_changes_nothing(value):
         value,
         means.std(ddof=1),
     )
-
-
-@given(clustered, st.randoms())
-def test_cluster_bootstrap_ignores_order_and_names(pairs, random):
-    x, clusters = zip(*pairs, strict=True)
-    shuffled = list(pairs)
-    random.shuffle(shuffled)
-    y, other = zip(*shuffled, strict=True)
-    renamed = [f"p{50 - label}" for label in other]
-    assert cluster_bootstrap_sd(y, renamed, 200) == cluster_bootstrap_sd(x, clusters, 200)
-
-
-def test_cluster_bootstrap_agrees_with_resampling_patients_one_by_one():
-    random = np.random.RandomState(3)
-    sizes = random.randint(1, 5, 40)
-    patients = np.repeat(np.arange(40), sizes)
-    x = (random.uniform(size=patients.size) < 0.4).astype(int)
-    means = []
-    for _ in range(4000):
-        chosen = random.randint(0, 40, 40)
-        taken = np.concatenate([x[patients == c] for c in chosen])
-        means.append(taken.mean())
-    assert cluster_bootstrap_sd(x, patients) == pytest.approx(np.std(means, ddof=1), rel=0.06)
-
-
-def test_cluster_bootstrap_of_one_patient_is_undefined():
-    assert cluster_bootstrap_sd([1, 0, 1], ["a", "a", "a"]) is None
-    assert cluster_bootstrap_sd([], []) is None
 
 
 # ---------------------------------------------------------------- the rest

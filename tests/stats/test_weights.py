@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from overread.stats import (
     PatientWeights,
-    cluster_bootstrap_sd,
-    never_zero_width,
     ratio_interval,
     resample_interval,
 )
@@ -130,15 +128,6 @@ def test_a_ratio_agrees_with_resampling_patients_one_by_one():
     assert [low, high] == pytest.approx(np.percentile(ratios, [2.5, 97.5]), abs=0.02)
 
 
-def test_a_mean_agrees_with_the_bootstrap_of_kinds():
-    random = np.random.RandomState(5)
-    patients = np.repeat(np.arange(80), 3)
-    x = random.randint(0, 2, 240)
-    num, den = PatientWeights(patients).totals(np.column_stack((x, np.ones(240)))).T
-    _, _, sd = ratio_interval(num, den, x.mean())
-    assert sd == pytest.approx(cluster_bootstrap_sd(x, patients), rel=0.05)
-
-
 def test_nobody_and_one_patient():
     assert PatientWeights([]).totals(np.empty((0, 2))).shape == (10_000, 2)
     only = PatientWeights([4, 4], 10)
@@ -174,13 +163,3 @@ def test_ratio_interval_leaves_out_what_has_no_denominator(pairs, point):
 def test_resample_interval_passes_over_what_is_undefined():
     assert resample_interval([math.nan, 1.0, math.nan], 1.0) == (None, None, None)
     assert resample_interval([math.nan, 1.0, 2.0], 3.0)[1] == 3.0
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.4), st.floats(0.6, 1))
-def test_never_zero_width(a, b, low, high):
-    found = never_zero_width(min(a, b), max(a, b), (low, high))
-    assert found[0] < found[1]
-    assert found[0] <= min(a, b)
-    assert max(a, b) <= found[1]
-    if a != b:
-        assert found == (min(a, b), max(a, b))

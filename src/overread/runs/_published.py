@@ -144,7 +144,7 @@ def _headline(found: Figures, runs: Sequence[Beside]) -> Table:
                 records.append(msgspec.structs.replace(record, reader=name))
     bench = reopen_benchmark(found.benchmark, found.cite, "open", "authors")
     shown = bench.exhibits(records, f"printed in {found.cite}; measured by its authors")
-    table = next(exhibit for exhibit in shown if exhibit.name == "summary")
+    table = next(x for x in shown if isinstance(x, Table) and x.name == "summary")
     # A paper's first table is its headline.
     flags = [f for f in inconsistencies(found.benchmark) if found.tables[0] in f.tables]
     return msgspec.structs.replace(

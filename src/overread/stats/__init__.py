@@ -15,7 +15,6 @@ from overread.stats._auroc_authors import auroc_stepwise, bootstrap_auroc, boots
 from overread.stats._bootstrap import (
     bootstrap_proportion,
     bootstrap_proportion_many,
-    cluster_bootstrap_sd,
 )
 from overread.stats._calibration import Bin, brier, calibration_bins, ece, informative
 from overread.stats._difference import independent_difference
@@ -34,7 +33,6 @@ from overread.stats._ranks import rank_sum_p
 from overread.stats._spearman import spearman, spearman_asymptotic_p, spearman_exact_p
 from overread.stats._weights import (
     PatientWeights,
-    never_zero_width,
     ratio_interval,
     resample_interval,
 )
@@ -57,7 +55,6 @@ __all__ = [
     "bootstrap_proportion_many",
     "brier",
     "calibration_bins",
-    "cluster_bootstrap_sd",
     "cohen_kappa",
     "design_effect",
     "difference_p",
@@ -65,7 +62,6 @@ __all__ = [
     "exchangeable_groups_p",
     "independent_difference",
     "informative",
-    "never_zero_width",
     "paired_bootstrap",
     "paired_bootstrap_many",
     "paired_difference",

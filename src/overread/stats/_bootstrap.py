@@ -1,4 +1,4 @@
-"""Resampling: the authors' percentile bootstrap to the bit, and the bootstrap of patients."""
+"""Resampling: the authors' percentile bootstrap to the bit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from overread.stats._interval import Interval
 from overread.stats._stream import resampled_sums, resamples
 
-__all__ = ["bootstrap_proportion", "bootstrap_proportion_many", "cluster_bootstrap_sd"]
+__all__ = ["bootstrap_proportion", "bootstrap_proportion_many"]
 
 
 def bootstrap_proportion(values: ArrayLike, n_boot: int = 10_000, seed: int = 0) -> Interval:
@@ -113,54 +113,3 @@ def _percentiles(x: NDArray[Any], means: NDArray[Any]) -> Interval:
         return Interval(None, None, None, None, 0)
     low, high = np.percentile(means, [2.5, 97.5])
     return Interval(float(x.mean()), float(low), float(high), float(means.std(ddof=1)), x.size)
-
-
-def cluster_bootstrap_sd(
-    outcomes: ArrayLike, clusters: ArrayLike, n_boot: int = 10_000, seed: int = 0
-) -> float | None:
-    """Standard deviation of a mean when clusters (patients) are resampled with replacement.
-
-    Each resample draws as many clusters as there are and takes Σ outcomes / Σ cases over them.
-    Clusters with the same size and sum are interchangeable, so one draws how often each *kind*
-    comes up (a multinomial), which is the same distribution at a fraction of the cost and depends
-    on neither the order of the cases nor the names of the clusters.
-
-    Parameters
-    ----------
-    outcomes : array of shape (n,)
-        Whole numbers: 0/1 for a proportion, -1/0/1 for a paired difference.
-    clusters : array of shape (n,)
-        Which cluster each outcome belongs to; any sortable labels.
-    n_boot, seed : int
-        Resamples, and the seed of the legacy generator.
-
-    Returns
-    -------
-    float or None
-        At least 0; None with fewer than two clusters.
-
-    References
-    ----------
-    A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, 3.8.
-
-    Examples
-    --------
-    >>> spread = cluster_bootstrap_sd([1, 1, 0, 0], ["a", "a", "b", "b"])
-    >>> f"{spread:.2f}"
-    '0.35'
-    """
-    x: NDArray[Any] = np.asarray(outcomes, dtype=np.int64)
-    _, where = np.unique(np.asarray(clusters), return_inverse=True)
-    sizes = np.bincount(where)
-    if sizes.size < 2:
-        return None
-    if x.min() == x.max():
-        return 0.0
-    sums = np.bincount(where, weights=x).astype(np.int64)
-    kinds, count = np.unique(np.column_stack((sizes, sums)), axis=0, return_counts=True)
-    # Frequent kinds first: the later, rare ones are then drawn from what little is left.
-    by_count = np.argsort(-count, kind="stable")
-    kinds, share = kinds[by_count], count[by_count] / sizes.size
-    drawn = np.random.RandomState(seed).multinomial(sizes.size, share, size=n_boot)
-    size, hits = (drawn.astype(float) @ kinds.astype(float)).T  # whole numbers, summed exactly
-    return float((hits / size).std(ddof=1))

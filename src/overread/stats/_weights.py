@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PatientWeights", "never_zero_width", "ratio_interval", "resample_interval"]
+__all__ = ["PatientWeights", "ratio_interval", "resample_interval"]
 
 # Patients drawn at a time, and how often before they are multiplied: a few tens of megabytes of
 # work space, whatever their number. Fewer, larger products wait less for a busy machine's cores.
@@ -194,33 +194,3 @@ def resample_interval(
         return None, None, None
     low, high = np.percentile(defined, [2.5, 97.5])
     return min(float(low), point), max(float(high), point), float(defined.std(ddof=1))
-
-
-def never_zero_width(low: float, high: float, fallback: tuple[float, float]) -> tuple[float, float]:
-    """The interval as it is, or stretched over `fallback` when it is a single point.
-
-    Resamples all agree when the data do, which says nothing of how sure one may be.
-
-    Parameters
-    ----------
-    low, high : float
-        Bounds of a resampled estimate.
-    fallback : (float, float)
-        Bounds that have width, such as `wilson`'s.
-
-    Returns
-    -------
-    (float, float)
-
-    References
-    ----------
-    R. G. Newcombe (1998), Statistics in Medicine 17, 857-872, on intervals that degenerate.
-
-    Examples
-    --------
-    >>> never_zero_width(0.2, 0.4, (0.0, 1.0)), never_zero_width(1.0, 1.0, (0.9, 0.99))
-    ((0.2, 0.4), (0.9, 1.0))
-    """
-    if low < high:
-        return low, high
-    return min(low, fallback[0]), max(high, fallback[1])

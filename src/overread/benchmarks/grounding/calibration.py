@@ -29,6 +29,7 @@ from overread.stats import (
     calibration_bins,
     ece,
     informative,
+    resample_interval,
     wilson,
 )
 
@@ -232,17 +233,13 @@ def _ece(name: str) -> Making:
         n = study.resampled(("ece", marks.reader, "n"))
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn = np.asarray(gaps / n) / _UNIT
-        drawn = drawn[np.isfinite(drawn)]
-        low, high = np.percentile(drawn, [2.5, 97.5])
         # Binned errors are biased upward when resampled; the interval is stretched to its point.
-        low, high = min(float(low), value), max(float(high), value)
+        low, high, sd = resample_interval(drawn, value)
         if low == high:
             yield msgspec.structs.replace(made, note=joined(found.note, "resamples do not differ"))
             return
         boot = f"patients:{study.edition.boot}:{study.edition.seed}"
-        yield msgspec.structs.replace(
-            made, low=low, high=high, sd_boot=float(drawn.std(ddof=1)), method=boot
-        )
+        yield msgspec.structs.replace(made, low=low, high=high, sd_boot=sd, method=boot)
 
     return make
 

@@ -19,7 +19,13 @@ from overread.benchmarks.grounding.facts import Mask
 from overread.benchmarks.grounding.marks import Marks
 from overread.benchmarks.grounding.study import Column, Done, Making, Metric, Study
 from overread.case import Measure
-from overread.stats import design_effect, paired_bootstrap_many, paired_difference
+from overread.stats import (
+    design_effect,
+    paired_bootstrap_many,
+    paired_difference,
+    ratio_interval,
+    resample_interval,
+)
 
 __all__ = ["METRICS", "columns"]
 
@@ -192,24 +198,15 @@ def _resampled(
     drawn_n, drawn_d = drawn_n[some], drawn_d[some]
     far = np.abs(drawn_d * n - d * drawn_n) >= abs(d) * drawn_n
     p = max(float(far.mean()), 1 / study.edition.boot)
-    rates = drawn_d / drawn_n
-    low, high = (float(x) for x in np.percentile(rates, [2.5, 97.5]))
+    low, high, sd = ratio_interval(drawn_d, drawn_n, d / n)
     boot = f"patients:{study.edition.boot}:{study.edition.seed}"
-    if not low < high:
+    if low == high:
         effect = design_effect(change, study.facts.patients[shared])
         table = [int((hits[0] == x)[hits[1] == y].sum()) for x in (1, 0) for y in (1, 0)]
         interval = paired_difference(*table, design_effect=effect)
-        low, high = interval.low or 0.0, interval.high or 0.0
+        low, high = interval.low, interval.high
         boot = f"newcombe10:deff={effect:.3f}"
-    value = d / n
-    return msgspec.structs.replace(
-        made,
-        sd_boot=float(rates.std(ddof=1)),
-        low=min(low, value),
-        high=max(high, value),
-        p=p,
-        method=boot,
-    )
+    return msgspec.structs.replace(made, sd_boot=sd, low=low, high=high, p=p, method=boot)
 
 
 # ---------------------------------------------------------------- the text-only gap
@@ -241,16 +238,15 @@ def _make_text_gap(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
             for r in (marks.reader, best)
         )
         drawn = own_rate - best_rate
-    drawn = drawn[np.isfinite(drawn)]
-    low, high = (float(x) for x in np.percentile(drawn, [2.5, 97.5]))
-    if n < 2 or not low < high:
+    low, high, sd = resample_interval(drawn, gap)
+    if n < 2 or low == high:
         yield msgspec.structs.replace(made, note=pr.joined(made.note, "resamples do not differ"))
         return
     yield msgspec.structs.replace(
         made,
-        low=min(low, gap),
-        high=max(high, gap),
-        sd_boot=float(drawn.std(ddof=1)),
+        low=low,
+        high=high,
+        sd_boot=sd,
         method=f"patients:{study.edition.boot}:{study.edition.seed}",
     )
 

@@ -77,13 +77,16 @@ class Study:
         return self._totals[:, self._place[name]]
 
     def sd_of_rate(self, name: str, reader: str) -> float | None:
-        """The standard deviation of a reader's rate over the resamples; None without columns."""
-        if not self.has(("hits", name, reader)):
+        """The standard deviation of a reader's rate over the resamples.
+
+        None without columns, and for a single patient, whose resamples are all the same.
+        """
+        from overread.stats import ratio_interval
+
+        if not self.has(("hits", name, reader)) or self.facts.patients.max() < 1:
             return None
-        asked = self.resampled(("asked", name, reader))
-        some = asked > 0
-        rates = self.resampled(("hits", name, reader))[some] / asked[some]
-        return float(rates.std(ddof=1)) if rates.size > 1 else None
+        hits, asked = (self.resampled((what, name, reader)) for what in ("hits", "asked"))
+        return ratio_interval(hits, asked, 0.0)[2]
 
     @cached_property
     def _place(self) -> dict[Column, int]:
