@@ -19,7 +19,7 @@ import numpy as np
 from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
 from overread.case import BadInput, Box
-from overread.phantoms.chest_matched import matched_boxes
+from overread.phantoms.chest_matched import on_the_trunk
 from overread.phantoms.chest_plan import Order, SetPlan, plan_set
 from overread.phantoms.chest_shapes import FILM
 from overread.phantoms.chest_worker import Made, make_films
@@ -160,6 +160,6 @@ def _boxes(source: Box | None, rng: np.random.Generator) -> dict[str, object]:
         return {}
     box = rescale_box(source.x, source.y, source.w, source.h, FILM, FILM)
     assert box is not None, "a film's box is large enough by construction"
-    matched = ";".join(f"{m.x} {m.y} {m.w} {m.h}" for m in matched_boxes(rng, box))
+    matched = ";".join(f"{m.x} {m.y} {m.w} {m.h}" for m in on_the_trunk(rng, box))
     boxes = _sides("box", box) | _sides("irrelevant_box", irrelevant_box(box))
     return {**boxes, "matched_boxes": matched}

@@ -1,35 +1,28 @@
-"""Boxes of a finding's size elsewhere in the body: masks that should not matter, and look no odder.
+"""Boxes of a finding's size elsewhere on a phantom: masks that should not matter.
 
-The irrelevant box lies in a corner of the film, half off the patient, where no finding could be. A
-matched box lies on the trunk as the target does.
+Where a patient's trunk is need not be found on a phantom: it is known.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from overread.benchmarks.grounding.boxes import RESOLUTION
+from overread.benchmarks.grounding.build.body import matched_boxes
 from overread.case import Box
 
-__all__ = ["DRAWS", "TRUNK", "matched_boxes"]
+__all__ = ["DRAWS", "TRUNK", "on_the_trunk"]
 
 DRAWS = 5
 TRUNK = Box(27, 43, 170, 181)
 """Inside every patient's outline at 224, below the shoulders and clear of where markers stand."""
-_SPARE = 3  # between the boxes, for masks that grow and for rounding at other resolutions
 
 
-def matched_boxes(rng: np.random.Generator, target: Box) -> tuple[Box, ...]:
+def on_the_trunk(rng: np.random.Generator, target: Box) -> tuple[Box, ...]:
     """Up to five different boxes of the target's size, drawn evenly from all places there are.
 
-    They may overlap each other, never the target. A target as large as the heart of a cardiomegaly
-    leaves no room for any.
+    A target as large as the heart of a cardiomegaly leaves no room for any.
     """
-    x, y = np.meshgrid(
-        np.arange(TRUNK.x, TRUNK.x + TRUNK.w - target.w + 1),
-        np.arange(TRUNK.y, TRUNK.y + TRUNK.h - target.h + 1),
-    )
-    beside = np.abs(x - target.x) >= target.w + _SPARE
-    above = np.abs(y - target.y) >= target.h + _SPARE
-    places = np.column_stack([x[beside | above], y[beside | above]])
-    drawn = rng.choice(len(places), min(DRAWS, len(places)), replace=False)
-    return tuple(Box(int(x), int(y), target.w, target.h) for x, y in places[drawn])
+    trunk = np.zeros((RESOLUTION, RESOLUTION), np.bool_)
+    trunk[TRUNK.y : TRUNK.y + TRUNK.h, TRUNK.x : TRUNK.x + TRUNK.w] = True
+    return matched_boxes(target, trunk, DRAWS, rng)

@@ -16,7 +16,7 @@ from overread.benchmarks.grounding.build.recipe import Labeler, Recipe
 from overread.benchmarks.grounding.build.scheme import Sampling
 from overread.benchmarks.grounding.build.tables import find_table
 from overread.benchmarks.grounding.cases import GroundingCase
-from overread.case import BadInput, Box, Policy
+from overread.case import Box, Policy
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +105,7 @@ def _mimic_films(recipe: Recipe) -> tuple[FilmsRead, list[Path]]:
 
     if recipe.mimic is not None:
         labeler = cast(Labeler, recipe.labels or "chexpert")
-        patients = _patients(recipe.patients or recipe.mimic)
+        patients = mimic.patients_file(recipe.patients or recipe.mimic)
         read = mimic.films(recipe.mimic, patients, labeler)
         parts = ("metadata", "split", labeler)
         files = [find_table(recipe.mimic, f"mimic-cxr-[0-9]*-{part}.csv") for part in parts]
@@ -115,19 +115,6 @@ def _mimic_films(recipe: Recipe) -> tuple[FilmsRead, list[Path]]:
         read = _listed("mimic_cxr", recipe.master_list, read_mimic_list(recipe.master_list))
         files = [recipe.master_list]
     return _with_images(read, recipe), files
-
-
-def _patients(place: Path) -> Path:
-    """MIMIC-IV's list of patients: the file itself, or in MIMIC-IV's folder or MIMIC-CXR-JPG's."""
-    if not place.is_dir():
-        return place
-    for folder in (place, place / "hosp", place / "core"):
-        if any((folder / name).is_file() for name in ("patients.csv", "patients.csv.gz")):
-            return find_table(folder, "patients.csv")
-    raise BadInput(
-        f"{place} has no patients.csv. Give MIMIC-IV's hosp/patients.csv.gz with --patients: ages "
-        "and sexes are not in MIMIC-CXR-JPG, and only films with both are taken."
-    )
 
 
 def _below_mimic(case: GroundingCase) -> GroundingCase:
@@ -212,8 +199,6 @@ def _boxed_films(recipe: Recipe) -> tuple[FilmsRead, list[Path]]:
         names = ("stage_2_train_labels.csv", "stage_2_detailed_class_info.csv")
         read = rsna.films_and_boxes(recipe.rsna, recipe.nih_mapping, recipe.missing)
         files = [find_table(recipe.rsna, name) for name in names]
-        # The challenge's terms ask for attribution and leave the rest to be weighed.
-        read = msgspec.structs.replace(read, policy="research")
         return read, [*files, *([recipe.nih_mapping] if recipe.nih_mapping else [])]
     assert recipe.folder is not None
     read = folder.read(

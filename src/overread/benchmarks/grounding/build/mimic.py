@@ -29,7 +29,7 @@ from overread.case import BadInput
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["films"]
+__all__ = ["films", "patients_file"]
 
 Labeler = Literal["chexpert", "negbio"]
 
@@ -70,7 +70,7 @@ def films(
         provenance.append("No ages and sexes: MIMIC-IV's patients.csv was not given.")
         people: dict[str, pl.Series] = {}
     else:
-        people, said = _people(metadata, _patients_file(patients))
+        people, said = _people(metadata, patients_file(patients))
         provenance += said
     subject, study = pl.col("subject_id"), pl.col("study_id")
     folder = pl.format("p{}/p{}/s{}", subject.str.slice(0, 2), subject, study)
@@ -129,14 +129,17 @@ def _labels(path: Path) -> tuple[Table, pl.DataFrame]:
 # ---------------------------------------------------------------- ages and sexes
 
 
-def _patients_file(path: Path) -> Path:
-    """The file itself, or the one in MIMIC-IV's folder."""
-    if not path.is_dir():
-        return path
-    for folder in (path, path / "hosp", path / "core"):
+def patients_file(place: Path) -> Path:
+    """MIMIC-IV's list of patients: the file itself, or in MIMIC-IV's folder or MIMIC-CXR-JPG's."""
+    if not place.is_dir():
+        return place
+    for folder in (place, place / "hosp", place / "core"):
         if any((folder / name).is_file() for name in ("patients.csv", "patients.csv.gz")):
             return find_table(folder, "patients.csv")
-    raise BadInput(f"{path} has no patients.csv or hosp/patients.csv(.gz). Give MIMIC-IV's folder.")
+    raise BadInput(
+        f"{place} has no patients.csv. Give MIMIC-IV's hosp/patients.csv.gz with --patients: ages "
+        "and sexes are not in MIMIC-CXR-JPG, and only films with both are taken."
+    )
 
 
 def _people(metadata: Table, path: Path) -> tuple[dict[str, pl.Series], list[str]]:
