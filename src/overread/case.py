@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -385,9 +385,13 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """An exhibit that is a drawing: a Vega-Lite specification with its data inside.
 
-    `alt` says in words, with the numbers, what the drawing shows. The rows of `spec["data"]` are the
-    numbers behind it.
+    `alt` says in words, with the numbers, what the drawing shows. The numbers behind it are the
+    rows of `spec["data"]`. What is drawn in `INK` and `PAPER` takes the colours of the text and the
+    ground of a page that holds the drawing.
     """
+
+    INK: ClassVar[str] = "#1a1a1a"
+    PAPER: ClassVar[str] = "#ffffff"
 
     name: str
     title: str
@@ -406,9 +410,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         """The drawing as an SVG document. Nothing is fetched."""
         from vl_convert import vegalite_to_svg
 
-        drawn = vegalite_to_svg(self._json(background), allowed_base_urls=[])
-        # A name may hold characters that no XML document can.
-        return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", drawn)
+        return vegalite_to_svg(self._json(background), allowed_base_urls=[])
 
     def save(self, path: str | Path) -> None:
         """Write the drawing; the suffix says how: .svg, .png (300 dpi), .pdf, .json, .csv.
@@ -435,7 +437,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             raise BadInput(f"{place}: {error.strerror}. Give a file that can be written.") from None
 
     def _json(self, background: str) -> str:
-        return msgspec.json.encode(self.spec | {"background": background}).decode()
+        whole = _drawable(self.spec | {"background": background})
+        return msgspec.json.encode(whole).decode()
 
     def _png(self) -> bytes:
         from vl_convert import svg_to_png
@@ -457,3 +460,17 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         writer.writeheader()
         writer.writerows(self.rows)
         return text.getvalue().encode()
+
+
+def _drawable(part: Any) -> Any:
+    """A specification without the characters no XML document may hold.
+
+    A name with one would not raise: it ends the process inside the renderer.
+    """
+    if isinstance(part, str):
+        return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", part)
+    if isinstance(part, dict):
+        return {key: _drawable(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_drawable(value) for value in part]
+    return part

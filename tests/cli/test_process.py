@@ -11,7 +11,10 @@ import pytest
 
 OVERREAD = (sys.executable, "-c", "from overread.cli import main; main()")
 PLAN = ("plan", "grounding", "--cases", "phantom:16", "--reader", "control:looks")
-COMMANDS = ("demo", "run", "plan", "measure", "import", "selfcheck", "sight", "doctor")
+COMMANDS = (
+    "demo", "run", "plan", "measure", "build", "import", "transfer", "published", "selfcheck",
+    "sight", "doctor",
+)  # fmt: skip
 
 
 def process(*words: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -28,6 +28,7 @@ __all__ = [
     "check_engine",
     "check_judges",
     "finish",
+    "print_headline",
     "settings_from",
 ]
 
@@ -82,14 +83,26 @@ def check_judges(benchmark: str, judges: list[str] | None) -> None:
         raise BadInput(f"--judge: {benchmark} asks no judge. Leave the option out.")
 
 
+def print_headline(run: Run) -> None:
+    """The first table of a run; the page has the others, and the figures."""
+    from overread.case import Table
+    from overread.cli.show import print_table
+
+    tables = [exhibit for exhibit in run.exhibits.values() if isinstance(exhibit, Table)]
+    for table in tables[:1]:
+        print_table(table)
+    figures = len(run.exhibits) - len(tables)
+    if more := max(0, len(tables) - 1):
+        print(f"{more} more tables and {figures} figures:")
+    print(f"{run.folder / 'report.html'}", flush=True)
+
+
 def finish(runs: Iterable[Run], *, json: bool) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
     Each is printed when it is there: what comes after it may fail.
     """
     import sys
-
-    from overread.cli.show import print_table
 
     missing = []
     for run in runs:
@@ -98,9 +111,7 @@ def finish(runs: Iterable[Run], *, json: bool) -> int:
         if json:
             print((run.folder / "measures.json").read_text(encoding="utf-8"), end="", flush=True)
             continue
-        for exhibit in run.exhibits.values():
-            print_table(exhibit)
-        print(f"{run.folder / 'report.html'}", flush=True)
+        print_headline(run)
     for run, count in missing:
         reasons: dict[str, int] = {}
         for tally in run.tallies.values():

@@ -1,4 +1,4 @@
-"""One self-contained page per run: the tables, what they stand on, and what they are not.
+"""One self-contained page per run: tables and figures, what they stand on, and what they are not.
 
 No script, no network, nothing from a model unescaped.
 """
@@ -9,41 +9,59 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import Final
 
-from overread.case import Table
+from overread.case import Figure, Table
 from overread.records import RunRecord
+from overread.report._figures import inline_svg
 
 __all__ = ["DISCLAIMER", "write_page"]
 
 DISCLAIMER = "Evaluation software, not a medical device; a passed gate is not a clearance."
 
+# A table of more rows is folded, unless it is the first thing on the page.
+_FOLDED_FROM: Final = 25
+
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 3rem 0 .75rem; }
+nav ol { columns: 22rem; column-gap: 2.5rem; padding-left: 1.8rem; font-size: .9rem; }
+nav a { color: inherit; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .93rem; }
 th, td { text-align: left; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid #8886;
   white-space: nowrap; vertical-align: top; }
 th { font-weight: 600; }
-small { display: block; opacity: .7; }
-code { font-size: .85em; overflow-wrap: anywhere; }
-.note { color: #666; font-size: .9em; max-width: 60rem; }
-@media (prefers-color-scheme: dark) { .note { color: #aaa; } }
+th:first-child, td:first-child { position: sticky; left: 0; background: Canvas;
+  min-width: 12rem; white-space: normal; overflow-wrap: anywhere; }
+small { display: block; opacity: .75; }
+figure { margin: 0; }
+svg { display: block; max-width: 100%; height: auto; overflow: visible;
+  font-family: Arial, "Liberation Sans", Helvetica, sans-serif; }
+svg.wide { min-width: 30rem; }
+summary { cursor: pointer; padding: .35rem 0; }
+code { font-size: .72rem; overflow-wrap: anywhere; }
+.note, figcaption { color: #595959; font-size: .9rem; max-width: 60rem; margin: .3rem 0; }
+@media (prefers-color-scheme: dark) { .note, figcaption { color: #b0b0b0; } }
+@media (max-width: 40rem) { th:first-child, td:first-child { min-width: 7.5rem; } }
+@media print { details > * { display: block; } nav { display: none; } }
 """
 
 
-def write_page(path: Path, record: RunRecord, tables: Sequence[Table]) -> None:
+def write_page(path: Path, record: RunRecord, exhibits: Sequence[Table | Figure]) -> None:
     """Write `report.html` for one run."""
-    path.write_text(_page(record, tables), encoding="utf-8")
+    path.write_text(_page(record, exhibits), encoding="utf-8")
 
 
-def _page(record: RunRecord, tables: Sequence[Table]) -> str:
+def _page(record: RunRecord, exhibits: Sequence[Table | Figure]) -> str:
     facts = (
         f"{record.n_cases} cases of {record.dataset} ({record.policy}), edition {record.edition}, "
         f"Overread {record.overread}."
     )
-    body = "\n".join(_table(table) for table in tables)
+    body = "\n".join(
+        _section(number, exhibit, folded=number > 1) for number, exhibit in enumerate(exhibits, 1)
+    )
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -58,33 +76,67 @@ def _page(record: RunRecord, tables: Sequence[Table]) -> str:
 <h1>Overread: {escape(record.benchmark)}</h1>
 <p>{escape(facts)}</p>
 <p class="note">{DISCLAIMER}</p>
+{_contents(exhibits)}
 {body}
 </body>
 </html>
 """
 
 
-def _table(table: Table) -> str:
+def _contents(exhibits: Sequence[Table | Figure]) -> str:
+    """Links to the exhibits, where there is more than one."""
+    if len(exhibits) < 2:
+        return ""
+    links = "\n".join(
+        f'<li><a href="#exhibit-{number}">{escape(exhibit.title)}</a></li>'
+        for number, exhibit in enumerate(exhibits, 1)
+    )
+    return f"<nav><ol>\n{links}\n</ol></nav>"
+
+
+def _section(number: int, exhibit: Table | Figure, *, folded: bool) -> str:
+    made = _figure(exhibit, number) if isinstance(exhibit, Figure) else _table(exhibit, folded)
+    return f"""<section id="exhibit-{number}">
+<h2>{escape(exhibit.title)}</h2>
+{made}
+</section>"""
+
+
+def _beneath(exhibit: Table | Figure) -> str:
+    notes = "".join(f'<p class="note">{escape(note)}</p>\n' for note in exhibit.notes)
+    return f'{notes}<p class="note"><code>{escape(exhibit.signature)}</code></p>'
+
+
+def _figure(figure: Figure, number: int) -> str:
+    return f"""<figure>
+<div class="scroll">{inline_svg(figure, f"drawing-{number}")}</div>
+<figcaption>{_beneath(figure)}</figcaption>
+</figure>"""
+
+
+def _table(table: Table, folded: bool) -> str:
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
     rows = "\n".join(
         "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
     )
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
-    return f"""<h2>{escape(table.title)}</h2>
-<div class="scroll"><table>
+    grid = f"""<div class="scroll" tabindex="0"><table>
 <thead><tr>{head}</tr></thead>
 <tbody>
 {rows}
 </tbody>
 </table></div>
-{notes}
-<p><code>{escape(table.signature)}</code></p>"""
+{_beneath(table)}"""
+    if not folded or len(table.rows) < _FOLDED_FROM:
+        return grid
+    return f"<details><summary>{len(table.rows)} rows</summary>\n{grid}\n</details>"
 
 
 def _cell(text: str) -> str:
-    """A number with its interval and n below it, so that a row of ten measures fits a screen."""
-    number = re.fullmatch(r"(\S+) (\[[^]]*\]) (n=\d+)", text)
-    if not number:
+    """A number with its spread, interval and n below it, so that ten measures fit a screen."""
+    number = re.fullmatch(
+        r"([+-]?\d\S*)( ± \S+)?( \[[^]]*\])?( n=\d+| \d+/\d+)?", text, flags=re.ASCII
+    )
+    if not number or text == number[1]:
         return escape(text)
-    value, interval, n = (escape(part) for part in number.groups())
-    return f"{value}<small>{interval}</small><small>{n}</small>"
+    value, *below = (escape(part.strip()) for part in number.groups(default=""))
+    return value + "".join(f"<small>{part}</small>" for part in below if part)

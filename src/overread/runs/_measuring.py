@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Tables
-from overread.case import BadInput, Measure, Table
+from overread.case import BadInput, Figure, Measure, Table
 from overread.engine import Tally
 from overread.records import (
     Measures,
@@ -40,7 +40,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     record: RunRecord
     records: list[Measure]
-    exhibits: dict[str, Table]
+    exhibits: dict[str, Table | Figure]
     tallies: dict[str, Tally] = {}
 
     @property
@@ -65,7 +65,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure_into(
     scratch: Path, folder: Path, bench: Benchmark, record: RunRecord
-) -> tuple[RunRecord, list[Measure], dict[str, Table]]:
+) -> tuple[RunRecord, list[Measure], dict[str, Table | Figure]]:
     """Measure the tables in `folder`; write measures, record and page into `scratch`."""
     from overread.report import write_page
 
@@ -134,7 +134,8 @@ def import_results(
 ) -> tuple[Run, list[str]]:
     """Make a run of results that the papers' own scripts wrote. No model is asked.
 
-    `also` names further results, such as "px=512:DIR". Returns the run and what a user should know, such as a model folder that was left out.
+    `also` names further results, such as "px=512:DIR". Returns the run and what a user should know,
+    such as a model folder that was left out.
     """
     from overread.benchmarks.registry import importer
 

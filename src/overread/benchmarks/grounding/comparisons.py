@@ -86,9 +86,10 @@ def _shared(comparison: Comparison, counts: Mapping[tuple[str, str], pr.Count]) 
 
 
 def _counts(study: Study) -> dict[tuple[str, str], pr.Count]:
+    countings = {**_COUNTS, "is": pr.stability(study.edition)}
     return {
         (metric, marks.reader): counting(marks)
-        for metric, counting in _COUNTS.items()
+        for metric, counting in countings.items()
         for marks in study.marks
     }
 

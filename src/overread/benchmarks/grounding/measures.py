@@ -37,8 +37,13 @@ METRICS: Final[Mapping[str, Metric]] = {
 def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]:
     """Every registered measure of every reader, in the run's order."""
     study = Study(tables, edition, options)
-    for part in (triad, calibration, comparisons):
-        study.need(part.columns(study))
+    for columns in (
+        triad.columns,
+        calibration.columns,
+        comparisons.columns,
+        triad.columns_beside,
+    ):
+        study.need(columns(study))
     triad.draw(study)
     records: list[Measure] = []
     for marks in study.marks:

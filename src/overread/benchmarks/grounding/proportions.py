@@ -7,7 +7,7 @@ n, its interval or the answers it left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -44,6 +44,7 @@ __all__ = [
     "retest",
     "sensitivity",
     "specificity",
+    "stability",
     "swap_consistency",
     "uar",
 ]
@@ -57,10 +58,13 @@ class Count(NamedTuple):
     hits: Mask
     # The image the deciding answers were given to; without any the proportion is null.
     image: str = "original"
+    # Who would belong to the population, were the swapped image one that matches [D22].
+    unmatched: Mask | None = None
 
     def within(self, members: Mask) -> Count:
         """The same proportion over some of the cases."""
-        return self._replace(population=self.population & members)
+        apart = None if self.unmatched is None else self.unmatched & members
+        return self._replace(population=self.population & members, unmatched=apart)
 
     @property
     def decided(self) -> Mask:
@@ -90,10 +94,11 @@ def cgr(m: Marks, image: str = "target_mask") -> Count:
 def uar(m: Marks, image: str = "swap") -> Count:
     """Unrelated-image answer rate: of correct answers, those another image leaves."""
     answers = m.under(image)
-    swapped = answers > NO_ROW
+    swapped, unmatched = m.correct & (answers > NO_ROW), None
     if image == "swap":
-        swapped = (m.facts.has_swap | swapped) & m.facts.swap_counts
-    return Count(m.correct & swapped, answers, answers == m.original, image)
+        swapped = m.correct & (m.facts.has_swap | (answers > NO_ROW))
+        swapped, unmatched = swapped & m.facts.swap_counts, swapped & ~m.facts.swap_counts
+    return Count(swapped, answers, answers == m.original, image, unmatched)
 
 
 def is_correct(m: Marks, image: str = "irrelevant_mask") -> Count:
@@ -108,10 +113,16 @@ def is_all(m: Marks, image: str = "irrelevant_mask") -> Count:
     return Count(m.facts.boxed & (m.original >= 0), answers, answers == m.original, image)
 
 
+def stability(edition: Edition) -> Callable[..., Count]:
+    """The edition's own IS."""
+    return is_correct if edition.stability == "correct" else is_all
+
+
 def swap_consistency(m: Marks) -> Count:
     """Of answers that another image changed, those it changed to the right one."""
-    changed = (m.original >= 0) & (m.swap >= 0) & (m.swap != m.original) & m.facts.swap_counts
-    return Count(changed & (m.truth >= 0), m.swap, m.swap == m.truth, "swap")
+    changed = (m.original >= 0) & (m.swap >= 0) & (m.swap != m.original) & (m.truth >= 0)
+    counts = m.facts.swap_counts
+    return Count(changed & counts, m.swap, m.swap == m.truth, "swap", changed & ~counts)
 
 
 def retest(m: Marks) -> Count:
@@ -242,9 +253,11 @@ _REASONS: Final = (
 def left_out(count: Count) -> str | None:
     """How many of the population did not decide, and why."""
     deciding = count.deciding[count.population]
-    if not deciding.size or deciding.min() >= 0:
-        return None
-    counts = ((int((deciding == code).sum()), word) for code, word in _REASONS)
+    counts: list[tuple[int, str]] = []
+    if deciding.size and deciding.min() < 0:
+        counts += ((int((deciding == code).sum()), word) for code, word in _REASONS)
+    if count.unmatched is not None:
+        counts.append((int(count.unmatched.sum()), "swapped to an unmatched image"))
     said = [f"{number} {word}" for number, word in counts if number]
     return f"left out: {', '.join(said)}" if said else None
 

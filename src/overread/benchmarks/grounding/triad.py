@@ -23,7 +23,7 @@ from overread.benchmarks.grounding.study import Column, Done, Making, Metric, St
 from overread.case import Measure
 from overread.stats import bootstrap_proportion_many, design_effect, paired_difference
 
-__all__ = ["METRICS", "columns", "draw"]
+__all__ = ["METRICS", "columns", "columns_beside", "draw"]
 
 Floats = NDArray[np.float64]
 Counting = Callable[..., pr.Count]
@@ -57,6 +57,8 @@ _COUNTS: Final[Mapping[str, Counting]] = {
     "retest": pr.retest,
     "swap_consistency": pr.swap_consistency,
 }
+# Asked beside the headline: its columns come after all others, which it must not move.
+_BESIDE: Final = frozenset({"retest"})
 _WITH_INTERVAL: Final = frozenset({"finding", "view"})
 _BOUNDED: Final = frozenset({"accuracy", "cgr", "uar", "is", "is_all"})
 
@@ -80,20 +82,42 @@ def overall(marks: Marks, study: Study, name: str, count: pr.Count) -> Measure:
     return record if sd is None else msgspec.structs.replace(record, sd_boot=sd)
 
 
+def _counts(edition: Edition) -> dict[str, Counting]:
+    return {**_COUNTS, "is": pr.stability(edition)}
+
+
 def columns(study: Study) -> Mapping[Column, Floats]:
     """Per reader and rate, who decides it and who is a hit; and the premium's changes."""
     found: dict[Column, Floats] = {}
     if study.edition.intervals == "bootstrap":
         return found  # the published bootstrap has a stream of its own
     for marks in study.marks:
-        for name, counting in _COUNTS.items():
-            count = counting(marks)
-            found["asked", name, marks.reader] = count.decided.astype(float)
-            found["hits", name, marks.reader] = (count.decided & count.hits).astype(float)
+        for name in _COUNTS:
+            if name not in _BESIDE:
+                found |= _summed(marks, study, name)
         both, change = _changes(marks, "target_mask", "irrelevant_mask")
         found["asked", "gsp", marks.reader] = both.astype(float)
         found["hits", "gsp", marks.reader] = np.where(both, change, 0).astype(float)
     return found
+
+
+def columns_beside(study: Study) -> Mapping[Column, Floats]:
+    """The same of what is asked beside the headline."""
+    found: dict[Column, Floats] = {}
+    if study.edition.intervals == "bootstrap":
+        return found
+    for marks in study.marks:
+        for name in _BESIDE:
+            found |= _summed(marks, study, name)
+    return found
+
+
+def _summed(marks: Marks, study: Study, name: str) -> dict[Column, Floats]:
+    count = _counts(study.edition)[name](marks)
+    return {
+        ("asked", name, marks.reader): count.decided.astype(float),
+        ("hits", name, marks.reader): (count.decided & count.hits).astype(float),
+    }
 
 
 def _changes(marks: Marks, target: str, control: str) -> tuple[Mask, NDArray[np.int64]]:
@@ -111,7 +135,7 @@ def draw(study: Study) -> None:
         return
     wanted: dict[bytes, Mask] = {}
     for marks in study.marks:
-        for name, counting in _COUNTS.items():
+        for name, counting in _counts(edition).items():
             count = counting(marks)
             wanted |= _keyed(marks, count)
             for key in _GROUPS[edition.name].get(name, ()):
@@ -149,7 +173,7 @@ def _made_by(name: str, counting: Counting) -> Making:
 def _under_other_images(marks: Marks, study: Study, name: str) -> Iterator[Measure]:
     """The same rate under every further condition that was asked; the headline never moves."""
     kinds = {"cgr": ("target",), "is": ("irrelevant",), "uar": ("opposite", "blank", "none")}
-    counting: Counting = {"cgr": pr.cgr, "is": pr.is_correct, "uar": pr.uar}.get(name, pr.accuracy)
+    counting = _counts(study.edition)[name]
     for image in _further(marks):
         if image_of(image).kind in kinds.get(name, ()):
             count = counting(marks, image)
@@ -169,7 +193,7 @@ def _matched(marks: Marks) -> list[str]:
 
 def _matched_stability(marks: Marks, edition: Edition, draws: list[str]) -> Measure:
     """IS over boxes inside the body: every draw of every case counts, patients are the units."""
-    counts = [pr.is_correct(marks, image) for image in draws]
+    counts = [pr.stability(edition)(marks, image) for image in draws]
     made = Measure(reader=marks.reader, measure="is", by={"condition": "matched"})
     hits = np.concatenate([count.hits[count.decided] for count in counts])
     patients = np.concatenate([marks.facts.patients[count.decided] for count in counts])
@@ -214,8 +238,7 @@ def _make_parse_rate(marks: Marks, study: Study, done: Done) -> Iterator[Measure
 
 
 def _make_is(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    counting = pr.is_correct if study.edition.stability == "correct" else pr.is_all
-    yield from _made_by("is", counting)(marks, study, done)
+    yield from _made_by("is", pr.stability(study.edition))(marks, study, done)
 
 
 def _make_image_contingent(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:

@@ -1,0 +1,241 @@
+"""Figure 3: accuracy, and what is left of it against readers that get no image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from overread.benchmarks.grounding.exhibits.cells import interval, p_value, percent
+from overread.benchmarks.grounding.exhibits.contrasts import BASELINE
+from overread.benchmarks.grounding.exhibits.index import Index
+from overread.benchmarks.grounding.exhibits.lanes import (
+    LANE,
+    WIDTH,
+    bounds,
+    dots,
+    hundred,
+    lane_row,
+    numbers,
+)
+from overread.benchmarks.grounding.exhibits.style import (
+    BLUE,
+    FAINT,
+    INK,
+    VERMILLION,
+    Spec,
+    figure_spec,
+    identity,
+    number_axis,
+    reader_axis,
+    shown,
+)
+from overread.case import Figure, Measure
+
+__all__ = ["accuracy_baselines", "uar_baselines"]
+
+_MOST: Final = 2
+_SIGNIFICANT: Final = 0.05
+_VERDICTS: Final = ("above, q < 0.05", "not told apart", "below, q < 0.05")
+_DASHED: Final = ("Dashed: the accuracy of readers that get no image.",)
+_LOOKS: Final = {
+    _VERDICTS[0]: (BLUE, "triangle-right"),
+    _VERDICTS[1]: (FAINT, "circle"),
+    _VERDICTS[2]: (VERMILLION, "triangle-left"),
+}
+
+
+def _baselines(index: Index, measure: str) -> list[str]:
+    """Readers others are compared with for want of an image; the most accurate first."""
+    named = dict.fromkeys(
+        record.by["versus"]
+        for record in index.all(f"diff_{measure}", "versus", "comparison")
+        if record.by["comparison"] == BASELINE and record.value is not None
+    )
+    return index.ranked("accuracy", list(named))
+
+
+def accuracy_baselines(index: Index, signature: str) -> Figure | None:
+    """Figure 3a-c: accuracy with the text-only baselines, and the paired differences from them."""
+    if not index.any("accuracy"):
+        return None
+    names = shown(index.readers)
+    order = index.ranked("accuracy")
+    lanes = [names[reader] for reader in order]
+    baselines = _baselines(index, "accuracy")[:_MOST]
+    rows = [
+        lane_row(index, r, names, index.get(r, "accuracy")) | {"panel": 0, "against": ""}
+        for r in order
+    ]
+    panels = [_accuracy(rows, lanes, index, baselines)]
+    for panel, baseline in enumerate(baselines, 1):
+        found = _differences(index, "accuracy", baseline, order, names, panel)
+        panels.append(_forest(found, lanes, names[baseline], "accuracy", panel))
+        rows += found
+    return Figure(
+        name="accuracy_baselines",
+        title="Is it more accurate than a reader without the image?",
+        spec=_stacked(rows, panels),
+        alt="Accuracy of every reader, and its difference from readers that get no image, percent "
+        f"with 95 % interval: {_said(rows)}",
+        signature=signature,
+        notes=(*_DASHED[: len(baselines)], *_notes(len(_baselines(index, "accuracy")))),
+    )
+
+
+def uar_baselines(index: Index, signature: str) -> Figure | None:
+    """Figure 4d: paired differences of UAR from the text-only baselines."""
+    baselines = _baselines(index, "uar")
+    if not baselines:
+        return None
+    names = shown(index.readers)
+    order = index.ranked("uar")
+    lanes = [names[reader] for reader in order]
+    rows: list[Spec] = []
+    panels = []
+    for panel, baseline in enumerate(baselines[:_MOST], 1):
+        found = _differences(index, "uar", baseline, order, names, panel)
+        panels.append(_forest(found, lanes, names[baseline], "UAR", panel))
+        rows += found
+    return Figure(
+        name="uar_baselines",
+        title="Does another image change more answers than it can without looking?",
+        spec=_stacked(rows, panels),
+        alt="Difference of the unrelated-image answer rate (UAR) from readers that get no image, "
+        f"percentage points with 95 % interval: {_said(rows)}",
+        signature=signature,
+        notes=tuple(_notes(len(baselines))),
+    )
+
+
+def _notes(baselines: int) -> list[str]:
+    if not baselines:
+        return []
+    found = [
+        "Differences in percentage points [95 % interval] on the cases both readers decided; q is "
+        "adjusted within the family (Benjamini–Hochberg)."
+    ]
+    if baselines > _MOST:
+        found.append(f"The {_MOST} most accurate such readers are drawn; the table has all.")
+    return found
+
+
+def _stacked(rows: Sequence[Spec], panels: Sequence[Spec]) -> Spec:
+    apart = {"scale": {"shape": "independent", "stroke": "independent", "fill": "independent"}}
+    return figure_spec(rows, vconcat=list(panels), spacing=28, resolve=apart)
+
+
+def _said(rows: Sequence[Spec]) -> str:
+    return "; ".join(map(_one, rows)) + "."
+
+
+def _one(row: Spec) -> str:
+    if not row["against"]:
+        return f"{row['reader']} {row['text']}"
+    return f"{row['reader']} less {row['against']} {row['text']}, {row['q_text']}"
+
+
+# ---------------------------------------------------------------- panels
+
+
+def _of_panel(panel: int) -> list[Spec]:
+    # By number: what a reader is called must not enter an expression.
+    return [{"filter": f"datum.panel === {panel}"}]
+
+
+def _accuracy(
+    rows: Sequence[Spec], lanes: Sequence[str], index: Index, baselines: Sequence[str]
+) -> Spec:
+    low, high = bounds(v for row in rows for v in (row["value"], row["low"], row["high"]))
+    x: Any = number_axis("value", "accuracy, percent", low, high)
+    lines = [{"value": hundred(r.value)} for b in baselines if (r := index.known(b, "accuracy"))]
+    layers = [
+        {
+            "data": {"values": lines},
+            "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT},
+            "encoding": {"x": x},
+        },
+        *dots(rows, x, lanes),
+        *numbers(WIDTH, lanes),
+    ]
+    return {
+        "transform": _of_panel(0),
+        "width": WIDTH,
+        "height": {"step": LANE},
+        "layer": layers,
+    }
+
+
+def _differences(
+    index: Index,
+    measure: str,
+    baseline: str,
+    order: Sequence[str],
+    names: dict[str, str],
+    panel: int,
+) -> list[Spec]:
+    found = []
+    for reader in order:
+        record = index.known(reader, f"diff_{measure}", versus=baseline, comparison=BASELINE)
+        if record is not None and reader != baseline:
+            facts = identity(index, reader, names) | {"panel": panel, "against": baseline}
+            found.append(facts | _difference(record))
+    return found
+
+
+def _difference(record: Measure) -> Spec:
+    value = record.value or 0.0
+    told = record.q is not None and record.q < _SIGNIFICANT
+    verdict = _VERDICTS[1] if not told else _VERDICTS[0] if value > 0 else _VERDICTS[2]
+    return {
+        "value": hundred(value),
+        "low": hundred(record.low),
+        "high": hundred(record.high),
+        "n": record.n,
+        "q": record.q,
+        "verdict": verdict,
+        "text": f"{percent(value, signed=True)}{interval(record)}",
+        "q_text": f"q {p_value(record.q)}",
+    }
+
+
+def _forest(
+    rows: Sequence[Spec], lanes: Sequence[str], baseline: str, rate: str, panel: int
+) -> Spec:
+    """One panel of differences; the lanes are those of the whole figure less the baseline's."""
+    kept = [lane for lane in lanes if lane != baseline]
+    known = [v for row in rows for v in (row["value"], row["low"], row["high"]) if v is not None]
+    reach = max((abs(v) for v in known), default=1.0)
+    bound = 5 * (int(reach / 5) + 1)
+    x: Any = number_axis("value", f"{rate} less that of {baseline}", -bound, bound)
+    y = reader_axis(kept)
+    colour, shape = (_looks(at, legend=panel == 1) for at in (0, 1))
+    layers = [
+        {"mark": {"type": "rule", "color": INK}, "encoding": {"x": {"datum": 0}}},
+        {
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {
+                "x": {**x, "field": "low"},
+                "x2": {"field": "high"},
+                "y": y,
+                "stroke": colour,
+            },
+        },
+        {
+            "mark": {"type": "point", "size": 80, "strokeWidth": 1, "opacity": 1},
+            "encoding": {"x": x, "y": y, "shape": shape, "stroke": colour, "fill": colour},
+        },
+        *numbers(WIDTH, kept, (64, "q_text")),
+    ]
+    return {
+        "transform": _of_panel(panel),
+        "width": WIDTH,
+        "height": {"step": LANE},
+        "layer": layers,
+    }
+
+
+def _looks(at: int, *, legend: bool) -> Spec:
+    """The colours (0) or shapes (1) of the verdicts."""
+    scale = {"domain": list(_LOOKS), "range": [look[at] for look in _LOOKS.values()]}
+    found: Spec = {"field": "verdict", "type": "nominal", "scale": scale}
+    return found if legend else {**found, "legend": None}

@@ -1,0 +1,100 @@
+"""A drawing inside a page: only the elements and attributes of a drawing, everything escaped.
+
+The renderer's document is read and written anew. Colours of text and ground become the page's own,
+so that a drawing is as readable on a dark page; ids are renamed, since those of two drawings may be
+the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+from xml.etree.ElementTree import Element, fromstring
+
+from overread.case import Figure
+
+__all__ = ["inline_svg"]
+
+_TAGS: Final = frozenset(
+    {
+        "circle", "clipPath", "defs", "g", "line", "linearGradient", "path", "rect", "stop", "svg",
+        "text", "tspan",
+    }
+)  # fmt: skip
+_GEOMETRY: Final = frozenset(
+    {
+        "cx", "cy", "d", "dx", "dy", "height", "r", "transform", "width", "x", "x1", "x2", "y",
+        "y1", "y2",
+    }
+)  # fmt: skip
+_PAINT: Final = frozenset({"fill", "stroke", "clip-path"})
+_PLAIN: Final = frozenset(
+    {
+        "fill-opacity", "font-size", "font-style", "font-weight", "offset", "opacity",
+        "stop-color", "stop-opacity", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap",
+        "stroke-linejoin", "stroke-miterlimit", "stroke-opacity", "stroke-width", "text-anchor",
+        "viewBox",
+    }
+)  # fmt: skip
+_WIDE: Final = 480
+_COLOURS: Final = {Figure.INK: "currentColor", Figure.PAPER: "Canvas"}
+_COLOUR: Final = re.compile(r"#?\w+|(rgb|hsl)a?\([\d.,%\s]+\)")
+_LONG: Final = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
+
+
+def inline_svg(figure: Figure, prefix: str) -> str:
+    """The drawing as one `<svg>` element of a page; its ids begin with `prefix`."""
+    root = fromstring(figure.svg("transparent"))  # noqa: S314  our own renderer's document
+    named = [element for element in root.iter() if "id" in element.attrib]
+    ids = {element.attrib["id"]: f"{prefix}-{number}" for number, element in enumerate(named)}
+    inside = "".join(part for child in root for part in _written(child, ids))
+    size = "".join(f' {name}="{escape(value)}"' for name, value in _attributes(root, ids))
+    # What is wide may shrink on a small screen, but only while its words can be read.
+    kind = ' class="wide"' if float(root.get("width", "0")) > _WIDE else ""
+    return f'<svg{kind} role="img" aria-label="{escape(figure.alt)}"{size}>{inside}</svg>'
+
+
+def _written(element: Element, ids: dict[str, str]) -> Iterator[str]:
+    tag = element.tag.rpartition("}")[2]
+    if tag not in _TAGS or element.get("display") == "none" or _invisible(element):
+        return
+    children = [part for child in element for part in _written(child, ids)]
+    text = element.text or ""
+    if tag == "g" and not children:
+        return
+    yield f"<{tag}"
+    for name, value in _attributes(element, ids):
+        yield f' {name}="{escape(value)}"'
+    yield ">"
+    yield escape(text if tag in ("text", "tspan") else "")
+    yield from children
+    yield f"</{tag}>"
+
+
+def _invisible(element: Element) -> bool:
+    """Vega draws a path without paint behind every group."""
+    if element.get("fill") != "transparent" and element.get("class") != "background":
+        return False
+    return {element.get("fill"), element.get("stroke")} <= {None, "none", "transparent"}
+
+
+def _attributes(element: Element, ids: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in element.attrib.items():
+        if name == "id":
+            yield name, ids[value]
+        elif name in _PAINT:
+            yield name, _paint(value, ids)
+        elif name in _GEOMETRY:
+            yield name, _LONG.sub(lambda found: f"{float(found[0]):.2f}", value)
+        elif name in _PLAIN:
+            yield name, value
+
+
+def _paint(value: str, ids: dict[str, str]) -> str:
+    """A colour, or a reference to something that this very drawing defines."""
+    found = re.fullmatch(r"url\(#([^)]+)\)", value)
+    if found:
+        return f"url(#{ids[found[1]]})" if found[1] in ids else "none"
+    return _COLOURS.get(value.lower(), value) if _COLOUR.fullmatch(value) else "none"
