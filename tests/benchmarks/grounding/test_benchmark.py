@@ -227,3 +227,8 @@ def test_the_page_on_editions_names_every_rule():
     page = (ROOT / "docs" / "editions.md").read_text("utf-8")
     differ = [rule for rule in RULES if getattr(AUTHORS, rule) != getattr(CORRECTED, rule)]
     assert [rule for rule in differ if f"`{rule}`" not in page] == []
+
+
+def test_the_page_on_measures_names_every_one():
+    page = (ROOT / "docs" / "measures.md").read_text("utf-8")
+    assert [metric.name for _, metric in metrics() if f"`{metric.name}`" not in page] == []

@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.grounding.facts import Mask
 from overread.benchmarks.grounding.marks import NO_ROW, Marks
-from overread.benchmarks.grounding.proportions import joined
+from overread.benchmarks.grounding.proportions import clustered, joined
 from overread.benchmarks.grounding.study import Column, Done, Making, Metric, Study
 from overread.case import Measure
 from overread.stats import (
+    Z95,
     Bin,
     auroc,
     auroc_stepwise,
     bootstrap_auroc_many,
     brier,
     calibration_bins,
+    design_effect,
     ece,
     informative,
     resample_interval,
-    wilson,
 )
 
 __all__ = ["METRICS", "auroc_bounds", "columns"]
@@ -198,7 +199,8 @@ def columns(study: Study) -> Mapping[Column, Floats]:
         found["ece", marks.reader, "n"] = _spread_out(part, np.ones(part.places.size), marks)
         for kind in _KINDS:
             confidence, outcome = _pairs(part, kind)
-            bins = np.clip(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, 0, _BINS - 1)
+            bins = np.minimum(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, _BINS - 1)
+            bins[confidence > 1] = _BINS  # no bin holds it, as none holds what is below 0
             for b in range(_BINS):
                 gap = np.where(bins == b, np.rint(_UNIT * (confidence - outcome)), 0.0)
                 if gap.any():
@@ -235,7 +237,8 @@ def _ece(name: str) -> Making:
             drawn = np.asarray(gaps / n) / _UNIT
         # Binned errors are biased upward when resampled; the interval is stretched to its point.
         low, high, sd = resample_interval(drawn, value)
-        if low == high:
+        # Not low == high: the parts of _UNIT would leave a hair between them.
+        if np.nanmin(drawn) == np.nanmax(drawn):
             yield msgspec.structs.replace(made, note=joined(found.note, "resamples do not differ"))
             return
         boot = f"patients:{study.edition.boot}:{study.edition.seed}"
@@ -296,7 +299,7 @@ def _make_confidence(marks: Marks, study: Study, done: Done) -> Iterator[Measure
         for regime, members in _published_regimes(marks).items():
             by = {"regime": regime, "definition": "metrics"}
             yield _mean(marks, by, marks.p_yes, members, edition)
-    for b in _reliability(marks, edition):
+    for b in _reliability(marks, _reliable(marks, edition)):
         yield Measure(
             reader=marks.reader,
             measure="confidence",
@@ -315,19 +318,21 @@ def _mean(
     n = int(kept.size)
     made = Measure(reader=marks.reader, measure="confidence", by=by, n=n)
     if n == 0:
-        return msgspec.structs.replace(made, note="nobody is in this regime")
+        note = "no answer with a probability is in this regime"
+        return msgspec.structs.replace(made, note=note)
     value = float(kept.mean())
     if n < 2:
         return msgspec.structs.replace(made, value=value, note="one case has no interval")
-    se = float(kept.std(ddof=1) / np.sqrt(n))
+    se = float(kept.std(ddof=1) / np.sqrt(n)) if kept.min() < kept.max() else 0.0
     made = msgspec.structs.replace(made, value=value, se=se)
-    if edition.intervals == "bootstrap" or se == 0:
+    if edition.intervals == "bootstrap":
         return made
-    half = 1.96 * float(np.sqrt(_clustered_variance(kept, marks.facts.patients[members])))
-    low, high = max(0.0, value - half), min(1.0, value + half)
-    return msgspec.structs.replace(
-        made, low=min(low, value), high=max(high, value), method="normal"
-    )
+    effect = design_effect(kept, marks.facts.patients[members])
+    half = Z95 * se * float(np.sqrt(effect))
+    low, high = min(max(0.0, value - half), value), max(min(1.0, value + half), value)
+    if not low < high:
+        return msgspec.structs.replace(made, note="all are equally sure; no interval")
+    return msgspec.structs.replace(made, low=low, high=high, method=f"normal:deff={effect:.3f}")
 
 
 def _histogram(marks: Marks, regime: str, members: Mask) -> Iterator[Measure]:
@@ -344,44 +349,43 @@ def _histogram(marks: Marks, regime: str, members: Mask) -> Iterator[Measure]:
         )
 
 
-def _clustered_variance(values: Floats, patients: NDArray[np.int64]) -> float:
-    """Variance of a mean with patients as the independent units."""
-    _, where = np.unique(patients, return_inverse=True)
-    totals = np.bincount(where, weights=values - values.mean())
-    clusters, n = totals.size, values.size
-    if clusters < 2:
-        return float(values.var(ddof=1))
-    return float(clusters / (clusters - 1) * np.square(totals).sum() / n**2)
-
-
-def _reliability(marks: Marks, edition: Edition) -> list[Bin]:
-    """Ten bins of P(Yes) against the share of Yes in the key; the published ones hold -1 too."""
+def _reliable(marks: Marks, edition: Edition) -> Mask:
+    """Whom the reliability diagram is about; the published one holds -1 too."""
     row = marks.original > NO_ROW if edition.regimes == "figure" else marks.original >= 0
-    kept = row & ~np.isnan(marks.p_yes) & (marks.truth >= 0)
+    kept: Mask = row & ~np.isnan(marks.p_yes) & (marks.truth >= 0)
+    return kept
+
+
+def _reliability(marks: Marks, kept: Mask) -> list[Bin]:
+    """Ten bins of P(Yes) against the share of Yes in the key."""
     # The figures of the paper take what lies outside [0, 1] for its nearer end.
     p_yes = np.clip(marks.p_yes[kept], 0, 1)
     return calibration_bins(p_yes, marks.truth[kept].astype(float), edges="floor")
 
 
 def _make_reliability(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    bins = _reliability(marks, study.edition)
+    kept = _reliable(marks, study.edition)
+    bins = _reliability(marks, kept)
     if not bins:
         note = "no answer came with a probability"
         yield Measure(reader=marks.reader, measure="reliability", n=0, note=note)
+    where = np.minimum(np.floor(10 * np.clip(marks.p_yes[kept], 0, 1)), _BINS - 1)
+    patients, yes = marks.facts.patients[kept], marks.truth[kept] == 1
+    if study.edition.intervals == "bootstrap":
+        patients = np.arange(yes.size)  # for the authors every case stands alone
     for b in bins:
-        k = round(b.rate * b.n)
-        interval = wilson(k, b.n) if b.n > 1 else None
-        yield Measure(
+        inside = where == b.index
+        made = Measure(
             reader=marks.reader,
             measure="reliability",
             by={"bin": str(b.index)},
             value=b.rate,
             n=b.n,
-            k=k,
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
-            method="wilson" if interval else None,
+            k=int(yes[inside].sum()),
         )
+        spread = clustered(yes[inside], patients[inside])
+        why = None if spread else "one case has no interval"
+        yield msgspec.structs.replace(made, note=why, **spread)
 
 
 _ORIGINAL: Final = ("original",)
