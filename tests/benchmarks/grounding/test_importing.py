@@ -297,7 +297,9 @@ def test_further_results_of_an_unknown_reader_are_left_out_and_said(also, result
 
 
 def test_further_results_are_at_another_size_or_in_other_words(also):
-    with pytest.raises(BadInput, match=r"px=224 and phrasing=default, which are the headline's own"):
+    with pytest.raises(
+        BadInput, match=r"px=224 and phrasing=default, which are the headline's own"
+    ):
         also("px=224:{}")
 
 
