@@ -15,6 +15,7 @@ from overread.benchmarks.grounding.boxes import (
     overlap,
     overlap_fraction,
     rescale_box,
+    within_square,
 )
 from overread.case import Box
 
@@ -118,3 +119,9 @@ def test_scaling_truncates_toward_zero(box, px):
     found = at_resolution(box, px)
     assert found.x == int(box.x * px / 224)
     assert found.w == int(box.w * px / 224)
+
+
+def test_a_box_that_overhangs_is_cut_to_the_square_and_no_other():
+    assert within_square(Box(150, 160, 75, 65)) == Box(150, 160, 74, 64)
+    assert within_square(Box(-1, 0, 60, 60)) == Box(0, 0, 59, 60)
+    assert within_square(Box(10, 20, 60, 70)) == Box(10, 20, 60, 70)

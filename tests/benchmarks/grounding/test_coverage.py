@@ -213,3 +213,10 @@ def test_fewer_than_ten_rated_cases_are_few(bench, tmp_path, n, few):
     path = sheet(tmp_path / "a.csv", *(f"{name},accurate" for name in names))
     record = measured(tables, ratings=str(path))("cgr", "r", coverage="accurate")
     assert (record.note == f"only {n} cases") == few
+
+
+def test_a_case_is_rated_once_by_a_reader(tmp_path):
+    sheet = tmp_path / "ratings.csv"
+    sheet.write_text("case_id,rating\nc0,accurate\nc0,partial\n")
+    with pytest.raises(BadInput, match='ratings.csv row 3: case "c0" is rated already'):
+        read_ratings(str(sheet))

@@ -17,6 +17,7 @@ __all__ = [
     "overlap",
     "overlap_fraction",
     "rescale_box",
+    "within_square",
 ]
 
 RESOLUTION = 224
@@ -31,19 +32,28 @@ def rescale_box(
     image_width: float,
     image_height: float,
     resolution: int = RESOLUTION,
+    minimum_side: float | None = None,
 ) -> Box | None:
     """A box in source pixels as a box at the working resolution, or None if it is too small.
 
-    A side is judged before rounding, at least 50 pixels of 224 (GROUNDING 2.2 step 2, [D12]). Each
-    number is rounded half to even on its own and nothing is clipped, so x + w can be 225.
+    A side is judged before rounding: at least `minimum_side` pixels of `resolution`, by default 50
+    of 224 (GROUNDING 2.2 step 2, [D12]). Each number is rounded half to even on its own and nothing
+    is clipped, so x + w can be 225: see `within_square`.
     """
     if image_width <= 0 or image_height <= 0:
         raise ValueError(f"an image of {image_width} x {image_height} pixels has no box")
     across, down = resolution / image_width, resolution / image_height
-    smallest = MINIMUM_SIDE * resolution / RESOLUTION
+    smallest = MINIMUM_SIDE * resolution / RESOLUTION if minimum_side is None else minimum_side
     if w * across < smallest or h * down < smallest:
         return None
     return Box(round(x * across), round(y * down), round(w * across), round(h * down))
+
+
+def within_square(box: Box, resolution: int = RESOLUTION) -> Box:
+    """What of a box lies in the square: its mask must be as large as the irrelevant one [D11]."""
+    left, top = max(0, box.x), max(0, box.y)
+    right, bottom = min(resolution, box.x + box.w), min(resolution, box.y + box.h)
+    return Box(left, top, right - left, bottom - top)
 
 
 def irrelevant_box(box: Box, resolution: int = RESOLUTION) -> Box:

@@ -52,11 +52,11 @@ def read_ratings(paths: str) -> dict[str, str]:
 def _sheet(path: Path) -> dict[str, str]:
     if not path.is_file():
         raise BadInput(f"--set ratings={path}: there is no such file or folder.")
-    return {
-        cells["case_id"].strip(): rating
-        for line, cells in rows_of(path, ("case_id", "rating"))
-        if (rating := _rating(path, line, cells["rating"]))
-    }
+    found: dict[str, str] = {}
+    for line, cells in rows_of(path, ("case_id", "rating")):
+        if rating := _rating(path, line, cells["rating"]):
+            _rate(found, cells["case_id"].strip(), rating, f"{path.name} row {line}")
+    return found
 
 
 def _packet(folder: Path) -> dict[str, str]:
@@ -68,14 +68,20 @@ def _packet(folder: Path) -> dict[str, str]:
         cells["display_id"].strip(): cells["case_id"].strip()
         for _, cells in rows_of(mapping, ("display_id", "case_id"))
     }
-    found = {}
+    found: dict[str, str] = {}
     for line, cells in rows_of(sheet, ("display_id", "rating")):
         display = cells["display_id"].strip()
         if rating := _rating(sheet, line, cells["rating"]):
             if display not in cases:
                 raise BadInput(f'{sheet} row {line}: display_id "{display}" is not in the mapping.')
-            found[cases[display]] = rating
+            _rate(found, cases[display], rating, f"{sheet.name} row {line}")
     return found
+
+
+def _rate(found: dict[str, str], case: str, rating: str, where: str) -> None:
+    if case in found:
+        raise BadInput(f'{where}: case "{case}" is rated already. Keep one rating a reader.')
+    found[case] = rating
 
 
 def _rating(path: Path, line: int, text: str) -> str | None:

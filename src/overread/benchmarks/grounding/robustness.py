@@ -27,7 +27,7 @@ from overread.stats import (
     spearman_exact_p,
 )
 
-__all__ = ["across_readers", "ranks", "robustness"]
+__all__ = ["rank_correlation", "ranks", "robustness"]
 
 Counting = Callable[[Marks], pr.Count]
 
@@ -87,7 +87,7 @@ def _at_sizes(study: Study, sizes: dict[int, list[Marks]]) -> Iterator[Measure]:
                     yield _paired(headline, marks, name, here, there, px, base)
     for (name, px), pairs in rates.items():
         if name == "cgr" or same_cases:
-            yield across_readers(pairs, study, {"px": f"{base},{px}", "of": name})
+            yield rank_correlation(pairs, {"px": f"{base},{px}", "of": name}, exact=same_cases)
 
 
 def _counting(name: str, study: Study) -> Counting:
@@ -130,20 +130,23 @@ def _paired(
     )
 
 
-def across_readers(
-    pairs: Sequence[tuple[float | None, float | None]], study: Study, by: dict[str, str]
+def rank_correlation(
+    pairs: Sequence[tuple[float | None, float | None]], by: dict[str, str], *, exact: bool
 ) -> Measure:
-    """Spearman's rank correlation of a measure over the readers; null with fewer than three."""
+    """Spearman's correlation of a measure's two values over the readers [D25].
+
+    `exact` permutes the ranks for p; otherwise the published t approximation. Null with fewer than
+    three readers.
+    """
     known = [(x, y) for x, y in pairs if x is not None and y is not None]
     made = Measure(reader=EVERYONE, measure="rho", by=by, n=len(known))
-    rho = spearman([x for x, _ in known], [y for _, y in known]) if len(known) > 2 else None
+    x, y = [one for one, _ in known], [other for _, other in known]
+    rho = spearman(x, y) if len(known) > 2 else None
     if rho is None:
         return msgspec.structs.replace(made, note="fewer than three readers, or all alike")
-    if study.edition.intervals == "bootstrap":
-        p: float | None = spearman_asymptotic_p(rho, len(known))
-        method = "asymptotic t"
-    else:
-        p, method = spearman_exact_p([x for x, _ in known], [y for _, y in known])
+    p, method = spearman_asymptotic_p(rho, len(known)), "asymptotic t"
+    if exact:
+        p, method = spearman_exact_p(x, y)
     return msgspec.structs.replace(made, value=rho, p=p, method=method)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from overread.benchmarks.grounding.robustness import rank_correlation
 from overread.case import Measure, Table
-from overread.stats import spearman, spearman_asymptotic_p, spearman_exact_p
 
 __all__ = ["TRANSFERRED", "side_by_side", "transfer", "transfer_table"]
 
@@ -63,13 +63,7 @@ def _rho(
     if not exact:
         x, y = [round(v, 4) for v in x], [round(v, 4) for v in y]
     by = {"of": name, "readers": which}
-    n = len(readers)
-    rho = spearman(x, y) if n > 2 else None
-    if rho is None:
-        why = "fewer than three readers in both runs, or all alike"
-        return Measure(reader="", measure="rho", by=by, n=n, note=why)
-    p, method = spearman_exact_p(x, y) if exact else (spearman_asymptotic_p(rho, n), "asymptotic t")
-    return Measure(reader="", measure="rho", by=by, value=rho, n=n, p=p, method=method)
+    return rank_correlation(list(zip(x, y, strict=True)), by, exact=exact)
 
 
 def side_by_side(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import RESOLUTION
+from overread.benchmarks.grounding.boxes import rescale_box
 from overread.benchmarks.grounding.build.films import Built
 from overread.benchmarks.grounding.build.films_read import FilmsRead, Missing, with_images
 from overread.benchmarks.grounding.build.recipe import Labeler, Recipe
@@ -227,9 +227,9 @@ def _known(
     columns = (key, "x", "y", "w", "h", "image_width", "image_height")
     for name, x, y, w, h, width, height in boxes.select(columns).iter_rows():
         if name in image_of:
-            across, down = RESOLUTION / width, RESOLUTION / height
-            sides = (round(x * across), round(y * down), round(w * across), round(h * down))
-            found.setdefault(image_of[name], []).append(Box(*sides))
+            box = rescale_box(x, y, w, h, width, height, minimum_side=0)
+            assert box is not None
+            found.setdefault(image_of[name], []).append(box)
     return found
 
 

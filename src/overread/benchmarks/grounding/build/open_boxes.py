@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from overread.benchmarks.grounding.boxes import rescale_box, within_square
 from overread.benchmarks.grounding.build.films import PRESENT
 from overread.benchmarks.grounding.build.films_read import FilmsRead
 from overread.benchmarks.grounding.build.scheme import Account, Rules
@@ -59,9 +60,13 @@ def usable_boxes(
             lost["boxes beside others of their finding: masking one leaves the rest"] += len(boxes)
             continue
         for box in boxes:
-            scaled = _scaled(box, resolution, minimum_side)
+            scaled = rescale_box(
+                *(box["x"], box["y"], box["w"], box["h"], box["image_width"], box["image_height"]),
+                resolution,
+                minimum_side,
+            )
             if scaled is not None and edition == "corrected":
-                scaled = _within(scaled, resolution)
+                scaled = within_square(scaled, resolution)
             if scaled is None:
                 lost[f"box below {minimum_side} pixels of {resolution} [D12]"] += 1
             else:
@@ -70,19 +75,3 @@ def usable_boxes(
     for reason, count in lost.items():
         account.drop(reason, count)
     return found
-
-
-def _scaled(box: dict[str, Any], resolution: int, minimum_side: int) -> Box | None:
-    """The box at the working resolution, each axis on its own (2.2), or None if it is too small."""
-    scales = (resolution / box["image_width"], resolution / box["image_height"]) * 2
-    x, y, w, h = (box[side] * scale for side, scale in zip("xywh", scales, strict=True))
-    if w < minimum_side or h < minimum_side:
-        return None
-    return Box(round(x), round(y), round(w), round(h))
-
-
-def _within(box: Box, resolution: int) -> Box:
-    """What of a box lies in the square: its mask must be as large as the irrelevant one [D11]."""
-    left, top = max(0, box.x), max(0, box.y)
-    right, bottom = min(resolution, box.x + box.w), min(resolution, box.y + box.h)
-    return Box(left, top, right - left, bottom - top)
