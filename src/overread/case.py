@@ -18,6 +18,9 @@ import msgspec
 __all__ = [
     "BadInput",
     "Box",
+    "Clip",
+    "ClipForm",
+    "ClipMask",
     "Condition",
     "Decoding",
     "Figure",
@@ -132,6 +135,36 @@ class Picture(msgspec.Struct, frozen=True, gc=False):
     wire: str = "png"
 
 
+class ClipMask(msgspec.Struct, frozen=True, gc=False):
+    """One mask per frame of a clip, blended over it.
+
+    A source of packed bits (npz), a folder of PNG, a video of masks, or EchoNet's side-by-side
+    output.
+    """
+
+    source: Source | Inline
+    color: tuple[int, int, int] = (255, 0, 0)
+    alpha: float = 0.5
+
+
+ClipForm: TypeAlias = Literal["images", "sheet", "video"]
+
+
+class Clip(msgspec.Struct, frozen=True, gc=False):
+    """A recipe for frames: which frames of a source, in this order, and what is done to each.
+
+    `form` says how a reader takes them: as images, as one labelled contact sheet, or as a video.
+    Whatever the form, the number of frames that were encoded is the number asked for.
+    """
+
+    source: Source | Inline
+    frames: tuple[int, ...]
+    operations: tuple[Operation, ...] = ()
+    mask: ClipMask | None = None
+    wire: str = "png"
+    form: ClipForm = "images"
+
+
 class Shown(msgspec.Struct, frozen=True, dict=True):
     """A rendered picture: the very bytes a reader receives."""
 
@@ -162,7 +195,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """One turn: text and picture slots in order."""
 
     role: Literal["system", "user", "assistant"]
-    parts: tuple[str | Picture, ...]
+    parts: tuple[str | Picture | Clip, ...]
 
 
 class Decoding(msgspec.Struct, frozen=True, gc=False):
