@@ -539,7 +539,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         text = io.StringIO()
         writer = csv.DictWriter(text, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(self.rows)
+        writer.writerows(_drawable(self.rows))
         return text.getvalue().encode()
 
 

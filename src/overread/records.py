@@ -57,7 +57,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`run.toml`: what was asked for, resolved, with versions and digests.
 
     `edition` is the one last measured under; `answers_edition` the one under which the replies of
-    answers.parquet were asked for and read.
+    answers.parquet were asked for and read. `settings` are those the run was made with, `measured`
+    those given to the last measuring.
     """
 
     overread: str = __version__
@@ -71,6 +72,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     imported: bool = False
     settings: dict[str, str] = {}
+    measured: dict[str, str] = {}
     signature: str = ""
     readers: tuple[ReaderEntry, ...] = ()
     versions: dict[str, str] = {}

@@ -317,5 +317,5 @@ def test_a_second_interrupt_does_not_wait_for_calls_under_way(tmp_path: Path) ->
             _, said = process.communicate(timeout=30)
         assert process.returncode == 3
         assert time.monotonic() - began < 3
-        assert "run the same command again" in said.splitlines()[-1]
+        assert "Run the same command again" in said.splitlines()[-1]
         assert "Traceback" not in said

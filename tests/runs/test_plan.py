@@ -45,6 +45,17 @@ def test_before_and_after_a_run(overread: Overread) -> None:
     )
 
 
+@pytest.mark.parametrize("temperature", [0, 0.7])
+def test_what_is_asked_again_is_counted_again(overread: Overread, temperature: float) -> None:
+    """As the store tells replies apart: by repeat, and by case where they are drawn by chance."""
+    more = ("--set", "conditions=+repeat,+blank")
+    with served(control="looks", tally=True) as server:
+        reader = ("--reader", f"openai:m@{server.base_url}?temperature={temperature}")
+        (before,) = forecast(overread, *reader, *more)
+        overread("run", "grounding", *CASES, *reader, *more, "--out", "run")
+        assert server.stats()["requests"] == before["calls"]
+
+
 def test_one_line_a_reader(overread: Overread) -> None:
     found = forecast(overread, "--reader", "control:looks", "--reader", "control:prior")
     assert [f["reader"] for f in found] == ["control:looks", "control:prior"]
@@ -99,3 +110,12 @@ def test_requests_of_a_credentialed_set_are_private(
     words = ("--cases", "set", "--reader", "control:looks", "--requests", "requests.jsonl")
     assert overread("plan", "grounding", *words).code == 0
     assert stat.S_IMODE(Path("requests.jsonl").stat().st_mode) & 0o077 == others
+
+
+def test_ratings_that_cannot_be_read_are_known_before_anybody_is_asked(overread: Overread) -> None:
+    words = ("--reader", "control:looks", "--set", "ratings=nowhere.csv")
+    for command in ("plan", "run"):
+        done = overread(command, "grounding", *CASES, *words)
+        assert done.code == 2
+        assert "there is no such file or folder" in done.complaint
+    assert not Path(".overread").exists()

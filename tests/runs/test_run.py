@@ -58,8 +58,8 @@ def test_from_python(workspace: Path) -> None:
     assert run.measures.height == len(run.records)
     accuracy = run.measures.filter(measure="accuracy", reader="control:looks", by="{}")
     assert accuracy["value"].to_list() == [1.0]
-    (table,) = run.exhibits.values()
-    assert table.signature == run.record.signature
+    assert next(iter(run.exhibits)) == "summary"
+    assert {made.signature for made in run.exhibits.values()} == {run.record.signature}
     assert {path.name for path in run.folder.iterdir()} == FILES
 
 
@@ -250,9 +250,49 @@ def test_measuring_under_the_other_edition_and_back(overread: Overread) -> None:
     assert overread("measure", "run", "--edition", "authors", "--set", "boot=100").code == 0
     assert strict(Path("run/measures.json").read_text())["edition"].startswith("authors")
     assert Path("run/answers.parquet").read_bytes() == first["answers.parquet"]
-    assert overread("measure", "run", "--edition", "corrected", "--set", "boot=2000").code == 0
-    for name in FILES - {"run.toml"}:  # which now names the setting
+    assert overread("measure", "run", "--edition", "corrected").code == 0
+    for name in FILES:
         assert Path("run", name).read_bytes() == first[name]
+
+
+@pytest.mark.parametrize("word", ["masks=closed", "wire=jpeg:75", "conditions=original", "draws=2"])
+def test_measuring_cannot_change_what_was_shown(overread: Overread, word: str) -> None:
+    words = ("--reader", "control:always-yes", "--out", "run", "--set", "boot=100")
+    overread("run", "grounding", *CASES, *words)
+    first = Path("run/measures.json").read_bytes()
+    done = overread("measure", "run", "--set", word)
+    assert done.code == 2
+    assert f"--set {word}: it says what readers are shown" in done.err
+    assert Path("run/measures.json").read_bytes() == first
+
+
+def test_a_signature_says_under_which_edition_pictures_were_shown(overread: Overread) -> None:
+    words = ("--reader", "control:always-yes", "--out", "run", "--set", "boot=100")
+    overread("run", "grounding", *CASES, *words)
+    signature = strict(Path("run/measures.json").read_text())["signature"]
+    assert "|shown:" not in signature
+    done = overread("measure", "run", "--edition", "authors", "--json")
+    assert "|shown:corrected" in strict(done.out)["signature"]
+
+
+def test_settings_of_an_earlier_measuring_are_forgotten(overread: Overread) -> None:
+    words = ("--reader", "control:always-yes", "--out", "run", "--set", "boot=100")
+    overread("run", "grounding", *CASES, *words)
+    first = {name: Path("run", name).read_bytes() for name in FILES}
+    assert overread("measure", "run", "--set", "normals=yes").code == 0
+    assert record_of("run")["measured"] == {"normals": "yes"}
+    assert overread("measure", "run").code == 0
+    assert {name: Path("run", name).read_bytes() for name in FILES} == first
+
+
+def test_a_sub_sample_is_drawn_from_the_limited_cases(overread: Overread) -> None:
+    import polars as pl
+
+    words = ("--limit", "12", "--set", "px=224,112", "--set", "subset=4", "--out", "run")
+    done = overread("run", "grounding", *CASES, "--reader", "control:always-yes", *words)
+    assert done.code == 0
+    answers = pl.read_parquet("run/answers.parquet")
+    assert answers.filter(pl.col("px") == 112)["case"].n_unique() == 4
 
 
 def test_there_and_back_without_a_setting_restores_every_byte(overread: Overread) -> None:

@@ -60,6 +60,7 @@ def test_a_server_that_is_down(overread: Overread) -> None:
     last = done.err.splitlines()[-1]
     assert "cannot connect" in last
     assert "Nothing was measured" in last
+    assert ".." not in last
     assert "run the same command again" in last
     assert not Path("run").exists()
 

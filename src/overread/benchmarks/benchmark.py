@@ -6,7 +6,7 @@ A benchmark makes trials and reads replies; it never asks. The engine does that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -15,7 +15,7 @@ from overread.case import Figure, Measure, Policy, Reader, Reply, Table, Traits,
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Benchmark", "ReaderRecord", "Tables"]
+__all__ = ["Benchmark", "ReaderRecord", "Shows", "SubSampled", "Tables"]
 
 
 class ReaderRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +33,8 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     answers: pl.DataFrame
     readers: tuple[ReaderRecord, ...]
     partial: bool = False
+    # The edition the readers were asked under; empty where somebody else asked them.
+    asked_under: str = ""
 
 
 class Benchmark(Protocol):
@@ -70,3 +72,18 @@ class Benchmark(Protocol):
     def controls(self) -> Mapping[str, Reader]: ...
     def expected(self) -> Mapping[str, str]: ...
     def signature(self, tables: Tables) -> str: ...
+
+
+@runtime_checkable
+class Shows(Protocol):
+    """A benchmark some of whose settings say what readers are shown: measuring keeps those."""
+
+    @property
+    def shows(self) -> frozenset[str]: ...
+
+
+@runtime_checkable
+class SubSampled(Protocol):
+    """A benchmark that asks some things of a sub-sample: it is told which cases a run has."""
+
+    def sample_from(self, chosen: frozenset[str]) -> None: ...

@@ -88,7 +88,11 @@ def main() -> NoReturn:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _leave("interrupted. Replies already received are kept; run the same command again.", 3)
+        _leave(
+            "interrupted. Nothing is half written, and replies already received are kept. "
+            "Run the same command again.",
+            3,
+        )
     except SystemExit as left:
         # The command-line library turns a broken pipe into 1, which here means a failed check.
         code = 0 if isinstance(left.__context__, BrokenPipeError) else left.code

@@ -42,7 +42,8 @@ def command(
         str | None, typer.Option("--labels", help="MIMIC's labeler: chexpert (default) or negbio.")
     ] = None,
     master_list: Annotated[
-        Path | None, typer.Option("--master-list", help="The authors' MIMIC list, for --mimic.")
+        Path | None,
+        typer.Option("--master-list", help="The authors' MIMIC list, in place of --mimic."),
     ] = None,
     chexpert: Annotated[
         Path | None, typer.Option("--chexpert", help="CheXpert's folder, or one of its csv files.")

@@ -91,10 +91,9 @@ def print_headline(run: Run) -> None:
     tables = [exhibit for exhibit in run.exhibits.values() if isinstance(exhibit, Table)]
     for table in tables[:1]:
         print_table(table)
-    figures = len(run.exhibits) - len(tables)
-    if more := max(0, len(tables) - 1):
-        print(f"{more} more tables and {figures} figures:")
-    print(f"{run.folder / 'report.html'}", flush=True)
+    rest = (len(tables[1:]), "more table"), (len(run.exhibits) - len(tables), "figure")
+    said = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in rest if count)
+    print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
 def finish(runs: Iterable[Run], *, json: bool) -> int:

@@ -109,7 +109,7 @@ def _beneath(exhibit: Table | Figure) -> str:
 
 def _figure(figure: Figure, number: int) -> str:
     return f"""<figure>
-<div class="scroll">{inline_svg(figure, f"drawing-{number}")}</div>
+<div class="scroll" tabindex="0">{inline_svg(figure, f"drawing-{number}")}</div>
 <figcaption>{_beneath(figure)}</figcaption>
 </figure>"""
 

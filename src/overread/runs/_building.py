@@ -92,7 +92,7 @@ def build(
     _check(recipe, kind, images, matched)
     _check_out(place)
     most = MATCHED if matched is None else matched
-    drawn = draw(recipe)
+    drawn = draw(recipe, images=images)
     built = drawn.built
     if images:
         built = finish(
@@ -229,6 +229,8 @@ def _next(recipe: Recipe, out: Path, images: bool) -> str:
     words = ["overread", "run", "grounding", "--cases", str(out), "--set", f"root={root}"]
     if recipe.edition != "corrected":
         words += ["--edition", recipe.edition]
+        if recipe.kind in ("nih", "rsna", "folder"):  # sources the authors' code has no key for
+            words += ["--set", "other_sources=label"]
     return shlex.join(words) + " --reader openai:MODEL@http://127.0.0.1:8000/v1"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from overread.benchmarks.benchmark import Benchmark
+from overread.benchmarks.benchmark import Benchmark, SubSampled
 from overread.case import BadInput
 
 __all__ = ["stratified_sample", "survey"]
@@ -23,7 +23,10 @@ def survey(bench: Benchmark, limit: int | None) -> tuple[frozenset[str] | None, 
             strata.setdefault(bench.stratum(case), []).append(case.case_id)
     if limit is None or limit >= total:
         return None, total
-    return stratified_sample(strata, limit), limit
+    chosen = stratified_sample(strata, limit)
+    if isinstance(bench, SubSampled):
+        bench.sample_from(chosen)
+    return chosen, limit
 
 
 def stratified_sample(

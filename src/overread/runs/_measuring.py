@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Tables
+from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Shows, Tables
 from overread.case import BadInput, Figure, Measure, Table
 from overread.engine import Tally
 from overread.records import (
@@ -79,6 +79,7 @@ def measure_into(
             ReaderRecord(name=r.name, traits=r.traits, identity=r.identity) for r in record.readers
         ),
         partial=record.limit is not None,
+        asked_under="" if record.imported else record.answers_edition,
     )
     if bench.edition != record.answers_edition:
         tables = bench.reread(tables)
@@ -105,19 +106,32 @@ def measure(
     """Measure a run again from its kept answers, perhaps under another edition or setting.
 
     Nobody is asked. What was shown to the readers stays what it was: only reading and counting
-    follow the edition.
+    follow the edition, and a setting that says what is shown is refused. Settings of an earlier
+    measuring are forgotten; those of the run itself stay.
     """
     from overread.benchmarks.registry import reopen_benchmark
 
     place = Path(folder)
     record = read_record(place)
-    words = dict(record.settings) | dict(settings or {})
+    given = dict(settings or {})
+    words = record.settings | given
     name = edition or record.edition.partition("+")[0]
     bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
-    record = msgspec.structs.replace(record, settings=words)
+    if isinstance(bench, Shows):
+        _check_shown(bench.shows, given, record.settings)
+    record = msgspec.structs.replace(record, measured=given)
     with folder_being_written(place, record.policy) as scratch:
         record, records, exhibits = measure_into(scratch, place, bench, record)
     return Run(folder=place, record=record, records=records, exhibits=exhibits)
+
+
+def _check_shown(shows: frozenset[str], given: Mapping[str, str], asked: Mapping[str, str]) -> None:
+    for key, value in given.items():
+        if key in shows and asked.get(key) != value:
+            raise BadInput(
+                f"--set {key}={value}: it says what readers are shown, and they were shown "
+                "something else. Run again with it."
+            )
 
 
 def import_results(

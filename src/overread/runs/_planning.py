@@ -83,23 +83,26 @@ def _forecast(
     store: Store,
 ) -> Forecast:
     sources = Sources(store, 0)
-    seen: set[bytes | Request] = set()
+    seen: set[bytes | tuple[Request, int, str]] = set()
     pictures: dict[Picture | Clip, int] = {}
+    key: bytes | tuple[Request, int, str]
     digest_of = _peeking(sources)
     trials = answered = undigested = missing = tokens_in = tokens_out = 0
     for trial in trials_of(bench, chosen, reader)():
         trials += 1
         request = trial.request.for_reader(reader.traits)
+        greedy = request.decoding.greedy
         try:
             digest = request_digest(request, digest_of)
         except _UnknownSource:
-            key: bytes | Request = request
-            undigested += request not in seen
+            # What `reply_key` tells apart: asked again is another call, and so is a sampled case.
+            key = (request, trial.repeat, "" if greedy else trial.case)
+            undigested += key not in seen
         except BadInput:
             missing += 1
             continue
         else:
-            key = reply_key(reader.identity, digest, trial, greedy=request.decoding.greedy)
+            key = reply_key(reader.identity, digest, trial, greedy=greedy)
             if key not in seen and store.known([key]):
                 answered += 1
                 continue

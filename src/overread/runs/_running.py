@@ -110,7 +110,7 @@ def _check_finished(readers: Sequence[Reader], tallies: Sequence[Tally], interru
             f"interrupted; {kept} replies are kept. Run the same command again to resume."
         )
     stopped = [
-        f"{reader.name}: {tally.stopped}"
+        f"{reader.name}: {tally.stopped.rstrip('.')}"
         for reader, tally in zip(readers, tallies, strict=True)
         if tally.stopped
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from overread.benchmarks.grounding.askable import askable
@@ -58,4 +59,15 @@ def test_boxes_the_edition_does_not_count_do_not_help(bench):
     chosen = {"conditions": ("original", "matched")}
     assert check([case], **chosen)
     with pytest.raises(BadInput, match="matched_boxes is empty"):
-        check([case], AUTHORS, **chosen)
+        check([case, bench.case("b", box=None)], AUTHORS, **chosen)
+
+
+def test_cases_without_any_key_are_refused(bench):
+    """The authors' code has none for other sources: every number would be undefined."""
+    other = bench.case("a", source="elsewhere")
+    assert check([other])
+    assert check([other, bench.case("b")], AUTHORS)
+    with pytest.raises(BadInput, match='no key for "elsewhere".*--set other_sources=label'):
+        check([other], AUTHORS)
+    keyed = msgspec.structs.replace(AUTHORS, other_sources="label")
+    assert check([other], keyed)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from overread.benchmarks.grounding.category import Findings, category
+from overread.benchmarks.grounding.category import Findings, category, published_rule, sweep
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, edition
 from overread.case import Measure
 from overread.stats import paired_difference, wilson
@@ -114,3 +115,77 @@ def test_the_authors_have_no_minimum_and_no_insufficient():
 def test_a_reader_without_pictures_is_said_to_be_one():
     word, note = category(findings((0, 150), (400, 400), (150, 150)), CORRECTED, sees=False)
     assert (word, note) == ("ignores image", "the reader gets no picture")
+
+
+@pytest.mark.parametrize(
+    ("cgr", "low", "uar", "stable", "word"),
+    [
+        (None, 0.0, 100.0, 100.0, "indeterminate"),
+        (10.0, None, 90.0, 95.0, "indeterminate"),
+        (10.0, 5.0, None, 95.0, "indeterminate"),
+        (10.0, 5.0, 90.0, None, "indeterminate"),
+        (0.0, 0.0, 100.0, 69.99, "unstable"),
+        (0.0, 0.0, 100.0, 100.0, "ignores image"),
+        (10.0, 5.0, 90.0, 90.0, "uses image"),
+        (10.0, 5.0, 90.0, 89.99, "indeterminate"),
+        (10.0, 0.0, 90.0, 95.0, "indeterminate"),
+        (0.0, 0.0, 99.9, 100.0, "indeterminate"),
+    ],
+)
+def test_the_published_rule_on_percentages(cgr, low, uar, stable, word):
+    """GROUNDING 9, first match wins."""
+    assert published_rule(cgr, low, uar, stable) == word
+
+
+def test_one_threshold_in_place_of_two():
+    """105 of 150 keep their answer: 70 %, which is steady at 50, 60 and 70, unstable above."""
+    words = dict(sweep(findings((90, 150), (300, 400), (105, 150)), CORRECTED))
+    assert words == {
+        50: "uses image",
+        60: "uses image",
+        70: "uses image",
+        80: "unstable",
+        90: "unstable",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kept", "word"), [(150, "uses image"), (130, "uses image"), (90, "indeterminate")]
+)
+def test_what_chance_flips_is_no_use_of_the_image(kept, word):
+    """60 of 150 flip under the target mask; asked again, so many of 150 stay the same."""
+    given = msgspec.structs.replace(
+        findings((60, 150), (300, 400), (147, 150)), retest=record("retest", kept, 150)
+    )
+    found, note = category(given, CORRECTED)
+    assert found == word
+    said = "the target mask flips no more answers than asking again does"
+    assert (said in (note or "")) == (word == "indeterminate")
+    if word == "indeterminate":
+        assert "the published rule says uses image" in note
+
+
+def test_a_retest_without_an_interval_decides_nothing():
+    once = Measure(reader="r", measure="retest", value=0.0, n=1, k=0)
+    given = msgspec.structs.replace(findings((60, 150), (300, 400), (147, 150)), retest=once)
+    assert category(given, CORRECTED) == ("uses image", None)
+
+
+def test_a_premium_of_exactly_zero_at_its_lower_bound_is_not_above_it():
+    given = findings((60, 150), (300, 400), (147, 150))
+    for low, word in ((0.0, "indeterminate"), (1e-9, "uses image"), (None, "indeterminate")):
+        premium = msgspec.structs.replace(given.gsp, low=low)
+        assert category(msgspec.structs.replace(given, gsp=premium), CORRECTED)[0] == word
+
+
+@pytest.mark.parametrize("without", ["cgr", "uar", "is"])
+def test_a_rate_nobody_was_asked_for_is_not_one_of_nothing_changed(without):
+    """0 of 0 kept is no reader that ignores the image, under either rule."""
+    counts = {"cgr": (0, 150), "uar": (400, 400), "is": (150, 150)} | {without: (0, 0)}
+    given = findings(counts["cgr"], counts["uar"], counts["is"], premium=(0, 0, 0, 1))
+    word, note = category(given, CORRECTED)
+    assert word == "insufficient"
+    assert note.endswith("the published rule says indeterminate")
+    lax = edition("corrected", {"minimum_n": "0"})
+    assert category(given, lax)[0] == "indeterminate"
+    assert category(given, AUTHORS)[0] == "indeterminate"

@@ -176,3 +176,143 @@ def test_the_golden_study_as_it_comes(study):
         & (found.tables.answers["image"] == "irrelevant_mask")
     )
     assert missing.is_empty()
+
+
+# ---------------------------------------------------------------- other phrasings and sizes
+
+
+def folder_of(results, place, *ids, model="m", answer=1):
+    """A results folder of its own with one original.csv."""
+    path = place / model
+    path.mkdir(parents=True, exist_ok=True)
+    rows = (f"{case},ms_cxr,m,original,x,Yes,{answer},0.9" for case in ids)
+    (path / "original.csv").write_text(results.rows(*rows), "utf-8")
+    return place
+
+
+def test_the_folder_of_phrasings_is_found_beside_the_models(results):
+    results.write("m", "original", results.rows(*good("c0", "c1", "c2")))
+    folder_of(results, results.folder / "prompt_sensitivity" / "brief", "c1", answer=0)
+    folder_of(results, results.folder / "prompt_sensitivity" / "clinical", "c1", "c2")
+    found = results.read(edition="corrected")
+    answers = found.tables.answers
+    assert [r.name for r in found.tables.readers] == ["m"]
+    assert dict(answers.group_by("phrasing").len().iter_rows()) == {
+        "default": 3,
+        "brief": 1,
+        "clinical": 2,
+    }
+    assert found.settings == {"phrasing": "default,brief,clinical"}
+    assert found.benchmark.options.more_phrasings == ("brief", "clinical")
+    assert found.warnings == []
+    brief = answers.filter(phrasing="brief")
+    assert (brief["case"].to_list(), brief["answer"].to_list()) == (["c1"], [0])
+    assert set(brief["px"]) == {224}
+    # The headline does not see them.
+    records = found.benchmark.measure(found.tables)
+    (accuracy,) = (r for r in records if r.measure == "accuracy" and not r.by)
+    assert (accuracy.k, accuracy.n) == (3, 3)
+    (briefly,) = (r for r in records if r.measure == "accuracy" and r.by == {"phrasing": "brief"})
+    assert (briefly.k, briefly.n) == (0, 1)
+
+
+def test_a_phrasing_nobody_knows(results):
+    results.write("m", "original", results.rows(*good("c0")))
+    folder_of(results, results.folder / "prompt_sensitivity" / "rude", "c0")
+    said = complaint(results)
+    assert "prompt_sensitivity/rude" in said
+    assert "the phrasings are default, brief, clinical" in said
+
+
+@pytest.fixture
+def also(results, tmp_path, manifest):
+    """Import with further folders: `also("px=512:{}")`, {} being a folder with c0 and c1."""
+    results.write("m", "original", results.rows(*good("c0", "c1", "c2")))
+    place = folder_of(results, tmp_path / "further", "c0", "c1", answer=0)
+
+    def read(*words, **settings):
+        return import_results(
+            tmp_path / "manifest.csv",
+            results.folder,
+            None,
+            "corrected",
+            {"boot": "100", **settings},
+            also=[word.format(place) for word in words],
+        )
+
+    return read
+
+
+def test_further_results_at_another_size(also):
+    found = also("px=512:{}")
+    further = found.tables.answers.filter(px=512)
+    assert further["case"].to_list() == ["c0", "c1"]
+    assert set(further["phrasing"]) == {"default"}
+    assert found.settings["px"] == "224,512"
+    assert found.benchmark.options.more_px == (512,)
+    records = found.benchmark.measure(found.tables)
+    (change,) = (r for r in records if r.measure == "diff_accuracy" and "px" in r.by)
+    assert (change.value, change.n) == (-1, 2)
+
+
+def test_further_results_in_another_phrasing(also):
+    found = also("phrasing=clinical:{}")
+    assert set(found.tables.answers.filter(phrasing="clinical")["px"]) == {224}
+    assert found.settings["phrasing"] == "default,clinical"
+
+
+def test_settings_that_already_name_the_size_are_kept(also):
+    assert also("px=512:{}", px="224,1024,512").settings["px"] == "224,1024,512"
+    found = also("px=512:{}", px="256")
+    assert found.settings["px"] == "256,512"
+    assert set(found.tables.answers["px"]) == {256, 512}
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("512:{}", "it is px=SIZE:FOLDER or phrasing=NAME:FOLDER"),
+        ("px=512", "it is px=SIZE:FOLDER or phrasing=NAME:FOLDER"),
+        ("px=:{}", "it is px=SIZE:FOLDER or phrasing=NAME:FOLDER"),
+        ("size=512:{}", "it is px=SIZE:FOLDER or phrasing=NAME:FOLDER"),
+        ("px=big:{}", "px is a whole number of pixels"),
+        ("px=-5:{}", "px is a whole number of pixels"),
+        ("px=4:{}", "px is a whole number from 16 to 8192"),
+        ("phrasing=rude:{}", "phrasing is default or brief or clinical"),
+        ("px=512:{}/nowhere", "is not a folder. Give that of <model>/original.csv."),
+    ],
+)
+def test_further_results_that_make_no_sense(also, word, says):
+    with pytest.raises(BadInput) as error:
+        also(word)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_further_results_of_an_unknown_reader_are_left_out_and_said(also, results, tmp_path):
+    folder_of(results, tmp_path / "further", "c0", model="stranger")
+    found = also("px=512:{}")
+    assert found.warnings == [f"{tmp_path}/further/stranger is left out: no such reader."]
+    assert set(found.tables.answers["reader"]) == {"m"}
+
+
+def test_further_results_are_at_another_size_or_in_other_words(also):
+    with pytest.raises(
+        BadInput, match=r"px=224 and phrasing=default, which are the headline's own"
+    ):
+        also("px=224:{}")
+
+
+def test_the_original_asked_again_and_further_conditions_are_read(results):
+    results.write("m", "original", results.rows(*good("c0", "c1")))
+    results.write("m", "repeat", results.rows("c0,,,,,No,0,0.1"))
+    results.write("m", "target_blur", results.rows("c0,,,,,No,0,0.1"))
+    found = results.read(edition="corrected")
+    rows = found.tables.answers.select("image", "repeat", "answer").rows()
+    assert rows == [
+        ("original", 0, 1),
+        ("original", 0, 1),
+        ("target_blur", 0, 0),
+        ("original", 1, 0),
+    ]
+    assert found.warnings == []

@@ -24,7 +24,15 @@ def opened(edition: str, **words: str) -> Grounding:
     return Grounding.of_run("made-up@0", "open", edition, words)
 
 
-IMAGES = (*CONDITIONS, "blank", "target_blur", "irrelevant_blur", "matched_1", "matched_2", "repeat")
+IMAGES = (
+    *CONDITIONS,
+    "blank",
+    "target_blur",
+    "irrelevant_blur",
+    "matched_1",
+    "matched_2",
+    "repeat",
+)
 READERS = {
     "one": Traits(),
     "two": Traits(),

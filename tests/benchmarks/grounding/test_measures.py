@@ -10,7 +10,8 @@ from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.cases import load_cases, truth
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, Options, edition
 from overread.benchmarks.grounding.marks import marks_of
-from overread.case import BadInput, Traits
+from overread.benchmarks.grounding.measures import adjusted
+from overread.case import BadInput, Measure, Traits
 
 
 def measured(tables, by_name, name="corrected", **words):
@@ -172,3 +173,112 @@ def test_our_own_answers_have_no_order(bench, by_name):
         for given in (answers, backwards)
     )
     assert one["r", "accuracy"] == other["r", "accuracy"]
+
+
+def test_q_is_adjusted_within_each_family_and_nulls_do_not_count():
+    """GROUNDING 10.7: q = min over r >= k of p m / r; a null p is no test [D29]."""
+
+    def tested(family, p):
+        return Measure(reader="r", measure="m", p=p, family=family)
+
+    given = [
+        *(tested("one", p) for p in (0.04, None, 0.01, 0.03)),
+        *(tested("two", p) for p in (0.04, 0.9)),
+        tested(None, 0.02),
+        tested("none", None),
+    ]
+    found = adjusted(given)
+    assert [r.q for r in found] == [
+        *(pytest.approx(0.04), None, pytest.approx(0.03), pytest.approx(0.04)),
+        *(pytest.approx(0.08), pytest.approx(0.9)),
+        None,
+        None,
+    ]
+    assert [r.p for r in found] == [r.p for r in given]
+
+
+def test_records_come_in_the_order_of_the_readers(bench, by_name):
+    cases = [bench.case(f"c{i}") for i in range(3)]
+    answers = {r: {"original": {f"c{i}": 1 for i in range(3)}} for r in ("z", "a")}
+    records = Grounding.of_run("x@0", "open", "corrected", {"boot": "100"}).measure(
+        bench.tables(cases, answers)
+    )
+    assert list(dict.fromkeys(r.reader for r in records)) == ["z", "a"]
+
+
+def test_the_second_asking_is_never_the_answer(bench, by_name):
+    """Only the first reply decides; the second only says how much changes by chance."""
+    cases = [bench.case(f"c{i}") for i in range(4)]
+    first = {"original": {f"c{i}": 1 for i in range(4)}}
+    again = {**first, "repeat": {f"c{i}": 0 for i in range(4)}}
+    one, other = (
+        measured(bench.tables(cases, {"r": given}), by_name, boot="100") for given in (first, again)
+    )
+    assert one["r", "accuracy"] == other["r", "accuracy"]
+    assert (other["r", "retest"].k, other["r", "retest"].n) == (0, 4)
+
+
+@pytest.mark.parametrize("name", ["corrected", "authors"])
+def test_a_reader_may_have_any_name(bench, name):
+    """Names that look like parts of a family, a key or markup change no number."""
+    cases = [bench.case(f"c{i:02}", gender="MF"[i % 2]) for i in range(24)]
+    every = [case.case_id for case in cases]
+
+    def told(*names):
+        answers = {
+            reader: {
+                image: {c: int((i + at) % (3 + at) > 0) for i, c in enumerate(every)}
+                for image in ("original", "swap", "target_mask", "irrelevant_mask")
+            }
+            for at, reader in enumerate(names)
+        }
+        traits = {names[1]: Traits(modality="text")}
+        tables = bench.tables(cases, answers, traits)
+        records = Grounding.of_run("x@0", "open", name, {"boot": "100"}).measure(tables)
+        assert len({(r.reader, r.measure, *sorted(r.by.items())) for r in records}) == len(records)
+        return [(r.measure, r.value, r.low, r.high, r.p, r.q) for r in records]
+
+    plain = told("m", "n")
+    for odd in (("a|b", "text_baseline|uar"), ("", " "), ("px=224", "pärs/é\n[x]"), ("1", "None")):
+        assert told(*odd) == plain
+
+
+def test_each_parse_rate_stands_on_its_own_rows(bench, by_name):
+    """A swap that was asked where the original was not is still a reply."""
+    cases = [bench.case(f"c{i}") for i in range(4)]
+    answers = {"original": {"c0": 1, "c1": -1}, "swap": {"c0": 1, "c2": -1, "c3": 1}}
+    tables = bench.tables(cases, {"r": answers})
+    for name in ("corrected", "authors"):
+        found = measured(tables, by_name, name, boot="100")
+        assert (found["r", "parse_rate"].k, found["r", "parse_rate"].n) == (1, 2)
+        assert (found["r", "parse_rate@swap"].k, found["r", "parse_rate@swap"].n) == (2, 3)
+
+
+def test_a_swap_that_should_have_been_asked_is_missed(bench, by_name):
+    """A case without a swap image is not in UAR's population; one with, and no answer, is."""
+    cases = [bench.case("a"), bench.case("b"), bench.case("c", swap_image_path=None)]
+    answers = {"original": {"a": 1, "b": 1, "c": 1}, "swap": {"a": 1}}
+    record = measured(bench.tables(cases, {"r": answers}), by_name)["r", "uar"]
+    assert (record.n, record.note) == (1, "one case has no interval; left out: 1 not asked")
+
+
+def test_draws_without_an_answer_are_counted(bench, by_name):
+    cases = [bench.case(f"c{i}") for i in range(3)]
+    every = {f"c{i}": 1 for i in range(3)}
+    answers = {
+        "original": every,
+        "target_mask": {**every, "c2": -1},
+        "matched_1": every,
+        "matched_2": {"c0": 0},
+    }
+    record = measured(bench.tables(cases, {"r": answers}), by_name)["r", "gsp@matched"]
+    assert (record.n, record.note) == (3, "left out: 3 without an answer under both masks")
+
+
+def test_a_category_stands_on_the_fewest_of_its_cases(bench, by_name):
+    cases = [bench.case(f"c{i}") for i in range(6)]
+    answers = {
+        image: {f"c{i}": 1 for i in range(n)}
+        for image, n in (("original", 6), ("swap", 5), ("target_mask", 4), ("irrelevant_mask", 3))
+    }
+    assert measured(bench.tables(cases, {"r": answers}), by_name)["r", "category"].n == 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from overread.benchmarks.grounding.cases import GroundingCase, boxed
+from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.conditions import FILLS
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.case import BadInput
@@ -24,14 +24,22 @@ def askable(
     A run reads every case before it asks anything, so this is known before the first call. `name`
     is the manifest's, for the message.
     """
-    any_box = any_opposite = False
+    any_box = any_opposite = any_key = False
+    source = None
     most_matched = 0
     for case in cases:
         if boxed(case, edition):
             any_box = True
             most_matched = max(most_matched, len(case.matched_boxes))
         any_opposite = any_opposite or case.opposite_image_path is not None
+        any_key = any_key or truth(case, edition) >= 0
+        source = case.source
         yield case
+    if source is not None and not any_key and edition.other_sources == "unkeyed":
+        raise BadInput(
+            f'{name}: edition {edition.name} has no key for "{source}", so no answer could be '
+            "right or wrong. Use --edition corrected, or add --set other_sources=label."
+        )
     chosen = options.conditions
     fills = [word for word in FILLS if word in chosen]
     if fills and not any_box:

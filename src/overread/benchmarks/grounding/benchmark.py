@@ -12,7 +12,7 @@ from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
 from overread.benchmarks.grounding.askable import askable
 from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases, policy_of
-from overread.benchmarks.grounding.edition import settings
+from overread.benchmarks.grounding.edition import SHOWS, settings
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.subset import Subset, robustness_subset
 from overread.benchmarks.grounding.trials import trials
@@ -42,6 +42,7 @@ class Grounding:
         self.policy = policy
         self.manifest = manifest
         self.rules, self.options = settings(edition, words)
+        self._chosen: frozenset[str] | None = None
 
     @classmethod
     def open(
@@ -59,6 +60,10 @@ class Grounding:
         # Images from elsewhere bring their own policy; a wrong folder is better known now than at
         # the first picture.
         opened.policy = policy_of(found.manifest.parent, Path(opened.root))
+        if opened.options.ratings is not None:  # so is a sheet that cannot be read
+            from overread.benchmarks.grounding.coverage import read_ratings
+
+            read_ratings(opened.options.ratings)
         return opened
 
     @classmethod
@@ -75,6 +80,16 @@ class Grounding:
     @property
     def edition(self) -> str:
         return self.rules.label
+
+    @property
+    def shows(self) -> frozenset[str]:
+        """The settings that say what is shown, which measuring again cannot change."""
+        return SHOWS
+
+    def sample_from(self, chosen: frozenset[str]) -> None:
+        """Draw the sub-sample of further sizes and phrasings from these cases only."""
+        self._chosen = chosen
+        self.__dict__.pop("_subset", None)
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
@@ -104,7 +119,9 @@ class Grounding:
         options = self.options
         if not options.more_px and not options.more_phrasings:
             return Subset()
-        cases = load_cases(self._kept_manifest(), self.rules)
+        loaded = load_cases(self._kept_manifest(), self.rules)
+        chosen = self._chosen
+        cases = (case for case in loaded if chosen is None or case.case_id in chosen)
         return robustness_subset(cases, self.rules, options.subset, self.rules.seed)
 
     @cached_property
@@ -193,6 +210,10 @@ class Grounding:
             parts.append(f"draws:{options.draws}")
         if options.more_px or options.more_phrasings:
             parts.append(f"subset:{options.subset}")
+        asked = tables.asked_under.partition("+")[0]
+        if asked and asked != rules.name:
+            # Masks and wire format are those of the edition the readers were asked under.
+            parts.append(f"shown:{asked}")
         if (tables.answers["repeat"] > 0).any():
             parts.append("asked:twice")
         return "|".join(parts + ["partial"] * tables.partial)

@@ -1,4 +1,4 @@
-"""How sure a reader was, and whether it was right to be (GROUNDING 8.1 and 8.2).
+"""Was a reader right to be as sure as it was? (GROUNDING 8.1)
 
 P(Yes) is what is stored. Three calibration errors are told apart [D7]: of P(Yes) against the key
 (`ece_label`), of the confidence in the answer given against its correctness (`ece_answer`), and the
@@ -15,22 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.grounding.edition import Edition
-from overread.benchmarks.grounding.facts import Mask
-from overread.benchmarks.grounding.marks import NO_ROW, Marks
+from overread.benchmarks.grounding.marks import Marks
 from overread.benchmarks.grounding.proportions import joined
 from overread.benchmarks.grounding.study import Column, Done, Making, Metric, Study
 from overread.case import Measure
 from overread.stats import (
-    Bin,
     auroc,
     auroc_stepwise,
     bootstrap_auroc_many,
     brier,
-    calibration_bins,
     ece,
     informative,
     resample_interval,
-    wilson,
 )
 
 __all__ = ["METRICS", "auroc_bounds", "columns"]
@@ -198,7 +194,8 @@ def columns(study: Study) -> Mapping[Column, Floats]:
         found["ece", marks.reader, "n"] = _spread_out(part, np.ones(part.places.size), marks)
         for kind in _KINDS:
             confidence, outcome = _pairs(part, kind)
-            bins = np.clip(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, 0, _BINS - 1)
+            bins = np.minimum(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, _BINS - 1)
+            bins[confidence > 1] = _BINS  # no bin holds it, as none holds what is below 0
             for b in range(_BINS):
                 gap = np.where(bins == b, np.rint(_UNIT * (confidence - outcome)), 0.0)
                 if gap.any():
@@ -235,153 +232,14 @@ def _ece(name: str) -> Making:
             drawn = np.asarray(gaps / n) / _UNIT
         # Binned errors are biased upward when resampled; the interval is stretched to its point.
         low, high, sd = resample_interval(drawn, value)
-        if low == high:
+        # Not low == high: the parts of _UNIT would leave a hair between them.
+        if np.nanmin(drawn) == np.nanmax(drawn):
             yield msgspec.structs.replace(made, note=joined(found.note, "resamples do not differ"))
             return
         boot = f"patients:{study.edition.boot}:{study.edition.seed}"
         yield msgspec.structs.replace(made, low=low, high=high, sd_boot=sd, method=boot)
 
     return make
-
-
-# ---------------------------------------------------------------- confidence by regime and by bin
-
-
-def _regimes(marks: Marks, edition: Edition) -> Mapping[str, Mask]:
-    """Grounded-correct, ungrounded-correct and incorrect: who stands where [D8]."""
-    target, confident = marks.target_mask, ~np.isnan(marks.p_yes)
-    if edition.regimes == "figure":
-        row = (marks.original > NO_ROW) & confident
-        grounded = marks.correct & (target > NO_ROW) & (target != marks.original)
-        return {
-            "grounded_correct": row & grounded,
-            "ungrounded_correct": row & marks.correct & ~grounded,
-            "incorrect": row & ~marks.correct,
-        }
-    parsed = (marks.original >= 0) & (marks.truth >= 0) & confident
-    boxed = marks.facts.boxed
-    grounded = marks.correct & boxed & (target >= 0) & (target != marks.original)
-    return {
-        "grounded_correct": parsed & grounded,
-        "ungrounded_correct": parsed & marks.correct & ~grounded,
-        "incorrect": parsed & ~marks.correct,
-    }
-
-
-def _published_regimes(marks: Marks) -> Mapping[str, Mask]:
-    """The definition of the published metrics, by the swap: regimes may overlap."""
-    parsed, confident = marks.original >= 0, ~np.isnan(marks.p_yes)
-    target, swap = marks.target_mask, marks.swap
-    flipped = marks.correct & marks.facts.boxed & (target >= 0) & (target != marks.original)
-    kept = marks.correct & (swap >= 0) & (swap == marks.original)
-    return {
-        "grounded_correct": flipped & confident,
-        "ungrounded_correct": kept & confident,
-        "incorrect": parsed & ~marks.correct & confident,
-    }
-
-
-def _make_confidence(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    edition = study.edition
-    said_yes = marks.original == 1
-    p_answer = np.where(said_yes, marks.p_yes, 1 - marks.p_yes)
-    p_yes = np.clip(marks.p_yes, 0, 1) if edition.regimes == "figure" else marks.p_yes
-    for regime, members in _regimes(marks, edition).items():
-        yield _mean(marks, {"regime": regime}, p_yes, members, edition)
-        yield from _histogram(marks, regime, members)
-        if edition.regimes == "parsed":
-            of_answer = {"regime": regime, "of": "answer"}
-            yield _mean(marks, of_answer, p_answer, members, edition)
-    if edition.regimes == "figure":
-        for regime, members in _published_regimes(marks).items():
-            by = {"regime": regime, "definition": "metrics"}
-            yield _mean(marks, by, marks.p_yes, members, edition)
-    for b in _reliability(marks, edition):
-        yield Measure(
-            reader=marks.reader,
-            measure="confidence",
-            by={"bin": str(b.index)},
-            value=b.mean_confidence,
-            n=b.n,
-            method="mean P(Yes) of the bin",
-        )
-
-
-def _mean(
-    marks: Marks, by: dict[str, str], values: Floats, members: Mask, edition: Edition
-) -> Measure:
-    """A mean confidence. Its standard error is SD / √n, SD with n - 1."""
-    kept = values[members]
-    n = int(kept.size)
-    made = Measure(reader=marks.reader, measure="confidence", by=by, n=n)
-    if n == 0:
-        return msgspec.structs.replace(made, note="nobody is in this regime")
-    value = float(kept.mean())
-    if n < 2:
-        return msgspec.structs.replace(made, value=value, note="one case has no interval")
-    se = float(kept.std(ddof=1) / np.sqrt(n))
-    made = msgspec.structs.replace(made, value=value, se=se)
-    if edition.intervals == "bootstrap" or se == 0:
-        return made
-    half = 1.96 * float(np.sqrt(_clustered_variance(kept, marks.facts.patients[members])))
-    low, high = max(0.0, value - half), min(1.0, value + half)
-    return msgspec.structs.replace(
-        made, low=min(low, value), high=max(high, value), method="normal"
-    )
-
-
-def _histogram(marks: Marks, regime: str, members: Mask) -> Iterator[Measure]:
-    """How many of a regime stand in each tenth of P(Yes)."""
-    values = np.clip(marks.p_yes[members], 0, 1)
-    for b in calibration_bins(values, values, edges="floor"):
-        yield Measure(
-            reader=marks.reader,
-            measure="confidence",
-            by={"regime": regime, "bin": str(b.index)},
-            value=b.mean_confidence,
-            n=b.n,
-            method="mean P(Yes) of the bin",
-        )
-
-
-def _clustered_variance(values: Floats, patients: NDArray[np.int64]) -> float:
-    """Variance of a mean with patients as the independent units."""
-    _, where = np.unique(patients, return_inverse=True)
-    totals = np.bincount(where, weights=values - values.mean())
-    clusters, n = totals.size, values.size
-    if clusters < 2:
-        return float(values.var(ddof=1))
-    return float(clusters / (clusters - 1) * np.square(totals).sum() / n**2)
-
-
-def _reliability(marks: Marks, edition: Edition) -> list[Bin]:
-    """Ten bins of P(Yes) against the share of Yes in the key; the published ones hold -1 too."""
-    row = marks.original > NO_ROW if edition.regimes == "figure" else marks.original >= 0
-    kept = row & ~np.isnan(marks.p_yes) & (marks.truth >= 0)
-    # The figures of the paper take what lies outside [0, 1] for its nearer end.
-    p_yes = np.clip(marks.p_yes[kept], 0, 1)
-    return calibration_bins(p_yes, marks.truth[kept].astype(float), edges="floor")
-
-
-def _make_reliability(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    bins = _reliability(marks, study.edition)
-    if not bins:
-        note = "no answer came with a probability"
-        yield Measure(reader=marks.reader, measure="reliability", n=0, note=note)
-    for b in bins:
-        k = round(b.rate * b.n)
-        interval = wilson(k, b.n) if b.n > 1 else None
-        yield Measure(
-            reader=marks.reader,
-            measure="reliability",
-            by={"bin": str(b.index)},
-            value=b.rate,
-            n=b.n,
-            k=k,
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
-            method="wilson" if interval else None,
-        )
 
 
 _ORIGINAL: Final = ("original",)
@@ -416,17 +274,5 @@ METRICS: Final = (
         says="P(Yes) against correctness, as published",
         needs=_ORIGINAL,
         make=_ece("ece_authors"),
-    ),
-    Metric(
-        name="confidence",
-        says="mean P(Yes) by regime: grounded-correct, ungrounded-correct, incorrect",
-        needs=_ORIGINAL,
-        make=_make_confidence,
-    ),
-    Metric(
-        name="reliability",
-        says="share of Yes in the key by tenth of P(Yes)",
-        needs=_ORIGINAL,
-        make=_make_reliability,
     ),
 )

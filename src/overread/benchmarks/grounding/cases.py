@@ -89,7 +89,8 @@ class GroundingCase(msgspec.Struct, frozen=True, kw_only=True):
     # What `overread build` adds to the paper's 26 columns. The label as the dataset has it (0, 1,
     # 2 uncertain, 3 not mentioned), since an absent finding may only be one not mentioned [D22].
     label_value: int | None = None
-    # What the swapped image was matched on: "label", or "any" where no image matched [D22].
+    # What the swapped image was matched on: "label"; "free" where the case has no finding to match;
+    # "any" where no image matched [D22].
     swap_match: str | None = None
     # Another patient's image of the opposite label for the same finding.
     opposite_image_path: str | None = None

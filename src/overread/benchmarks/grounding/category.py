@@ -67,6 +67,9 @@ def category(findings: Findings, edition: Edition, *, sees: bool = True) -> tupl
     published = _published(findings, edition)
     if published != word:
         notes.append(f"the published rule says {published}")
+    needs_bound = edition.category_needs_gsp == "yes" and findings.gsp.low is None
+    if word == INDETERMINATE and published == USES and needs_bound:
+        notes.append("GSP has no interval, so it cannot be said to lie above 0")
     if _no_more_than_chance(findings):
         notes.append("the target mask flips no more answers than asking again does")
     if word == INDETERMINATE and _looks_elsewhere(findings):
@@ -112,7 +115,9 @@ def _no_more_than_chance(findings: Findings) -> bool:
     What a reader that is not greedy changes when nothing is changed is no use of the image.
     """
     again, cgr = findings.retest, findings.cgr.value
-    return again is not None and again.low is not None and cgr is not None and cgr <= 1 - again.low
+    if again is None or again.low is None or not cgr:
+        return False
+    return cgr <= 1 - again.low
 
 
 def _published(

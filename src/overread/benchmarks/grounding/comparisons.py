@@ -25,6 +25,7 @@ from overread.stats import (
     paired_difference,
     ratio_interval,
     resample_interval,
+    sign_flip_p,
 )
 
 __all__ = ["METRICS", "columns"]
@@ -178,8 +179,9 @@ def _resampled(
 ) -> Measure:
     """The difference with the patients resampled; p by the shift-and-reflect rule, in integers.
 
-    p = share of resamples with |d* - d| >= |d|, at least 1/B. Where no outcome differs the
-    resamples cannot tell, and the interval is Newcombe's.
+    p = share of resamples with |d* - d| >= |d|, at least 1/B. Where all resamples agree, as those
+    of a single patient do, they cannot tell: the interval is Newcombe's, and p exact, from
+    exchanging the readers within patients.
     """
     shared = _shared(comparison, counts)
     n = int(shared.sum())
@@ -202,7 +204,8 @@ def _resampled(
     low, high, sd = ratio_interval(drawn_d, drawn_n, d / n)
     boot = f"patients:{study.edition.boot}:{study.edition.seed}"
     if low == high:
-        effect = design_effect(change, study.facts.patients[shared])
+        patients = study.facts.patients[shared]
+        effect, p = design_effect(change, patients), sign_flip_p(change, patients) or p
         table = [int((hits[0] == x)[hits[1] == y].sum()) for x in (1, 0) for y in (1, 0)]
         interval = paired_difference(*table, design_effect=effect)
         low, high = interval.low, interval.high

@@ -23,7 +23,16 @@ from overread.benchmarks.grounding.conditions import (
 from overread.benchmarks.grounding.prompts import PHRASINGS
 from overread.case import BadInput
 
-__all__ = ["AUTHORS", "CONDITIONS", "CORRECTED", "Edition", "Options", "edition", "settings"]
+__all__ = [
+    "AUTHORS",
+    "CONDITIONS",
+    "CORRECTED",
+    "SHOWS",
+    "Edition",
+    "Options",
+    "edition",
+    "settings",
+]
 
 CONDITIONS: Final = PAPER
 
@@ -283,6 +292,12 @@ _OPTIONS: Final[Mapping[str, Reading]] = {
     "root": _folder,
     "ratings": _paths,
 }
+
+
+# The settings that say what readers are shown, and of which cases.
+SHOWS: Final = frozenset(
+    {"masks", "wire", "missing_sentence", "robustness", "conditions", "draws", "subset", "root"}
+)
 
 
 def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:

@@ -81,6 +81,12 @@ def import_results(
     rows: list[tuple[Any, ...]] = []
     options = benchmark.options
     headline = _Further(options.px, options.phrasing, root)
+    for part in further:
+        if part.beside(headline)[:2] == headline[:2]:
+            raise BadInput(
+                f"{part.root} holds results at px={options.px} and phrasing={options.phrasing}, "
+                "which are the headline's own. Give only other ones."
+            )
     for folder in folders:
         traits = (declared or {}).get(folder.name, Traits())
         records.append(ReaderRecord(name=folder.name, traits=traits, identity="imported"))

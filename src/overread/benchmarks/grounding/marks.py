@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.grounding.conditions import PAPER
+from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.facts import Codes, Facts, Mask, facts_of
 from overread.case import BadInput, Modality
@@ -67,6 +67,16 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
     def asked(self, image: str) -> bool:
         return bool((self.under(image) > NO_ROW).any())
+
+    @property
+    def further(self) -> list[str]:
+        """The images beyond the paper's four that were asked about."""
+        return sorted(set(self.codes) - {*PAPER, AGAIN})
+
+    @property
+    def matched(self) -> list[str]:
+        """The draws of a matched box among them."""
+        return [image for image in self.further if image_of(image).kind == "matched"]
 
     @property
     def original(self) -> Codes:

@@ -11,6 +11,7 @@ import numpy as np
 from overread.benchmarks.grounding import (
     calibration,
     comparisons,
+    regimes,
     sentences,
     subgroups,
     triad,
@@ -29,7 +30,7 @@ __all__ = ["METRICS", "Metric", "measure"]
 
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
-    for part in (triad, calibration, sentences, subgroups, comparisons)
+    for part in (triad, calibration, regimes, sentences, subgroups, comparisons)
     for metric in part.METRICS
 }
 

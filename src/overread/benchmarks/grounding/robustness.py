@@ -31,12 +31,7 @@ __all__ = ["across_readers", "ranks", "robustness"]
 
 Counting = Callable[[Marks], pr.Count]
 
-_AT_SIZE: Final[dict[str, Counting]] = {
-    "accuracy": pr.accuracy,
-    "cgr": pr.cgr,
-    "uar": pr.uar,
-    "is": pr.is_correct,
-}
+_AT_SIZE: Final = ("accuracy", "cgr", "uar", "is")
 # Below this many parsed answers an accuracy says nothing (GROUNDING 12).
 _FEWEST_PARSED: Final = 50
 EVERYONE: Final = ""
@@ -45,8 +40,11 @@ EVERYONE: Final = ""
 
 def robustness(study: Study) -> Iterator[Measure]:
     """Every measure at every further resolution and phrasing, beside the headline's."""
-    for px in study.options.more_px:
-        yield from _at_px(study, px)
+    if not study.marks:
+        return
+    sizes = {px: study.at(px, study.options.phrasing) for px in study.options.more_px}
+    if sizes:
+        yield from _at_sizes(study, sizes)
     further = {name: study.at(study.options.px, name) for name in study.options.more_phrasings}
     if further:
         yield from _in_phrasings(study, further)
@@ -63,28 +61,43 @@ def _asked_of(found: Sequence[Marks]) -> Mask:
 # ---------------------------------------------------------------- resolution
 
 
-def _at_px(study: Study, px: int) -> Iterator[Measure]:
-    found, base = study.at(px, study.options.phrasing), str(study.options.px)
-    subset = _asked_of(found)
+def _at_sizes(study: Study, sizes: dict[int, list[Marks]]) -> Iterator[Measure]:
+    base = str(study.options.px)
+    subset = _asked_of([marks for found in sizes.values() for marks in found])
     same_cases = study.edition.intervals != "bootstrap"
-    rates: dict[str, list[tuple[float | None, float | None]]] = {}
-    for headline, marks in zip(study.marks, found, strict=True):
-        for name, counting in _AT_SIZE.items():
-            there, here = counting(marks), counting(headline)
-            if not marks.asked(there.image):
-                continue
+    rates: dict[tuple[str, int], list[tuple[float | None, float | None]]] = {}
+    for place, headline in enumerate(study.marks):
+        for name in _AT_SIZE:
+            counting = _counting(name, study)
+            here = counting(headline)
             if same_cases:
                 here = here.within(subset)
+            found = {px: readers[place] for px, readers in sizes.items()}
+            found = {px: marks for px, marks in found.items() if marks.asked(here.image)}
+            if not found:
+                continue
             at_base = pr.proportion(headline, study.edition, name, here, {"px": base})
-            at_px = pr.proportion(marks, study.edition, name, there, {"px": str(px)})
             yield at_base
-            yield at_px
-            rates.setdefault(name, []).append((at_base.value, at_px.value))
-            if same_cases:
-                yield _paired(headline, marks, name, here, there, px, base)
-    for name, pairs in rates.items():
+            for px, marks in found.items():
+                there = counting(marks)
+                at_px = pr.proportion(marks, study.edition, name, there, {"px": str(px)})
+                yield at_px
+                rates.setdefault((name, px), []).append((at_base.value, at_px.value))
+                if same_cases:
+                    yield _paired(headline, marks, name, here, there, px, base)
+    for (name, px), pairs in rates.items():
         if name == "cgr" or same_cases:
             yield across_readers(pairs, study, {"px": f"{base},{px}", "of": name})
+
+
+def _counting(name: str, study: Study) -> Counting:
+    countings: dict[str, Counting] = {
+        "accuracy": pr.accuracy,
+        "cgr": pr.cgr,
+        "uar": pr.uar,
+        "is": pr.stability(study.edition),
+    }
+    return countings[name]
 
 
 def _paired(

@@ -106,6 +106,7 @@ def _canonical(patients: NDArray[np.int64], table: NDArray[np.float64]) -> NDArr
     """Patients numbered by what they contribute, so that neither names nor order matter.
 
     Patients with equal rows are interchangeable: whichever comes first, the totals are the same.
+    The first column decides first, so a later one cannot move the totals of the earlier ones.
     """
     count = int(patients.max()) + 1 if patients.size else 0
     sums = np.zeros((count, table.shape[1]))

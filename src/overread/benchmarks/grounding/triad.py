@@ -19,9 +19,10 @@ from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.grounding.facts import Mask
 from overread.benchmarks.grounding.marks import AGAIN, Marks
+from overread.benchmarks.grounding.premium import changes, make_gsp
 from overread.benchmarks.grounding.study import Column, Done, Making, Metric, Study
 from overread.case import Measure
-from overread.stats import bootstrap_proportion_many, design_effect, paired_difference
+from overread.stats import bootstrap_proportion_many
 
 __all__ = ["METRICS", "columns", "columns_beside", "draw"]
 
@@ -95,7 +96,7 @@ def columns(study: Study) -> Mapping[Column, Floats]:
         for name in _COUNTS:
             if name not in _BESIDE:
                 found |= _summed(marks, study, name)
-        both, change = _changes(marks, "target_mask", "irrelevant_mask")
+        both, change = changes(marks, "target_mask", "irrelevant_mask")
         found["asked", "gsp", marks.reader] = both.astype(float)
         found["hits", "gsp", marks.reader] = np.where(both, change, 0).astype(float)
     return found
@@ -118,14 +119,6 @@ def _summed(marks: Marks, study: Study, name: str) -> dict[Column, Floats]:
         ("asked", name, marks.reader): count.decided.astype(float),
         ("hits", name, marks.reader): (count.decided & count.hits).astype(float),
     }
-
-
-def _changes(marks: Marks, target: str, control: str) -> tuple[Mask, NDArray[np.int64]]:
-    """Who was answered under both masks, and what the target flipped less what the control did."""
-    yes = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
-    both: Mask = yes & (marks.under(target) >= 0) & (marks.under(control) >= 0)
-    flipped = (marks.under(target) != marks.original).astype(np.int64)
-    return both, flipped - (marks.under(control) != marks.original)
 
 
 def draw(study: Study) -> None:
@@ -174,21 +167,13 @@ def _under_other_images(marks: Marks, study: Study, name: str) -> Iterator[Measu
     """The same rate under every further condition that was asked; the headline never moves."""
     kinds = {"cgr": ("target",), "is": ("irrelevant",), "uar": ("opposite", "blank", "none")}
     counting = _counts(study.edition)[name]
-    for image in _further(marks):
+    for image in marks.further:
         if image_of(image).kind in kinds.get(name, ()):
             count = counting(marks, image)
             by = {"condition": image}
             yield pr.proportion(marks, study.edition, name, count, by)
-    if name == "is" and (draws := _matched(marks)):
+    if name == "is" and (draws := marks.matched):
         yield _matched_stability(marks, study.edition, draws)
-
-
-def _further(marks: Marks) -> list[str]:
-    return sorted(set(marks.codes) - {*PAPER, AGAIN})
-
-
-def _matched(marks: Marks) -> list[str]:
-    return [image for image in _further(marks) if image_of(image).kind == "matched"]
 
 
 def _matched_stability(marks: Marks, edition: Edition, draws: list[str]) -> Measure:
@@ -226,7 +211,7 @@ def _make_accuracy(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
 
 def _make_parse_rate(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
     """Each condition over its own rows; overall means the original."""
-    for image in (*PAPER, *_further(marks), *([AGAIN] if marks.asked(AGAIN) else [])):
+    for image in (*PAPER, *marks.further, *([AGAIN] if marks.asked(AGAIN) else [])):
         count = pr.replies(marks, image, study.edition)
         own = marks
         if image != "original":
@@ -255,83 +240,6 @@ def _make_image_contingent(marks: Marks, study: Study, done: Done) -> Iterator[M
         low=None if uar.high is None else 1 - uar.high,
         high=None if uar.low is None else 1 - uar.low,
         note=pr.left_out(pr.uar(marks)),
-    )
-
-
-# ---------------------------------------------------------------- GSP
-
-
-def _make_gsp(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    """CGR - (1 - IS): flips under the target mask beyond those any mask of that size causes."""
-    if study.edition.gsp == "difference":
-        yield _difference(marks, done)
-    else:
-        record = premium(marks, "target_mask", ["irrelevant_mask"])
-        sd = study.sd_of_rate("gsp", marks.reader) if record.low is not None else None
-        yield msgspec.structs.replace(record, sd_boot=sd)
-    further = _further(marks)
-    for image in further:
-        found = image_of(image)
-        control = f"irrelevant_{found.fill}"
-        if found.kind == "target" and control in further:
-            yield premium(marks, image, [control], {"condition": str(found.fill)})
-    if draws := _matched(marks):
-        yield premium(marks, "target_mask", draws, {"condition": "matched"})
-
-
-def _difference(marks: Marks, done: Done) -> Measure:
-    made = Measure(reader=marks.reader, measure="gsp")
-    cgr, stable = done["cgr"].value, done["is"].value
-    if cgr is None or stable is None:
-        return msgspec.structs.replace(made, note="CGR or IS is undefined")
-    return msgspec.structs.replace(
-        made,
-        value=cgr - (1 - stable),
-        method="difference",
-        note="two rates, each over its own cases; no interval",
-    )
-
-
-def premium(
-    marks: Marks,
-    target: str,
-    controls: list[str],
-    by: dict[str, str] | None = None,
-) -> Measure:
-    """GSP case by case: correct Yes on a boxed finding, answered under the target and a control.
-
-    With several controls (draws of a matched box) every draw pairs with the case's target answer,
-    and patients remain the units.
-    """
-    made = Measure(reader=marks.reader, measure="gsp", by=by or {})
-    yes = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
-    flips, shakes, who = [], [], []
-    for control in controls:
-        both = yes & (marks.under(target) >= 0) & (marks.under(control) >= 0)
-        places = pr.ordered(marks, both)
-        flips.append(marks.under(target)[places] != marks.original[places])
-        shakes.append(marks.under(control)[places] != marks.original[places])
-        who.append(marks.facts.patients[places])
-    flipped, shaken, patients = (np.concatenate(parts) for parts in (flips, shakes, who))
-    n = int(flipped.size)
-    if n == 0:
-        return msgspec.structs.replace(made, n=0, note="no case was answered under both masks")
-    gained, lost = int((flipped & ~shaken).sum()), int((~flipped & shaken).sum())
-    left = int(yes.sum()) * len(controls) - n
-    note = f"left out: {left} without an answer under both masks" if left else None
-    made = msgspec.structs.replace(made, value=(gained - lost) / n, n=n, note=note)
-    if n < 2:
-        return msgspec.structs.replace(made, note=pr.joined(note, "one case has no interval"))
-    change = flipped.astype(np.int64) - shaken.astype(np.int64)
-    effect = design_effect(change, patients)
-    both_, neither = int((flipped & shaken).sum()), int((~flipped & ~shaken).sum())
-    found = paired_difference(both_, gained, lost, neither, design_effect=effect)
-    return msgspec.structs.replace(
-        made,
-        se=found.sd,
-        low=found.low,
-        high=found.high,
-        method=f"newcombe10:deff={effect:.3f}",
     )
 
 
@@ -417,7 +325,7 @@ METRICS: Final = (
         name="gsp",
         says="grounding-specificity premium: CGR - (1 - IS)",
         needs=("original", *_MASKS),
-        make=_make_gsp,
+        make=make_gsp,
     ),
     Metric(
         name="image_contingent",

@@ -204,3 +204,17 @@ def test_a_missing_file_is_named(root, file) -> None:
 def test_two_releases_at_once_are_refused(root) -> None:
     write_nih(root, first_release=True)
     refusal(lambda: films_and_boxes(root), "Keep one")
+
+
+@pytest.mark.parametrize("archives", [False, True])
+def test_images_may_lie_in_another_folder_than_the_tables(tmp_path, archives) -> None:
+    tables = write_nih(tmp_path / "tables")
+    images = write_nih(tmp_path / "images", images=True, archives=archives)
+    read = films_and_boxes(tables, images=images)
+    assert read.films.equals(films_and_boxes(images).films)
+    gone = read.films["image_path"][0]
+    (images / gone).unlink()
+    refusal(lambda: films_and_boxes(tables, images=images), Path(gone).name, "--skip-missing")
+    left = films_and_boxes(tables, "exclude", images)
+    assert gone not in left.films["image_path"]
+    assert left.films.height == read.films.height - 1

@@ -303,3 +303,18 @@ def test_a_smaller_least_side_lets_smaller_boxes_in() -> None:
     small = boxed_probe_set(read, minimum_side=30).cases[0]
     assert small.box is not None
     assert (small.box.w, small.box.h) == (45, 45)
+
+
+def test_a_box_that_leaves_the_film_by_a_hair_is_masked_as_far_as_the_film_goes() -> None:
+    """Else the target mask would black fewer pixels than the irrelevant one [D11]."""
+    read = read_of([_film("a", 1, (300, 300)), _film("b", 0)])
+    assert read.boxes is not None
+    out = msgspec.structs.replace(read, boxes=read.boxes.with_columns(x=-10.0, w=300.0))
+    (present, _) = boxed_probe_set(out).cases
+    (authors, _) = boxed_probe_set(out, edition="authors").cases
+    assert present.box is not None
+    assert authors.box is not None
+    assert authors.box.x < 0
+    assert (present.box.x, present.box.w) == (0, authors.box.w + authors.box.x)
+    assert present.irrelevant_box is not None
+    assert present.irrelevant_box.w == present.box.w

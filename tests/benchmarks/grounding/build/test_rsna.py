@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -191,3 +192,16 @@ def test_an_image_that_is_no_dicom_file_is_named(tmp_path, data) -> None:
     path = next((tree.root / "stage_2_train_images").iterdir())
     path.write_bytes(data)
     refusal(lambda: films(tree), path.name, "DICOM")
+
+
+def test_views_are_read_from_images_in_another_folder_than_the_tables(tmp_path) -> None:
+    """Without them nothing would keep films with and without the finding alike in their views."""
+    images = write_rsna(tmp_path / "images", images=True)
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    for table in images.root.glob("*.csv"):
+        shutil.copy(table, tables)
+    assert films_and_boxes(tables).films["view"].is_null().all()
+    read = films_and_boxes(tables, images=images.root)
+    assert read.films.equals(films_and_boxes(images.root).films)
+    assert read.films["view"].is_not_null().all()

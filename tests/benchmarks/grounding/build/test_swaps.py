@@ -54,7 +54,7 @@ def test_a_normal_film_is_swapped_to_a_normal_film(rules):
 def test_without_a_finding_any_other_patient_will_do(rules):
     films = film_table({}, {"subject_id": "p0"}, {})
     (sentence,) = swapped(films, rules, case(source="rexerr", finding=None, label_value=None))
-    assert (sentence.swap_image_path, sentence.swap_match) == (path(2), "any")
+    assert (sentence.swap_image_path, sentence.swap_match) == (path(2), "free")
 
 
 @RULES

@@ -187,3 +187,8 @@ def test_a_long_value_with_line_breaks_still_gives_one_short_line(table) -> None
     found = table(('a,b,c\n1,"' + "x\ny" * 100 + '",\n').encode())
     line = refusal(lambda: numbers(found, "b", "it is a number"), "row 2: b is")
     assert len(line) < 150
+
+
+@pytest.mark.parametrize(("mark", "name"), [(b";", "semicolons"), (b"\t", "tabs"), (b"|", "bars")])
+def test_cells_between_other_marks_are_known_for_what_they_are(table, mark, name) -> None:
+    refusal(lambda: table(PLAIN.replace(b",", mark)), f"between {name}. Save it as csv with commas")

@@ -93,6 +93,10 @@ def _check_text(path: Path, data: bytes) -> None:
 def _check_header(path: Path, header: list[str], needed: Sequence[str]) -> None:
     missing = [column for column in needed if column not in header]
     if missing:
+        marks = [mark for mark in ";\t|" if len(header) == 1 and mark in header[0]]
+        if marks:
+            named = {";": "semicolons", "\t": "tabs", "|": "bars"}[marks[0]]
+            raise BadInput(f"{path}: its cells stand between {named}. Save it as csv with commas.")
         has = ", ".join(name for name in header if name)
         shown = has if len(has) <= 120 else has[:120] + "…"
         raise BadInput(

@@ -11,7 +11,7 @@ import msgspec
 
 from overread.benchmarks.grounding.boxes import RESOLUTION
 from overread.benchmarks.grounding.build.films import Built
-from overread.benchmarks.grounding.build.films_read import FilmsRead, with_images
+from overread.benchmarks.grounding.build.films_read import FilmsRead, Missing, with_images
 from overread.benchmarks.grounding.build.recipe import Labeler, Recipe
 from overread.benchmarks.grounding.build.scheme import Sampling
 from overread.benchmarks.grounding.build.tables import find_table
@@ -38,15 +38,15 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     boxes: dict[str, list[Box]] = {}
 
 
-def draw(recipe: Recipe) -> Drawn:
-    """The cases of a recipe, in manifest order."""
+def draw(recipe: Recipe, *, images: bool = True) -> Drawn:
+    """The cases of a recipe, in manifest order. Without `images` none is looked for."""
     match recipe.kind:
         case "mimic" | "master_list":
             return _mimic(recipe)
         case "chexpert" | "chexpert_master_list":
             return _chexpert(recipe)
         case _:
-            return _boxed(recipe)
+            return _boxed(recipe, recipe.missing if images else "ignore")
 
 
 def _sampling(recipe: Recipe) -> Sampling:
@@ -174,10 +174,10 @@ def _chexpert_files(place: Path) -> list[Path]:
 # ---------------------------------------------------------------- NIH, RSNA, a hospital's own
 
 
-def _boxed(recipe: Recipe) -> Drawn:
+def _boxed(recipe: Recipe, missing: Missing) -> Drawn:
     from overread.benchmarks.grounding.build.open_sets import boxed_probe_set
 
-    read, files = _boxed_films(recipe)
+    read, files = _boxed_films(recipe, missing)
     asked = {
         "per_label": None if recipe.per_finding is None else recipe.per_finding // 2,
         "normals": recipe.normals,
@@ -188,16 +188,16 @@ def _boxed(recipe: Recipe) -> Drawn:
     return Drawn(built=built, files=files, boxes=_known(read.boxes, "image_path", built.cases))
 
 
-def _boxed_films(recipe: Recipe) -> tuple[FilmsRead, list[Path]]:
+def _boxed_films(recipe: Recipe, missing: Missing) -> tuple[FilmsRead, list[Path]]:
     from overread.benchmarks.grounding.build import folder, nih, rsna
 
     if recipe.nih is not None:
         names = ("Data_Entry_2017*.csv", "BBox_List_2017.csv")
-        read = nih.films_and_boxes(recipe.nih, recipe.missing)
+        read = nih.films_and_boxes(recipe.nih, missing, recipe.images)
         return read, [find_table(recipe.nih, name) for name in names]
     if recipe.rsna is not None:
         names = ("stage_2_train_labels.csv", "stage_2_detailed_class_info.csv")
-        read = rsna.films_and_boxes(recipe.rsna, recipe.nih_mapping, recipe.missing)
+        read = rsna.films_and_boxes(recipe.rsna, recipe.nih_mapping, missing, recipe.images)
         files = [find_table(recipe.rsna, name) for name in names]
         return read, [*files, *([recipe.nih_mapping] if recipe.nih_mapping else [])]
     assert recipe.folder is not None
@@ -208,7 +208,7 @@ def _boxed_films(recipe: Recipe) -> tuple[FilmsRead, list[Path]]:
         finding=recipe.finding,
         name=recipe.own_name,
         policy=cast(Policy, recipe.policy or "credentialed"),
-        missing=recipe.missing,
+        missing=missing,
     )
     return read, [recipe.folder]
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FilmsRead", "Missing", "film_frame", "leave_out", "with_images"]
 
-# What becomes of a film whose image is not there: an error, or an exclusion that is counted.
-Missing = Literal["refuse", "exclude"]
+# What becomes of a film whose image is not there: an error, an exclusion that is counted, or
+# nothing, for the images are not looked at.
+Missing = Literal["refuse", "exclude", "ignore"]
 
 
 class FilmsRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,5 +103,5 @@ def refuse_missing(name: str, root: Path, gone: list[str], listed: int) -> None:
         )
     raise BadInput(
         f"{name}: {gone[0]} is listed and not below {root} ({len(gone)} of {listed} images are "
-        "missing). Fetch the images, or choose to leave such films out."
+        "missing). Fetch them, or leave such films out with --skip-missing."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -69,8 +69,12 @@ def finish(
     if not cases:
         why = next(iter(refusals.values()))
         raise BadInput(f"no case is left: {len(refusals)} images cannot be read, first {why}")
-    exclusions = [*built.exclusions, *_exclusions(built.cases, refusals)]
-    return msgspec.structs.replace(built, cases=cases, exclusions=exclusions)
+    return msgspec.structs.replace(
+        built,
+        cases=cases,
+        exclusions=[*built.exclusions, *_exclusions(built.cases, refusals)],
+        provenance=[*built.provenance, *_without_opposite(cases, built.cases, refusals)],
+    )
 
 
 def images_of(cases: Iterable[GroundingCase]) -> list[str]:
@@ -160,6 +164,17 @@ def _finished(
     )
 
 
+def _without_opposite(
+    kept: Iterable[GroundingCase], drawn: Iterable[GroundingCase], refusals: dict[str, str]
+) -> Iterator[str]:
+    """Cases that stay, though their opposite image does not open: nothing is left out."""
+    ids = {case.case_id for case in kept}
+    lost = Counter(c.opposite_image_path for c in drawn if c.case_id in ids)
+    for path, count in lost.items():
+        if path in refusals:
+            yield f"{count} kept without an opposite image, which cannot be read: {refusals[path]}"
+
+
 def _exclusions(cases: Iterable[GroundingCase], refusals: dict[str, str]) -> list[Exclusion]:
     """One line for every file that does not open, with the cases it takes along."""
     lost: Counter[tuple[str, str]] = Counter()
@@ -168,9 +183,6 @@ def _exclusions(cases: Iterable[GroundingCase], refusals: dict[str, str]) -> lis
             reason = f"its image cannot be read: {refusals[case.image_path]}"
         elif case.swap_image_path in refusals:
             reason = f"the image of its swap cannot be read: {refusals[case.swap_image_path]}"
-        elif case.opposite_image_path in refusals:
-            why = refusals[case.opposite_image_path]
-            reason = f"kept without its opposite image, which cannot be read: {why}"
         else:
             continue
         lost[case.source, reason] += 1

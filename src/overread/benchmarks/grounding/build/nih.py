@@ -72,13 +72,16 @@ _ENTRY: Final = ("Image Index", "Finding Labels", "Follow-up #", "Patient ID", "
 _BOX: Final = ("Bbox [x", "y", "w", "h]")
 
 
-def films_and_boxes(root: Path, missing: Missing = "refuse") -> FilmsRead:
+def films_and_boxes(
+    root: Path, missing: Missing = "refuse", images: Path | None = None
+) -> FilmsRead:
     """Every film of NIH ChestX-ray14 and its boxes, in pixels of the 1024 x 1024 PNG.
 
     A finding listed is 1. With "No Finding" every finding NIH looks for is 0; else a finding not
     listed is 3, for the text miner lists what it found and does not deny the rest. Findings NIH has
-    no word for are null. Images are sought in `images/` and `images_*/images/`; where no such
-    folder is, they are taken to be in `images/` and nothing is checked.
+    no word for are null. Images are sought in `images/` and `images_*/images/` of `images`, by
+    default `root`; where no such folder is, they are taken to be in `images/` and nothing is
+    checked.
     """
     import polars as pl
 
@@ -91,7 +94,8 @@ def films_and_boxes(root: Path, missing: Missing = "refuse") -> FilmsRead:
     patient = _patients(table)
     years = ages(table, "Patient Age")
     values, unmapped = _labels(table)
-    found = _places(root)
+    place = images or root
+    found = _places(place)
     paths = [found.get(name, f"images/{name}") for name in table.frame["Image Index"]]
     frame = film_frame(
         {
@@ -124,11 +128,11 @@ def films_and_boxes(root: Path, missing: Missing = "refuse") -> FilmsRead:
     old = int((years > _OLDEST).sum())
     if old:
         read.provenance.append(f"{old} ages above {_OLDEST} are taken as missing.")
-    if not found:
+    if not found or missing == "ignore":
         return read
     gone = pl.Series([name not in found for name in table.frame["Image Index"]], dtype=pl.Boolean)
     if missing == "refuse" and gone.any():
-        refuse_missing(read.name, root, frame["image_path"].filter(gone).to_list(), len(gone))
+        refuse_missing(read.name, place, frame["image_path"].filter(gone).to_list(), len(gone))
     return leave_out(read, gone, "the image is not there")
 
 

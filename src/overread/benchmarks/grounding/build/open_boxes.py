@@ -60,6 +60,8 @@ def usable_boxes(
             continue
         for box in boxes:
             scaled = _scaled(box, resolution, minimum_side)
+            if scaled is not None and edition == "corrected":
+                scaled = _within(scaled, resolution)
             if scaled is None:
                 lost[f"box below {minimum_side} pixels of {resolution} [D12]"] += 1
             else:
@@ -77,3 +79,10 @@ def _scaled(box: dict[str, Any], resolution: int, minimum_side: int) -> Box | No
     if w < minimum_side or h < minimum_side:
         return None
     return Box(round(x), round(y), round(w), round(h))
+
+
+def _within(box: Box, resolution: int) -> Box:
+    """What of a box lies in the square: its mask must be as large as the irrelevant one [D11]."""
+    left, top = max(0, box.x), max(0, box.y)
+    right, bottom = min(resolution, box.x + box.w), min(resolution, box.y + box.h)
+    return Box(left, top, right - left, bottom - top)

@@ -57,12 +57,16 @@ _NIH_NAMES: Final = ("img_id", "Image Index", "nih_image")
 
 
 def films_and_boxes(
-    root: Path, nih_mapping: Path | None = None, missing: Missing = "refuse"
+    root: Path,
+    nih_mapping: Path | None = None,
+    missing: Missing = "refuse",
+    images: Path | None = None,
 ) -> FilmsRead:
     """Every film of the challenge's training set and its boxes, in pixels of 1024 x 1024.
 
     Target 1 is `lung_opacity` present, 0 absent; "Normal" films are also `no_finding`. View, sex
-    and age are read from the DICOM headers where `stage_2_train_images` is there, else null.
+    and age are read from the DICOM headers where `stage_2_train_images` is there, below `images`
+    or else `root`; they are null where it is not.
     `nih_mapping` is RSNA's `pneumonia-challenge-dataset-mappings_2018.json`, or a csv with
     columns such as `patientId,nih_image`.
     """
@@ -101,11 +105,13 @@ def films_and_boxes(
             _said_of_patients(ids, patients, nih_mapping),
         ],
     )
-    if not (root / IMAGES).is_dir():
-        read.provenance.append("View, sex and age are unknown: the DICOM images were not there.")
+    place = images or root
+    if missing == "ignore" or not (place / IMAGES).is_dir():
+        why = "looked at" if missing == "ignore" else "there"
+        read.provenance.append(f"View, sex and age are unknown: the DICOM images were not {why}.")
         return read
-    read = with_images(read, root, missing)
-    facts = [dicom_facts(root / path, path) for path in read.films["image_path"]]
+    read = with_images(read, place, missing)
+    facts = [dicom_facts(place / path, path) for path in read.films["image_path"]]
     return msgspec.structs.replace(read, films=_with_facts(read.films, facts))
 
 

@@ -85,7 +85,8 @@ def with_swaps(
     that one without an error goes to a film without its finding [D2]. `corrected` matches on the
     label of the case's own film [D22]. With no match, or no finding, any other patient's film.
 
-    `swap_match` is "label" where the swap keeps the case's label, else "any".
+    `swap_match` is "label" where the swap keeps the case's label, "free" where the case has no
+    finding to match (a sentence about none), else "any".
     """
     swapped = []
     for case in cases:
@@ -99,7 +100,7 @@ def with_swaps(
             candidates = pool.any(case.subject_id)
         if candidates.size:
             path = pool.path(candidates[stream.one(candidates.size)])
-            match = "label" if matched else "any"
+            match = "label" if matched else "any" if case.finding is not None else "free"
             case = msgspec.structs.replace(case, swap_image_path=path, swap_match=match)
         swapped.append(case)
     return swapped

@@ -107,7 +107,7 @@ def read_table(
     data = file_bytes(path)
     frame, lines = parse(path, data, needed, optional)
     if frame.is_empty():
-        raise BadInput(f"{path} has a header and no rows. {remedy}.")
+        raise BadInput(f"{path} has a header and no rows. Give the whole file.")
     text = pl.all().str.strip_chars()
     frame = frame.select(pl.when(text != "").then(text))
     return Table(path, frame, hashlib.sha256(data).hexdigest()[:8], remedy, lines)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from overread.benchmarks.grounding.exhibits.agreement import resolution_plane, transfer_figure
-from overread.benchmarks.grounding.exhibits.baselines import accuracy_baselines, uar_baselines
-from overread.benchmarks.grounding.exhibits.bins import confidence_histogram, reliability
+from overread.benchmarks.grounding.exhibits.baselines import accuracy_baselines
+from overread.benchmarks.grounding.exhibits.behaviour import sens_spec, triad
 from overread.benchmarks.grounding.exhibits.certainty import confidence
 from overread.benchmarks.grounding.exhibits.contrasts import against_baselines, pairwise
 from overread.benchmarks.grounding.exhibits.groups import (
@@ -29,9 +29,10 @@ from overread.benchmarks.grounding.exhibits.headline import (
     worst_cases,
 )
 from overread.benchmarks.grounding.exhibits.heatmap import finding_heatmap
+from overread.benchmarks.grounding.exhibits.histogram import confidence_histogram
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import uar
-from overread.benchmarks.grounding.exhibits.planes import sens_spec, triad
+from overread.benchmarks.grounding.exhibits.reliability import reliability
 from overread.benchmarks.grounding.exhibits.robust import phrasing, resolution
 from overread.benchmarks.grounding.exhibits.shares import decomposition, premium
 from overread.benchmarks.grounding.exhibits.wording import phrasing_lanes
@@ -47,7 +48,6 @@ _EXHIBITS: Final[tuple[Callable[[Index, str], Table | Figure | None], ...]] = (
     premium,
     uar,
     decomposition,
-    uar_baselines,
     accuracy_baselines,
     against_baselines,
     pairwise,

@@ -31,12 +31,11 @@ from overread.benchmarks.grounding.exhibits.style import (
 )
 from overread.case import Figure, Measure
 
-__all__ = ["accuracy_baselines", "uar_baselines"]
+__all__ = ["accuracy_baselines"]
 
 _MOST: Final = 2
 _SIGNIFICANT: Final = 0.05
 _VERDICTS: Final = ("above, q < 0.05", "not told apart", "below, q < 0.05")
-_DASHED: Final = ("Dashed: the accuracy of readers that get no image.",)
 _LOOKS: Final = {
     _VERDICTS[0]: (BLUE, "triangle-right"),
     _VERDICTS[1]: (FAINT, "circle"),
@@ -44,11 +43,11 @@ _LOOKS: Final = {
 }
 
 
-def _baselines(index: Index, measure: str) -> list[str]:
+def _baselines(index: Index) -> list[str]:
     """Readers others are compared with for want of an image; the most accurate first."""
     named = dict.fromkeys(
         record.by["versus"]
-        for record in index.all(f"diff_{measure}", "versus", "comparison")
+        for record in index.all("diff_accuracy", "versus", "comparison")
         if record.by["comparison"] == BASELINE and record.value is not None
     )
     return index.ranked("accuracy", list(named))
@@ -61,15 +60,16 @@ def accuracy_baselines(index: Index, signature: str) -> Figure | None:
     names = shown(index.readers)
     order = index.ranked("accuracy")
     lanes = [names[reader] for reader in order]
-    baselines = _baselines(index, "accuracy")[:_MOST]
+    baselines = _baselines(index)
+    drawn = baselines[:_MOST]
     rows = [
         lane_row(index, r, names, index.get(r, "accuracy")) | {"panel": 0, "against": ""}
         for r in order
     ]
-    panels = [_accuracy(rows, lanes, index, baselines)]
-    for panel, baseline in enumerate(baselines, 1):
-        found = _differences(index, "accuracy", baseline, order, names, panel)
-        panels.append(_forest(found, lanes, names[baseline], "accuracy", panel))
+    panels = [_accuracy(rows, lanes, index, drawn)]
+    for panel, baseline in enumerate(drawn, 1):
+        found = _differences(index, baseline, order, names, panel)
+        panels.append(_forest(found, lanes, names[baseline], panel))
         rows += found
     return Figure(
         name="accuracy_baselines",
@@ -78,45 +78,20 @@ def accuracy_baselines(index: Index, signature: str) -> Figure | None:
         alt="Accuracy of every reader, and its difference from readers that get no image, percent "
         f"with 95 % interval: {_said(rows)}",
         signature=signature,
-        notes=(*_DASHED[: len(baselines)], *_notes(len(_baselines(index, "accuracy")))),
+        notes=_notes(len(baselines)),
     )
 
 
-def uar_baselines(index: Index, signature: str) -> Figure | None:
-    """Figure 4d: paired differences of UAR from the text-only baselines."""
-    baselines = _baselines(index, "uar")
+def _notes(baselines: int) -> tuple[str, ...]:
     if not baselines:
-        return None
-    names = shown(index.readers)
-    order = index.ranked("uar")
-    lanes = [names[reader] for reader in order]
-    rows: list[Spec] = []
-    panels = []
-    for panel, baseline in enumerate(baselines[:_MOST], 1):
-        found = _differences(index, "uar", baseline, order, names, panel)
-        panels.append(_forest(found, lanes, names[baseline], "UAR", panel))
-        rows += found
-    return Figure(
-        name="uar_baselines",
-        title="Does another image change more answers than it can without looking?",
-        spec=_stacked(rows, panels),
-        alt="Difference of the unrelated-image answer rate (UAR) from readers that get no image, "
-        f"percentage points with 95 % interval: {_said(rows)}",
-        signature=signature,
-        notes=tuple(_notes(len(baselines))),
-    )
-
-
-def _notes(baselines: int) -> list[str]:
-    if not baselines:
-        return []
-    found = [
+        return ("No reader of this run goes without the image.",)
+    rest = f"The {_MOST} most accurate of them are drawn; the table has all."
+    return (
+        "Dashed: the accuracy of readers that get no image.",
         "Differences in percentage points [95 % interval] on the cases both readers decided; q is "
-        "adjusted within the family (Benjamini–Hochberg)."
-    ]
-    if baselines > _MOST:
-        found.append(f"The {_MOST} most accurate such readers are drawn; the table has all.")
-    return found
+        "adjusted within the family (Benjamini–Hochberg).",
+        *((rest,) if baselines > _MOST else ()),
+    )
 
 
 def _stacked(rows: Sequence[Spec], panels: Sequence[Spec]) -> Spec:
@@ -166,16 +141,11 @@ def _accuracy(
 
 
 def _differences(
-    index: Index,
-    measure: str,
-    baseline: str,
-    order: Sequence[str],
-    names: dict[str, str],
-    panel: int,
+    index: Index, baseline: str, order: Sequence[str], names: dict[str, str], panel: int
 ) -> list[Spec]:
     found = []
     for reader in order:
-        record = index.known(reader, f"diff_{measure}", versus=baseline, comparison=BASELINE)
+        record = index.known(reader, "diff_accuracy", versus=baseline, comparison=BASELINE)
         if record is not None and reader != baseline:
             facts = identity(index, reader, names) | {"panel": panel, "against": baseline}
             found.append(facts | _difference(record))
@@ -198,15 +168,13 @@ def _difference(record: Measure) -> Spec:
     }
 
 
-def _forest(
-    rows: Sequence[Spec], lanes: Sequence[str], baseline: str, rate: str, panel: int
-) -> Spec:
+def _forest(rows: Sequence[Spec], lanes: Sequence[str], baseline: str, panel: int) -> Spec:
     """One panel of differences; the lanes are those of the whole figure less the baseline's."""
     kept = [lane for lane in lanes if lane != baseline]
     known = [v for row in rows for v in (row["value"], row["low"], row["high"]) if v is not None]
     reach = max((abs(v) for v in known), default=1.0)
     bound = 5 * (int(reach / 5) + 1)
-    x: Any = number_axis("value", f"{rate} less that of {baseline}", -bound, bound)
+    x: Any = number_axis("value", f"accuracy less that of {baseline}", -bound, bound)
     y = reader_axis(kept)
     colour, shape = (_looks(at, legend=panel == 1) for at in (0, 1))
     layers = [

@@ -40,7 +40,7 @@ def finding_heatmap(index: Index, signature: str) -> Figure | None:
         for finding in findings
     ]
     lanes = [names[reader] for reader in order]
-    top = max((row["value"] for row in rows if row["value"] is not None), default=0.0) or 1.0
+    top = max((row["value"] for row in rows if row["n"] >= FEW), default=0.0) or 1.0
     x: Any = {
         "field": "finding",
         "type": "nominal",

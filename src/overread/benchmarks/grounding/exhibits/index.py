@@ -22,10 +22,11 @@ class Index:
         self._groups: dict[tuple[str, str], dict[str, None]] = {}
         readers: dict[str, None] = {}
         for record in measures:
-            if record.reader:  # the empty name stands for all readers together
-                readers.setdefault(record.reader)
             by = tuple(sorted(record.by.items()))
             self._found[record.reader, record.measure, by] = record
+            if not record.reader:  # the empty name stands for all readers together
+                continue
+            readers.setdefault(record.reader)
             if len(by) == 1:
                 ((key, group),) = by
                 self._groups.setdefault((record.measure, key), {}).setdefault(group)
@@ -45,7 +46,14 @@ class Index:
         return tuple(self._groups.get((measure, key), ()))
 
     def all(self, measure: str, *keys: str) -> list[Measure]:
-        """Every record of a measure whose `by` has exactly these keys."""
+        """Every reader's records of a measure whose `by` has exactly these keys."""
+        return [record for record in self._keyed(measure, keys) if record.reader]
+
+    def together(self, measure: str, *keys: str) -> list[Measure]:
+        """The same of the records about all readers together."""
+        return [record for record in self._keyed(measure, keys) if not record.reader]
+
+    def _keyed(self, measure: str, keys: Sequence[str]) -> list[Measure]:
         wanted = set(keys)
         return [
             record

@@ -101,8 +101,9 @@ def _rank(rank: int | None) -> str:
 
 
 def _correlations(index: Index) -> Iterator[str]:
-    for record in index.all("rho", "px", "of"):
-        what = f"{dict(RATES)[record.by['of']]} at {record.by['px'].replace(',', ' and ')} px"
+    for record in index.together("rho", "px", "of"):
+        rate = dict(RATES).get(record.by["of"], record.by["of"])
+        what = f"{rate} at {record.by['px'].replace(',', ' and ')} px"
         if record.value is None:
             yield f"{what}: no rank correlation; {record.note}."
         else:

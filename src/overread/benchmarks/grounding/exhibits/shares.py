@@ -91,8 +91,9 @@ def premium(index: Index, signature: str) -> Figure | None:
         f"flipped by a mask elsewhere, in percentage points with 95 % interval: {spoken(rows)}",
         signature=signature,
         notes=(
-            "The bar between the marks is the GSP, whose value stands at the right in percentage "
-            "points [95 % interval]. Its n counts cases answered under both masks.",
+            "At the right the GSP in percentage points [95 % interval], on the n cases answered "
+            "under both masks. The bar joins the two rates, each on its own cases: it may be "
+            "longer or shorter.",
         ),
     )
 

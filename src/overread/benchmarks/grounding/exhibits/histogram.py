@@ -1,134 +1,20 @@
-"""Supplementary Figures 2 and 3: confidence by regime, and whether it is calibrated."""
+"""Supplementary Figure 2: how sure a reader was, by what became of its answer."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from overread.benchmarks.grounding.exhibits.cells import percent
 from overread.benchmarks.grounding.exhibits.certainty import REGIMES
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import hundred
-from overread.benchmarks.grounding.exhibits.style import (
-    BLUE,
-    FAINT,
-    Spec,
-    figure_spec,
-    identity,
-    shown,
-)
+from overread.benchmarks.grounding.exhibits.reliability import BINS, tenths
+from overread.benchmarks.grounding.exhibits.style import BLUE, Spec, figure_spec, identity, shown
 from overread.case import Figure
 
-__all__ = ["confidence_histogram", "reliability"]
+__all__ = ["confidence_histogram"]
 
-_BINS: Final = tuple(map(str, range(10)))
-_PANEL: Final = 170
 _REGIME: Final = 150
 _LANE: Final = 40
-
-
-def reliability(index: Index, signature: str) -> Figure | None:
-    """Supplementary Figure 3: the share of Yes in the key against P(Yes), bin by bin."""
-    names = shown(index.readers)
-    rows = [
-        row
-        for reader in index.readers
-        for name in _BINS
-        if (row := _bin(index, reader, name, names)) is not None
-    ]
-    if not rows:
-        return None
-    x: Any = _axis("p_yes", "mean P(Yes), percent")
-    y: Any = _axis("positive", "key says Yes, percent")
-    size = {
-        "field": "n",
-        "type": "quantitative",
-        "scale": {"range": [12, 220], "zero": True},
-        "legend": None,
-    }
-    calibrated = [{"p_yes": 0, "positive": 0}, {"p_yes": 100, "positive": 100}]
-    layers = [
-        {
-            "data": {"values": calibrated},
-            "mark": {"type": "line", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1},
-            "encoding": {"x": x, "y": y},
-        },
-        {
-            "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.6, "color": BLUE},
-            "encoding": {"x": x, "y": y},
-        },
-        {
-            "mark": {"type": "rule", "strokeWidth": 1.6, "color": BLUE},
-            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
-        },
-        {
-            "mark": {"type": "circle", "opacity": 1, "color": BLUE},
-            "encoding": {"x": x, "y": y, "size": size},
-        },
-    ]
-    # In the order of the rows, by number: what a reader is called must not enter an expression.
-    facet = {
-        "field": "panel",
-        "type": "nominal",
-        "sort": {"field": "order", "op": "min"},
-        "header": {"title": None, "labelAnchor": "start", "labelLimit": _PANEL + 20},
-    }
-    panels: Spec = {
-        "facet": facet,
-        "columns": 3,
-        "spacing": {"row": 18, "column": 24},
-        "spec": {"width": _PANEL, "height": _PANEL, "layer": layers},
-    }
-    return Figure(
-        name="reliability",
-        title="When it says 80 percent, is it Yes in 80 percent?",
-        spec=figure_spec(rows, **panels),
-        alt="Share of cases whose key is Yes against mean P(Yes) in ten bins, percent: "
-        f"{_spoken(rows)}.",
-        signature=signature,
-        notes=(
-            "On the dashed line P(Yes) is calibrated; the area of a mark grows with the cases in "
-            "its bin. ECE: the mean distance from the line, weighted by cases; n/a where too many "
-            "confidences are missing, or are 0 and 1 only.",
-        ),
-    )
-
-
-def _bin(index: Index, reader: str, name: str, names: dict[str, str]) -> Spec | None:
-    mean = index.known(reader, "confidence", bin=name)
-    rate = index.known(reader, "reliability", bin=name)
-    if mean is None or rate is None:
-        return None
-    ece = index.get(reader, "ece_label")
-    said = percent(ece.value) if ece is not None else "n/a"
-    return identity(index, reader, names) | {
-        "panel": f"{names[reader]} (ECE {said})",
-        "order": index.readers.index(reader),
-        "bin": int(name),
-        "p_yes": hundred(mean.value),
-        "positive": hundred(rate.value),
-        "low": hundred(rate.low),
-        "high": hundred(rate.high),
-        "n": rate.n,
-    }
-
-
-def _axis(field: str, title: str) -> Spec:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": {"domain": [0, 100], "nice": False},
-        "axis": {"title": title, "values": [0, 50, 100], "labelFlush": False},
-    }
-
-
-def _spoken(rows: list[Spec]) -> str:
-    of: dict[str, list[str]] = {}
-    for row in rows:
-        of.setdefault(row["reader"], []).append(f"{row['p_yes']:.0f} → {row['positive']:.0f}")
-    return "; ".join(f"{reader}: {', '.join(points)}" for reader, points in of.items())
-
-
-# ---------------------------------------------------------------- Supplementary Figure 2
 
 
 def confidence_histogram(index: Index, signature: str) -> Figure | None:
@@ -163,7 +49,7 @@ def confidence_histogram(index: Index, signature: str) -> Figure | None:
 def _regime(rows: list[Spec], title: str, lanes: int, named: bool) -> Spec:
     """One regime: a lane per reader, drawn by its number."""
     of_regime = [{"filter": f"datum.regime === '{title}'"}]
-    x: Any = _axis("from", "P(Yes), percent")
+    x: Any = tenths("from", "P(Yes), percent")
     x["axis"]["grid"] = False
     y: Any = {
         "field": "foot",
@@ -219,7 +105,7 @@ def _cases(index: Index, reader: str, regime: str) -> dict[int, int]:
     """The cases of a regime in each tenth of P(Yes)."""
     return {
         int(name): record.n
-        for name in _BINS
+        for name in BINS
         if (record := index.get(reader, "confidence", regime=regime, bin=name)) and record.n
     }
 

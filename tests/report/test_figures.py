@@ -1,0 +1,147 @@
+"""A drawing inside a page: only a drawing, in the page's own colours, its ids its own."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from overread.case import Figure
+from overread.report._figures import inline_svg
+
+ALLOWED = {
+    "svg", "g", "path", "text", "tspan", "line", "rect", "circle", "defs", "clippath",
+    "lineargradient", "stop",
+}  # fmt: skip
+
+
+class Seen(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.ends: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.ends.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def seen_in(drawn: str) -> Seen:
+    seen = Seen()
+    seen.feed(drawn)
+    return seen
+
+
+def figure(name: str = "a reader", **more: Any) -> Figure:
+    """Marks that are clipped, and coloured by a gradient with a legend: both need ids."""
+    spec = {
+        "data": {"values": [{"reader": name, "x": 1, "v": 2}, {"reader": "b", "x": 3, "v": 9}]},
+        "width": 120,
+        "height": 60,
+        "mark": {"type": "rect", "clip": True},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative"},
+            "y": {"field": "reader", "type": "nominal", "axis": {"labelColor": Figure.INK}},
+            "color": {"field": "v", "type": "quantitative"},
+            "stroke": {"value": Figure.PAPER},
+        },
+    }
+    return Figure(name="f", title="t", spec=spec | more, alt=f"{name} has 2 & b has 9")
+
+
+def test_it_is_one_image_with_its_words_for_those_who_do_not_see_it() -> None:
+    seen = seen_in(inline_svg(figure('"quoted" <b>'), "d"))
+    (tag, given), *_ = seen.tags
+    assert tag == "svg"
+    assert given["role"] == "img"
+    assert given["aria-label"] == '"quoted" <b> has 2 & b has 9'
+    assert [tag for tag, _ in seen.tags].count("svg") == 1
+
+
+def test_only_elements_of_a_drawing_are_left() -> None:
+    seen = seen_in(inline_svg(figure(), "d"))
+    assert {tag for tag, _ in seen.tags} <= ALLOWED
+    assert sorted(tag for tag, _ in seen.tags) == sorted(seen.ends)
+    attributes = {name for _, given in seen.tags for name in given}
+    assert not attributes & {"style", "href", "xlink:href", "xmlns", "font-family"}
+    assert not [name for name in attributes if name.startswith("on")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<script>alert(1)</script>", "</style>", "</svg>", '"onload="x', "&lt;b&gt;", "]]>", "a\x00b"],
+)
+def test_a_name_is_text_and_nothing_else(name: str) -> None:
+    plain, odd = seen_in(inline_svg(figure(), "d")), seen_in(inline_svg(figure(name), "d"))
+    assert [tag for tag, _ in odd.tags] == [tag for tag, _ in plain.tags]
+    assert name.replace("\x00", "\ufffd") in odd.text
+
+
+def test_whatever_a_renderer_may_write_only_the_drawing_comes_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+      width="10" height="10" viewBox="0 0 10 10" onload="alert(1)" style="color:red">
+      <script>alert(1)</script><style>* { fill: url(http://127.0.0.1/) }</style>
+      <a xlink:href="javascript:alert(1)"><text>inside a link</text></a>
+      <image href="http://127.0.0.1/x.png"/><use href="#x"/>
+      <foreignObject><b>html</b></foreignObject>
+      <text fill="url(http://127.0.0.1/#x)" onclick="alert(1)" class="x" x="1.23456">kept &lt;b></text>
+      <path d="M0,0h1" fill="expression(alert(1))" stroke="url(#nowhere)"/></svg>"""
+    monkeypatch.setattr(Figure, "svg", lambda self, background: document)
+    assert inline_svg(figure(), "d") == (
+        '<svg role="img" aria-label="a reader has 2 &amp; b has 9" width="10" height="10" '
+        'viewBox="0 0 10 10"><text fill="none" x="1.23">kept &lt;b&gt;</text>'
+        '<path d="M0,0h1" fill="none" stroke="none"></path></svg>'
+    )
+
+
+def test_ids_are_the_drawing_s_own() -> None:
+    drawn = {prefix: inline_svg(figure(), prefix) for prefix in ("one", "two")}
+    ids = {prefix: set(re.findall(r'\bid="([^"]+)"', svg)) for prefix, svg in drawn.items()}
+    assert all(ids.values())
+    assert not ids["one"] & ids["two"]
+    for prefix, svg in drawn.items():
+        used = set(re.findall(r"url\(#([^)]+)\)", svg))
+        assert used
+        assert used <= ids[prefix]
+
+
+def test_drawn_twice_it_is_the_same() -> None:
+    """The renderer counts its ids through the life of the process."""
+    assert inline_svg(figure(), "d") == inline_svg(figure(), "d")
+
+
+def test_text_and_ground_take_the_page_s_colours() -> None:
+    drawn = inline_svg(figure(), "d")
+    assert Figure.INK not in drawn
+    assert Figure.PAPER not in drawn
+    assert 'fill="currentColor"' in drawn
+    assert 'stroke="Canvas"' in drawn
+    assert Figure.INK in figure().svg()  # a file keeps its own
+    ground = [given for tag, given in seen_in(drawn).tags if given.get("fill") == "transparent"]
+    assert not ground
+
+
+def test_colours_between_two_colours_are_kept() -> None:
+    assert re.search(r'fill="rgb\([\d, ]+\)"', inline_svg(figure(), "d"))
+
+
+def test_every_label_is_as_in_the_file(tmp_path: Path) -> None:
+    words = re.findall(r"<text[^>]*>([^<]+)</text>", figure().svg())
+    assert words
+    assert [text for text in seen_in(inline_svg(figure(), "d")).text if text.strip()] == words
+
+
+def test_only_a_wide_drawing_may_be_kept_from_shrinking() -> None:
+    assert 'class="wide"' not in inline_svg(figure(), "d")
+    assert 'class="wide"' in inline_svg(figure(width=700), "d")
