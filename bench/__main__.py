@@ -9,11 +9,12 @@ import argparse
 import json
 import sys
 
-from bench import measuring, million, throughput
+from bench import clips, measuring, million, throughput
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
     "rendering": throughput.against_codecs,
+    "clips": clips.against_the_decoder,
     "million": million.flat_memory,
     "measuring": measuring.full_size,
 }

@@ -7,6 +7,7 @@ what a reader gets and never holds the case, so the truth cannot travel to a rea
 from __future__ import annotations
 
 import base64
+import functools
 import re
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
@@ -18,6 +19,9 @@ import msgspec
 __all__ = [
     "BadInput",
     "Box",
+    "Clip",
+    "ClipForm",
+    "ClipMask",
     "Condition",
     "Decoding",
     "Figure",
@@ -41,6 +45,7 @@ __all__ = [
     "Request",
     "Resize",
     "Shown",
+    "ShownClip",
     "Source",
     "Table",
     "Traits",
@@ -132,6 +137,36 @@ class Picture(msgspec.Struct, frozen=True, gc=False):
     wire: str = "png"
 
 
+class ClipMask(msgspec.Struct, frozen=True, gc=False):
+    """One mask per frame of a clip, blended over it.
+
+    A source of packed bits (npz), a folder of PNG, a video of masks, or EchoNet's side-by-side
+    output. Here alone a source may name a folder: a numbered image of each frame.
+    """
+
+    source: Source | Inline
+    color: tuple[int, int, int] = (255, 0, 0)
+    alpha: float = 0.5
+
+
+ClipForm: TypeAlias = Literal["images", "sheet", "video"]
+
+
+class Clip(msgspec.Struct, frozen=True, gc=False):
+    """A recipe for frames: which frames of a source, in this order, and what is done to each.
+
+    `form` says how a reader takes them: as images, as one labelled contact sheet, or as a video.
+    Whatever the form, the number of frames that were encoded is the number asked for.
+    """
+
+    source: Source | Inline
+    frames: tuple[int, ...]
+    operations: tuple[Operation, ...] = ()
+    mask: ClipMask | None = None
+    wire: str = "png"
+    form: ClipForm = "images"
+
+
 class Shown(msgspec.Struct, frozen=True, dict=True):
     """A rendered picture: the very bytes a reader receives."""
 
@@ -155,6 +190,18 @@ class Shown(msgspec.Struct, frozen=True, dict=True):
         return kept
 
 
+class ShownClip(msgspec.Struct, frozen=True, gc=False):
+    """A rendered clip: `count` frames in order, as so many images, or as one sheet or one video."""
+
+    frames: tuple[Shown, ...]
+    count: int
+    form: ClipForm
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or len(self.frames) != (self.count if self.form == "images" else 1):
+            raise AssertionError(f"{self.count} frames as {len(self.frames)} {self.form}")
+
+
 # ---------------------------------------------------------------- what a reader is asked
 
 
@@ -162,7 +209,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """One turn: text and picture slots in order."""
 
     role: Literal["system", "user", "assistant"]
-    parts: tuple[str | Picture, ...]
+    parts: tuple[str | Picture | Clip, ...]
 
 
 class Decoding(msgspec.Struct, frozen=True, gc=False):
@@ -188,20 +235,41 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     def pictures(self) -> tuple[Picture, ...]:
         return tuple(p for m in self.messages for p in m.parts if isinstance(p, Picture))
 
+    @property
+    def clips(self) -> tuple[Clip, ...]:
+        return tuple(p for m in self.messages for p in m.parts if isinstance(p, Clip))
+
     def for_reader(self, traits: Traits) -> Request:
         """The request as a reader of these traits may see it.
 
-        Text-only readers lose every picture here, before keys are made or pixels rendered: their
-        swap and mask trials have the key of the original trial and cost no call. What the user set
-        for this reader's decoding replaces what the benchmark asked for.
+        Text-only readers lose every picture and clip here, before keys are made or pixels rendered:
+        their swap and mask trials have the key of the original trial and cost no call. Others get
+        clips in the form they take. What the user set for this reader's decoding replaces what the
+        benchmark asked for.
         """
         decoding = traits.adjust(self.decoding)
         if traits.modality != "text":
-            return self if decoding is self.decoding else Request(self.messages, decoding)
+            messages = self._formed(traits.clips)
+            same = decoding is self.decoding and messages is self.messages
+            return self if same else Request(messages, decoding)
         messages = tuple(
             Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in self.messages
         )
         return Request(messages, decoding)
+
+    def _formed(self, form: ClipForm) -> tuple[Message, ...]:
+        if all(clip.form == form for clip in self.clips):
+            return self.messages
+        return tuple(
+            Message(m.role, tuple(_formed(p, form) if isinstance(p, Clip) else p for p in m.parts))
+            for m in self.messages
+        )
+
+
+@functools.lru_cache(1024)
+def _formed(clip: Clip, form: ClipForm) -> Clip:
+    """One object however many trials share the clip, so that its digest is found at once."""
+    return msgspec.structs.replace(clip, form=form)
 
 
 class Trial(msgspec.Struct, frozen=True, gc=False):
@@ -214,10 +282,10 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
 
 
 class PromptMessage(msgspec.Struct, frozen=True, gc=False):
-    """A message whose pictures have been rendered."""
+    """A message whose pictures and clips have been rendered."""
 
     role: str
-    parts: tuple[str | Shown, ...]
+    parts: tuple[str | Shown | ShownClip, ...]
 
 
 class Prompt(msgspec.Struct, frozen=True, gc=False):
@@ -238,7 +306,18 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def pictures(self) -> tuple[Shown, ...]:
-        return tuple(p for m in self.messages for p in m.parts if isinstance(p, Shown))
+        """Everything shown, in order: a clip by its frames, or by its one sheet or video."""
+        return tuple(
+            shown
+            for m in self.messages
+            for p in m.parts
+            if not isinstance(p, str)
+            for shown in (p.frames if isinstance(p, ShownClip) else (p,))
+        )
+
+    @property
+    def clips(self) -> tuple[ShownClip, ...]:
+        return tuple(p for m in self.messages for p in m.parts if isinstance(p, ShownClip))
 
 
 # ---------------------------------------------------------------- what a reader says
@@ -290,10 +369,12 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """What is declared of a reader: all a benchmark may know of it.
 
     `max_tokens`, `temperature` and `logprobs` replace the benchmark's decoding where they are set;
-    temperature "server" sends none at all, for servers that refuse the field.
+    temperature "server" sends none at all, for servers that refuse the field. `clips` is the form
+    in which it takes them.
     """
 
     modality: Modality = "multimodal"
+    clips: ClipForm = "images"
     reasoning: bool = False
     knows_truth: bool = False
     max_tokens: int | None = None

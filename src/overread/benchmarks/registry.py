@@ -13,7 +13,10 @@ from overread.case import BadInput, Policy
 __all__ = ["BENCHMARKS", "importer", "metrics", "open_benchmark", "reopen_benchmark"]
 
 # The name on the command line, and where its class stands; imported only when it is used.
-BENCHMARKS: Final[Mapping[str, str]] = {"grounding": "overread.benchmarks.grounding:Grounding"}
+BENCHMARKS: Final[Mapping[str, str]] = {
+    "grounding": "overread.benchmarks.grounding:Grounding",
+    "heartbeat": "overread.benchmarks.heartbeat:Heartbeat",
+}
 
 
 def open_benchmark(

@@ -1,7 +1,7 @@
 """Trials -> replies: the pipeline, the reply store and the pace."""
 
 from overread.engine.ask import Tally, ask
-from overread.engine.keys import picture_digest, reply_key, request_digest
+from overread.engine.keys import clip_digest, picture_digest, reply_key, request_digest
 from overread.engine.mounts import is_network_mount
 from overread.engine.pace import Pace, retry_delay
 from overread.engine.plans import Plan, read_back
@@ -18,6 +18,7 @@ __all__ = [
     "Studio",
     "Tally",
     "ask",
+    "clip_digest",
     "is_network_mount",
     "picture_digest",
     "read_back",

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from overread.case import BadInput, Picture, Reader, ReaderFailure, Reply, Request, Trial
-from overread.engine.keys import digests, reply_key
+from overread.case import BadInput, Reader, ReaderFailure, Reply, Request, Trial
+from overread.engine.keys import Slot, digests, reply_key
 from overread.engine.pace import Pace
 from overread.engine.plans import Plan, chunks
 from overread.engine.store import Row, Store
@@ -61,7 +61,7 @@ class Tally(msgspec.Struct):
 class _Item(msgspec.Struct, frozen=True, gc=False):
     key: bytes
     digest: bytes
-    pictures: dict[Picture, bytes]
+    pictures: dict[Slot, bytes]
     request: Request
 
 

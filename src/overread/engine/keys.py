@@ -2,22 +2,26 @@
 
 Key of a reply = digest of the canonical request: the reader's identity, messages and picture slots
 in order (recipe, source digest, renderer revision, wire format), all decoding fields, the repeat
-index; plus the case id when decoding is not greedy. Paths never enter a key, bytes do.
+index; plus the case id when decoding is not greedy. Paths never enter a key, bytes do. A clip's
+recipe also holds its frames, its masks and the form in which a reader takes it.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from hashlib import blake2b
+from typing import TypeAlias
 
 import msgspec
 
-from overread.case import Inline, Overlay, Picture, Request, Source, Trial
+from overread.case import Clip, Inline, Overlay, Picture, Request, Source, Trial
 from overread.imaging import RENDERER
 
-__all__ = ["digests", "picture_digest", "reply_key", "request_digest"]
+__all__ = ["Slot", "clip_digest", "digests", "picture_digest", "reply_key", "request_digest"]
 
 SourceDigest = Callable[[Source | Inline], bytes]
+Slot: TypeAlias = Picture | Clip
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -35,12 +39,36 @@ def picture_digest(picture: Picture, source_digest: SourceDigest) -> bytes:
     return _digest(_encode(recipe))
 
 
-def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[Picture, bytes]]:
-    """The digest of a request and of each picture in it.
+def clip_digest(clip: Clip, source_digest: SourceDigest) -> bytes:
+    """Name a clip by its recipe and its sources' bytes, without decoding it."""
+    mask = clip.mask
+    return _clip_digest(
+        clip,
+        source_digest(clip.source),
+        b"" if mask is None else source_digest(mask.source),
+        tuple(source_digest(o.mask) for o in clip.operations if isinstance(o, Overlay)),
+    )
+
+
+# Once for all trials that share a clip; its sources' bytes are part of what is remembered.
+@functools.lru_cache(1024)
+def _clip_digest(clip: Clip, source: bytes, masked: bytes, overlaid: tuple[bytes, ...]) -> bytes:
+    overlays = iter(overlaid)
+    operations: list[object] = [
+        ("overlay", next(overlays), o.color, o.alpha) if isinstance(o, Overlay) else o
+        for o in clip.operations
+    ]
+    mask = None if clip.mask is None else (masked, clip.mask.color, clip.mask.alpha)
+    recipe = ("clip", RENDERER, source, clip.frames, operations, mask, clip.wire, clip.form)
+    return _digest(_encode(recipe))
+
+
+def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[Slot, bytes]]:
+    """The digest of a request and of each picture and clip in it.
 
     Two requests share a digest exactly when a reader sees the same.
     """
-    pictures: dict[Picture, bytes] = {}
+    pictures: dict[Slot, bytes] = {}
     messages = []
     for message in request.messages:
         parts: list[str | bytes] = []
@@ -48,9 +76,13 @@ def digests(request: Request, source_digest: SourceDigest) -> tuple[bytes, dict[
             # Text stays text and a picture becomes bytes, so no text can pass for a picture.
             if isinstance(part, str):
                 parts.append(part)
+                continue
+            if isinstance(part, Clip):
+                named = clip_digest(part, source_digest)
             else:
-                named = pictures[part] = picture_digest(part, source_digest)
-                parts.append(named)
+                named = picture_digest(part, source_digest)
+            pictures[part] = named
+            parts.append(named)
         messages.append((message.role, parts))
     return _digest(_encode((messages, request.decoding))), pictures
 

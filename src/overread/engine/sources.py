@@ -1,14 +1,13 @@
-"""Digests of image files, read once and kept by (path, size, mtime)."""
+"""Digests of image files and clips, read once and kept by (path, size, mtime)."""
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 
-from overread.case import Inline, Overlay, Picture, Request, Source
+from overread.case import Clip, Inline, Overlay, Request, Source
+from overread.engine.keys import Slot
 from overread.engine.store import Store
-from overread.imaging import digest, locate
+from overread.imaging import digest, locate, stamp
 
 __all__ = ["Sources"]
 
@@ -46,16 +45,16 @@ class Sources:
                 self._remember(source, known)
         return known.digest if known is not None else None
 
-    def unchanged(self, picture: Picture) -> bool:
-        """Whether the files of a picture are still those whose digests are in its key."""
+    def unchanged(self, picture: Slot) -> bool:
+        """Whether the files of a picture or clip are still those whose digests are in its key."""
         for source in _sources(picture):
             file = self._file(source)
             if file.path:
                 try:
-                    now = os.stat(file.path)
+                    now = stamp(file.path)
                 except OSError:  # gone since
                     return False
-                if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+                if now != (file.size, file.mtime_ns):
                     return False
         return True
 
@@ -67,7 +66,7 @@ class Sources:
             for request in requests
             for message in request.messages
             for part in message.parts
-            if isinstance(part, Picture)
+            if not isinstance(part, str)
             for source in _sources(part)
             if source not in known
         }
@@ -109,11 +108,12 @@ def _held(source: Inline) -> _File:
 
 
 def _stat(source: Source) -> _File:
-    path = locate(source)
-    stat = os.stat(path)
-    return _File(b"", str(path), stat.st_size, stat.st_mtime_ns)
+    path = locate(source, folder=True)  # masks of a clip may be a folder
+    return _File(b"", str(path), *stamp(path))
 
 
-def _sources(picture: Picture) -> list[Source | Inline]:
+def _sources(picture: Slot) -> list[Source | Inline]:
     masks = [o.mask for o in picture.operations if isinstance(o, Overlay)]
+    if isinstance(picture, Clip) and picture.mask is not None:
+        masks.append(picture.mask.source)
     return [picture.source, *masks]

@@ -1,18 +1,37 @@
 """Pixels: open an image file, carry out a picture's recipe, encode what a reader will see.
 
-This room knows nothing of models or benchmarks. A `Picture` goes in and a `Shown` comes out; only
-pixels pass through, never the metadata of the file they came from.
+This room knows nothing of models or benchmarks. A `Picture` goes in and a `Shown` comes out, a
+`Clip` and a `ShownClip`; only pixels pass through, never the metadata of the file they came from.
 
-Pillow, numpy and pydicom are imported on first use, so that `import overread.imaging` is quick.
+Pillow, numpy, pydicom and PyAV are imported on first use, so that `import overread.imaging` is
+quick.
 """
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["RENDERER", "Cache", "digest", "locate", "open_image", "pixels", "render"]
+__all__ = [
+    "RENDERER",
+    "Cache",
+    "Films",
+    "digest",
+    "locate",
+    "lossless_clip",
+    "masks_of",
+    "movie_frames",
+    "open_image",
+    "pixels",
+    "render",
+    "render_clip",
+    "stamp",
+]
 
 if TYPE_CHECKING:
     from overread.imaging._cache import Cache
-    from overread.imaging._files import digest, locate
+    from overread.imaging._clips import render_clip
+    from overread.imaging._files import digest, locate, stamp
+    from overread.imaging._films import Films
+    from overread.imaging._masks import masks_of
+    from overread.imaging._movie import lossless_clip, movie_frames
     from overread.imaging._open import open_image
     from overread.imaging._render import RENDERER, pixels, render
 
@@ -20,6 +39,12 @@ _HOME = {
     "Cache": "_cache",
     "digest": "_files",
     "locate": "_files",
+    "stamp": "_files",
+    "Films": "_films",
+    "lossless_clip": "_movie",
+    "masks_of": "_masks",
+    "movie_frames": "_movie",
+    "render_clip": "_clips",
     "open_image": "_open",
     "RENDERER": "_render",
     "pixels": "_render",

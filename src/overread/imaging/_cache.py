@@ -1,4 +1,4 @@
-"""A bounded cache of rendered pictures."""
+"""A bounded cache of rendered pictures and clips."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from typing import TypeAlias
 
-from overread.case import Shown
+from overread.case import Shown, ShownClip
 
 # The bytes, their base64 copy (4/3) once a request carries them, and the objects around both.
 _COST = 2.4
 _MEGABYTE = 1_000_000
+
+
+Rendered: TypeAlias = Shown | ShownClip
 
 
 class Cache:
@@ -24,8 +28,8 @@ class Cache:
     def __init__(self, most_bytes: int = 256 * _MEGABYTE) -> None:
         self._most = most_bytes
         self._held = 0
-        self._kept: OrderedDict[Hashable, Shown] = OrderedDict()
-        self._making: dict[Hashable, Future[Shown]] = {}
+        self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
+        self._making: dict[Hashable, Future[Rendered]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -33,7 +37,7 @@ class Cache:
         """What the kept pictures are counted as."""
         return self._held
 
-    def get(self, key: Hashable, make: Callable[[], Shown]) -> Shown:
+    def get(self, key: Hashable, make: Callable[[], Rendered]) -> Rendered:
         """The picture of this key, made by `make` if it is neither kept nor being made."""
         with self._lock:
             kept = self._kept.get(key)
@@ -59,7 +63,7 @@ class Cache:
         future.set_result(shown)
         return shown
 
-    def peek(self, key: Hashable) -> Shown | None:
+    def peek(self, key: Hashable) -> Rendered | None:
         """The picture of this key if it is kept: never waits, never makes."""
         with self._lock:
             kept = self._kept.get(key)
@@ -67,7 +71,7 @@ class Cache:
                 self._kept.move_to_end(key)
             return kept
 
-    def _keep(self, key: Hashable, shown: Shown) -> None:
+    def _keep(self, key: Hashable, shown: Rendered) -> None:
         cost = _cost(shown)
         if cost > self._most:
             return
@@ -78,5 +82,6 @@ class Cache:
             self._held -= _cost(oldest)
 
 
-def _cost(shown: Shown) -> int:
-    return int(len(shown.data) * _COST) + 1
+def _cost(shown: Rendered) -> int:
+    parts = shown.frames if isinstance(shown, ShownClip) else (shown,)
+    return sum(int(len(part.data) * _COST) + 1 for part in parts)

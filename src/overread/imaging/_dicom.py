@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from overread.imaging import _jpeg
 from overread.imaging._depth import full_range_table
 from overread.imaging._dicom_file import Elements, read_elements
 from overread.imaging._dicom_grey import shown_grey
-from overread.imaging._plain import check_size, refuse_damaged
+from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
 
 _JPEG_BASELINE = "1.2.840.10008.1.2.4.50"
 _JPEG_FAMILY = frozenset(f"1.2.840.10008.1.2.4.{n}" for n in (50, 51, 57, 70, 80, 81))
@@ -33,22 +34,47 @@ def open_dicom(data: bytes, name: str) -> Image.Image:
             f"{name}: a DICOM clip of {frames:.0f} frames, not a picture. "
             "Export the frame to be shown as one file."
         )
-    stored, photometric = _decode(elements, name)
-    bits = elements.short(tags.STORED) or 8
+    ((stored, photometric),) = _decode(elements, name, [0], 1)
+    return Image.fromarray(_shown(stored, photometric, elements, name))
+
+
+def decode_dicom(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray[np.uint8]]:
+    """Frames of a DICOM clip, each as `open_dicom` shows a picture, but for one thing.
+
+    Without a window or table, grey is scaled from the full range of its bits, not from each frame's
+    own least to greatest: frames of one clip are there to be compared.
+    """
+    elements = read_elements(data, name)
+    count = int(elements.number(tags.FRAMES) or 1)
+    refuse_beyond(name, wanted, count)
+    numbers = sorted(set(wanted))
+    frames = _decode(elements, name, numbers, count)
+    return {
+        number: _shown(stored, photometric, elements, name, whole_range=True)
+        for number, (stored, photometric) in zip(numbers, frames, strict=True)
+    }
+
+
+def _shown(
+    stored: NDArray[Any], photometric: str, elements: Elements, name: str, whole_range: bool = False
+) -> NDArray[np.uint8]:
     if photometric in ("MONOCHROME1", "MONOCHROME2") and stored.ndim == 2:
-        return Image.fromarray(shown_grey(stored, elements, inverted=photometric[-1] == "1"))
+        inverted = photometric[-1] == "1"
+        return shown_grey(stored, elements, inverted=inverted, whole_range=whole_range)
     if photometric == "PALETTE COLOR" and stored.ndim == 2:
-        return Image.fromarray(_palette_colours(stored, elements, name))
+        return _palette_colours(stored, elements, name)
     if photometric == "RGB" and stored.ndim == 3 and stored.shape[2] == 3:
-        return Image.fromarray(_eight_bit_colours(stored, bits))
+        return _eight_bit_colours(stored, elements.short(tags.STORED) or 8)
     raise BadInput(
         f"{name}: DICOM colours stored as {photometric or 'nothing named'} are not read. "
         "Export it as RGB or MONOCHROME2."
     )
 
 
-def _decode(elements: Elements, name: str) -> tuple[NDArray[Any], str]:
-    """The stored samples (rows x columns, or x 3), and the colour space they are now in."""
+def _decode(
+    elements: Elements, name: str, wanted: Sequence[int], frames: int
+) -> Iterator[tuple[NDArray[Any], str]]:
+    """The stored samples of each frame (rows x columns, or x 3), and their colour space by now."""
     from pydicom.pixels.decoders.base import get_decoder
     from pydicom.uid import UID
 
@@ -76,10 +102,10 @@ def _decode(elements: Elements, name: str) -> tuple[NDArray[Any], str]:
         refuse_damaged(name, "the DICOM pixel data are empty")
     if not syntax.is_encapsulated:
         share = 2 / 3 if photometric == "YBR_FULL_422" else 1
-        if len(pixels) < rows * columns * samples * allocated // 8 * share:
+        if len(pixels) < frames * rows * columns * samples * allocated // 8 * share:
             refuse_damaged(name, "the DICOM pixel data are too short")
     elif samples == 3 and str(syntax) in _JPEG_FAMILY:
-        photometric = _as_coded(pixels, photometric, str(syntax), name)
+        photometric = _as_coded(pixels, photometric, str(syntax), name, frames)
     described: dict[str, Any] = {
         "rows": rows,
         "columns": columns,
@@ -89,18 +115,20 @@ def _decode(elements: Elements, name: str) -> tuple[NDArray[Any], str]:
         "bits_stored": min(elements.short(tags.STORED, allocated) or allocated, allocated),
         "pixel_representation": elements.short(tags.REPRESENTATION, 0) or 0,
         "planar_configuration": elements.short(tags.PLANAR, 0) or 0,
-        "number_of_frames": 1,
+        "number_of_frames": frames,
         "pixel_keyword": "PixelData",
         "pixel_vr": elements.pixel_vr or "OW",
     }
     # Not validated: what matters is checked above, and pydicom would warn of what we accept.
     try:
-        stored, properties = decoder.as_array(pixels, index=0, validate=False, **described)
+        for stored, properties in decoder.iter_array(
+            pixels, indices=wanted, validate=False, **described
+        ):
+            yield stored, str(properties["photometric_interpretation"])
     except RuntimeError:
         if any("pylibjpeg" in missing for missing in decoder.missing_dependencies):
             _ask_for_plugins(name, syntax.name)
         raise
-    return stored, str(properties["photometric_interpretation"])
 
 
 def _ask_for_plugins(name: str, syntax: str) -> NoReturn:
@@ -110,14 +138,14 @@ def _ask_for_plugins(name: str, syntax: str) -> NoReturn:
     ) from None
 
 
-def _as_coded(pixels: bytes, photometric: str, syntax: str, name: str) -> str:
+def _as_coded(pixels: bytes, photometric: str, syntax: str, name: str, frames: int) -> str:
     """The colour space a JPEG stream itself declares, where the file contradicts it.
 
     pydicom decides the same way, but with a warning.
     """
     from pydicom.encaps import get_frame
 
-    header = _jpeg.read_header(get_frame(pixels, 0, number_of_frames=1), name)
+    header = _jpeg.read_header(get_frame(pixels, 0, number_of_frames=frames), name)
     if header.components in (b"RGB", b"rgb"):
         return "RGB"
     if header.jfif and "YBR" not in photometric:

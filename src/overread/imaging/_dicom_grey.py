@@ -20,21 +20,37 @@ _LONGEST_TABLE = 1 << 18
 _Real = NDArray[np.float64]
 
 
-def shown_grey(stored: NDArray[Any], elements: Elements, *, inverted: bool) -> NDArray[np.uint8]:
+def shown_grey(
+    stored: NDArray[Any], elements: Elements, *, inverted: bool, whole_range: bool = False
+) -> NDArray[np.uint8]:
     """8-bit grey: modality step, VOI step, and MONOCHROME1 (`inverted`) turned round.
 
     The VOI LUT comes before a window, and the first window before others, as in pydicom. A window
     too narrow for its function counts as absent. With neither, the least and greatest pixel
     become 0 and 255; pixels of PixelPaddingValue are left out of that search and then clipped.
+    With `whole_range` it is the least and the greatest value that the stored bits can hold.
     """
     low, high = int(stored.min()), int(stored.max())
-    if high - low >= _LONGEST_TABLE:
+    if whole_range:
+        ends = _ends(elements)
+        if high - low >= _LONGEST_TABLE:
+            grey = _pipeline(stored, lambda: ends, elements)
+        else:
+            values = np.arange(low, high + 1, dtype=np.int64)
+            grey = _pipeline(values, lambda: ends, elements)[stored.astype(np.int64) - low]
+    elif high - low >= _LONGEST_TABLE:
         grey = _pipeline(stored, lambda: stored, elements)
     else:
         values = np.arange(low, high + 1, dtype=np.int64)
         at = stored if low == 0 else stored.astype(np.int64) - low
         grey = _pipeline(values, lambda: values[np.bincount(at.ravel()) > 0], elements)[at]
     return 255 - grey if inverted else grey
+
+
+def _ends(elements: Elements) -> NDArray[np.int64]:
+    bits = elements.short(tags.STORED) or 8
+    least = -(1 << (bits - 1)) if _is_signed(elements) else 0
+    return np.array([least, least + (1 << bits) - 1], np.int64)
 
 
 def _pipeline(

@@ -9,6 +9,7 @@ whose filters cannot be changed safely from threads: with no metadata there is n
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
 from typing import NamedTuple, NoReturn
 
 from overread.case import BadInput
@@ -46,6 +47,18 @@ def check_size(width: int, height: int, name: str) -> None:
 def refuse_damaged(name: str, why: str) -> NoReturn:
     """The one line for a file that is broken."""
     raise BadInput(f"{name}: damaged or cut short ({why}). Fetch it again or leave it out.")
+
+
+def refuse_beyond(name: str, wanted: Collection[int], count: int) -> None:
+    """The one line for a frame that is not there."""
+    if not count:
+        raise BadInput(f"{name}: the clip has no frames. Fetch it again or leave it out.")
+    beyond = [number for number in wanted if not 0 <= number < count]
+    if beyond:
+        raise BadInput(
+            f"{name}: frame {min(beyond)} is beyond the end: the clip has {count} frames, 0 to "
+            f"{count - 1}. Mend the list of frames or fetch the clip again."
+        )
 
 
 def exif_orientation(exif: bytes) -> int:

@@ -30,13 +30,13 @@ def render(picture: Picture) -> Shown:
     The recipe is checked before any file is opened. The bytes hold no metadata and depend only on
     the recipe, the file and the codecs' versions.
     """
-    quality = _jpeg_quality(picture.wire)
+    quality = jpeg_quality(picture.wire)
     for operation in picture.operations:
-        _check(operation)
+        check(operation)
     image = open_image(read(picture.source), name_of(picture.source))
     for operation in picture.operations:
-        image = _applied(image, operation)
-    return _encoded(image, quality)
+        image = applied(image, operation)
+    return encoded(image, quality)
 
 
 def pixels(shown: Shown) -> NDArray[np.uint8]:
@@ -46,7 +46,7 @@ def pixels(shown: Shown) -> NDArray[np.uint8]:
     return np.array(open_image(shown.data, "rendered picture"), dtype=np.uint8)
 
 
-def _jpeg_quality(wire: str) -> int | None:
+def jpeg_quality(wire: str) -> int | None:
     """The quality of "jpeg:QUALITY", None for "png"."""
     if wire == "png":
         return None
@@ -58,7 +58,7 @@ def _jpeg_quality(wire: str) -> int | None:
     )
 
 
-def _check(operation: Operation) -> None:
+def check(operation: Operation) -> None:
     match operation:
         case Resize(width, height):
             if width < 1 or height < 1 or width * height > MOST_PIXELS:
@@ -92,7 +92,7 @@ def _check(operation: Operation) -> None:
                 )
 
 
-def _applied(image: Image.Image, operation: Operation) -> Image.Image:
+def applied(image: Image.Image, operation: Operation) -> Image.Image:
     match operation:
         case Resize(width, height):
             return image.resize((width, height), Image.Resampling.BILINEAR)
@@ -116,18 +116,23 @@ def _filled(
 
 
 def _overlaid(image: Image.Image, overlay: Overlay) -> Image.Image:
-    """floor((1 - alpha) v + alpha c + 1/2) where the mask is not zero; always RGB."""
     mask = open_mask(read(overlay.mask), name_of(overlay.mask))
+    return blended(image, mask, overlay.color, overlay.alpha)
+
+
+def blended(
+    image: Image.Image, mask: Image.Image, color: tuple[int, int, int], alpha: float
+) -> Image.Image:
+    """floor((1 - alpha) v + alpha c + 1/2) where the mask is not zero; always RGB."""
     if mask.size != image.size:
         mask = mask.resize(image.size, Image.Resampling.NEAREST)
     image = image.convert("RGB")
-    alpha = overlay.alpha
-    blend = [int((1 - alpha) * v + alpha * c + 0.5) for c in overlay.color for v in range(256)]
+    blend = [int((1 - alpha) * v + alpha * c + 0.5) for c in color for v in range(256)]
     image.paste(image.point(blend), mask=mask)
     return image
 
 
-def _encoded(image: Image.Image, quality: int | None) -> Shown:
+def encoded(image: Image.Image, quality: int | None) -> Shown:
     image.info = {}  # Pillow's writers take metadata from here
     file = io.BytesIO()
     if quality is None:

@@ -17,7 +17,17 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from overread.case import BadInput, Decoding, Limits, Prompt, ReaderFailure, Reply, Shown, Traits
+from overread.case import (
+    BadInput,
+    Decoding,
+    Limits,
+    Prompt,
+    ReaderFailure,
+    Reply,
+    Shown,
+    ShownClip,
+    Traits,
+)
 from overread.readers.guard import Guard, is_private
 from overread.readers.responses import read_response, transport_failure
 from overread.readers.secret import Secret
@@ -156,7 +166,7 @@ def request_body(prompt: Prompt, spec: ReaderSpec, tail: bytes = b"") -> bytes:
 
 
 def body_pieces(prompt: Prompt, spec: ReaderSpec, tail: bytes) -> list[bytes | Shown]:
-    """The body in pieces, each picture where its base64 goes."""
+    """The body in pieces, each picture where its base64 goes; a clip's frames follow in order."""
     pieces: list[bytes | Shown] = []
     text = _head(spec.model)
     for position, message in enumerate(prompt.messages):
@@ -164,13 +174,15 @@ def body_pieces(prompt: Prompt, spec: ReaderSpec, tail: bytes) -> list[bytes | S
         if all([isinstance(part, str) for part in message.parts]):  # noqa: C419 - quicker
             text += _encode("\n".join([str(part) for part in message.parts])) + b"}"
             continue
-        for number, part in enumerate(message.parts):
-            comma = b"," if number else b"["
+        comma = b"["
+        for part in message.parts:
             if isinstance(part, str):
                 text += comma + b'{"type":"text","text":' + _encode(part) + b"}"
-            else:
-                pieces += [text + comma + _picture_opening(part.media_type), part]
-                text = b'"}}'
+                comma = b","
+                continue
+            for shown in part.frames if isinstance(part, ShownClip) else (part,):
+                pieces += [text + comma + _picture_opening(shown.media_type), shown]
+                text, comma = b'"}}', b","
         text += b"]}"
     pieces.append(text + _ending(prompt.decoding, spec.max_tokens_name, tail))
     return pieces
@@ -191,7 +203,8 @@ def _opening(role: str, first: bool) -> bytes:
 
 @functools.lru_cache(64)
 def _picture_opening(media_type: str) -> bytes:
-    return b'{"type":"image_url","image_url":{"url":"data:' + media_type.encode() + b";base64,"
+    kind = "video_url" if media_type.startswith("video/") else "image_url"
+    return f'{{"type":"{kind}","{kind}":{{"url":"data:{media_type};base64,'.encode()
 
 
 @functools.lru_cache(256)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from overread.case import BadInput, Limits, Modality, Traits
+from overread.case import BadInput, ClipForm, Limits, Modality, Traits
 
 __all__ = ["KINDS", "ReaderSpec", "parse_spec"]
 
@@ -37,7 +37,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Everything a user may say of a reader. Unknown fields are refused.
 
     In the key of a reply: kind, model, base_url (or `identity` in its place), revision, extra, and
-    what it does to decoding. Never: label, group, prices, the key's variable, limits.
+    what it does to decoding and to clips. Never: label, group, prices, the key's variable, limits.
     """
 
     kind: Literal["openai", "control", "recorded"]
@@ -45,6 +45,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     base_url: str = ""
     key_env: str | None = None
     modality: Modality = "multimodal"
+    clips: ClipForm = "images"
     reasoning: bool = False
     params_b: float | None = None
     group: str | None = None
@@ -76,6 +77,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def traits(self) -> Traits:
         return Traits(
             modality=self.modality,
+            clips=self.clips,
             reasoning=self.reasoning,
             max_tokens=self.max_tokens,
             temperature=self.temperature,

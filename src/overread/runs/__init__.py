@@ -11,7 +11,7 @@ from overread.runs._planning import Forecast, plan
 from overread.runs._published import PublishedFigures, published_figures, published_list
 from overread.runs._running import Unfinished, Watch, run
 from overread.runs._selfcheck import STANDARD_PHANTOMS, Recovered, selfcheck
-from overread.runs._sight import sight
+from overread.runs._sight import sight, sight_of_clips
 from overread.runs._study import run_study
 from overread.runs._transfer import Transfer, transfer
 
@@ -46,5 +46,6 @@ __all__ = [
     "run_study",
     "selfcheck",
     "sight",
+    "sight_of_clips",
     "transfer",
 ]

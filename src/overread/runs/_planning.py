@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark
-from overread.case import BadInput, Inline, Picture, Reader, Request, Source
+from overread.case import BadInput, Clip, Inline, Picture, Reader, Request, Source
 from overread.engine import Sources, Store, reply_key, request_digest
 from overread.readers import ReaderSpec
 from overread.runs._asking import trials_of
@@ -28,7 +28,8 @@ _TOKENS_A_PICTURE = 256  # a 224-px picture costs most models between 85 and 400
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one reader's part of a run before it begins.
 
-    `calls` is what would be asked now: distinct requests without a kept reply. `undigested` counts
+    `calls` is what would be asked now: distinct requests without a kept reply. `pictures` counts
+    what would be rendered, a clip by its frames. `undigested` counts
     trials whose pictures were never read, so that nobody can say whether their replies are kept;
     they are counted as calls. Tokens are an estimate, `tokens_out` at most the whole budget.
     """
@@ -83,15 +84,16 @@ def _forecast(
 ) -> Forecast:
     sources = Sources(store, 0)
     seen: set[bytes | tuple[Request, int, str]] = set()
-    pictures: set[Picture] = set()
+    pictures: dict[Picture | Clip, int] = {}
     key: bytes | tuple[Request, int, str]
+    digest_of = _peeking(sources)
     trials = answered = undigested = missing = tokens_in = tokens_out = 0
     for trial in trials_of(bench, chosen, reader)():
         trials += 1
         request = trial.request.for_reader(reader.traits)
         greedy = request.decoding.greedy
         try:
-            digest = request_digest(request, _peeking(sources))
+            digest = request_digest(request, digest_of)
         except _UnknownSource:
             # What `reply_key` tells apart: asked again is another call, and so is a sampled case.
             key = (request, trial.repeat, "" if greedy else trial.case)
@@ -107,16 +109,18 @@ def _forecast(
         if key in seen:
             continue
         seen.add(key)
-        pictures.update(request.pictures)
+        pictures |= dict.fromkeys(request.pictures, 1)
+        pictures |= {clip: len(clip.frames) for clip in request.clips}
+        frames = len(request.pictures) + sum(len(clip.frames) for clip in request.clips)
         characters = sum(len(p) for m in request.messages for p in m.parts if isinstance(p, str))
-        tokens_in += characters // _CHARACTERS_A_TOKEN + _TOKENS_A_PICTURE * len(request.pictures)
+        tokens_in += characters // _CHARACTERS_A_TOKEN + _TOKENS_A_PICTURE * frames
         tokens_out += request.decoding.max_tokens
     return Forecast(
         reader=reader.name,
         trials=trials,
         answered=answered,
         calls=len(seen),
-        pictures=len(pictures),
+        pictures=sum(pictures.values()),
         undigested=undigested,
         missing=missing,
         tokens_in=tokens_in,
@@ -130,9 +134,12 @@ class _UnknownSource(Exception):
 
 
 def _peeking(sources: Sources) -> Any:
+    unknown: set[Source | Inline] = set()  # looked for once, not for every trial
+
     def digest(source: Source | Inline) -> bytes:
-        found = sources.peek(source)
+        found = None if source in unknown else sources.peek(source)
         if found is None:
+            unknown.add(source)
             raise _UnknownSource
         return found
 

@@ -8,34 +8,77 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from overread.case import BadInput, Reader, Reply, Trial
-from overread.engine import Sources, Store, Studio, Tally, ask, read_back
+from overread.engine import Plan, Sources, Store, Studio, Tally, ask, read_back
 from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._asking import run_async
 from overread.runs._environment import environment, load_config
 from overread.runs._running import Unfinished
-from overread.sight import Sight, ask_for_digits, judge_sight
+from overread.sight import (
+    ClipSight,
+    Parts,
+    Sight,
+    ask_for_digits,
+    ask_for_frames,
+    judge_clips,
+    judge_sight,
+)
+from overread.sight.clips import frames_of
 from overread.sight.digits import digits_of
 
-__all__ = ["sight"]
+__all__ = ["sight", "sight_of_clips"]
 
 
 def sight(spec: str, *, seed: int = 0) -> Sight:
     """Say whether a reader receives pixels. The digits are open data, so any host may see them."""
-    parsed = parse_spec(spec)
-    if parsed.kind == "control":
-        raise BadInput(f"{spec}: a control receives pixels by construction. Give a served model.")
-    reader = _open(parsed)
+    reader = _served(spec)
     if reader.traits.modality == "text":
         told = "declared modality=text: no picture is ever sent to it"
         return Sight(reader=reader.name, verdict="does not arrive", evidence=(told,))
     first: dict[int, Reply] = {}
     again: dict[int, Reply] = {}
     bare: Reply | None = None
-    reasons: list[str] = []
 
     def plan() -> list[Trial]:
         return list(ask_for_digits(seed, reasoning=reader.traits.reasoning))
 
+    replies, reasons = _asked(plan, reader)
+    for trial, reply in replies:
+        number = trial.condition["picture"]
+        if isinstance(number, str):
+            bare = bare or reply
+        else:
+            (again if trial.repeat else first)[number] = reply
+    _refuse_silence(reader, bool(first) or bare is not None, reasons)
+    return judge_sight(reader.name, digits_of(seed), first, again, bare, next(iter(reasons), ""))
+
+
+def sight_of_clips(spec: str, *, seed: int = 0) -> ClipSight:
+    """Say whether every frame of a clip reaches a reader, in the form it takes clips."""
+    reader = _served(spec)
+    form = reader.traits.clips
+    if reader.traits.modality == "text":
+        told = "declared modality=text: no clip is ever sent to it"
+        return ClipSight(reader=reader.name, form=form, verdict="does not arrive", evidence=(told,))
+    first: dict[int, Reply] = {}
+    again: dict[int, Reply] = {}
+    parts: dict[str, Reply] = {}
+    trials = list(ask_for_frames(seed, reasoning=reader.traits.reasoning))
+    replies, reasons = _asked(lambda: trials, reader)
+    for trial, reply in replies:
+        number = trial.condition["clip"]
+        if isinstance(number, str):
+            parts[number] = reply
+        else:
+            (again if trial.repeat else first)[number] = reply
+    _refuse_silence(reader, bool(first) or "none" in parts, reasons)
+    why = next(iter(reasons), "")
+    return judge_clips(reader.name, form, frames_of(seed), first, again, Parts(**parts), why)
+
+
+def _asked(plan: Plan, reader: Reader) -> tuple[list[tuple[Trial, Reply]], list[str]]:
+    """Ask in a store of its own; the replies, and why the others are missing."""
+    replies: list[tuple[Trial, Reply]] = []
+    reasons: list[str] = []
     with TemporaryDirectory() as scratch, Store(Path(scratch) / "store.sqlite") as store:
         dataset = store.dataset_id("sight", "digits", "open")
         studio = Studio(Sources(store, dataset))
@@ -51,19 +94,26 @@ def sight(spec: str, *, seed: int = 0) -> Sight:
         try:
             run_async(work())
             for trial, reply, reason in read_back(plan, reader, store, studio):
-                number = trial.condition["picture"]
                 if reply is None:
                     reasons.append(reason)
-                elif isinstance(number, str):
-                    bare = bare or reply
                 else:
-                    (again if trial.repeat else first)[number] = reply
+                    replies.append((trial, reply))
         finally:
             studio.close()
-    if not first and bare is None:
+    return replies, reasons
+
+
+def _refuse_silence(reader: Reader, heard: bool, reasons: list[str]) -> None:
+    if not heard:
         why = reasons[0] if reasons else "no reason was given"
         raise Unfinished(f"{reader.name} answered nothing: {why}. Mend that and ask again.")
-    return judge_sight(reader.name, digits_of(seed), first, again, bare, next(iter(reasons), ""))
+
+
+def _served(spec: str) -> Reader:
+    parsed = parse_spec(spec)
+    if parsed.kind == "control":
+        raise BadInput(f"{spec}: a control receives pixels by construction. Give a served model.")
+    return _open(parsed)
 
 
 def _open(spec: ReaderSpec) -> Reader:

@@ -12,10 +12,10 @@ from overread.case import Reply
 from overread.sight.digits import DIGITS
 from overread.stats import binomial_tail, rank_sum_p
 
-__all__ = ["Sight", "judge_sight"]
+__all__ = ["ALPHA", "Sight", "judge_sight", "movement", "movement_line"]
 
 Verdict = Literal["arrives and reads", "arrives", "does not arrive", "cannot tell"]
-_ALPHA = 0.01
+ALPHA = 0.01
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,18 +55,18 @@ def judge_sight(
     shown = DIGITS * len(first)
     read = sum(_matches(digits[number], reply.text) for number, reply in first.items())
     p_read = binomial_tail(read, shown, 0.1)
-    p_move, measured_by = _movement(first, again)
+    p_move, measured_by = movement(first, again)
     extra = _extra_tokens(first, bare)
     evidence = [
         f"digits read: {read} of {shown} (chance of that blindly: p = {p_read:.2g})",
-        _movement_line(p_move, measured_by, len(first)),
+        movement_line(p_move, measured_by, len(first)),
         "prompt tokens a picture adds: "
         + ("not reported" if extra is None else f"{extra:.0f} on average"),
     ]
     verdict: Verdict
-    if p_read < _ALPHA:
+    if p_read < ALPHA:
         verdict = "arrives and reads"
-    elif p_move is not None and p_move < _ALPHA:
+    elif p_move is not None and p_move < ALPHA:
         verdict = "arrives"
     elif extra == 0 or (measured_by == "log-probabilities" and extra is None):
         verdict = "does not arrive"
@@ -99,7 +99,7 @@ def _matches(digits: str, text: str) -> int:
     return sum(a == b for a, b in zip(digits, said, strict=False))
 
 
-def _movement(first: Mapping[int, Reply], again: Mapping[int, Reply]) -> tuple[float | None, str]:
+def movement(first: Mapping[int, Reply], again: Mapping[int, Reply]) -> tuple[float | None, str]:
     """Do replies to different pictures differ more than replies to the same picture?"""
     numbers = sorted(set(first) & set(again))
     with_logprobs = all(r.logprobs for m in (first, again) for r in m.values())
@@ -133,8 +133,8 @@ def _extra_tokens(first: Mapping[int, Reply], bare: Reply | None) -> float | Non
     return sum(counts) / len(counts) - bare.tokens_in
 
 
-def _movement_line(p: float | None, measured_by: str, n: int) -> str:
+def movement_line(p: float | None, measured_by: str, n: int) -> str:
     if p is None:
         return "movement: too few replies to tell"
-    verdict = "move" if p < _ALPHA else "do not move"
+    verdict = "move" if p < ALPHA else "do not move"
     return f"{measured_by} {verdict} with the picture beyond a repeat (p = {p:.2g}, n = {n})"

@@ -1,0 +1,209 @@
+"""ED and ES from EchoNet's VolumeTracings (HEARTBEAT 1).
+
+A traced frame has one row for the long axis, the first in the file, and one for each chord.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from overread.benchmarks.grounding.build.tables import (
+    Table,
+    filled,
+    numbers,
+    read_table,
+    refuse_first,
+)
+from overread.benchmarks.heartbeat.cases import Left
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = [
+    "Labelled",
+    "Phases",
+    "Traced",
+    "groups_of",
+    "keyed",
+    "labelled",
+    "positional",
+    "read_tracings",
+    "stem",
+    "traced_frames",
+    "two_frames",
+    "whole_frames",
+]
+
+TRACING_COLUMNS: Final = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """One traced frame. `place` is the row of its first appearance, counted from 0."""
+
+    file: str
+    frame: int
+    volume: float
+    place: int
+
+
+class Labelled(msgspec.Struct, frozen=True):
+    """A row of the authors' annotation file."""
+
+    file: str
+    frame: int
+    volume: float
+    label: Literal["EDV", "ESV"]
+
+
+class Phases(msgspec.Struct, frozen=True):
+    """The two phases of a clip: absolute frames, and what decided between them."""
+
+    ed: int
+    es: int
+    ed_volume: float
+    es_volume: float
+
+
+def stem(name: str) -> str:
+    """A clip's name as FileList has it; VolumeTracings and the Pediatric files add `.avi`."""
+    return name.removesuffix(".avi")
+
+
+def read_tracings(path: Path) -> list[Traced]:
+    """Every traced frame of a VolumeTracings.csv with its volume, sorted by (file, frame)."""
+    table = read_table(path, TRACING_COLUMNS)
+    filled(table, *TRACING_COLUMNS)
+    x1, y1, x2, y2 = (
+        numbers(table, name, "it is a number").to_numpy() for name in TRACING_COLUMNS[1:5]
+    )
+    files = table.frame["FileName"].to_list()
+    return traced_frames(files, x1, y1, x2, y2, whole_frames(table))
+
+
+def whole_frames(table: Table) -> npt.NDArray[np.int64]:
+    """The column Frame as whole numbers from 0."""
+    import polars as pl
+
+    need = "a frame is a whole number from 0"
+    frames = numbers(table, "Frame", need, least=0)
+    refuse_first(table, frames != frames.floor(), "Frame", need)
+    return frames.cast(pl.Int64).to_numpy()
+
+
+def traced_frames(
+    files: Sequence[str],
+    x1: npt.NDArray[np.float64],
+    y1: npt.NDArray[np.float64],
+    x2: npt.NDArray[np.float64],
+    y2: npt.NDArray[np.float64],
+    frames: npt.NDArray[np.int64],
+) -> list[Traced]:
+    """The volume of each (file, frame) by discs: sum of pi (chord/2)^2 h, pixels cubed.
+
+    h is the long axis over the number of chords. A frame with no chord has volume 0.
+    """
+    import numpy as np
+
+    lengths = np.sqrt((x2 - x1) ** 2 + (y2 - y1) ** 2)
+    found = []
+    for (file, frame), rows in groups_of(files, frames):
+        radii = lengths[rows[1:]] / 2
+        height = lengths[rows[0]] / max(1, len(radii))
+        # In the order of the authors' multiplication, which is theirs to the last bit.
+        volume = float(np.sum(np.pi * radii * radii * height))
+        found.append(Traced(file, frame, volume, int(rows[0])))
+    return found
+
+
+def groups_of(
+    files: Sequence[str], frames: npt.NDArray[np.int64]
+) -> Iterable[tuple[tuple[str, int], npt.NDArray[np.int64]]]:
+    """The rows of each (file, frame), both in the order of the csv's groupby: sorted and stable."""
+    import numpy as np
+    import polars as pl
+
+    order = (
+        pl.DataFrame({"file": files, "frame": frames})
+        .with_row_index("row")
+        .sort("file", "frame", maintain_order=True)
+    )
+    group = order.select(pl.struct("file", "frame").rle_id().cast(pl.Int64)).to_series()
+    starts = np.flatnonzero(np.diff(group.to_numpy(), prepend=-1))
+    rows = np.split(order["row"].to_numpy().astype(np.int64), starts[1:])
+    keys = order[starts.tolist()].select("file", "frame").rows()
+    return zip(keys, rows, strict=True)
+
+
+# ---------------------------------------------------------------- which frame is which
+
+
+def keyed(traced: Iterable[Traced], what: str = "volumes") -> dict[str, Phases | Left]:
+    """Phases by file, each volume with its own frame: the larger is ED.
+
+    Exactly two traced frames with distinct volumes are needed; else the reason stands instead.
+    `what` names what was measured, where that is not a volume.
+    """
+    return {file: two_frames(file, list(rows), what) for file, rows in groupby(traced, _file)}
+
+
+def two_frames(file: str, traced: Sequence[Traced], what: str = "volumes") -> Phases | Left:
+    """ED and ES of one clip, or why it has none."""
+    name = stem(file)
+    if len(traced) != 2:
+        listed = ", ".join(str(each.frame) for each in traced[:6])
+        frames = "frame is" if len(traced) == 1 else "frames are"
+        return Left(name, f"{len(traced)} {frames} traced ({listed}); two are needed")
+    large, small = sorted(traced, key=lambda each: -each.volume)
+    if math.isclose(large.volume, small.volume, rel_tol=1e-9):
+        return Left(
+            name,
+            f"its traced frames {traced[0].frame} and {traced[1].frame} have equal {what}: "
+            "which is end-diastole cannot be told",
+        )
+    return Phases(large.frame, small.frame, large.volume, small.volume)
+
+
+def labelled(traced: Sequence[Traced]) -> list[Labelled]:
+    """The authors' annotation rows, fault included.
+
+    Volumes come in sorted (file, frame) order and are pasted, by place, on the frames in order of
+    first appearance; then a file's largest volume is EDV wherever it stands, and the rest ESV.
+    """
+    shown = sorted(traced, key=lambda each: each.place)
+    pasted = [each.volume for each in traced]
+    largest: dict[str, float] = {}
+    for each, volume in zip(shown, pasted, strict=True):
+        largest[each.file] = max(volume, largest.get(each.file, -math.inf))
+    return [
+        Labelled(each.file, each.frame, volume, "EDV" if volume == largest[each.file] else "ESV")
+        for each, volume in zip(shown, pasted, strict=True)
+    ]
+
+
+def positional(traced: Sequence[Traced]) -> dict[str, Phases | Left]:
+    """Phases by file in order of first appearance, as the authors' code uses its annotation.
+
+    It takes the first row of each label; a file whose rows all tie has no ESV row.
+    """
+    firsts: dict[str, dict[str, Labelled]] = {}
+    for row in labelled(traced):
+        firsts.setdefault(row.file, {}).setdefault(row.label, row)
+    return {file: _first_of_each(file, rows) for file, rows in firsts.items()}
+
+
+def _first_of_each(file: str, rows: Mapping[str, Labelled]) -> Phases | Left:
+    ed, es = rows["EDV"], rows.get("ESV")
+    if es is None:
+        return Left(stem(file), "its annotation has no ESV row: one frame, or equal volumes")
+    return Phases(ed.frame, es.frame, ed.volume, es.volume)
+
+
+def _file(traced: Traced) -> str:
+    return traced.file

@@ -1,0 +1,187 @@
+"""The heartbeat benchmark: one edition of its rules over one set of clips."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import overread
+from overread.benchmarks.grounding.cases import policy_of
+from overread.benchmarks.heartbeat import schemas
+from overread.benchmarks.heartbeat.answers import answer_row, reread, truth_of
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.heartbeat.edition import settings
+from overread.benchmarks.heartbeat.loading import load, root_of
+from overread.benchmarks.heartbeat.trials import trials
+from overread.benchmarks.heartbeat.windows import Window, window_of
+from overread.case import BadInput, Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
+
+if TYPE_CHECKING:
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = ["Heartbeat"]
+
+
+class Heartbeat:
+    """Can it follow a beating heart? Implements `Benchmark`."""
+
+    name = "heartbeat"
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        policy: Policy,
+        path: Path | None,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.policy = policy
+        self.path = path
+        self.rules, self.options = settings(edition, words)
+
+    @classmethod
+    def open(
+        cls, path: str | Path, edition: str = "corrected", words: Mapping[str, str] | None = None
+    ) -> Heartbeat:
+        """The benchmark over an official dataset's folder, or over clips with a csv."""
+        place = Path(path)
+        opened = cls(dataset="", policy="credentialed", path=place, edition=edition, words=words)
+        folder = place if place.is_dir() else place.parent
+        opened.policy = policy_of(folder, root_of(place, opened.options))
+        opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
+        return opened
+
+    @classmethod
+    def of_run(
+        cls,
+        dataset: str,
+        policy: Policy,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> Heartbeat:
+        """The benchmark over kept tables: it can measure, not ask."""
+        return cls(dataset=dataset, policy=policy, path=None, edition=edition, words=words)
+
+    @property
+    def edition(self) -> str:
+        return self.rules.label
+
+    @property
+    def case_schema(self) -> Mapping[str, Any]:
+        return schemas.case_schema()
+
+    @property
+    def answer_schema(self) -> Mapping[str, Any]:
+        return schemas.answer_schema()
+
+    @cached_property
+    def loaded(self) -> tuple[list[HeartbeatCase], list[Left]]:
+        """The clips that are asked about, and those that are not, with the reason."""
+        cases, left = load(self._kept_path(), self.rules, self.options)
+        kept: list[HeartbeatCase] = []
+        for case in cases:
+            found = window_of(case, self.rules, self.options)
+            if isinstance(found, Left) and "t1" in self.options.tasks:
+                left.append(found)
+            else:
+                kept.append(case)
+        if not kept:
+            raise BadInput(
+                f"{self.path}: no clip fits a window; the first is {left[0].clip}: {left[0].reason}. "
+                "Choose another --set frames=N."
+            )
+        return kept, left
+
+    @cached_property
+    def _placed(self) -> dict[str, tuple[int, Window]]:
+        """Each case's place in the set, which decides its order in T2, and its window."""
+        placed = {}
+        for place, case in enumerate(self.loaded[0]):
+            window = window_of(case, self.rules, self.options)
+            if isinstance(window, Left):  # T2 alone needs no window
+                window = Window(0, case.frames, case.frames, case.ed, case.es)
+            placed[case.case_id] = (place, window)
+        return placed
+
+    def cases(self) -> Iterable[HeartbeatCase]:
+        return self.loaded[0]
+
+    def case_row(self, case: HeartbeatCase) -> Sequence[Any]:
+        return schemas.case_row(case)
+
+    def stratum(self, case: HeartbeatCase) -> tuple[str, ...]:
+        return case.split or "", case.view or ""
+
+    def trials(self, case: HeartbeatCase, traits: Traits) -> Iterator[Trial]:
+        place, window = self._placed[case.case_id]
+        return trials(case, window, place, traits, self.rules, self.options, self.root)
+
+    @cached_property
+    def root(self) -> str:
+        return str(root_of(self._kept_path(), self.options).absolute())
+
+    def answer(
+        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+    ) -> Sequence[Any]:
+        place, window = self._placed[trial.case]
+        truth = truth_of(trial.condition, window, place)
+        return answer_row(trial, reply, truth, self.rules, reason)
+
+    def reread(self, tables: Tables, *, reparse: bool = False) -> Tables:
+        answers = reread(tables.answers, self.rules, reparse=reparse)
+        return msgspec.structs.replace(tables, answers=answers)
+
+    def measure(self, tables: Tables) -> list[Measure]:
+        from overread.benchmarks.heartbeat.measures import measure
+
+        return measure(tables, self.rules, self.options)
+
+    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
+        from overread.benchmarks.heartbeat.exhibits import exhibits
+
+        return exhibits(measures, signature)
+
+    def controls(self) -> Mapping[str, Reader]:
+        from overread.benchmarks.heartbeat.controls import heartbeat_controls
+
+        return heartbeat_controls()
+
+    def expected(self) -> Mapping[str, str]:
+        from overread.benchmarks.heartbeat.controls import expected
+
+        return expected(self.rules.window)
+
+    def signature(self, tables: Tables) -> str:
+        """One line that says whether two numbers may be compared."""
+        rules, options = self.rules, self.options
+        parts = [
+            "heartbeat",
+            f"edition:{self.edition}",
+            f"cases:{tables.cases.height}@{self.dataset.rpartition('@')[2]}",
+            f"tasks:{','.join(options.tasks)}",
+            f"contexts:{','.join(options.contexts)}",
+            f"formats:{','.join(options.formats)}",
+            f"window:{rules.window}" + (f":{options.frames}" if rules.window == "fixed" else ""),
+            f"wording:{rules.wording}",
+            f"seeds:{len(options.seeds)}x{options.passes}",
+            f"boot:{rules.boot}:{rules.seed}",
+            f"overread:{overread.__version__}",
+        ]
+        return "|".join(parts + ["partial"] * tables.partial)
+
+    def _digest(self) -> str:
+        """Of what is asked about: every case's facts, in their order."""
+        encoded = msgspec.json.encode(self.loaded[0])
+        return hashlib.sha256(encoded).hexdigest()[:8]
+
+    def _kept_path(self) -> Path:
+        if self.path is None:
+            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
+        return self.path

@@ -1,0 +1,235 @@
+"""The two sets of rules of the heartbeat benchmark, and what is asked.
+
+`authors` does what the published code does, bug for bug; `corrected` is sound. Every rule in which
+they differ is one field here, so `--set field=value` tries one rule at a time. Options say what is
+asked, not how it is judged: they stand in the signature but do not change the edition's label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from overread.benchmarks.heartbeat.prompts import FAMILIES
+from overread.case import BadInput
+
+__all__ = [
+    "AUTHORS",
+    "CONTEXTS",
+    "CORRECTED",
+    "FORMATS",
+    "MOST_SEEDS",
+    "RULES",
+    "TASKS",
+    "Edition",
+    "Options",
+    "edition",
+    "settings",
+]
+
+TASKS: Final = ("t1", "t2")
+CONTEXTS: Final = ("original", "segmented", "non_medical")
+# T1 has all four; T2 the two single ones.
+FORMATS: Final = ("edv_esv", "esv_edv", "edv", "esv")
+# Seeds lie below this, so that a seed and a pass make one number that no other pair makes.
+MOST_SEEDS: Final = 1_000_000
+
+
+class Edition(msgspec.Struct, frozen=True, kw_only=True):
+    """One set of rules (HEARTBEAT 9). docs/editions.md gives the reason for every difference."""
+
+    name: Literal["authors", "corrected"]
+    # "two_thirds": margin floor(2l/3) and its faulty end; "fixed": N real frames for every clip.
+    window: Literal["two_thirds", "fixed"]
+    # The prompt family's own words, slips included, or one clean wording.
+    wording: Literal["published", "clean"]
+    # How the passes of a clip become one answer: mean cut to a whole number, or mean / majority.
+    aggregation: Literal["truncated", "plain"]
+    # Whether a clip without a parsed pass is dropped from T2, or counts as wrong.
+    unparsed_t2: Literal["dropped", "wrong"]
+    # Whether ED and ES go by the row's place, as the authors' join has it, or by (file, frame).
+    annotation: Literal["positional", "keyed"]
+    # Whether numbers in a thinking block are read like any text; there they come first and win.
+    thinking: Literal["read", "removed"]
+    # Resamples and seed of every bootstrap; the seed also places the fixed windows.
+    boot: int = 10_000
+    seed: int = 0
+
+    @property
+    def label(self) -> str:
+        """The edition's name, with every rule that was changed: `corrected+window=two_thirds`."""
+        standard = _EDITIONS[self.name]
+        changed = (
+            f"+{field}={getattr(self, field)}"
+            for field in RULES
+            if getattr(self, field) != getattr(standard, field)
+        )
+        return self.name + "".join(changed)
+
+
+AUTHORS: Final = Edition(
+    name="authors",
+    window="two_thirds",
+    wording="published",
+    aggregation="truncated",
+    unparsed_t2="dropped",
+    annotation="positional",
+    thinking="read",
+)
+CORRECTED: Final = Edition(
+    name="corrected",
+    window="fixed",
+    wording="clean",
+    aggregation="plain",
+    unparsed_t2="wrong",
+    annotation="keyed",
+    thinking="removed",
+)
+_EDITIONS: Final = {"corrected": CORRECTED, "authors": AUTHORS}
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked."""
+
+    tasks: tuple[str, ...] = TASKS
+    contexts: tuple[str, ...] = CONTEXTS
+    formats: tuple[str, ...] = FORMATS
+    # N of the fixed window.
+    frames: int = 24
+    seeds: tuple[int, ...] = tuple(range(2020, 2030))
+    passes: int = 3
+    # The family of published prompts: structured (qwen in T2), llava, interleave, gemma.
+    family: str = "structured"
+    videos: int = 100
+    split: str | None = "VAL"
+    root: str | None = None
+
+
+Reading = Callable[[str], Any]
+
+
+def _one_of(*values: str) -> Reading:
+    def read(text: str) -> str:
+        if text not in values:
+            raise ValueError(" or ".join(values))
+        return text
+
+    return read
+
+
+def _whole(low: int, high: int) -> Reading:
+    def read(text: str) -> int:
+        if not _is_whole(text, low, high):
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def _is_whole(text: str, low: int, high: int) -> bool:
+    plain = text.isascii() and text.isdecimal() and len(text) <= 12
+    return plain and low <= int(text) <= high
+
+
+def _some_of(*values: str) -> Reading:
+    """A list joined by commas, each value once; kept in the order they have here."""
+
+    def read(text: str) -> tuple[str, ...]:
+        given = [word.strip() for word in text.split(",")]
+        if not set(given) <= set(values) or len(set(given)) < len(given):
+            raise ValueError(f"one or more of {', '.join(values)}, joined by commas, each once")
+        return tuple(value for value in values if value in given)
+
+    return read
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    """`2020-2029`, or a list such as `1,5,2020-2022`; each seed once, smallest first."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        last = last if dash else first
+        if not all(_is_whole(word, 0, MOST_SEEDS - 1) for word in (first, last)):
+            raise ValueError(f"{_SEEDS_ARE} from 0 to {MOST_SEEDS - 1}")
+        if int(last) < int(first) or len(seeds) + int(last) - int(first) >= 1000:
+            raise ValueError(f"{_SEEDS_ARE}, the smaller first, at most 1000 of them")
+        seeds += range(int(first), int(last) + 1)
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"{_SEEDS_ARE}, each once")
+    return tuple(sorted(seeds))
+
+
+_SEEDS_ARE: Final = "a range such as 2020-2029 or a list of whole numbers"
+
+
+def _family(text: str) -> str:
+    # T2 calls the first family qwen.
+    return str(_one_of(*FAMILIES)("structured" if text == "qwen" else text))
+
+
+def _split(text: str) -> str | None:
+    """A split's name as the dataset has it; `all` takes every clip."""
+    if not text:
+        raise ValueError("the name of a split, such as VAL, or all")
+    return None if text.lower() == "all" else text
+
+
+def _folder(text: str) -> str:
+    if not text:
+        raise ValueError("a folder")
+    return str(Path(text).absolute())
+
+
+RULES: Final[Mapping[str, Reading]] = {
+    "window": _one_of("two_thirds", "fixed"),
+    "wording": _one_of("published", "clean"),
+    "aggregation": _one_of("truncated", "plain"),
+    "unparsed_t2": _one_of("dropped", "wrong"),
+    "annotation": _one_of("positional", "keyed"),
+    "thinking": _one_of("read", "removed"),
+    "boot": _whole(100, 10_000_000),
+    "seed": _whole(0, 2**32 - 1),
+}
+_OPTIONS: Final[Mapping[str, Reading]] = {
+    "tasks": _some_of(*TASKS),
+    "contexts": _some_of(*CONTEXTS),
+    "formats": _some_of(*FORMATS),
+    "frames": _whole(4, 512),
+    "seeds": _seeds,
+    "passes": _whole(1, 1000),
+    "family": _family,
+    "videos": _whole(1, 1_000_000),
+    "split": _split,
+    "root": _folder,
+}
+
+
+def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:
+    """The edition of that name with some rules changed; words as `--set` takes them."""
+    if name not in _EDITIONS:
+        raise BadInput(f'edition is "{name}"; the editions are {", ".join(_EDITIONS)}.')
+    return msgspec.structs.replace(_EDITIONS[name], **_read(overrides or {}, RULES))
+
+
+def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition, Options]:
+    """An edition and options from all `--set` words of a command."""
+    words = words or {}
+    asked = {key: value for key, value in words.items() if key in _OPTIONS}
+    rules = {key: value for key, value in words.items() if key not in _OPTIONS}
+    return edition(name, rules), Options(**_read(asked, _OPTIONS))
+
+
+def _read(words: Mapping[str, str], readings: Mapping[str, Reading]) -> dict[str, Any]:
+    values = {}
+    for key, text in words.items():
+        if key not in readings:
+            known = ", ".join((*RULES, *_OPTIONS))
+            raise BadInput(f'--set {key}={text}: heartbeat has no "{key}"; it has {known}.')
+        try:
+            values[key] = readings[key](text.strip())
+        except ValueError as error:
+            raise BadInput(f"--set {key}={text}: {key} is {error}.") from None
+    return values

@@ -1,0 +1,212 @@
+"""Measures of finding the frame (T1): errors, and the constant they must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from overread.benchmarks.heartbeat.errors import (
+    Average,
+    aggregate,
+    best_constant,
+    median_bounds,
+    spread_of,
+)
+from overread.benchmarks.heartbeat.marks import UNANSWERED, Floats, Marks, Phase
+from overread.benchmarks.heartbeat.study import Draft, Making, Metric, Study, draft, joined
+from overread.case import Measure
+
+__all__ = ["METRICS", "answers_of", "error_of", "missing", "skill_of", "started"]
+
+_FRAMES: Final = (0.0, np.inf)
+
+
+def answers_of(marks: Marks, study: Study, phase: Phase) -> Floats:
+    """The reader's answer per video and seed under the edition, NaN without one.
+
+    A seed of one answered video has none in the authors' edition: their correlation raises an
+    error there, and with it goes the error of that seed (HEARTBEAT 7).
+    """
+    found = aggregate(marks.said[phase], study.edition.aggregation)
+    if study.edition.aggregation == "truncated":
+        found[:, (~np.isnan(found)).sum(axis=0) == 1] = np.nan
+    return found
+
+
+def error_of(marks: Marks, study: Study, phase: Phase) -> Average:
+    """|truth - answer| per video and seed."""
+    key = ("error", marks.reader, *marks.by(phase).values())
+    if key not in study.kept:
+        off = np.abs(marks.truth[phase] - answers_of(marks, study, phase))
+        study.kept[key] = Average(off, study.over)
+    found: Average = study.kept[key]
+    return found
+
+
+def missing(marks: Marks, phase: Phase) -> str | None:
+    """How many replies gave no index, in words."""
+    lost = int((marks.replied & np.isnan(marks.said[phase])).sum())
+    failed = int((marks.codes == UNANSWERED).sum())
+    return joined(
+        f"{lost} of {int(marks.replied.sum())} replies without an index" if lost else None,
+        f"{failed} passes unanswered" if failed else None,
+    )
+
+
+def started(marks: Marks, name: str, phase: Phase, note: str | None = None) -> Measure:
+    return Measure(reader=marks.reader, measure=name, by=marks.by(phase), n=0, note=note)
+
+
+def _undefined(marks: Marks, study: Study, phase: Phase) -> str:
+    if np.isnan(marks.said[phase]).all():
+        return "nothing was parsed"
+    return "the published code stops at a single video"
+
+
+def _mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    for phase in marks.phases:
+        average = error_of(marks, study, phase)
+        note = missing(marks, phase)
+        if average.point is None:
+            note = joined(_undefined(marks, study, phase), note)
+        yield draft(started(marks, "mae", phase, note), average, unit=1.0, limits=_FRAMES)
+
+
+def _mae_videos(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    """Tables 5-7: the mean of the videos' own means, beside the authors' mean of the seeds'."""
+    if study.over == "videos":
+        return
+    for phase in marks.phases:
+        average = Average(error_of(marks, study, phase).values, "videos")
+        record = started(marks, "mae_videos", phase, missing(marks, phase))
+        yield draft(record, average, unit=1.0, limits=_FRAMES)
+
+
+def _mae_clipped(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    for phase in marks.phases:
+        held = aggregate(marks.clipped(phase), study.edition.aggregation)
+        average = Average(np.abs(marks.truth[phase] - held), study.over)
+        yield draft(started(marks, "mae_clipped", phase), average, unit=1.0, limits=_FRAMES)
+
+
+def _mae_lenient(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    for phase in marks.phases:
+        said = marks.lenient[phase]
+        more = int((np.isnan(marks.said[phase]) & ~np.isnan(said)).sum())
+        if not more:
+            continue
+        held = aggregate(said, study.edition.aggregation)
+        average = Average(np.abs(marks.truth[phase] - held), study.over)
+        note = f"{more} more passes read than by the strict grammar"
+        record = started(marks, "mae_lenient", phase, note)
+        yield draft(record, average, unit=1.0, limits=_FRAMES)
+
+
+def _mae_median(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    """The median of the videos' errors: what one absurd answer cannot move."""
+    from overread.stats import design_effect
+
+    for phase in marks.phases:
+        each = error_of(marks, study, phase).per_video
+        there = ~np.isnan(each)
+        record = started(marks, "mae_median", phase)
+        if not there.any():
+            note = _undefined(marks, study, phase)
+            yield msgspec.structs.replace(record, note=note)
+            continue
+        values, patients = each[there], marks.facts.patients[there]
+        effect = design_effect(values <= np.median(values), patients)
+        low, middle, high = median_bounds(values, effect)
+        record = msgspec.structs.replace(record, value=middle, n=int(values.size))
+        if np.unique(patients).size < 2:
+            note = "one video has no interval"
+            yield msgspec.structs.replace(record, note=note)
+        elif low < high:
+            method = f"quantiles at wilson:deff={effect:.3f}"
+            yield msgspec.structs.replace(record, low=low, high=high, method=method)
+        else:
+            # Constant columns resample to the same value, which brings the rule for agreement in.
+            same = Average(np.where(there, middle, np.nan)[:, None], "videos")
+            yield msgspec.structs.replace(
+                draft(record, same, unit=1.0, limits=_FRAMES), record=record
+            )
+
+
+def _constant(marks: Marks, study: Study, phase: Phase) -> Average:
+    """The best constant's errors on the videos and seeds the reader is judged on.
+
+    On all of them where it is judged on none.
+    """
+    truth = marks.truth[phase]
+    counted = ~np.isnan(error_of(marks, study, phase).values)
+    key = ("constant", truth.shape, truth.tobytes(), counted.tobytes())
+    if key not in study.kept:
+        errors = best_constant(truth)
+        judged = np.where(counted, errors, np.nan) if counted.any() else errors
+        study.kept[key] = Average(judged, study.over)
+    found: Average = study.kept[key]
+    return found
+
+
+def _constant_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    for phase in marks.phases:
+        average = _constant(marks, study, phase)
+        note = None if average.n else "one video has no other to take a constant from"
+        record = started(marks, "constant_mae", phase, note)
+        made = draft(record, average, unit=1.0, limits=_FRAMES)
+        yield msgspec.structs.replace(
+            made, record=msgspec.structs.replace(made.record, sd_seeds=None)
+        )
+
+
+def skill_of(record: Measure, error: Average, constant: Average) -> Draft:
+    """1 - mae / constant_mae, resampled as one: both sums see the same videos."""
+    there = ~(np.isnan(error.values) | np.isnan(constant.values))
+    mae = Average(np.where(there, error.values, np.nan), error.over)
+    base = Average(np.where(there, constant.values, np.nan), error.over)
+    if mae.point is None or base.point is None:
+        return Draft(record=msgspec.structs.replace(record, note="no video to judge on"))
+    if base.point == 0:
+        note = "the best constant makes no error: there is nothing to beat"
+        return Draft(record=msgspec.structs.replace(record, n=mae.n, note=note))
+    width = mae.columns.shape[1]
+
+    def again(totals: Floats) -> Floats:
+        found: Floats = 1 - Average.again(totals[:, :width]) / Average.again(totals[:, width:])
+        return found
+
+    seeds = 1 - mae.per_seed / np.where(base.per_seed == 0, np.nan, base.per_seed)
+    return Draft(
+        record=msgspec.structs.replace(
+            record, value=1 - mae.point / base.point, n=mae.n, sd_seeds=spread_of(seeds)
+        ),
+        columns=np.hstack([mae.columns, base.columns]),
+        again=again,
+        counted=mae.counted,
+        unit=1 / base.point,
+        limits=(-np.inf, 1.0),
+    )
+
+
+def _skill(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    for phase in marks.phases:
+        record = started(marks, "skill", phase)
+        yield skill_of(record, error_of(marks, study, phase), _constant(marks, study, phase))
+
+
+def _metric(name: str, says: str, make: Making) -> Metric:
+    return Metric(name=name, says=says, tasks=("t1",), make=make)
+
+
+METRICS: Final = (
+    _metric("mae", "mean absolute error in frames", _mae),
+    _metric("mae_videos", "the same as a mean of the videos' own means (Tables 5-7)", _mae_videos),
+    _metric("mae_clipped", "the same with answers moved into the frames shown", _mae_clipped),
+    _metric("mae_median", "the median of the videos' errors", _mae_median),
+    _metric("mae_lenient", "mean absolute error of the lenient reading", _mae_lenient),
+    _metric("constant_mae", "error of the best constant, leave-one-out median", _constant_mae),
+    _metric("skill", "1 - mae / constant_mae: 0 is no better than a constant", _skill),
+)

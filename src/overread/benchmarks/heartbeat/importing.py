@@ -1,0 +1,285 @@
+"""Results made with the authors' own scripts become the tables of a run; no model is asked.
+
+Their records carry their truth, so the cases may be absent: then each video is known by its name
+or its number, and the windows by what the records say. The recorded predictions are kept; to a
+non-medical question the text is read again with its own words, as the authors' notebook does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread, storable
+from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.edition import Edition, Options, settings
+from overread.benchmarks.heartbeat.marks import phases_of
+from overread.benchmarks.heartbeat.parsing import Found, parse_lenient, parse_strict
+from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
+from overread.benchmarks.heartbeat.schemas import answer_schema, case_row, case_schema
+from overread.case import BadInput, Modality, Traits
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Parts", "import_results"]
+
+_ROLES: Final[Mapping[str, Modality]] = {
+    "multimodal": "multimodal",
+    "text_only": "text",
+    "vision_only": "vision",
+}
+_READER: Final = "imported"
+_BIGGEST: Final = 2**63 - 1
+_EVERY: Final = 1_000_000
+
+
+class Parts(NamedTuple):
+    """What a run is made of: the rules, the tables, a line for everything odd, and the settings."""
+
+    edition: Edition
+    options: Options
+    tables: Tables
+    warnings: list[str]
+    settings: dict[str, str]
+
+
+def import_results(
+    cases: str | Path | None,
+    replies: str | Path,
+    readers: str | Path | None = None,
+    edition: str = "corrected",
+    words: Mapping[str, str] | None = None,
+    reparse: bool = False,
+    also: Sequence[str] = (),
+) -> Parts:
+    """Read the authors' JSON lines at `replies`, a file or a folder.
+
+    `cases` is a set of clips as for a run; only those the records name are kept. `readers` is a
+    models.json with their roles. `reparse` reads every text again with the edition's parser.
+    `also` are further files or folders of the same kind.
+    """
+    import polars as pl
+
+    rules, options = settings(edition, words)
+    known = _Known(None if cases is None else _every_case(cases, rules, options))
+    declared = {} if readers is None else _declared(Path(readers))
+    rows: list[tuple[Any, ...]] = []
+    warnings: list[str] = []
+    for root in (replies, *also):
+        for sheet in sheets_of(Path(root)):
+            rows.extend(_rows(sheet, known, warnings))
+    if not rows:
+        raise BadInput(f"{replies} holds no record. Give the authors' results.")
+    schema = {"reader": pl.String, **answer_schema()}
+    answers = pl.DataFrame(rows, schema=schema, orient="row")
+    names = list(answers["reader"].unique(maintain_order=True))
+    warnings.extend(f"{name} of the readers file has no results." for name in declared
+                    if name not in names)  # fmt: skip
+    records = tuple(
+        ReaderRecord(name=name, traits=declared.get(name, Traits()), identity="imported")
+        for name in names
+    )
+    if reparse:
+        answers = reread(answers, rules, reparse=True)
+    tables = Tables(cases=known.table(), answers=answers, readers=records)
+    return Parts(rules, options, tables, warnings, dict(words or {}))
+
+
+def _every_case(path: str | Path, rules: Edition, options: Options) -> list[HeartbeatCase]:
+    """All cases at a path: the sample was drawn when the records were made."""
+    from overread.benchmarks.heartbeat.loading import load
+
+    return load(path, rules, msgspec.structs.replace(options, videos=_EVERY, split=None))[0]
+
+
+class _Known:
+    """The cases the records name, in the order they come up. A class, for it grows."""
+
+    def __init__(self, given: list[HeartbeatCase] | None) -> None:
+        self._given = given
+        self._by_name = {name: case for case in given or () for name in _names(case)}
+        self._seen: dict[str, dict[str, Any]] = {}
+
+    def case(self, record: Record, where: str) -> tuple[str, HeartbeatCase | None]:
+        """The case's name, and the case itself where cases were given."""
+        if record.video_path is None and record.video_index is None:
+            raise BadInput(f"{where} has no video_path or video_index. Add one of them.")
+        found: HeartbeatCase | None = None
+        if record.video_path is not None:
+            path = PurePosixPath(record.video_path.replace("\\", "/"))
+            name = path.stem or record.video_path
+            found = self._by_name.get(path.name) or self._by_name.get(name)
+        else:
+            assert record.video_index is not None
+            name = f"video-{record.video_index:04d}"
+            if self._given is not None and 0 <= record.video_index < len(self._given):
+                found = self._given[record.video_index]
+        if found is not None:
+            self._seen.setdefault(found.case_id, {}).update(_as_row(found))
+            return found.case_id, found
+        if self._given is not None:
+            raise BadInput(f'{where}: the video "{name}" is not among the cases. Give its set.')
+        self._learn(name, record, where)
+        return name, None
+
+    def _learn(self, name: str, record: Record, where: str) -> None:
+        row = self._seen.setdefault(name, {"case": name, "clip": record.video_path or name})
+        if record.num_frames is None or record.start_idx is None:
+            return
+        told = {
+            "ed": record.start_idx + record.gt_edv,
+            "es": record.start_idx + record.gt_esv,
+        }
+        if any(row.get(key, value) != value for key, value in told.items()):
+            raise BadInput(
+                f'{where}: the true frames of "{name}" are others than in an earlier record. '
+                "Import runs over the same videos."
+            )
+        # The window may overrun the clip, so this is a bound; nothing better is known.
+        frames = max(row.get("frames") or 0, record.start_idx + record.num_frames)
+        row.update(told, frames=frames)
+
+    def table(self) -> pl.DataFrame:
+        import polars as pl
+
+        columns = case_schema()
+        rows = [tuple(row.get(column) for column in columns) for row in self._seen.values()]
+        return pl.DataFrame(rows, schema=dict(columns), orient="row")
+
+
+def _names(case: HeartbeatCase) -> set[str]:
+    path = PurePosixPath(case.clip)
+    return {case.case_id, path.name, path.stem}
+
+
+def _as_row(case: HeartbeatCase) -> dict[str, Any]:
+    return dict(zip(case_schema(), case_row(case), strict=True))
+
+
+def _rows(sheet: Sheet, known: _Known, warnings: list[str]) -> list[tuple[Any, ...]]:
+    """The records of one file as rows of the answers table."""
+    context = sheet.context
+    if context is None:
+        context = "original"
+        warnings.append(f"{sheet.path.name}: no name says the context; taken as original.")
+    found = []
+    for line, record in records_of(sheet.path):
+        where = f"{sheet.path.name} line {line}"
+        wanted = format_of(record.prompt_name) or sheet.format
+        if wanted is None:
+            raise BadInput(
+                f"{where}: neither prompt_name nor the file's name says which phases were asked "
+                "for. Name the file ..._edv_esv, _esv_edv, _edv or _esv."
+            )
+        task = "t2" if record.num_frames is None else "t1"
+        one_of_two = len(phases_of(wanted)) == 1 and {record.gt_edv, record.gt_esv} == {0, 1}
+        if task == "t2" and not one_of_two:
+            raise BadInput(
+                f"{where} has no num_frames, so it is of two frames, of which one is asked for "
+                f"and which stand at 0 and 1; it has format {wanted}, gt_edv {record.gt_edv} and "
+                f"gt_esv {record.gt_esv}. Fix the line."
+            )
+        name, case = known.case(record, where)
+        seed = record.seed if record.seed is not None else sheet.seed
+        row = (
+            *(name, task, context, wanted, seed or 0, record.run_id),
+            *_read(record, task, context, wanted, where),
+            *_shown(record, task, case),
+        )
+        found.append((record.model_name or sheet.model or _READER, *row))
+    return [_complete(row) for row in found]
+
+
+def _read(
+    record: Record, task: str, context: str, wanted: str, where: str
+) -> tuple[str, int | None, int | None, int | None, int | None, str | None]:
+    """The outcome, both readings and the text: the recorded prediction is the strict one."""
+    asked = phases_of(wanted)
+    kept = Found(
+        _whole(record.pred_edv, where) if "ed" in asked else None,
+        _whole(record.pred_esv, where) if "es" in asked else None,
+    )
+    text = None if record.output is None else storable(record.output)
+    if text is not None and context == "non_medical":
+        # Their runner read it with the medical words; a match of its own words replaces that.
+        again = parse_strict(text, wanted, context)
+        kept = again if again.parsed else kept
+    second = kept
+    if not kept.parsed and text is not None:
+        second = parse_lenient(text, task, wanted, context)
+    outcome = "answered" if kept.parsed else "unparsed"
+    return outcome, kept.ed, kept.es, second.ed, second.es, text
+
+
+def _whole(value: int | float | None, where: str) -> int | None:
+    if value is None or value != value:
+        return None
+    if isinstance(value, float) and not value.is_integer():
+        raise BadInput(f"{where}: a prediction is {value}; it is a whole number. Fix the line.")
+    number = int(value)
+    return number if -_BIGGEST - 1 <= number <= _BIGGEST else None
+
+
+def _shown(
+    record: Record, task: str, case: HeartbeatCase | None
+) -> tuple[int, int, int | None, int, int]:
+    """truth_ed, truth_es, start, count and stated."""
+    if task == "t2":
+        return record.gt_edv, record.gt_esv, None, 2, 2
+    assert record.num_frames is not None
+    stated = count = record.num_frames
+    if case is not None and record.start_idx is not None:
+        # Frames beyond the end of the clip were stated and never shown.
+        count = max(1, min(stated, case.frames - record.start_idx))
+    return record.gt_edv, record.gt_esv, record.start_idx, count, stated
+
+
+def _complete(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row in the order of the answers table."""
+    reader, case, task, context, wanted, seed, turn, outcome, *numbers, text = row[:13]
+    truth_ed, truth_es, start, count, stated = row[13:]
+    said = [number for number in numbers[:2] if number is not None]
+    cells = {
+        "case": case,
+        "task": task,
+        "context": context,
+        "format": wanted,
+        "seed": seed,
+        "pass": turn,
+        "outcome": outcome,
+        "pred_ed": numbers[0],
+        "pred_es": numbers[1],
+        "lenient_ed": numbers[2],
+        "lenient_es": numbers[3],
+        "truth_ed": truth_ed,
+        "truth_es": truth_es,
+        "start": start,
+        "count": count,
+        "stated": stated,
+        "out_of_range": not all(0 <= n < count for n in said) if said else None,
+        "text": text,
+        "refused": False,
+        "recorded": True,
+    }
+    return (reader, *(cells.get(column) for column in ANSWER_COLUMNS))
+
+
+def _declared(path: Path) -> dict[str, Traits]:
+    try:
+        models = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"{path} is not an object of models: {error}. Mend it.") from None
+    found = {}
+    for name, model in models.items():
+        role = model.get("role", "multimodal")
+        if role not in _ROLES:
+            raise BadInput(f'{path}: {name} has role "{role}"; the roles are {", ".join(_ROLES)}.')
+        found[name] = Traits(modality=_ROLES[role])
+    return found

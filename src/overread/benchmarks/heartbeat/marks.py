@@ -1,0 +1,240 @@
+"""The answers of one reader to one question laid out over videos, seeds and passes.
+
+Every array begins with the videos, in the order of their names. A measure is then a mean along an
+axis, as its definition reads (HEARTBEAT 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS
+from overread.case import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "REFUSED",
+    "UNANSWERED",
+    "Facts",
+    "Floats",
+    "Marks",
+    "Mask",
+    "Phase",
+    "facts_of",
+    "marks_of",
+    "phases_of",
+]
+
+Phase: TypeAlias = Literal["ed", "es"]
+Floats: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+# A pass is answered (0) or one of these; NO_ROW was never asked.
+ANSWERED: Final = 0
+UNPARSED: Final = 1
+REFUSED: Final = 2
+UNANSWERED: Final = 3
+NO_ROW: Final = 4
+_CODES: Final = {
+    "answered": ANSWERED,
+    "unparsed": UNPARSED,
+    "refused": REFUSED,
+    "unanswered": UNANSWERED,
+}
+
+
+def phases_of(wanted: str) -> tuple[Phase, ...]:
+    """The phases a format asks for, in the order it names them."""
+    named: Mapping[str, tuple[Phase, ...]] = {
+        "edv_esv": ("ed", "es"),
+        "esv_edv": ("es", "ed"),
+        "edv": ("ed",),
+        "esv": ("es",),
+    }
+    return named[wanted]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the videos; every array has one element per video."""
+
+    cases: tuple[str, ...]
+    # The patient as a whole number; a video without one is a patient of its own.
+    patients: NDArray[np.int64]
+    # Absolute frames, and the true ejection fraction in per cent; NaN where not known.
+    ed: Floats
+    es: Floats
+    ef: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.cases)
+
+
+class Marks(msgspec.Struct, frozen=True, kw_only=True):
+    """One reader under one task, context and format.
+
+    V videos, S seeds, P passes. `said` and `lenient` are (V, S, P) by phase, NaN where nothing was
+    parsed; `truth` is (V, S) by phase and `count`, the frames shown, is (V, S).
+    """
+
+    reader: str
+    task: str
+    context: str
+    format: str
+    facts: Facts
+    codes: NDArray[np.int8]
+    said: Mapping[Phase, Floats]
+    lenient: Mapping[Phase, Floats]
+    truth: Mapping[Phase, Floats]
+    count: Floats
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return phases_of(self.format)
+
+    def by(self, phase: Phase | None = None) -> dict[str, str]:
+        keys = {"task": self.task, "context": self.context, "format": self.format}
+        return keys if phase is None else keys | {"phase": phase}
+
+    @property
+    def replied(self) -> Mask:
+        """Passes with a reply; an error is none."""
+        found: Mask = self.codes < UNANSWERED
+        return found
+
+    @property
+    def heard(self) -> Mask:
+        """Videos and seeds with any reply."""
+        found: Mask = np.asarray(self.replied.sum(axis=2) > 0)
+        return found
+
+    def inside(self, phase: Phase) -> Mask:
+        """Passes whose index is that of a frame shown."""
+        said = self.said[phase]
+        found: Mask = (said >= 0) & (said < self.count[:, :, None])
+        return found
+
+    def clipped(self, phase: Phase) -> Floats:
+        """The answers, those outside the frames shown moved to the nearest of them."""
+        last = self.count[:, :, None] - 1
+        found: Floats = np.clip(self.said[phase], 0, np.where(np.isnan(last), np.inf, last))
+        return found
+
+
+def facts_of(cases: pl.DataFrame) -> Facts:
+    """The facts of the videos, in the order of their names."""
+    import polars as pl
+
+    table = cases.sort("case")
+    if table["case"].is_duplicated().any():
+        twice = table["case"].filter(table["case"].is_duplicated())[0]
+        raise BadInput(f'case "{twice}" stands more than once among the cases. Keep one.')
+
+    def number(name: str) -> Floats:
+        if name not in table.columns:
+            return np.full(table.height, np.nan)
+        return table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    ed_volume, es_volume = number("ed_volume"), number("es_volume")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        traced = 100 * (ed_volume - es_volume) / ed_volume
+    stated = number("ef")
+    # Two namespaces, so that a case never joins the patient that bears its name.
+    own = pl.lit("case:") + pl.col("case")
+    if "patient" in table.columns:
+        own = pl.coalesce(pl.lit("patient:") + pl.col("patient").cast(pl.String), own)
+    named = table.select(own.rank("dense").alias("code"))["code"]
+    return Facts(
+        cases=tuple(table["case"]),
+        patients=named.to_numpy().astype(np.int64) - 1,
+        ed=number("ed"),
+        es=number("es"),
+        ef=np.where(np.isnan(stated), np.where(np.isfinite(traced), traced, np.nan), stated),
+    )
+
+
+def marks_of(answers: pl.DataFrame, facts: Facts) -> list[Marks]:
+    """The marks of every reader, task, context and format, in the order of the first three."""
+    import polars as pl
+
+    place = pl.DataFrame({"case": facts.cases}, schema={"case": pl.String}).with_row_index("video")
+    table = answers.join(place, on="case", how="left", maintain_order="left")
+    lost = table.filter(pl.col("video").is_null())
+    if not lost.is_empty():
+        raise BadInput(f'the answers name case "{lost["case"][0]}", which is not among the cases.')
+    numbers = ("pred_ed", "pred_es", "lenient_ed", "lenient_es", "truth_ed", "truth_es", "count")
+    shown = pl.coalesce("count", "stated") if "stated" in table.columns else pl.col("count")
+    table = table.with_columns(count=shown).with_columns(
+        pl.col(*numbers).cast(pl.Float64).fill_null(np.nan),
+        pl.col("outcome").replace_strict(_CODES, return_dtype=pl.Int8),
+    )
+    keys = ("reader", "task", "context", "format")
+    parts = table.partition_by(keys, as_dict=True, maintain_order=True)
+    readers = list(answers["reader"].unique(maintain_order=True))
+
+    def rank(key: tuple[object, ...]) -> tuple[int, ...]:
+        orders = (readers, TASKS, CONTEXTS, FORMATS)
+        return tuple(order.index(word) for order, word in zip(orders, key, strict=True))
+
+    return [_marks(parts[key], facts, *map(str, key)) for key in sorted(parts, key=rank)]
+
+
+def _marks(
+    rows: pl.DataFrame, facts: Facts, reader: str, task: str, context: str, wanted: str
+) -> Marks:
+    video = rows["video"].to_numpy().astype(np.int64)
+    seeds, seed = np.unique(rows["seed"].to_numpy(), return_inverse=True)
+    passes, turn = np.unique(rows["pass"].to_numpy(), return_inverse=True)
+    shape = (facts.n, seeds.size, passes.size)
+    places = np.ravel_multi_index((video, seed, turn), shape)
+    if np.unique(places).size != places.size:
+        which = rows.filter(rows.select("case", "seed", "pass").is_duplicated()).row(0, named=True)
+        raise BadInput(
+            f'reader {reader} answers case "{which["case"]}" twice under {task} {context} '
+            f"{wanted}, seed {which['seed']}, pass {which['pass']}. Keep one answer."
+        )
+    codes = np.full(shape, NO_ROW, dtype=np.int8)
+    codes.flat[places] = rows["outcome"].to_numpy()
+
+    def spread(name: str) -> Floats:
+        out = np.full(shape, np.nan)
+        out.flat[places] = rows[name].to_numpy()
+        return out
+
+    def shared(name: str) -> Floats:
+        out: Floats = np.full(shape[:2], np.nan)
+        values = rows[name].to_numpy()
+        out[video, seed] = values
+        odd = ~((out[video, seed] == values) | np.isnan(values))
+        if odd.any():
+            case = facts.cases[int(video[odd][0])]
+            raise BadInput(
+                f'case "{case}" has more than one {name} under {task} {context} {wanted}, '
+                f"seed {seeds[seed[odd][0]]}. All passes of a seed share their frames."
+            )
+        return out
+
+    phases = phases_of(wanted)
+    parsed = codes == ANSWERED
+    by_phase: Any = {
+        "said": {phase: np.where(parsed, spread(f"pred_{phase}"), np.nan) for phase in phases},
+        "lenient": {phase: spread(f"lenient_{phase}") for phase in phases},
+        "truth": {phase: shared(f"truth_{phase}") for phase in ("ed", "es")},
+    }
+    return Marks(
+        reader=reader,
+        task=task,
+        context=context,
+        format=wanted,
+        facts=facts,
+        codes=codes,
+        count=np.full(shape[:2], 2.0) if task == "t2" else shared("count"),
+        **by_phase,
+    )

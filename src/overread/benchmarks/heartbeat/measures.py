@@ -1,0 +1,82 @@
+"""The measures of the heartbeat benchmark, each registered once in `METRICS`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from overread.benchmarks.heartbeat import (
+    biases,
+    contexts,
+    correlation,
+    ejection,
+    frames,
+    guessing,
+    pairs,
+)
+from overread.benchmarks.heartbeat.baselines import baselines
+from overread.benchmarks.heartbeat.edition import Edition, Options
+from overread.benchmarks.heartbeat.study import Draft, Metric, Study
+from overread.case import Measure
+from overread.stats import benjamini_hochberg
+
+if TYPE_CHECKING:
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = ["METRICS", "Metric", "measure"]
+
+METRICS: Final[Mapping[str, Metric]] = {
+    metric.name: metric
+    for part in (frames, correlation, guessing, pairs, biases, ejection, contexts)
+    for metric in part.METRICS
+}
+
+
+def measure(
+    tables: Tables,
+    edition: Edition,
+    options: Options | None = None,
+    *,
+    volumes: Mapping[str, Any] | None = None,
+    volume_method: str = "",
+) -> list[Measure]:
+    """Every registered measure of every reader, then the guessers' own rows.
+
+    `volumes` are the ventricle's volumes by case, one per frame of the clip; `volume_method` says
+    how they were got, and is printed with what is made of them.
+    """
+    study = Study(tables, edition, volumes, volume_method)
+    records: list[Measure] = []
+    for reader in study.readers:
+        drafts: list[Draft] = []
+        for marks in study.marks:
+            if marks.reader != reader:
+                continue
+            for metric in METRICS.values():
+                if marks.task in metric.tasks:
+                    drafts.extend(_drafted(made) for made in metric.make(marks, study))
+        records.extend(study.finish(drafts))
+    records.extend(study.finish(list(baselines(study))))
+    return adjusted(records)
+
+
+def _drafted(made: Draft | Measure) -> Draft:
+    return made if isinstance(made, Draft) else Draft(record=made)
+
+
+def adjusted(records: Sequence[Measure]) -> list[Measure]:
+    """The records with q: Benjamini and Hochberg's within each family of tests."""
+    families: dict[str, list[int]] = {}
+    for place, record in enumerate(records):
+        if record.family is not None:
+            families.setdefault(record.family, []).append(place)
+    found = list(records)
+    for places in families.values():
+        p = [np.nan if (x := records[place].p) is None else x for place in places]
+        for place, q in zip(places, benjamini_hochberg(p), strict=True):
+            if not np.isnan(q):
+                found[place] = msgspec.structs.replace(found[place], q=float(q))
+    return found

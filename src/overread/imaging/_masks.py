@@ -1,0 +1,113 @@
+"""Masks of a clip's frames, however a data set keeps them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from overread.case import BadInput, Inline, Source
+from overread.imaging._files import images_of, locate, name_of, read
+from overread.imaging._films import Films
+from overread.imaging._nifti import decode_nifti_masks, looks_like_nifti
+from overread.imaging._open import open_mask
+from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
+from overread.imaging._video import container_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Of a lossy video of masks: half way between black and white.
+_WHITE = 128
+# How far a saturated channel stands above green in EchoNet's overlay, after compression.
+_SATURATED = 64
+# 10,000 frames of 1,000 x 1,000 bits.
+_MOST_BITS = 10_000_000_000
+
+
+def masks_of(
+    source: Source | Inline, wanted: Sequence[int], size: tuple[int, int], films: Films
+) -> list[NDArray[np.bool_]]:
+    """The mask of each frame asked for; `size` is the width and height of the clip's frames.
+
+    - npz: `lv`, bits packed along the second axis, with `shape` (frames, rows, columns); or one
+      array of that shape, where not zero.
+    - a folder: an image of each frame, numbered from 0 or 1, where not zero.
+    - a video: where the brightest channel is at least 128. One twice as wide as the clip is
+      EchoNet's output: the top right part holds the clip with red or blue saturated in the mask.
+    - NIfTI: where the label is 1.
+    """
+    name = name_of(source)
+    if not wanted:
+        return []
+    if isinstance(source, Source) and locate(source, folder=True).is_dir():
+        return _from_folder(source, wanted)
+    data = read(source)
+    if container_of(data) is not None or data[128:132] == b"DICM":
+        return [_of_frame(frame, size) for frame in films.frames(source, wanted)]
+    if data[:2] == b"PK":
+        masks = _packed(data, name)
+        refuse_beyond(name, wanted, len(masks))
+        return [masks[number] for number in wanted]
+    if looks_like_nifti(data):
+        found = decode_nifti_masks(data, name, set(wanted))
+        return [found[number] for number in wanted]
+    raise BadInput(
+        f"{name}: unknown format; masks of a clip are npz, a folder of PNG, a video or NIfTI. "
+        "Convert them to one of these."
+    )
+
+
+def _from_folder(source: Source, wanted: Sequence[int]) -> list[NDArray[np.bool_]]:
+    images = images_of(locate(source, folder=True), source.name)
+    refuse_beyond(source.name, wanted, len(images))
+    found = []
+    for number in wanted:
+        image = Source(source.root, f"{source.name.rstrip('/')}/{images[number].name}")
+        found.append(np.asarray(open_mask(read(image), image.name)) > 0)
+    return found
+
+
+def _of_frame(frame: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.bool_]:
+    width, height = size
+    if frame.shape[1] != 2 * width or frame.shape[0] not in (height, 2 * height):
+        brightest = frame if frame.ndim == 2 else frame.max(axis=2)
+        return brightest >= _WHITE
+    overlay = frame[:height, width:].astype(np.int16)
+    if overlay.ndim == 2:  # grey throughout: nothing is marked
+        return np.zeros((height, width), np.bool_)
+    marked: NDArray[np.bool_] = (
+        np.maximum(overlay[..., 0], overlay[..., 2]) - overlay[..., 1] > _SATURATED
+    )
+    return marked
+
+
+def _packed(data: bytes, name: str) -> NDArray[np.bool_]:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays: dict[str, Any] = {key: file[key] for key in file.files[:8]}
+    except Exception as error:  # zipfile, zlib and numpy each raise their own
+        refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+    stated = arrays.pop("shape", None)
+    if len(arrays) > 1 and "lv" in arrays:
+        arrays = {"lv": arrays["lv"]}
+    if len(arrays) != 1:
+        raise BadInput(
+            f"{name}: holds {', '.join(sorted(arrays)) or 'nothing'}; masks are `lv` (packed bits) "
+            "and `shape`, or one array. Write them so."
+        )
+    (array,) = arrays.values()
+    if stated is None:
+        if array.ndim != 3:
+            raise BadInput(f"{name}: masks have {array.ndim} axes; frames, rows and columns are 3.")
+        return np.asarray(array != 0)
+    shape = tuple(int(side) for side in np.ravel(stated))
+    if len(shape) != 3 or min(shape) < 0 or shape[0] * shape[1] * shape[2] > _MOST_BITS:
+        raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
+    check_size(shape[2], shape[1], name)
+    bits = shape[1] * shape[2]
+    if array.dtype != np.uint8 or array.ndim != 2 or array.shape != (shape[0], -(-bits // 8)):
+        refuse_damaged(name, f"{array.shape} bytes cannot hold masks of {shape}")
+    return np.unpackbits(array, axis=1, count=bits).reshape(shape).astype(np.bool_)

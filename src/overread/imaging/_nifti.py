@@ -1,0 +1,74 @@
+"""NIfTI sequences (x, y, t), through the optional package nibabel."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Collection
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from overread.case import BadInput
+from overread.imaging._depth import fraction_of_range, to_bytes
+from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MOST_INFLATED = 1 << 30
+# CAMUS: 1 is the cavity of the left ventricle, 2 its wall, 3 the atrium.
+_VENTRICLE = 1
+
+
+def looks_like_nifti(data: bytes) -> bool:
+    return data[:2] == b"\x1f\x8b" or data[344:348] in (b"n+1\0", b"ni1\0")
+
+
+def decode_nifti(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray[np.uint8]]:
+    """Grey frames. Eight bits stay as they are; else the range of the sequence becomes 0 to 255."""
+    values = _values(data, name)
+    refuse_beyond(name, wanted, values.shape[2])
+    if values.dtype != np.uint8:
+        values = to_bytes(fraction_of_range(values))
+    return {n: np.ascontiguousarray(values[:, :, n].T) for n in wanted}
+
+
+def decode_nifti_masks(
+    data: bytes, name: str, wanted: Collection[int]
+) -> dict[int, NDArray[np.bool_]]:
+    """Where the label is 1, the cavity of the left ventricle."""
+    values = _values(data, name)
+    refuse_beyond(name, wanted, values.shape[2])
+    return {n: np.ascontiguousarray(np.rint(values[:, :, n].T) == _VENTRICLE) for n in wanted}
+
+
+def _values(data: bytes, name: str) -> NDArray[Any]:
+    values: NDArray[Any]
+    try:
+        nibabel: Any = import_module("nibabel")
+    except ImportError:
+        raise BadInput(
+            f'{name} is NIfTI, which needs a package more: pip install "overread[nifti]".'
+        ) from None
+    try:
+        if data[:2] == b"\x1f\x8b":
+            with gzip.open(io.BytesIO(data)) as file:
+                data = file.read(_MOST_INFLATED + 1)
+            if len(data) > _MOST_INFLATED:
+                raise BadInput(f"{name}: inflates to more than {_MOST_INFLATED} bytes. Crop it.")
+        values = np.asanyarray(nibabel.Nifti1Image.from_bytes(data).dataobj)
+    except BadInput:
+        raise
+    except (OSError, EOFError, zlib.error) as error:
+        refuse_damaged(name, " ".join(str(error).split())[:120].rstrip("."))
+    except Exception as error:  # nibabel raises many kinds for a damaged header
+        refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
+    if values.ndim == 2:
+        values = values[:, :, None]
+    if values.ndim != 3:
+        raise BadInput(f"{name}: its array has {values.ndim} axes; x, y and t are needed. Cut it.")
+    check_size(values.shape[0], values.shape[1], name)
+    return values

@@ -1,0 +1,106 @@
+"""Frames of a video by their number, decoded in order from the start.
+
+By number, never by time: the n-th frame is the n-th that the decoder gives. Seeking would have to
+trust time stamps, which real files get wrong.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from overread.case import BadInput
+from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Chroma planes of eight bits, where grey is 128.
+_PLANAR = frozenset(f"yuv{j}{n}p" for j in ("", "j") for n in ("420", "422", "444", "440", "411"))
+_FULL_RANGE = 2  # AVCOL_RANGE_JPEG
+# round(255 (y - 16) / 219) within 0 .. 255
+_STRETCH = ((np.clip(np.arange(256) - 16, 0, 219) * 510 + 219) // 438).astype(np.uint8)
+_ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
+
+
+def container_of(data: bytes) -> str | None:
+    """The demuxer for these first bytes, or None.
+
+    Named, not guessed: FFmpeg's guesses include playlists, which open other files and hosts.
+    """
+    if data[128:132] == b"DICM":  # whose preamble may be anything
+        return None
+    if data[:4] == b"RIFF" and data[8:12] == b"AVI ":
+        return "avi"
+    if data[:4] == b"\x1a\x45\xdf\xa3":
+        return "matroska"
+    return "mp4" if data[4:8] in _ATOMS else None
+
+
+def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray[np.uint8]]:
+    """The frames asked for: rows x columns of grey where a frame is grey, else x 3 of RGB."""
+    import av
+    from av.video.reformatter import VideoReformatter
+
+    found: dict[int, NDArray[np.uint8]] = {}
+    last, count = max(wanted), 0
+    asked = frozenset(wanted)
+    reformatter = VideoReformatter()  # one for all: a frame's own is made anew for every frame
+    try:
+        with av.open(io.BytesIO(data), "r", format=container_of(data)) as container:
+            if not container.streams.video:
+                raise BadInput(f"{name}: there is no video in it. Name a video file.")
+            stream = container.streams.video[0]
+            check_size(stream.width, stream.height, name)
+            stream.codec_context.thread_count = 1  # clips are decoded side by side instead
+            for frame in container.decode(stream):
+                if count in asked:
+                    if frame.is_corrupt:
+                        refuse_damaged(name, f"frame {count} cannot be decoded whole")
+                    check_size(frame.width, frame.height, name)
+                    found[count] = _pixels(frame, reformatter)
+                count += 1
+                if count > last:
+                    break
+    except (av.FFmpegError, OSError) as error:
+        said = " ".join(str(getattr(error, "strerror", None) or error).split())[:120].rstrip(".")
+        refuse_damaged(name, f"after {count} frames: {said}" if count else said)
+    refuse_beyond(name, wanted, count)
+    return found
+
+
+def _pixels(frame: Any, reformatter: Any) -> NDArray[np.uint8]:
+    """What is grey stays grey; a chroma within 1 of neutral everywhere is an encoder's rounding."""
+    kind = frame.format.name
+    if kind.startswith("gray"):
+        grey: NDArray[np.uint8] = frame.to_ndarray(format="gray")
+        return grey
+    if kind in _PLANAR and all(_neutral(_plane(plane)) for plane in frame.planes[1:]):
+        return _luma(frame)
+    colour: NDArray[np.uint8] = reformatter.reformat(frame, format="rgb24").to_ndarray()
+    red = colour[..., 0]
+    if kind not in _PLANAR and all((red == colour[..., other]).all() for other in (1, 2)):
+        return np.ascontiguousarray(red)
+    return colour
+
+
+def _luma(frame: Any) -> NDArray[np.uint8]:
+    """The first plane in 0 to 255, in whole numbers; FFmpeg's conversion takes ten times as long.
+
+    Broadcast levels, 16 to 235, are stretched; frames that say so, and yuvj formats, hold all 256.
+    """
+    luma = _plane(frame.planes[0])
+    full = frame.format.name.startswith("yuvj") or frame.color_range == _FULL_RANGE
+    return luma.copy() if full else _STRETCH[luma]
+
+
+def _plane(plane: Any) -> NDArray[np.uint8]:
+    rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
+    return rows[:, : plane.width]
+
+
+def _neutral(chroma: NDArray[np.uint8]) -> bool:
+    return bool(chroma.min() >= 127 and chroma.max() <= 129)

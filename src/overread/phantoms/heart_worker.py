@@ -1,0 +1,184 @@
+"""Clips made to order, in this process or in others; see `chest_worker` for why in processes."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from overread.imaging import lossless_clip
+from overread.phantoms.heart_echo import Frames, echo
+from overread.phantoms.heart_patient import Patient, patient
+from overread.phantoms.heart_rhythm import Rhythm, Volumes, opening, rhythm, volumes
+from overread.phantoms.heart_shape import Motion, cavity, motion
+
+__all__ = ["CLIPS", "MASKS", "VOLUMES", "Heart", "Made", "heart", "make_hearts"]
+
+CLIPS, MASKS, VOLUMES = "clips", "masks", "volumes"
+_START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from overread.phantoms.heart_worker import work; work()"
+)
+_TRIES = 40
+
+
+class Heart(msgspec.Struct, frozen=True):
+    """A clip and its truth. Volumes are in pixels cubed."""
+
+    person: Patient
+    rhythm: Rhythm
+    frames: Frames
+    masks: npt.NDArray[np.bool_]
+    volumes: Volumes
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What is known of a finished clip."""
+
+    number: int
+    sex: str
+    age: int
+    frames: int
+    fps: int
+    heart_rate: float
+    ed: int
+    es: int
+    ed_volume: float
+    es_volume: float
+    # Every beat whose two phases are both in the clip, as pairs.
+    beats: tuple[tuple[int, int], ...]
+
+    @property
+    def ef(self) -> float:
+        return 100 * (self.ed_volume - self.es_volume) / self.ed_volume
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """A worker's share: which of the set's clips, and their names."""
+
+    folder: str
+    seed: int
+    orders: tuple[tuple[int, str], ...]
+
+
+def heart(rng: np.random.Generator) -> Heart:
+    """One clip of one new patient."""
+    person = patient(rng)
+    beats = rhythm(rng, person.ef)
+    moved = _placed(rng, person, beats)
+    frames = echo(rng, person, moved, opening(beats))
+    return Heart(person, beats, frames, cavity(person, moved), moved.volume)
+
+
+def _placed(rng: np.random.Generator, person: Patient, beats: Rhythm) -> Motion:
+    """A place on the grid of pixels at which the mask is largest and smallest where the volume is.
+
+    Pixels are coarse beside one frame's change of a weak heart, so that a place may by bad luck
+    give the next frame a pixel more; such a place is drawn again, at last without any sway.
+    """
+    shares = volumes(beats)
+    ed, es = beats.phases
+    # Farther than any window reaches: floor(2l/3) frames, or 23 - l where l is 12 or more.
+    part = slice(ed - (es - ed), es + (es - ed) + 1)
+    for tried in range(_TRIES):
+        moved = motion(rng, person, shares, still=tried > _TRIES // 2)
+        areas = cavity(person, moved.part(part)).sum(axis=(1, 2))
+        ends = (np.flatnonzero(areas == end).tolist() for end in (areas.max(), areas.min()))
+        if list(ends) == [[ed - part.start], [es - part.start]]:
+            return moved
+    raise AssertionError("no place shows the phases; the curve is too flat")
+
+
+# ---------------------------------------------------------------- files
+
+
+def make_hearts(folder: Path, seed: int, names: list[str], workers: int) -> list[Made]:
+    """Write the clip, the masks and the volumes of every name below `folder`."""
+    orders = tuple(enumerate(names))
+    batches = [Batch(str(folder), seed, orders[k::workers]) for k in range(workers)]
+    if workers == 1:
+        made = [_made(batches[0])]
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            made = list(pool.map(_elsewhere, batches))
+    return sorted((one for some in made for one in some), key=lambda one: one.number)
+
+
+def work() -> None:
+    """A worker process: a batch comes in by standard input, its results go out as one line."""
+    batch = msgspec.json.decode(sys.stdin.buffer.read(), type=Batch)
+    sys.stdout.buffer.write(msgspec.json.encode(_made(batch, parent=os.getppid())))
+
+
+def _elsewhere(batch: Batch) -> list[Made]:
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(  # noqa: S603 - our own interpreter, our own module
+        [sys.executable, "-c", _START, root],
+        input=msgspec.json.encode(batch),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise RuntimeError(f"a clip worker stopped ({done.returncode}): {said[-1] if said else ''}")
+    return msgspec.json.decode(done.stdout, type=list[Made])
+
+
+def _made(batch: Batch, parent: int | None = None) -> list[Made]:
+    return [_clip(batch, number, name, parent) for number, name in batch.orders]
+
+
+def _clip(batch: Batch, number: int, name: str, parent: int | None) -> Made:
+    if parent is not None and os.getppid() != parent:
+        raise SystemExit("the set's writer is gone")  # nobody would take these clips
+    one = heart(np.random.default_rng([batch.seed, 1, number]))
+    folder = Path(batch.folder)
+    # FFV1: lossless, so that every frame decodes to the very pixels drawn, and any FFmpeg has it.
+    film = lossless_clip(list(one.frames), one.rhythm.fps)
+    (folder / CLIPS / f"{name}.mkv").write_bytes(film)
+    (folder / MASKS / f"{name}.npz").write_bytes(_packed(one.masks))
+    lines = (f"{k},{volume:.3f}\n" for k, volume in enumerate(one.volumes))
+    text = "frame,volume\n" + "".join(lines)
+    (folder / VOLUMES / f"{name}.csv").write_text(text, encoding="utf-8", newline="\n")
+    beats = one.rhythm
+    ed, es = beats.phases
+    held = zip(beats.ed, beats.es, strict=True)
+    return Made(
+        number=number,
+        sex=one.person.sex,
+        age=one.person.age,
+        frames=beats.frames,
+        fps=beats.fps,
+        heart_rate=beats.heart_rate,
+        ed=ed,
+        es=es,
+        ed_volume=float(one.volumes[ed]),
+        es_volume=float(one.volumes[es]),
+        beats=tuple((first, last) for first, last in held if first >= 0 and last < beats.frames),
+    )
+
+
+def _packed(masks: npt.NDArray[np.bool_]) -> bytes:
+    """An npz of `lv`, each frame's pixels packed to bits, and `shape`; numpy's own has the time."""
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "lv": np.packbits(masks.reshape(len(masks), -1), axis=1),
+        "shape": np.asarray(masks.shape, np.int64),
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            held = io.BytesIO()
+            np.lib.format.write_array(held, array, allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, held.getvalue())
+    return file.getvalue()

@@ -1,0 +1,67 @@
+"""Does the overlay help? Paired by video."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from overread.benchmarks.heartbeat.contexts import flip_p
+from overread.benchmarks.heartbeat.edition import CORRECTED
+from overread.benchmarks.heartbeat.measures import measure
+from support.heart_answers import found, rows, tables_of
+
+KEY = {"task": "t1", "context": "segmented", "format": "edv", "phase": "ed", "versus": "original"}
+
+
+def test_the_difference_is_of_the_same_videos():
+    plain = rows([[[4]], [[9]], [[30]]], [[1], [2], [3]], context="original")
+    red = rows([[[1]], [[3]], [[None]]], [[1], [2], [3]], context="segmented")
+    got = found(measure(tables_of(plain + red), CORRECTED), "diff_mae", **KEY)
+    assert got.value == pytest.approx(((0 - 3) + (1 - 7)) / 2)
+    assert got.n == 2
+    assert got.q is not None
+
+
+def test_a_shift_of_every_video_is_found_and_its_interval_excludes_none():
+    rng = np.random.default_rng(0)
+    truth = [[int(t)] for t in rng.integers(5, 20, 30)]
+    plain = rows([[[t[0] + int(rng.integers(4, 8))]] for t in truth], truth, context="original")
+    red = rows([[[t[0] + int(rng.integers(0, 3))]] for t in truth], truth, context="segmented")
+    words = rows([[[t[0] + 1]] for t in truth], truth, context="non_medical")
+    got = measure(tables_of(plain + red + words), CORRECTED)
+    helps = found(got, "diff_mae", **KEY)
+    assert helps.high < 0
+    assert helps.p < 0.001
+    other = found(got, "diff_mae", **KEY | {"context": "non_medical", "versus": "segmented"})
+    assert other.n == 30
+
+
+def test_the_two_frame_task_has_its_own():
+    plain = rows([[[0]], [[0]]], [[1], [0]], task="t2", context="original")
+    red = rows([[[1]], [[0]]], [[1], [0]], task="t2", context="segmented")
+    got = found(measure(tables_of(plain + red), CORRECTED), "diff_accuracy", **KEY | {"task": "t2"})
+    assert got.value == pytest.approx(0.5)
+
+
+def test_the_sign_flips_against_all_of_them():
+    each, patients = np.array([1.0, 2.5, -0.5, 3.0, 1.0]), [0, 0, 1, 2, 3]
+    sums = [3.5, -0.5, 3.0, 1.0]
+    total = sum(sums)
+    signs = list(product((-1, 1), repeat=4))
+    beyond = [abs(np.dot(s, np.abs(sums))) >= total - 1e-9 for s in signs]
+    got = flip_p(each, np.array(patients), 40_000, 0)
+    assert got == pytest.approx(np.mean(beyond), abs=0.01)
+
+
+def test_the_sign_flips_do_not_mind_names_or_order():
+    each, patients = np.array([1.0, 2.0, -3.0, 0.5]), np.array([3, 1, 2, 0])
+    one = flip_p(each, patients, 500, 0)
+    assert one == flip_p(each[::-1], patients[::-1], 500, 0)
+    assert one == flip_p(each, np.array([10, 20, 30, 40]), 500, 0)
+    assert one == flip_p(-each, patients, 500, 0)
+
+
+def test_one_patient_has_no_p():
+    assert flip_p(np.array([1.0, 2.0]), np.array([7, 7]), 100, 0) is None

@@ -1,0 +1,297 @@
+"""Controls: they answer any question in its own form, and are found to be what they are."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from functools import cache
+from itertools import product
+
+import msgspec
+import numpy as np
+import pytest
+from PIL import Image
+
+from overread.benchmarks.heartbeat.beats import area_curve, cavity_areas, red_areas, smoothed
+from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.controls import (
+    EXPECTED,
+    asked_of,
+    expected,
+    heartbeat_controls,
+    recovered,
+)
+from overread.benchmarks.heartbeat.edition import AUTHORS, CONTEXTS, CORRECTED, FORMATS
+from overread.benchmarks.heartbeat.measures import measure
+from overread.benchmarks.heartbeat.parsing import parse_strict
+from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
+from overread.benchmarks.heartbeat.windows import Window, authors_window, fixed_window
+from overread.case import Prompt, PromptMessage, Reader, Shown, ShownClip
+from overread.imaging import pixels
+from overread.phantoms.heart_echo import echo
+from overread.phantoms.heart_patient import patient
+from overread.phantoms.heart_rhythm import opening, rhythm, volumes
+from overread.phantoms.heart_shape import cavity, motion
+from support.heart_answers import rows, tables_of
+
+CONTROLS = heartbeat_controls()
+HEARTS = 40
+
+
+def prompt_of(text, frames=(), digest=""):
+    shown = tuple(f if isinstance(f, Shown) else _png(f) for f in frames)
+    parts = (ShownClip(shown, len(shown), "images"), text) if shown else (text,)
+    return Prompt((PromptMessage("user", parts),), digest=digest)
+
+
+def _png(frame):
+    file = io.BytesIO()
+    Image.fromarray(frame).save(file, "PNG")
+    return Shown("image/png", file.getvalue())
+
+
+def said(name, prompt):
+    return asyncio.run(CONTROLS[name].reply(prompt)).text
+
+
+def ask(task="t1", context="original", output="edv_esv", count=24, high=None, family="structured",
+        wording="clean"):  # fmt: skip
+    numbers = Numbers(count, 0, count - 1 if high is None else high) if task == "t1" else None
+    return question(task, context, output, numbers, family, wording).text
+
+
+def every_question():
+    for wording, family, context in product(("clean", "published"), FAMILIES, CONTEXTS):
+        for output in FORMATS:
+            yield "t1", context, output, family, wording
+        for output in ("edv", "esv"):
+            yield "t2", context, output, family, wording
+
+
+# ---------------------------------------------------------------- questions
+
+
+def test_every_question_is_understood_in_every_wording():
+    for task, context, output, family, wording in every_question():
+        asked = asked_of(ask(task, context, output, 31, 33, family, wording))
+        assert asked.phases == tuple(output.upper().split("_"))
+        limits = (31, 0, 33) if task == "t1" else (2, 0, 1)
+        assert (asked.count, asked.low, asked.high) == limits
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_every_reply_has_the_form_that_was_asked_for(name):
+    blank = [np.full((112, 112), 9, np.uint8)] * 2
+    for task, context, output, family, wording in every_question():
+        text = ask(task, context, output, 24, None, family, wording)
+        reply = said(name, prompt_of(text, blank, digest="ab"))
+        found = parse_strict(reply, output, context)
+        named = [x for x in (found.ed, found.es) if x is not None]
+        assert len(named) == len(output.split("_"))
+        assert not found.outside(24 if task == "t1" else 2)
+        wanted = "LARGEST_AREA_INDEX" if context == "non_medical" else "EDV"
+        assert ("edv" in output) == (wanted in reply)
+        assert reply.startswith("Frame: ") == (task == "t1")
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_a_question_for_no_frame_gets_none(name):
+    assert not any(c.isdigit() for c in said(name, prompt_of("What number do you see?")))
+
+
+def test_controls_are_readers_with_names_and_a_revision():
+    assert set(CONTROLS) == set(EXPECTED)
+    for key, control in CONTROLS.items():
+        assert isinstance(control, Reader)
+        assert control.name == f"control:{key}"
+        assert control.identity == f"control:{key}:1"
+        assert not control.traits.knows_truth
+    # All but chance give one answer to one question, so that passes need not be repeated.
+    assert [k for k, c in CONTROLS.items() if c.traits.temperature is None] == ["random"]
+
+
+# ---------------------------------------------------------------- those that do not look
+
+
+def test_what_each_says():
+    both, turned = ask(), ask(output="esv_edv")
+    assert said("first-frame", prompt_of(both)) == "Frame: EDV=0, ESV=0"
+    assert said("middle-frame", prompt_of(both)) == "Frame: EDV=12, ESV=12"
+    assert said("order-biased", prompt_of(both)) == "Frame: EDV=11, ESV=12"
+    assert said("order-biased", prompt_of(turned)) == "Frame: ESV=11, EDV=12"
+    assert said("order-biased", prompt_of(ask("t2", output="esv"))) == "ESV=0"
+    assert said("length-prior", prompt_of(ask("t2", output="esv"))) == "ESV=1"
+    # l = 17: 11 frames before and 11 after.
+    assert said("length-prior", prompt_of(ask(count=40))) == "Frame: EDV=11, ESV=28"
+
+
+def test_random_goes_by_the_prompts_digest_and_is_uniform():
+    text = ask(count=6)
+    one = [said("random", prompt_of(text, digest=f"{k:x}")) for k in range(300)]
+    assert one == [said("random", prompt_of(text, digest=f"{k:x}")) for k in range(300)]
+    found = [parse_strict(reply, "edv_esv", "original") for reply in one]
+    for phase in ("ed", "es"):
+        counts = np.bincount([getattr(f, phase) for f in found], minlength=6)
+        assert counts.size == 6
+        assert counts.min() > 25
+    assert 25 < sum(f.ed == f.es for f in found) < 80
+
+
+# ---------------------------------------------------------------- the one that does
+
+
+@cache
+def windows():
+    """Fixed windows of new phantoms: frames, with the overlay, masks and where the phases are."""
+    found = []
+    seed = 0
+    while len(found) < HEARTS:
+        rng = np.random.default_rng([99, seed])
+        seed += 1
+        person = patient(rng)
+        kept = rhythm(rng, person.ef)
+        ed, es = kept.phases
+        case = HeartbeatCase(case_id=f"h{seed}", clip="", frames=kept.frames, ed=ed, es=es)
+        window = fixed_window(case, 24, 0)
+        if not isinstance(window, Window):
+            continue
+        part = slice(window.start, window.start + window.count)
+        moved = motion(rng, person, volumes(kept), still=False).part(part)
+        frames = echo(rng, person, moved, opening(kept)[part])
+        masks = cavity(person, moved)
+        shown = [[_png(f) for f in some] for some in (frames, overlaid(frames, masks))]
+        found.append((*shown, masks, window))
+    return found
+
+
+def overlaid(frames, masks):
+    red = np.repeat(frames[..., None], 3, axis=3)
+    red[masks] = (0.5 * red[masks] + (127.5, 0, 0)).astype(np.uint8)
+    return red
+
+
+def test_area_is_within_one_frame_without_the_overlay():
+    right = 0
+    for frames, _, _, window in windows():
+        found = parse_strict(said("area", prompt_of(ask(), frames)), "edv_esv", "original")
+        right += abs(found.ed - window.ed) <= 1 and abs(found.es - window.es) <= 1
+    assert right >= 0.95 * HEARTS
+
+
+def test_area_is_exact_with_the_overlay():
+    for _, shown, masks, window in windows():
+        text = ask(context="non_medical", output="esv_edv")
+        reply = said("area", prompt_of(text, shown))
+        areas = masks.sum(axis=(1, 2))
+        assert reply == (
+            f"Frame: SMALLEST_AREA_INDEX={areas.argmin()}, LARGEST_AREA_INDEX={areas.argmax()}"
+        )
+        assert np.array_equal(red_areas([pixels(f) for f in shown]), areas)
+        assert (areas.argmax(), areas.argmin()) == (window.ed, window.es)
+
+
+def test_area_tells_two_frames_apart():
+    for frames, reds, _, window in windows():
+        for order in ((window.ed, window.es), (window.es, window.ed)):
+            at = order.index(window.es)
+            plain = prompt_of(ask("t2", output="esv"), [frames[k] for k in order])
+            assert said("area", plain) == f"ESV={at}"
+            red = prompt_of(ask("t2", "segmented", "edv"), [reds[k] for k in order])
+            assert said("area", red) == f"EDV={1 - at}"
+
+
+def test_the_ventricle_is_found_in_pictures_of_another_size():
+    frames, _, _, window = windows()[0]
+    large = [np.asarray(Image.fromarray(pixels(f)).resize((336, 336))) for f in frames]
+    curve = area_curve(large)
+    assert abs(int(curve.argmax()) - window.ed) <= 1
+    assert abs(int(curve.argmin()) - window.es) <= 1
+
+
+def test_pictures_without_a_ventricle_have_no_area():
+    rng = np.random.default_rng(0)
+    assert not cavity_areas(np.full((5, 112, 112), 7, np.uint8)).any()
+    sizes = [np.zeros((8, 8), np.uint8), np.zeros((9, 9), np.uint8)]
+    assert not area_curve(sizes).any()
+    # Any picture at all gets a number.
+    for shape in ((3, 1, 1), (2, 5, 300), (1, 112, 112)):
+        assert np.isfinite(cavity_areas(rng.integers(0, 256, shape, np.uint8))).all()
+
+
+def test_smoothing_keeps_a_line_and_halves_a_spike():
+    assert smoothed(np.array([0.0, 0, 8, 0, 0])).tolist() == [0, 2, 4, 2, 0]
+    line = np.arange(9.0)
+    assert smoothed(line)[1:-1].tolist() == line[1:-1].tolist()
+    assert smoothed(np.array([3.0, 1])).tolist() == [3, 1]
+
+
+# ---------------------------------------------------------------- recovery
+
+
+@cache
+def run(edition):
+    """A run of every control over phantoms' windows; the authors' are shown to none."""
+    some = []
+    for name, output in product(CONTROLS, ("edv_esv", "esv_edv")):
+        answers, truths, counts = [], [], []
+        for number in range(HEARTS):
+            shown, _, _, window = windows()[number]
+            if edition is AUTHORS:
+                window = authors_window(200, 200 + window.es - window.ed, 1000)
+                shown = ()
+            text = ask(output=output, count=window.count)
+            asked = prompt_of(text, shown if name == "area" else (), digest=f"{number:x}")
+            found = parse_strict(said(name, asked), output, "original")
+            answers.append([[(found.ed, found.es)]])
+            truths.append([(window.ed, window.es)])
+            counts.append(window.count)
+        reader = f"control:{name}"
+        some += rows(answers, truths, wanted=output, reader=reader, count=counts)
+    rules = msgspec.structs.replace(edition, boot=500)
+    return measure(tables_of(some), rules)
+
+
+def test_every_control_is_recovered_in_windows_of_one_length():
+    found = recovered(run(CORRECTED))
+    assert [one.control for one in found] == list(EXPECTED)
+    assert all(one.ok for one in found), found
+    assert {one.control: one.expected for one in found} == EXPECTED
+
+
+def test_the_length_gives_the_answer_away_in_the_authors_windows_alone():
+    authors = {one.control: one for one in recovered(run(AUTHORS), "two_thirds")}
+    assert authors["length-prior"].ok
+    assert authors["length-prior"].expected != EXPECTED["length-prior"]
+    assert all(one.ok for name, one in authors.items() if name != "area"), authors
+    # Whoever is taken for another is not recovered.
+    wrong = {one.control: one for one in recovered(run(AUTHORS), "fixed")}
+    assert not wrong["length-prior"].ok
+    wrong = {one.control: one for one in recovered(run(CORRECTED), "two_thirds")}
+    assert not wrong["length-prior"].ok
+
+
+def test_a_control_that_is_not_what_it_should_be_is_seen():
+    other = {"control:area": "control:random", "control:random": "control:area"}
+    swapped = [
+        msgspec.structs.replace(m, reader=other.get(m.reader, m.reader)) for m in run(CORRECTED)
+    ]
+    found = {one.control: one.ok for one in recovered(swapped)}
+    assert not found["area"]
+    assert not found["random"]
+    assert found["middle-frame"]
+    assert recovered([]) == []
+
+
+def test_a_number_that_is_missing_recovers_nothing():
+    lost = [
+        msgspec.structs.replace(m, value=None, low=None)
+        if (m.reader, m.measure) == ("control:area", "skill")
+        else m
+        for m in run(CORRECTED)
+    ]
+    assert not {one.control: one.ok for one in recovered(lost)}["area"]
+
+
+def test_expectations_differ_by_the_window_in_one_control():
+    fixed, authors = expected("fixed"), expected("two_thirds")
+    assert {name for name in fixed if fixed[name] != authors[name]} == {"length-prior"}

@@ -1,0 +1,64 @@
+"""DICOM clips: frames and cine rate from the header, and no patient's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from overread.benchmarks.heartbeat.dicom_clips import is_dicom, probe_dicom
+from overread.benchmarks.heartbeat.footage import Footage, Unplayable
+from support.echo_trees import SIDE, beating, write_dicom
+
+
+@pytest.mark.parametrize(
+    ("elements", "fps"),
+    [
+        ({"FrameTime": 20}, 50.0),
+        ({"FrameTime": 20, "CineRate": 30}, 50.0),
+        ({"FrameTimeVector": [0, *[25.0] * 29]}, 40.0),
+        ({"CineRate": 30, "RecommendedDisplayFrameRate": 25}, 30.0),
+        ({"RecommendedDisplayFrameRate": 25}, 25.0),
+        ({"FrameTime": 0, "CineRate": 0}, None),
+        ({}, None),
+    ],
+)
+def test_the_cine_rate_is_how_the_clip_was_acquired_else_how_it_is_played(
+    tmp_path: Path, elements: dict[str, Any], fps: float | None
+) -> None:
+    path = write_dicom(tmp_path / "a.dcm", beating(30), **elements)
+    assert probe_dicom(path) == Footage(30, SIDE, SIDE, fps)
+
+
+def test_a_file_is_dicom_by_its_mark_whatever_its_name(tmp_path: Path) -> None:
+    path = write_dicom(tmp_path / "IM_0001", beating(3))
+    assert is_dicom(path)
+    other = tmp_path / "a.avi"
+    other.write_bytes(b"RIFF" * 50)
+    assert not is_dicom(other)
+    assert not is_dicom(tmp_path / "missing.avi")
+
+
+def test_one_picture_is_a_clip_of_one_frame(tmp_path: Path) -> None:
+    path = write_dicom(tmp_path / "a.dcm", beating(1), NumberOfFrames=None)
+    assert probe_dicom(path).frames == 1
+
+
+def test_damaged_files_say_why_in_one_line(tmp_path: Path) -> None:
+    good = write_dicom(tmp_path / "good.dcm", beating(30))
+    short = tmp_path / "short.dcm"
+    short.write_bytes(good.read_bytes()[: good.stat().st_size // 2])
+    noise = tmp_path / "noise.dcm"
+    noise.write_bytes(b"this is no DICOM file at all" * 20)
+    bare = write_dicom(tmp_path / "bare.dcm", beating(30), Rows=0)
+    for path, why in (
+        (short, "the file is cut short: 30 frames need"),
+        (noise, "the DICOM"),
+        (bare, "the DICOM file has no picture in it"),
+        (tmp_path / "missing.dcm", "the file is not there"),
+    ):
+        with pytest.raises(Unplayable) as caught:
+            probe_dicom(path)
+        assert str(caught.value).startswith(why)
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,60 @@
+"""How many frames a video really has, whatever its header and the list say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import av
+import pytest
+
+from overread.benchmarks.heartbeat.footage import Footage, Unplayable, probe_video
+from support.echo_trees import SIDE, Heart, beating, write_heart, write_mp4, write_video
+
+
+@pytest.mark.parametrize("frames", [1, 2, 37])
+def test_avi_and_mp4_are_counted_to_the_frame(tmp_path: Path, frames: int) -> None:
+    expected = Footage(frames, SIDE, SIDE, 50.0)
+    assert probe_video(write_video(tmp_path / "a.avi", beating(frames))) == expected
+    assert probe_video(write_mp4(tmp_path / "a.mp4", beating(frames))) == expected
+
+
+def test_a_container_that_states_no_count_is_counted(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mkv", beating(23))
+    with av.open(str(path)) as container:
+        assert container.streams.video[0].frames == 0
+    assert probe_video(path).frames == 23
+
+
+@pytest.mark.parametrize("stated", [60, 90, 12, None])
+def test_a_list_that_is_wrong_is_not_believed(tmp_path: Path, stated: int | None) -> None:
+    path = write_video(tmp_path / "a.avi", beating(60))
+    assert probe_video(path, stated).frames == 60
+
+
+@pytest.mark.parametrize(
+    ("video", "why"),
+    [
+        ("noise", "the video cannot be decoded"),
+        ("empty", "the video cannot be decoded"),
+        ("header", "the video has no frames"),
+        ("half", "the video is cut short or damaged: "),
+        (None, "the file is not there"),
+    ],
+)
+def test_a_damaged_video_says_why_in_one_line(tmp_path: Path, video: str | None, why: str) -> None:
+    write_heart(tmp_path / "a.avi", Heart("a", video=video))
+    with pytest.raises(Unplayable) as caught:
+        probe_video(tmp_path / "a.avi", 60)
+    assert str(caught.value).startswith(why)
+    assert "\n" not in str(caught.value)
+
+
+def test_sound_alone_is_no_video(tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("pcm_s16le", rate=8000, layout="mono")
+        frame = av.AudioFrame(format="s16", layout="mono", samples=800)
+        frame.sample_rate = 8000
+        container.mux(stream.encode(frame))
+    with pytest.raises(Unplayable, match="there is no video in the file"):
+        probe_video(path)

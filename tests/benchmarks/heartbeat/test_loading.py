@@ -1,0 +1,108 @@
+"""A path is enough: what lies there is recognised, or one line says what was expected."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import av
+import pytest
+
+from overread.benchmarks.heartbeat.clips import probe
+from overread.benchmarks.heartbeat.edition import CORRECTED, Options
+from overread.benchmarks.heartbeat.loading import load, root_of
+from overread.case import BadInput
+from support.echo_trees import (
+    Heart,
+    write_camus,
+    write_clips,
+    write_echonet,
+    write_heart,
+    write_pediatric,
+)
+
+
+def clips(path: Path, **options: object) -> list[str]:
+    cases, left = load(path, CORRECTED, Options(**options))  # type: ignore[arg-type]
+    assert left == []
+    root = root_of(path, Options(**options))  # type: ignore[arg-type]
+    assert all((root / case.clip).is_file() for case in cases)
+    return [case.clip for case in cases]
+
+
+def test_every_layout_is_recognised(tmp_path: Path) -> None:
+    assert clips(write_echonet(tmp_path / "e", [Heart("a")])) == ["Videos/a.avi"]
+    assert clips(write_pediatric(tmp_path / "p", [Heart("a")])) == ["A4C/Videos/a.avi"]
+    assert clips(tmp_path / "p" / "A4C") == ["Videos/a.avi"]
+    path = write_clips(tmp_path / "c", [Heart("a")])
+    assert clips(path) == clips(tmp_path / "c") == ["clips/a.avi"]
+
+
+def test_camus_is_recognised(tmp_path: Path) -> None:
+    pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
+    name = "patient0001/patient0001_4CH_half_sequence.nii.gz"
+    root = write_camus(tmp_path, [Heart("patient0001")])
+    assert clips(root) == [f"database_nifti/{name}"]
+    assert clips(root / "database_nifti") == [name]
+
+
+def test_the_root_may_be_elsewhere(tmp_path: Path) -> None:
+    path = write_clips(tmp_path / "c", [Heart("a", video=None)])
+    write_heart(tmp_path / "far" / "clips" / "a.avi", Heart("a"))
+    assert clips(path, root=str(tmp_path / "far")) == ["clips/a.avi"]
+
+
+@pytest.mark.parametrize("kind", ["nothing", "empty folder", "text file", "other csv"])
+def test_what_is_not_recognised_says_what_was_expected(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "there"
+    if kind == "empty folder":
+        path.mkdir()
+    elif kind == "text file":
+        path = tmp_path / "there.txt"
+        path.write_text("clip,ed,es\n")
+    elif kind == "other csv":
+        path = tmp_path / "there.csv"
+        path.write_text("image,label\na.png,1\n")
+    with pytest.raises(BadInput) as caught:
+        load(path, CORRECTED, Options())
+    assert str(path) in str(caught.value)
+    assert "clip, ed and es" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_set_of_which_nothing_can_be_asked_is_refused(tmp_path: Path) -> None:
+    path = write_clips(tmp_path, [Heart("a", video=None), Heart("b", video=None)])
+    with pytest.raises(BadInput) as caught:
+        load(path, CORRECTED, Options())
+    assert str(caught.value).endswith(
+        "no clip can be asked about, 2 are left out; the first is clips/a: clips/a.avi: the file "
+        "is not there."
+    )
+
+
+# ---------------------------------------------------------------- real clips
+
+
+def test_real_clips_decode_to_the_stated_number_of_frames(shared: Path) -> None:
+    folder = shared / "data" / "echo"
+    with (folder / "manifest.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    for row in rows:
+        with av.open(str(folder / row["clip"])) as container:
+            decoded = sum(1 for _ in container.decode(video=0))
+        found = probe(folder / row["clip"])
+        assert found.frames == decoded == int(row["n_frames"])
+        assert (found.width, found.height) == (int(row["width"]), int(row["height"]))
+
+
+def test_real_beats_are_one_case_each(shared: Path) -> None:
+    folder = shared / "data" / "echo"
+    with (folder / "beats.csv").open(encoding="utf-8") as file:
+        beats = list(csv.DictReader(file))
+    cases, left = load(folder, CORRECTED, Options(videos=len(beats)))
+    assert left == []
+    assert [(case.clip, case.ed, case.es) for case in cases] == [
+        (beat["clip"], int(beat["ed_frame"]), int(beat["es_frame"])) for beat in beats
+    ]
+    assert all(case.mask and case.patient and case.view == "A4C" for case in cases)

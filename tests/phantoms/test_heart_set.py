@@ -1,0 +1,163 @@
+"""A written heart set: reproducible, whole or absent, and true to its csv."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+
+import av
+import numpy as np
+import pytest
+
+from overread.benchmarks.heartbeat.clip_folder import find_csv, load
+from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
+from overread.benchmarks.heartbeat.volumes import read_masks, read_volumes, volumes_of
+from overread.benchmarks.heartbeat.windows import Window, authors_window, fixed_window
+from overread.case import BadInput, Clip, Source
+from overread.imaging import pixels, render_clip
+from overread.phantoms import heart
+from overread.phantoms.heart import COLUMNS, write_heart_set
+from overread.phantoms.heart_worker import heart as drawn
+
+N = 8
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_heart_set(tmp_path_factory.mktemp("heart") / "set", N, seed=3).parent
+
+
+@pytest.fixture(scope="module")
+def cases(folder):
+    found, left = load(folder / "cases.csv", CORRECTED, split="VAL", videos=N, seed=0)
+    assert not left
+    return sorted(found, key=lambda case: case.case_id)
+
+
+def test_the_same_seed_gives_the_same_bytes_however_many_workers(tmp_path, folder):
+    again = write_heart_set(tmp_path / "one", N, seed=3, workers=1).parent
+    files = sorted(p.relative_to(again) for p in again.rglob("*") if p.is_file())
+    assert files == sorted(p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
+    assert len(files) == 3 * N + 3
+    assert all((again / f).read_bytes() == (folder / f).read_bytes() for f in files)
+
+
+def test_seeds_differ(tmp_path, folder):
+    other = write_heart_set(tmp_path / "other", 1, seed=4).parent
+    clips = {path.read_bytes() for path in (folder / "clips").iterdir()}
+    assert next((other / "clips").iterdir()).read_bytes() not in clips
+
+
+def test_the_csv_is_read_as_cases(folder, cases):
+    assert find_csv(folder) == folder / "cases.csv"
+    with (folder / "cases.csv").open(newline="") as file:
+        assert tuple(next(csv.reader(file))) == COLUMNS
+    assert [case.case_id for case in cases] == [f"heart_{k:05d}" for k in range(N)]
+    assert len({case.patient for case in cases}) == N
+    for case in cases:
+        assert (case.width, case.height, case.view) == (112, 112, "A4C")
+        assert 20 <= case.ef <= 75
+        assert case.sex in ("F", "M")
+        assert 30 <= case.fps <= 70
+    in_order, _ = load(folder / "cases.csv", AUTHORS, split="VAL", videos=3, seed=0)
+    assert [case.case_id for case in in_order] == [case.case_id for case in cases[:3]]
+
+
+def test_a_clip_decodes_to_the_very_frames_drawn(folder):
+    names = [f"heart_{k:05d}" for k in np.random.default_rng([3, 0]).permutation(N)]
+    one = drawn(np.random.default_rng([3, 1, 0]))
+    with av.open(str(folder / "clips" / f"{names[0]}.mkv")) as film:
+        assert film.streams.video[0].average_rate == one.rhythm.fps
+        frames = [frame.to_ndarray(format="gray") for frame in film.decode(video=0)]
+    assert np.array_equal(frames, one.frames)
+    assert np.array_equal(read_masks(folder / "masks" / f"{names[0]}.npz"), one.masks)
+    clip = Clip(Source(str(folder), f"clips/{names[0]}.mkv"), (5, 0, len(frames) - 1))
+    shown = [pixels(frame) for frame in render_clip(clip).frames]
+    assert np.array_equal(shown, one.frames[[5, 0, -1]])
+
+
+def test_volumes_and_masks_agree_with_each_other_and_with_the_csv(folder, cases):
+    for case in cases:
+        volumes = read_volumes(folder / case.volumes)
+        masks = read_masks(folder / case.mask)
+        assert len(volumes) == len(masks) == case.frames
+        assert volumes_of(masks) == pytest.approx(volumes, rel=0.05)
+        assert volumes[case.ed] == pytest.approx(case.ed_volume)
+        assert volumes[case.es] == pytest.approx(case.es_volume)
+        ef = 100 * (1 - volumes[case.es] / volumes[case.ed])
+        assert ef == pytest.approx(case.ef, abs=1)
+        by_mask = volumes_of(masks[[case.ed, case.es]])
+        assert 100 * (1 - by_mask[1] / by_mask[0]) == pytest.approx(case.ef, abs=3)
+
+
+def test_the_phases_are_the_extremes_of_every_window(folder, cases):
+    fitted = 0
+    for case in cases:
+        volumes = read_volumes(folder / case.volumes)
+        windows = [authors_window(case.ed, case.es, case.frames)]
+        assert windows[0].count == windows[0].stated
+        windows += [fixed_window(case, 24, seed) for seed in range(5)]
+        for window in windows:
+            if isinstance(window, Window):
+                fitted += 1
+                part = volumes[window.start : window.start + window.count]
+                assert (part.argmax(), part.argmin()) == (window.ed, window.es)
+    assert fitted > N
+
+
+def test_every_beat_of_a_clip_is_listed_with_its_extremes(folder, cases):
+    with (folder / "phantom_truth.csv").open(newline="") as file:
+        truths = list(csv.DictReader(file))
+    for case in cases:
+        own = [row for row in truths if row["case_id"] == case.case_id]
+        volumes = read_volumes(folder / case.volumes)
+        assert [(int(r["ed"]), int(r["es"])) for r in own if r["annotated"] == "1"] == [
+            (case.ed, case.es)
+        ]
+        for row in own:
+            part = volumes[int(row["ed"]) : int(row["es"]) + 1]
+            assert (np.diff(part) < 0).all()
+
+
+def test_the_set_says_what_it_is(folder):
+    found = tomllib.loads((folder / "dataset.toml").read_text())
+    assert found == {
+        "name": "phantom-heart",
+        "policy": "open",
+        "licence": "Apache-2.0",
+        "seed": 3,
+        "n": N,
+        "generator": heart.HEART_REVISION,
+    }
+
+
+@pytest.mark.parametrize(("n", "seed", "workers"), [(0, 0, None), (4, -1, None), (4, 0, 0)])
+def test_bad_requests_are_refused_in_one_line(tmp_path, n, seed, workers):
+    with pytest.raises(BadInput) as error:
+        write_heart_set(tmp_path / "set", n, seed, workers)
+    assert "\n" not in str(error.value)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_finished_set_is_not_made_again(folder, monkeypatch):
+    monkeypatch.setattr(heart, "make_hearts", None)
+    assert write_heart_set(folder, N, seed=3) == folder / "cases.csv"
+
+
+def test_another_folder_is_never_overwritten(folder, tmp_path):
+    with pytest.raises(BadInput, match="holds something other"):
+        write_heart_set(folder, N, seed=4)
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(BadInput, match="holds something other"):
+        write_heart_set(tmp_path, N, seed=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    def fails(*args):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(heart, "make_hearts", fails)
+    with pytest.raises(OSError, match="full"):
+        write_heart_set(tmp_path / "set", N, seed=3)
+    assert not any(tmp_path.iterdir())

@@ -1,0 +1,180 @@
+"""`overread sight --clips` against servers whose sight is known, and how replies are weighed."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import msgspec
+import pytest
+
+from overread.case import Reply
+from overread.imaging import render_clip
+from overread.sight import ClipSight, Parts, ask_for_frames, judge_clips
+from overread.sight.clip_verdict import said_of
+from overread.sight.clips import CLIPS, FRAMES, HALF, frames_of
+from support.commands import Overread
+from support.reads_frames import digits_of, read_video
+from support.served import served
+
+SHOWN = frames_of(0)
+
+
+@pytest.mark.parametrize(
+    ("reader", "verdict", "arrived", "code"),
+    [
+        ("Every", "all frames arrive", FRAMES, 0),
+        ("Four", "thinned", 4, 1),
+        ("Counts", "thinned", 4, 1),
+        ("Weak", "all frames arrive", FRAMES, 0),
+        ("Blind", "does not arrive", None, 1),
+    ],
+)
+def test_what_each_server_is(
+    overread: Overread, reader: str, verdict: str, arrived: int | None, code: int
+) -> None:
+    with served(control=f"support.reads_frames:{reader}") as server:
+        done = overread("sight", f"openai:m@{server.base_url}", "--clips", "--json")
+        pictures = server.stats()["pictures"]
+    found = json.loads(done.out)
+    assert (done.code, found["verdict"], found["frames_arrived"]) == (code, verdict, arrived)
+    assert pictures == {str(FRAMES): 2 * CLIPS, str(HALF): 1, "1": 1, "0": 1}
+
+
+def test_it_is_said_in_plain_words(overread: Overread) -> None:
+    with served(control="support.reads_frames:Four") as server:
+        done = overread("sight", f"openai:m@{server.base_url}", "--clips")
+    assert done.out.startswith("m: thinned\n")
+    assert "frames it says it sees: 4 of 40" in done.out
+
+
+def test_a_server_that_refuses_videos(overread: Overread) -> None:
+    """The control server knows no video part: HTTP 400, while the bare question is answered."""
+    with served(control="support.reads_frames:Every") as server:
+        done = overread("sight", f"openai:m@{server.base_url}?clips=video", "--clips", "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["verdict"], found["form"]) == (1, "does not arrive", "video")
+    assert "refused" in found["evidence"][0]
+
+
+def test_a_reader_declared_text_only_is_not_asked(overread: Overread) -> None:
+    with served("digits") as server:
+        done = overread("sight", f"openai:m@{server.base_url}?modality=text", "--clips")
+        assert server.stats()["requests"] == 0
+    assert (done.code, "does not arrive" in done.out) == (1, True)
+
+
+# ---------------------------------------------------------------- the clips
+
+
+def test_the_digits_of_a_clip_can_be_read_in_images_and_in_a_video() -> None:
+    clip = next(ask_for_frames(0)).request.clips[0]
+    assert digits_of(render_clip(clip).frames) == SHOWN[0]
+    video = render_clip(msgspec.structs.replace(clip, form="video"))
+    assert read_video(video.frames[0]) == SHOWN[0]
+
+
+def test_the_digits_follow_the_seed() -> None:
+    assert frames_of(3) == frames_of(3) != frames_of(4)
+    assert {len(digits) for digits in SHOWN} == {FRAMES}
+
+
+# ---------------------------------------------------------------- what is said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("FRAMES=3 DIGITS=123", (3, "123")),
+        ("Frames: 3, digits: 1, 2, 3", (3, "123")),
+        ("FRAMES = 3\nDIGITS = 1 2 3", (3, "123")),
+        ("<think>FRAMES=9 DIGITS=999999</think>FRAMES=3 DIGITS=123", (3, "123")),
+        ("I see 3 frames.", (None, "3")),
+        ("nothing", (None, "")),
+    ],
+)
+def test_how_a_reply_is_read(text: str, said: tuple[int | None, str]) -> None:
+    assert said_of(text) == said
+
+
+# ---------------------------------------------------------------- how replies are weighed
+
+
+def judged(
+    texts: list[str],
+    tokens: tuple[int | None, int | None, int | None, int | None] = (None, None, None, None),
+    form: str = "images",
+    again: list[str] | None = None,
+) -> ClipSight:
+    """`tokens` of a clip, of half, of one frame, of none."""
+    whole, half, one, none = tokens
+    first = {n: Reply(t, tokens_in=whole) for n, t in enumerate(texts)}
+    second = {n: Reply(t, tokens_in=whole) for n, t in enumerate(again or texts)}
+    parts = Parts(Reply("", tokens_in=half), Reply("", tokens_in=one), Reply("", tokens_in=none))
+    return judge_clips("r", form, SHOWN, first, second, parts)
+
+
+def line(digits: str) -> str:
+    return f"FRAMES={len(digits)} DIGITS={digits}"
+
+
+@pytest.mark.parametrize("form", ["images", "sheet", "video"])
+def test_reading_to_the_end_needs_no_tokens(form: str) -> None:
+    found = judged([line(d) for d in SHOWN], form=form)
+    assert (found.verdict, found.digits_read) == ("all frames arrive", CLIPS * FRAMES)
+
+
+def test_digits_of_the_first_half_alone_do_not_prove_the_second() -> None:
+    cut = [d[:HALF] + "".join(Random(d).choices("0123456789", k=HALF)) for d in SHOWN]
+    assert judged([line(d) for d in cut]).verdict != "all frames arrive"
+
+
+@pytest.mark.parametrize("kept", [4, 8, 16, 32])
+def test_evenly_spread_digits_are_thinned(kept: int) -> None:
+    for spread in (
+        [round(i * (FRAMES - 1) / (kept - 1)) for i in range(kept)],
+        [i * FRAMES // kept for i in range(kept)],
+    ):
+        found = judged([line("".join(d[at] for at in spread)) for d in SHOWN])
+        assert (found.verdict, found.frames_arrived) == ("thinned", kept)
+
+
+def test_tokens_of_fewer_frames_are_thinned_whatever_is_said() -> None:
+    many = [line(d) for d in SHOWN]
+    assert judged(many, (20 + 16 * 40, 0, 20 + 16, 20)).verdict == "all frames arrive"
+    found = judged(["no"] * CLIPS, (20 + 16 * 10, 0, 20 + 16, 20))
+    assert (found.verdict, found.frames_arrived) == ("thinned", 10)
+
+
+def test_a_video_capped_below_its_length_is_thinned() -> None:
+    """Four frames of 40 and four of 20 cost the same: the second half added nothing."""
+    found = judged(["no"] * CLIPS, (84, 84, 84, 20), "video")
+    assert (found.verdict, found.frames_arrived) == ("thinned", HALF)
+
+
+def test_a_video_whose_tokens_grow_with_it_but_is_not_read_cannot_be_told() -> None:
+    assert judged(["no"] * CLIPS, (340, 180, 84, 20), "video").verdict == "cannot tell"
+
+
+def test_tokens_without_movement_cannot_tell() -> None:
+    assert judged(["no"] * CLIPS, (660, 340, 36, 20)).verdict == "cannot tell"
+
+
+def test_no_tokens_added_is_no_sight() -> None:
+    assert judged([line("7" * 40)] * CLIPS, (20, 20, 20, 20)).verdict == "does not arrive"
+
+
+def test_nothing_reported_and_nothing_read_cannot_tell() -> None:
+    assert judged(["no"] * CLIPS).verdict == "cannot tell"
+
+
+@pytest.mark.parametrize("length", [4, 17, 40])
+def test_a_blind_guesser_is_rarely_believed(length: int) -> None:
+    believed = 0
+    for seed in range(300):
+        draw = Random(f"{seed}:{length}")
+        texts = [line("".join(draw.choices("0123456789", k=length))) for _ in SHOWN]
+        again = [line("".join(draw.choices("0123456789", k=length))) for _ in SHOWN]
+        found = judged(texts, again=again)
+        believed += found.verdict in ("all frames arrive", "thinned")
+    assert believed <= 9  # 0.01 each: 3 expected
