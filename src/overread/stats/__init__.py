@@ -33,6 +33,7 @@ from overread.stats._ranks import rank_sum_p
 from overread.stats._spearman import spearman, spearman_asymptotic_p, spearman_exact_p
 from overread.stats._weights import (
     PatientWeights,
+    canonical,
     ratio_interval,
     resample_interval,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "bootstrap_proportion_many",
     "brier",
     "calibration_bins",
+    "canonical",
     "cohen_kappa",
     "design_effect",
     "difference_p",

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import overread
+from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
 from overread.benchmarks.grounding.askable import askable
-from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases, policy_of
+from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases
 from overread.benchmarks.grounding.edition import SHOWS, settings
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.subset import Subset, robustness_subset

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NoReturn, get_args
+from typing import Final, NoReturn
 
 import msgspec
 
+from overread.benchmarks.files.card import policy_of, read_card
+from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.edition import CORRECTED, Edition
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
-from overread.benchmarks.grounding.sheets import rows_of
 from overread.case import BadInput, Box, Policy
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "boxed",
     "load_cases",
     "manifest_path",
-    "policy_of",
     "truth",
 ]
 
@@ -139,7 +138,7 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
     def at(cls, path: str | Path) -> Dataset:
         """The dataset of a manifest, with its card `dataset.toml` if one stands beside it."""
         manifest = manifest_path(path)
-        card = _card(manifest.parent / "dataset.toml")
+        card = read_card(manifest.parent / "dataset.toml")
         folder = manifest.absolute().parent.name
         name = card.get("name") or (folder if manifest.name == "manifest.csv" else manifest.stem)
         try:
@@ -148,14 +147,6 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
         except OSError as error:
             raise BadInput(f"{manifest} cannot be read: {error.strerror}.") from None
         return cls(manifest=manifest, name=name, digest=digest, policy=policy_of(manifest.parent))
-
-
-def policy_of(*folders: Path) -> Policy:
-    """The strictest policy of these folders; one that declares none is credentialed."""
-    cards = [_card(folder / "dataset.toml") for folder in folders]
-    policies: tuple[Policy, ...] = get_args(Policy)  # from the loosest to the strictest
-    strictest = max(policies.index(card.get("policy", "credentialed")) for card in cards)
-    return policies[strictest]
 
 
 def manifest_path(path: str | Path) -> Path:
@@ -168,22 +159,6 @@ def manifest_path(path: str | Path) -> Path:
     if not found.is_file():
         raise BadInput(f"{path}: there is no such file. Give a manifest, or phantom:N.")
     return found
-
-
-def _card(path: Path) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    try:
-        card = tomllib.loads(path.read_text("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not TOML: {error}. Mend or remove it.") from None
-    policies = get_args(Policy)
-    if card.get("policy", "open") not in policies:
-        known = ", ".join(policies)
-        raise BadInput(f'{path}: policy is "{card["policy"]}"; the policies are {known}.')
-    if not isinstance(card.get("name", ""), str) or set(card.get("name", "")) & set("|@\n"):
-        raise BadInput(f"{path}: name is a text without | or @.")
-    return {key: card[key] for key in ("name", "policy") if key in card}
 
 
 def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[GroundingCase]:

@@ -14,11 +14,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import proportions as pr
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.grounding.facts import Mask
 from overread.benchmarks.grounding.marks import Marks
-from overread.benchmarks.grounding.sheets import rows_of
 from overread.benchmarks.grounding.study import Study
 from overread.case import BadInput, Measure
 from overread.stats import wilson

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.answers import ANSWER_COLUMNS, RECORDED, Reading
 from overread.benchmarks.grounding.benchmark import Grounding
 from overread.benchmarks.grounding.conditions import MOST_DRAWS, REPEAT, WORDS, images_of
 from overread.benchmarks.grounding.edition import Options
 from overread.benchmarks.grounding.prompts import PHRASINGS
-from overread.benchmarks.grounding.sheets import rows_of
 from overread.case import BadInput, Modality, Traits
 
 if TYPE_CHECKING:

@@ -94,28 +94,12 @@ class Study:
 
     @cached_property
     def _totals(self) -> NDArray[np.float64]:
-        from overread.stats import PatientWeights
+        from overread.stats import PatientWeights, canonical
 
         table = np.column_stack(list(self._columns.values()))
-        patients = _canonical(self.facts.patients, table)
+        patients = canonical(self.facts.patients, table)
         weights = PatientWeights(patients, n_boot=self.edition.boot, seed=self.edition.seed)
         return weights.totals(table)
-
-
-def _canonical(patients: NDArray[np.int64], table: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Patients numbered by what they contribute, so that neither names nor order matter.
-
-    Patients with equal rows are interchangeable: whichever comes first, the totals are the same.
-    The first column decides first, so a later one cannot move the totals of the earlier ones.
-    """
-    count = int(patients.max()) + 1 if patients.size else 0
-    sums = np.zeros((count, table.shape[1]))
-    np.add.at(sums, patients, table)
-    keys = np.ascontiguousarray(np.round(sums, 9) + 0.0)
-    rows = keys.view([("", keys.dtype)] * keys.shape[1]).ravel()
-    rank = np.empty(count, dtype=np.int64)
-    rank[np.argsort(rows, kind="stable")] = np.arange(count)
-    return rank[patients]
 
 
 Making: TypeAlias = Callable[[Marks, Study, Done], Iterator[Measure]]

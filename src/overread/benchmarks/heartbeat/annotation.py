@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     Table,
     filled,
     numbers,

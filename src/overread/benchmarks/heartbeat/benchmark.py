@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
-from overread.benchmarks.grounding.cases import policy_of
+from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.heartbeat import schemas
 from overread.benchmarks.heartbeat.answers import answer_row, reread, truth_of
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
@@ -94,8 +94,8 @@ class Heartbeat:
                 kept.append(case)
         if not kept:
             raise BadInput(
-                f"{self.path}: no clip fits a window; the first is {left[0].clip}: {left[0].reason}. "
-                "Choose another --set frames=N."
+                f"{self.path}: no clip fits a window; the first is {left[0].clip}: "
+                f"{left[0].reason}. Choose another --set frames=N."
             )
         return kept, left
 

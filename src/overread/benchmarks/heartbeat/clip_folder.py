@@ -16,8 +16,8 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from overread.benchmarks.grounding.build.tables import columns_of
-from overread.benchmarks.grounding.sheets import rows_of
+from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.tables import columns_of
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.clips import case_of, probe
 from overread.benchmarks.heartbeat.edition import Edition

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     Table,
     distinct,
     filled,

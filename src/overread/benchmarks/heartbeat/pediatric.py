@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     columns_of,
     filled,
     numbers,

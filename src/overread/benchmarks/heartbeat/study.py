@@ -90,7 +90,7 @@ class Study:
     def _resampled(
         self, drafts: Sequence[Draft], places: Sequence[int], boot: int
     ) -> dict[int, Floats]:
-        from overread.stats import PatientWeights
+        from overread.stats import PatientWeights, canonical
 
         blocks: dict[int, Floats] = {}
         for place in places:
@@ -101,7 +101,7 @@ class Study:
         ends = np.cumsum([block.shape[1] for block in blocks.values()])
         starts = ends - [block.shape[1] for block in blocks.values()]
         where = dict(zip(blocks, zip(starts, ends, strict=True), strict=True))
-        patients = _canonical(self.facts.patients, table)
+        patients = canonical(self.facts.patients, table)
         totals = PatientWeights(patients, n_boot=boot, seed=self.edition.seed).totals(table)
         found = {}
         for place in places:
@@ -230,16 +230,6 @@ def _together(drafts: Sequence[Draft], places: Sequence[int]) -> Iterator[list[i
 def _apart(low: float, high: float) -> bool:
     """Whether two bounds differ by more than the rounding of their sums."""
     return high - low > 1e-12 * max(1.0, abs(low), abs(high))
-
-
-def _canonical(patients: NDArray[np.int64], table: Floats) -> NDArray[np.int64]:
-    """Patients numbered by what they contribute, so that neither names nor order matter."""
-    count = int(patients.max()) + 1 if patients.size else 0
-    sums = np.zeros((count, table.shape[1]))
-    np.add.at(sums, patients, table)
-    rank = np.empty(count, dtype=np.int64)
-    rank[np.lexsort(np.round(sums, 9).T + 0.0)] = np.arange(count)
-    return rank[patients]
 
 
 Making: TypeAlias = Callable[[Marks, Study], Iterator[Draft | Measure]]

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from overread.benchmarks.grounding.sheets import rows_of
+from overread.benchmarks.files.sheets import rows_of
 from overread.case import BadInput
 
 if TYPE_CHECKING:

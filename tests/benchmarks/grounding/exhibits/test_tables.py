@@ -7,8 +7,8 @@ from math import sqrt
 
 import pytest
 
+from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent
 from overread.benchmarks.grounding.exhibits import exhibits, summary
-from overread.benchmarks.grounding.exhibits.cells import cell, fraction, p_value, percent
 from overread.case import Figure, Measure, Table
 from support.exhibited import SIGNATURE, audit, made, rate, record
 

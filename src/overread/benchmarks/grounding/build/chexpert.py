@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from overread.benchmarks.grounding.build.films import LABELS
-from overread.benchmarks.grounding.build.films_read import (
-    FilmsRead,
-    Missing,
-    film_frame,
-    with_images,
-)
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     Table,
     ages,
     codes,
@@ -29,6 +22,13 @@ from overread.benchmarks.grounding.build.tables import (
     labels,
     matching,
     read_table,
+)
+from overread.benchmarks.grounding.build.films import LABELS
+from overread.benchmarks.grounding.build.films_read import (
+    FilmsRead,
+    Missing,
+    film_frame,
+    with_images,
 )
 from overread.case import BadInput
 

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from overread.benchmarks.grounding.build.chexpert import COLUMNS, PLACE, SEXES, place_of, view_of
-from overread.benchmarks.grounding.build.films_read import (
-    FilmsRead,
-    Missing,
-    film_frame,
-    with_images,
-)
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     LABEL_CODES,
     LABEL_NEED,
     Table,
@@ -30,6 +23,13 @@ from overread.benchmarks.grounding.build.tables import (
     filled,
     inflated,
     read_table,
+)
+from overread.benchmarks.grounding.build.chexpert import COLUMNS, PLACE, SEXES, place_of, view_of
+from overread.benchmarks.grounding.build.films_read import (
+    FilmsRead,
+    Missing,
+    film_frame,
+    with_images,
 )
 from overread.case import BadInput
 

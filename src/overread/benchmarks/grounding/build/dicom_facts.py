@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from overread.benchmarks.grounding.build.tables import YEARS_OF
+from overread.benchmarks.files.tables import YEARS_OF
 from overread.case import BadInput
 
 __all__ = ["DicomFacts", "dicom_facts"]

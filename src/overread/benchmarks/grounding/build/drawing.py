@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
+from overread.benchmarks.files.tables import find_table
 from overread.benchmarks.grounding.boxes import rescale_box
 from overread.benchmarks.grounding.build.films import Built
 from overread.benchmarks.grounding.build.films_read import FilmsRead, Missing, with_images
 from overread.benchmarks.grounding.build.recipe import Labeler, Recipe
 from overread.benchmarks.grounding.build.scheme import Sampling
-from overread.benchmarks.grounding.build.tables import find_table
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import Box, Policy
 

@@ -11,18 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from overread.benchmarks.grounding.build.films import (
-    LABELS,
-    film_schema,
-)
-from overread.benchmarks.grounding.build.films_read import (
-    FilmsRead,
-    Missing,
-    film_frame,
-    leave_out,
-)
-from overread.benchmarks.grounding.build.folder_boxes import BOX, SIZE, boxes_of
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     FIX,
     Table,
     ages,
@@ -34,6 +23,17 @@ from overread.benchmarks.grounding.build.tables import (
     refuse,
     refuse_first,
 )
+from overread.benchmarks.grounding.build.films import (
+    LABELS,
+    film_schema,
+)
+from overread.benchmarks.grounding.build.films_read import (
+    FilmsRead,
+    Missing,
+    film_frame,
+    leave_out,
+)
+from overread.benchmarks.grounding.build.folder_boxes import BOX, SIZE, boxes_of
 from overread.case import BadInput, Policy, Source
 
 if TYPE_CHECKING:

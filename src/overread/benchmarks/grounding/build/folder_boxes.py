@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from overread.benchmarks.files.tables import Table, numbers, refuse, refuse_first
 from overread.benchmarks.grounding.build.film_sizes import film_size
 from overread.benchmarks.grounding.build.films import PRESENT, Exclusion, box_schema
-from overread.benchmarks.grounding.build.tables import Table, numbers, refuse, refuse_first
 from overread.case import Source
 
 if TYPE_CHECKING:

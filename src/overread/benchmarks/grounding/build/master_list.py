@@ -10,11 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from overread.benchmarks.grounding.build.chexpert import SEXES, view_of
-from overread.benchmarks.grounding.build.films import LABELS
-from overread.benchmarks.grounding.build.films_read import film_frame
-from overread.benchmarks.grounding.build.identity import identifiers
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     FIX,
     Table,
     codes,
@@ -23,6 +19,10 @@ from overread.benchmarks.grounding.build.tables import (
     numbers,
     read_table,
 )
+from overread.benchmarks.grounding.build.chexpert import SEXES, view_of
+from overread.benchmarks.grounding.build.films import LABELS
+from overread.benchmarks.grounding.build.films_read import film_frame
+from overread.benchmarks.grounding.build.identity import identifiers
 
 if TYPE_CHECKING:
     import polars as pl

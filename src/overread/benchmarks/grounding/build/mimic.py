@@ -9,9 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from overread.benchmarks.grounding.build.films import LABELS
-from overread.benchmarks.grounding.build.films_read import FilmsRead, film_frame, leave_out
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     Table,
     codes,
     distinct,
@@ -24,6 +22,8 @@ from overread.benchmarks.grounding.build.tables import (
     read_table,
     refuse_first,
 )
+from overread.benchmarks.grounding.build.films import LABELS
+from overread.benchmarks.grounding.build.films_read import FilmsRead, film_frame, leave_out
 from overread.case import BadInput
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from overread.benchmarks.grounding.build.films import box_schema
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     file_bytes,
     filled,
     numbers,
     read_table,
     refuse_first,
 )
+from overread.benchmarks.grounding.build.films import box_schema
 from overread.case import BadInput
 
 if TYPE_CHECKING:

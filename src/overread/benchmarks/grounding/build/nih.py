@@ -10,6 +10,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from overread.benchmarks.files.tables import (
+    FETCH,
+    Table,
+    ages,
+    codes,
+    distinct,
+    filled,
+    find_table,
+    matching,
+    numbers,
+    read_table,
+    refuse_first,
+)
 from overread.benchmarks.grounding.build.films import (
     ABSENT,
     NOT_MENTIONED,
@@ -23,19 +36,6 @@ from overread.benchmarks.grounding.build.films_read import (
     film_frame,
     leave_out,
     refuse_missing,
-)
-from overread.benchmarks.grounding.build.tables import (
-    FETCH,
-    Table,
-    ages,
-    codes,
-    distinct,
-    filled,
-    find_table,
-    matching,
-    numbers,
-    read_table,
-    refuse_first,
 )
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput

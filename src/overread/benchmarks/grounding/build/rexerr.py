@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from overread.benchmarks.files.tables import codes, filled, read_table
 from overread.benchmarks.grounding.build.films import sentence_schema
 from overread.benchmarks.grounding.build.identity import identifiers
-from overread.benchmarks.grounding.build.tables import codes, filled, read_table
 
 if TYPE_CHECKING:
     import polars as pl

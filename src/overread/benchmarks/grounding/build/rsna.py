@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.grounding.build.dicom_facts import DicomFacts, dicom_facts
-from overread.benchmarks.grounding.build.films import ABSENT, PRESENT, box_schema
-from overread.benchmarks.grounding.build.films_read import (
-    FilmsRead,
-    Missing,
-    film_frame,
-    with_images,
-)
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     Table,
     codes,
     columns_of,
@@ -33,6 +25,14 @@ from overread.benchmarks.grounding.build.tables import (
     numbers,
     read_table,
     refuse_first,
+)
+from overread.benchmarks.grounding.build.dicom_facts import DicomFacts, dicom_facts
+from overread.benchmarks.grounding.build.films import ABSENT, PRESENT, box_schema
+from overread.benchmarks.grounding.build.films_read import (
+    FilmsRead,
+    Missing,
+    film_frame,
+    with_images,
 )
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from overread.benchmarks.exhibits.style import FAINT, Spec, shown
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.planes import in_words, limits, plane, plane_row
 from overread.benchmarks.grounding.exhibits.robust import sizes
-from overread.benchmarks.grounding.exhibits.style import FAINT, UNKNOWN, Spec, identity, shown
+from overread.benchmarks.grounding.exhibits.style import UNKNOWN, identity
 from overread.case import Figure, Measure
 
 __all__ = ["resolution_plane", "transfer_figure"]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from overread.benchmarks.grounding.exhibits.cells import interval, p_value, percent
+from overread.benchmarks.exhibits.cells import interval, p_value, percent
+from overread.benchmarks.exhibits.style import (
+    BLUE,
+    FAINT,
+    INK,
+    VERMILLION,
+    Spec,
+    figure_spec,
+    number_axis,
+    reader_axis,
+    shown,
+)
 from overread.benchmarks.grounding.exhibits.contrasts import BASELINE
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import (
@@ -17,18 +28,7 @@ from overread.benchmarks.grounding.exhibits.lanes import (
     lane_row,
     numbers,
 )
-from overread.benchmarks.grounding.exhibits.style import (
-    BLUE,
-    FAINT,
-    INK,
-    VERMILLION,
-    Spec,
-    figure_spec,
-    identity,
-    number_axis,
-    reader_axis,
-    shown,
-)
+from overread.benchmarks.grounding.exhibits.style import identity
 from overread.case import Figure, Measure
 
 __all__ = ["accuracy_baselines"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from overread.benchmarks.exhibits.style import BLUE, FAINT, Spec
 from overread.benchmarks.grounding.category import STEADY_FROM, UNSTABLE_BELOW
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.planes import against, in_words, limits, plane
-from overread.benchmarks.grounding.exhibits.style import BLUE, FAINT, Spec
 from overread.case import Figure
 
 __all__ = ["sens_spec", "triad"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import sqrt
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits.cells import NOT_KNOWN, cell, percent, table
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, percent, table
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.case import Measure, Table
 

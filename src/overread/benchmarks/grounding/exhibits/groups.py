@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits.cells import (
+from overread.benchmarks.exhibits.cells import (
     NOT_KNOWN,
     cell,
     fraction,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, percent, table
 from overread.benchmarks.grounding.category import SWEEP
-from overread.benchmarks.grounding.exhibits.cells import NOT_KNOWN, cell, percent, table
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.case import Measure, Table
 

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from overread.benchmarks.grounding.exhibits.cells import NOT_KNOWN, percent
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, percent
+from overread.benchmarks.exhibits.style import INK, Spec, figure_spec, reader_axis, shown
 from overread.benchmarks.grounding.exhibits.groups import FEW
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import category_marks, hundred
-from overread.benchmarks.grounding.exhibits.style import (
-    INK,
-    Spec,
-    figure_spec,
-    identity,
-    reader_axis,
-    shown,
-)
+from overread.benchmarks.grounding.exhibits.style import identity
 from overread.case import Figure, Measure
 
 __all__ = ["finding_heatmap"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from overread.benchmarks.exhibits.style import BLUE, Spec, figure_spec, shown
 from overread.benchmarks.grounding.exhibits.certainty import REGIMES
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import hundred
 from overread.benchmarks.grounding.exhibits.reliability import BINS, tenths
-from overread.benchmarks.grounding.exhibits.style import BLUE, Spec, figure_spec, identity, shown
+from overread.benchmarks.grounding.exhibits.style import identity
 from overread.case import Figure
 
 __all__ = ["confidence_histogram"]

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits.cells import cell
-from overread.benchmarks.grounding.exhibits.index import Index
-from overread.benchmarks.grounding.exhibits.style import (
+from overread.benchmarks.exhibits.cells import cell
+from overread.benchmarks.exhibits.style import (
     FAINT,
     Spec,
     figure_spec,
-    glyph,
-    identity,
     number_axis,
     reader_axis,
     shown,
-    tint,
 )
+from overread.benchmarks.grounding.exhibits.index import Index
+from overread.benchmarks.grounding.exhibits.style import glyph, identity, tint
 from overread.case import Figure, Measure
 
 __all__ = [

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from overread.benchmarks.exhibits.style import FAINT, Spec, figure_spec, number_axis, shown
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import bounds, hundred
-from overread.benchmarks.grounding.exhibits.style import (
-    FAINT,
-    Spec,
-    figure_spec,
-    glyph,
-    identity,
-    number_axis,
-    shown,
-    tint,
-)
+from overread.benchmarks.grounding.exhibits.style import glyph, identity, tint
 from overread.case import Measure
 
 __all__ = ["against", "apart", "in_words", "limits", "plane", "plane_row"]

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from overread.benchmarks.grounding.exhibits.cells import percent
+from overread.benchmarks.exhibits.cells import percent
+from overread.benchmarks.exhibits.style import BLUE, FAINT, Spec, figure_spec, shown
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import hundred
-from overread.benchmarks.grounding.exhibits.style import (
-    BLUE,
-    FAINT,
-    Spec,
-    figure_spec,
-    identity,
-    shown,
-)
+from overread.benchmarks.grounding.exhibits.style import identity
 from overread.case import Figure
 
 __all__ = ["BINS", "reliability", "tenths"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits.cells import cell, p_value, table
+from overread.benchmarks.exhibits.cells import cell, p_value, table
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.case import Measure, Table
 

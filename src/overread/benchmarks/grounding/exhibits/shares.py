@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from overread.benchmarks.grounding.exhibits.cells import cell
+from overread.benchmarks.exhibits.cells import cell
+from overread.benchmarks.exhibits.style import (
+    INK,
+    PAPER,
+    Spec,
+    figure_spec,
+    number_axis,
+    reader_axis,
+    shown,
+)
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import (
     LANE,
@@ -15,17 +24,7 @@ from overread.benchmarks.grounding.exhibits.lanes import (
     numbers,
     spoken,
 )
-from overread.benchmarks.grounding.exhibits.style import (
-    INK,
-    PAPER,
-    Spec,
-    figure_spec,
-    identity,
-    number_axis,
-    reader_axis,
-    shown,
-    tint,
-)
+from overread.benchmarks.grounding.exhibits.style import identity, tint
 from overread.case import Figure
 
 __all__ = ["decomposition", "premium"]

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from overread.benchmarks.grounding.exhibits.cells import cell
+from overread.benchmarks.exhibits.cells import cell
+from overread.benchmarks.exhibits.style import Spec, figure_spec, number_axis, reader_axis, shown
 from overread.benchmarks.grounding.exhibits.index import Index
 from overread.benchmarks.grounding.exhibits.lanes import hundred
-from overread.benchmarks.grounding.exhibits.style import (
-    Spec,
-    figure_spec,
-    identity,
-    number_axis,
-    reader_axis,
-    shown,
-)
+from overread.benchmarks.grounding.exhibits.style import identity
 from overread.case import Figure
 
 __all__ = ["phrasing_lanes"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from overread.benchmarks.grounding.exhibits.index import Index
+from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.exhibits.figures import accuracy_figure, error_figures, scatter
 from overread.benchmarks.heartbeat.exhibits.tables import (
     accuracies,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any, Final
 
-from overread.benchmarks.grounding.exhibits.index import Index
-from overread.benchmarks.grounding.exhibits.style import (
+from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.exhibits.style import (
     BLUE,
     FAINT,
     INK,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits.cells import NOT_KNOWN, p_value, percent, table
-from overread.benchmarks.grounding.exhibits.index import Index
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value, percent, table
+from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.case import Measure, Table

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.tables import (
+from overread.benchmarks.files.tables import (
     FIX,
     Table,
     ages,

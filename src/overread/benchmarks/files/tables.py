@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from overread.benchmarks.grounding.build.csv_text import (
+from overread.benchmarks.files.csv_text import (
     file_bytes,
     header_of,
     inflated,

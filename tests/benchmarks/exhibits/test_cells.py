@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overread.benchmarks.grounding.exhibits.cells import cell, fraction, p_value, percent, table
+from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent, table
 from overread.case import Measure
 
 

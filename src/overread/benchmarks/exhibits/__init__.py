@@ -1,0 +1,1 @@
+"""What the exhibits of every benchmark share: how numbers are printed and how figures look."""
