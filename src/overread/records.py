@@ -71,6 +71,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     n_cases: int
     limit: int | None = None
     imported: bool = False
+    # How many the set holds that were not asked about, and lines a user should know.
+    left_out: int = 0
+    remarks: tuple[str, ...] = ()
     settings: dict[str, str] = {}
     measured: dict[str, str] = {}
     signature: str = ""

@@ -77,7 +77,7 @@ def page_of(word: str, tmp_path: Path, *more: Table | Figure) -> str:
         readers=(ReaderEntry(name=word, spec=word, identity=word),),
     )
     exhibits = [table_of(word), figure_of(word), *more]
-    write_page(tmp_path / "report.html", record, exhibits)
+    write_page(tmp_path / "report.html", [(record, exhibits)])
     return (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -163,7 +163,7 @@ def test_the_first_table_is_never_folded(tmp_path: Path) -> None:
         benchmark="b", edition="e", answers_edition="e", cases="c", dataset="d", policy="open",
         n_cases=3,
     )  # fmt: skip
-    write_page(tmp_path / "one.html", record, [table_of("long", 300)])
+    write_page(tmp_path / "one.html", [(record, [table_of("long", 300)])])
     page = (tmp_path / "one.html").read_text(encoding="utf-8")
     assert "<details>" not in page
     assert "<nav>" not in page  # one exhibit needs no contents

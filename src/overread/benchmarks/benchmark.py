@@ -6,7 +6,7 @@ A benchmark makes trials and reads replies; it never asks. The engine does that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -15,7 +15,16 @@ from overread.case import Figure, Measure, Policy, Reader, Reply, Table, Traits,
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Benchmark", "ReaderRecord", "Shows", "SubSampled", "Tables"]
+__all__ = [
+    "Benchmark",
+    "Imported",
+    "LeavesOut",
+    "ReaderRecord",
+    "Recovered",
+    "Shows",
+    "SubSampled",
+    "Tables",
+]
 
 
 class ReaderRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +46,16 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     asked_under: str = ""
 
 
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """A control: what it is by construction, what the measures take it for, whether they agree."""
+
+    control: str
+    expected: str
+    found: str
+    ok: bool
+    note: str | None = None
+
+
 class Benchmark(Protocol):
     """One benchmark under one edition of its rules, over one set of cases.
 
@@ -45,7 +64,8 @@ class Benchmark(Protocol):
     a reader of these traits. `answer` parses a reply (or None where the trial went unanswered, with
     the reason) into a row of `answer_schema`; it never raises on odd text. `reread` parses kept
     rows again under this edition. `measure` and `exhibits` are pure. `expected` says what each
-    control must be recovered as. `signature` says what the numbers stand on.
+    control is by construction, `recovered` what a run's measures take those it holds for.
+    `signature` says what the numbers stand on.
     """
 
     name: str
@@ -71,6 +91,7 @@ class Benchmark(Protocol):
     def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]: ...
     def controls(self) -> Mapping[str, Reader]: ...
     def expected(self) -> Mapping[str, str]: ...
+    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]: ...
     def signature(self, tables: Tables) -> str: ...
 
 
@@ -87,3 +108,29 @@ class SubSampled(Protocol):
     """A benchmark that asks some things of a sub-sample: it is told which cases a run has."""
 
     def sample_from(self, chosen: frozenset[str]) -> None: ...
+
+
+@runtime_checkable
+class LeavesOut(Protocol):
+    """A benchmark that cannot ask about everything in a set: it says what is left out, and why.
+
+    `left_out` are names with their reasons; `remarks` are further lines a user should see.
+    """
+
+    @property
+    def left_out(self) -> Sequence[tuple[str, str]]: ...
+    @property
+    def remarks(self) -> Sequence[str]: ...
+
+
+class Imported(NamedTuple):
+    """What an importer makes of results that somebody else's scripts wrote.
+
+    `warnings` has a line for everything passed over; `settings` are those given and those the files
+    themselves call for.
+    """
+
+    benchmark: Benchmark
+    tables: Tables
+    warnings: list[str]
+    settings: dict[str, str]

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
-from overread.benchmarks.benchmark import Benchmark, Tables
+from overread.benchmarks.benchmark import Benchmark, Imported
 from overread.case import BadInput, Policy
 
 __all__ = ["BENCHMARKS", "importer", "metrics", "open_benchmark", "reopen_benchmark"]
@@ -40,14 +40,13 @@ def reopen_benchmark(
     return cast(Benchmark, _class_of(name).of_run(dataset, policy, edition, settings))
 
 
-Importer: TypeAlias = Callable[..., tuple[Benchmark, Tables, list[str], dict[str, str]]]
+Importer: TypeAlias = Callable[..., Imported]
 
 
 def importer(name: str) -> Importer:
     """What reads results made with the paper's own scripts.
 
-    It takes (cases, replies, readers or None, edition, settings, reparse, also) and returns the
-    benchmark, the tables, lines on what was passed over, and the settings it was opened with.
+    It takes (cases or None, replies, readers or None, edition, settings, reparse, also).
     """
     place = _class_of(name).__module__.rpartition(".")[0] + ".importing"
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ __all__ = ["command"]
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="The run folder to write.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="The folder to write.")] = Path(
         "overread-demo"
     ),
     json: options.Json = False,
@@ -24,17 +23,10 @@ def command(
     Example: overread demo --out demo
     """
     from overread.cli.show import watch
-    from overread.records import check_out
-    from overread.runs import STANDARD_PHANTOMS, open_cases, run
+    from overread.runs import demo
 
-    check_out(out)
-    print("making phantom radiographs (once) …", file=sys.stderr)
-    controls = open_cases("grounding", STANDARD_PHANTOMS, "corrected", {}).controls()
-    done = run(
-        "grounding",
-        STANDARD_PHANTOMS,
-        [f"control:{name}" for name in controls],
-        out=out,
-        watch=watch,
-    )
-    return options.finish([done], json=json)
+    page = out / "report.html"
+    code = options.finish(demo(out, watch=watch, tell=options.tell), json=json, page=page)
+    if not json:
+        print(f"All of it on one page: {page}", flush=True)
+    return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +14,12 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding.")],
+    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding or heartbeat.")],
     replies: Annotated[
-        Path | None, typer.Option("--replies", help="Folder with MODEL/CONDITION.csv.")
+        Path | None,
+        typer.Option(
+            "--replies", help="Results: MODEL/CONDITION.csv, or .jsonl files for heartbeat."
+        ),
     ] = None,
     cases: options.Cases = None,
     readers: Annotated[
@@ -37,12 +39,13 @@ def command(
 ) -> int:
     """Make a run of recorded results. No model is asked and no image need exist.
 
+    Records of heartbeat carry their truth: there --cases may be left out.
+
     Example: overread import grounding --cases manifest.csv --replies results --out imported
     """
-    for name, value in (("--cases", cases), ("--replies", replies), ("--out", out)):
+    for name, value in (("--replies", replies), ("--out", out)):
         if value is None:
             raise BadInput(f"{name} is missing. See overread import --help for an example.")
-    assert cases is not None
     assert replies is not None
     assert out is not None
 
@@ -60,5 +63,5 @@ def command(
         also=also or (),
     )
     for warning in warnings:
-        print(f"overread: {warning}", file=sys.stderr)
+        options.tell(warning)
     return options.finish([done], json=json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,7 @@ __all__ = [
     "finish",
     "print_headline",
     "settings_from",
+    "tell",
 ]
 
 Cases = Annotated[
@@ -73,6 +75,12 @@ def settings_from(words: list[str] | None) -> dict[str, str]:
     return settings
 
 
+def tell(line: str) -> None:
+    """One line for the user, beside whatever goes to standard output."""
+    plain = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(line.split()))
+    print(f"overread: {plain}", file=sys.stderr, flush=True)
+
+
 def check_engine(engine: str) -> None:
     if engine != "local":
         raise BadInput(f"--engine {engine}: this version has the engine local.")
@@ -83,8 +91,8 @@ def check_judges(benchmark: str, judges: list[str] | None) -> None:
         raise BadInput(f"--judge: {benchmark} asks no judge. Leave the option out.")
 
 
-def print_headline(run: Run) -> None:
-    """The first table of a run; the page has the others, and the figures."""
+def print_headline(run: Run, page: Path | None = None) -> None:
+    """The first table of a run; its page, or this one, has the others, and the figures."""
     from overread.case import Table
     from overread.cli.show import print_table
 
@@ -93,16 +101,14 @@ def print_headline(run: Run) -> None:
         print_table(table)
     rest = (len(tables[1:]), "more table"), (len(run.exhibits) - len(tables), "figure")
     said = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in rest if count)
-    print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
+    print(f"{said}{': ' * bool(said)}{page or run.folder / 'report.html'}", flush=True)
 
 
-def finish(runs: Iterable[Run], *, json: bool) -> int:
+def finish(runs: Iterable[Run], *, json: bool, page: Path | None = None) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
     Each is printed when it is there: what comes after it may fail.
     """
-    import sys
-
     missing = []
     for run in runs:
         if run.unanswered:
@@ -110,16 +116,15 @@ def finish(runs: Iterable[Run], *, json: bool) -> int:
         if json:
             print((run.folder / "measures.json").read_text(encoding="utf-8"), end="", flush=True)
             continue
-        print_headline(run)
+        print_headline(run, page)
     for run, count in missing:
         reasons: dict[str, int] = {}
         for tally in run.tallies.values():
             for reason, times in tally.reasons.items():
                 reasons[reason] = reasons.get(reason, 0) + times
         told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
-        print(
-            f"overread: {count} trials are unanswered ({told or 'not asked yet'}) and not scored. "
-            "Run the same command again to resume.",
-            file=sys.stderr,
+        tell(
+            f"{count} trials are unanswered ({told or 'not asked yet'}) and not scored. "
+            "Run the same command again to resume."
         )
     return 3 if missing else 0

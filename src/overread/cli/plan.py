@@ -57,6 +57,7 @@ def command(
         limit=limit,
         settings=options.settings_from(set_),
         requests=requests,
+        tell=options.tell,
     )
     if json:
         print(msgspec.json.encode(forecasts).decode())

@@ -15,7 +15,8 @@ __all__ = ["command"]
 
 def command(
     benchmark: Annotated[
-        str, typer.Argument(help="A benchmark (grounding), or a study file ending in .toml.")
+        str,
+        typer.Argument(help="A benchmark (grounding, heartbeat), or a study file ending in .toml."),
     ],
     cases: options.Cases = None,
     reader: options.Readers = None,
@@ -67,6 +68,7 @@ def command(
         settings=options.settings_from(set_),
         concurrency=concurrency,
         watch=watch,
+        tell=options.tell,
     )
     return options.finish([done], json=json)
 
@@ -75,4 +77,4 @@ def _study(path: Path, store: Path | None, json: bool) -> int:
     from overread.cli.show import watch
     from overread.runs import run_study
 
-    return options.finish(run_study(path, store=store, watch=watch), json=json)
+    return options.finish(run_study(path, store=store, watch=watch, tell=options.tell), json=json)

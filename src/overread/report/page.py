@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from overread.case import Figure, Table
 from overread.records import RunRecord
@@ -19,6 +19,8 @@ __all__ = ["DISCLAIMER", "write_page"]
 
 DISCLAIMER = "Evaluation software, not a medical device; a passed gate is not a clearance."
 
+Exhibit: TypeAlias = Table | Figure
+
 # A table of more rows is folded, unless it is the first thing on the page.
 _FOLDED_FROM: Final = 25
 
@@ -26,6 +28,7 @@ _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 3rem 0 .75rem; }
+h2.run { font-size: 1.4rem; border-top: 2px solid #8886; padding-top: 1rem; }
 nav ol { columns: 22rem; column-gap: 2.5rem; padding-left: 1.8rem; font-size: .9rem; }
 nav a { color: inherit; }
 .scroll { overflow-x: auto; }
@@ -49,19 +52,19 @@ code { font-size: .72rem; overflow-wrap: anywhere; }
 """
 
 
-def write_page(path: Path, record: RunRecord, exhibits: Sequence[Table | Figure]) -> None:
-    """Write `report.html` for one run."""
-    path.write_text(_page(record, exhibits), encoding="utf-8")
+def write_page(path: Path, runs: Sequence[tuple[RunRecord, Sequence[Exhibit]]]) -> None:
+    """Write `report.html` of one or more runs, each with its exhibits."""
+    path.write_text(_page(runs), encoding="utf-8")
 
 
-def _page(record: RunRecord, exhibits: Sequence[Table | Figure]) -> str:
-    facts = (
-        f"{record.n_cases} cases of {record.dataset} ({record.policy}), edition {record.edition}, "
-        f"Overread {record.overread}."
-    )
-    body = "\n".join(
-        _section(number, exhibit, folded=number > 1) for number, exhibit in enumerate(exhibits, 1)
-    )
+def _page(runs: Sequence[tuple[RunRecord, Sequence[Exhibit]]]) -> str:
+    title = f"Overread: {', '.join(record.benchmark for record, _ in runs)}"
+    alone = len(runs) == 1
+    first, parts = 1, []
+    for record, exhibits in runs:
+        parts.append(_part(record, exhibits, first, alone=alone))
+        first += len(exhibits)
+    body = "\n".join(parts)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -69,32 +72,47 @@ def _page(record: RunRecord, exhibits: Sequence[Table | Figure]) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
   content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
-<title>Overread: {escape(record.benchmark)}</title>
+<title>{escape(title)}</title>
 <style>{_STYLE}</style>
 </head>
 <body>
-<h1>Overread: {escape(record.benchmark)}</h1>
-<p>{escape(facts)}</p>
+<h1>{escape(title)}</h1>
 <p class="note">{DISCLAIMER}</p>
-{_contents(exhibits)}
 {body}
 </body>
 </html>
 """
 
 
-def _contents(exhibits: Sequence[Table | Figure]) -> str:
+def _part(record: RunRecord, exhibits: Sequence[Exhibit], first: int, *, alone: bool) -> str:
+    """One run: what it stands on, what a reader should know, a list of exhibits, the exhibits."""
+    facts = (
+        f"{record.n_cases} cases of {record.dataset} ({record.policy}), edition {record.edition}, "
+        f"Overread {record.overread}."
+    )
+    remarks = "".join(f'<p class="note">{escape(line)}</p>\n' for line in record.remarks)
+    heading = "" if alone else f'<h2 class="run">{escape(record.benchmark)}</h2>\n'
+    body = "\n".join(
+        _section(number, exhibit, folded=number > first)
+        for number, exhibit in enumerate(exhibits, first)
+    )
+    return f"""{heading}<p>{escape(facts)}</p>
+{remarks}{_contents(exhibits, first)}
+{body}"""
+
+
+def _contents(exhibits: Sequence[Exhibit], first: int) -> str:
     """Links to the exhibits, where there is more than one."""
     if len(exhibits) < 2:
         return ""
     links = "\n".join(
         f'<li><a href="#exhibit-{number}">{escape(exhibit.title)}</a></li>'
-        for number, exhibit in enumerate(exhibits, 1)
+        for number, exhibit in enumerate(exhibits, first)
     )
     return f"<nav><ol>\n{links}\n</ol></nav>"
 
 
-def _section(number: int, exhibit: Table | Figure, *, folded: bool) -> str:
+def _section(number: int, exhibit: Exhibit, *, folded: bool) -> str:
     made = _figure(exhibit, number) if isinstance(exhibit, Figure) else _table(exhibit, folded)
     return f"""<section id="exhibit-{number}">
 <h2>{escape(exhibit.title)}</h2>
@@ -102,7 +120,7 @@ def _section(number: int, exhibit: Table | Figure, *, folded: bool) -> str:
 </section>"""
 
 
-def _beneath(exhibit: Table | Figure) -> str:
+def _beneath(exhibit: Exhibit) -> str:
     notes = "".join(f'<p class="note">{escape(note)}</p>\n' for note in exhibit.notes)
     return f'{notes}<p class="note"><code>{escape(exhibit.signature)}</code></p>'
 

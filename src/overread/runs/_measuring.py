@@ -96,7 +96,7 @@ def measure_into(
         measures=records,
     )
     write_measures(scratch / "measures.json", measures)
-    write_page(scratch / "report.html", record, list(exhibits.values()))
+    write_page(scratch / "report.html", [(record, list(exhibits.values()))])
     return record, records, exhibits
 
 
@@ -137,7 +137,7 @@ def _check_shown(shows: frozenset[str], given: Mapping[str, str], asked: Mapping
 def import_results(
     benchmark: str,
     *,
-    cases: str | Path,
+    cases: str | Path | None,
     replies: str | Path,
     out: str | Path,
     readers: str | Path | None = None,
@@ -148,7 +148,8 @@ def import_results(
 ) -> tuple[Run, list[str]]:
     """Make a run of results that the papers' own scripts wrote. No model is asked.
 
-    `also` names further results, such as "px=512:DIR". Returns the run and what a user should know,
+    `cases` may be None where the results carry their own truth. `also` names further results, such
+    as "px=512:DIR". Returns the run and what a user should know,
     such as a model folder that was left out.
     """
     from overread.benchmarks.registry import importer
@@ -156,7 +157,7 @@ def import_results(
     folder = Path(out)
     check_out(folder)
     bench, tables, warnings, words = importer(benchmark)(
-        case_file(benchmark, cases),
+        None if cases is None else case_file(benchmark, cases),
         Path(replies),
         Path(readers) if readers is not None else None,
         edition,
@@ -169,7 +170,7 @@ def import_results(
         benchmark=bench.name,
         edition=bench.edition,
         answers_edition=bench.edition,
-        cases=str(cases),
+        cases="" if cases is None else str(cases),
         dataset=bench.dataset,
         policy=bench.policy,
         n_cases=tables.cases.height,
@@ -195,6 +196,6 @@ def import_results(
 
 
 def versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "polars", "pillow", "pydicom", "aiohttp")
+    names = ("numpy", "scipy", "polars", "pillow", "pydicom", "av", "aiohttp")
     python = ".".join(map(str, sys.version_info[:3]))
     return {"python": python} | {name: version(name) for name in names}

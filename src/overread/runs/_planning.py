@@ -17,6 +17,7 @@ from overread.readers import ReaderSpec
 from overread.runs._asking import trials_of
 from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
+from overread.runs._left_out import Tell, remarks_of
 from overread.runs._opening import open_cases, open_readers
 
 __all__ = ["Forecast", "plan", "write_requests"]
@@ -56,12 +57,19 @@ def plan(
     limit: int | None = None,
     settings: Mapping[str, str] | None = None,
     requests: Path | None = None,
+    tell: Tell | None = None,
 ) -> list[Forecast]:
-    """Forecast a run, one line per reader; with `requests`, also write every request to a file."""
+    """Forecast a run, one line per reader; with `requests`, also write every request to a file.
+
+    `tell` gets a line for whatever a user should know before anybody is asked.
+    """
     config = load_config()
     bench = open_cases(benchmark, cases, edition, settings or {})
     specs, opened = open_readers(bench, readers, config)
     chosen, _ = survey(bench, limit)
+    if tell is not None:
+        for line in remarks_of(bench):
+            tell(line)
     place = Path(store) if store is not None else default_store(config)
     with ExitStack() as stack:
         if not place.exists():  # a forecast makes nothing, not even an empty store

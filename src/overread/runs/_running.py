@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark
+from overread.benchmarks.benchmark import Benchmark, LeavesOut
 from overread.case import Reader
 from overread.engine import Sources, Store, Studio, Tally, read_back
 from overread.readers import ReaderSpec
@@ -21,6 +21,7 @@ from overread.records import ReaderEntry, RunRecord, check_out, folder_being_wri
 from overread.runs._asking import ask_all, count_trials, run_async, trials_of
 from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
+from overread.runs._left_out import Tell, remarks_of, write_left_out
 from overread.runs._measuring import Run, measure_into, versions
 from overread.runs._opening import open_cases, open_readers
 
@@ -46,8 +47,11 @@ def run(
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
     watch: Watch | None = None,
+    tell: Tell | None = None,
 ) -> Run:
     """Ask the readers about the cases, measure, and write a run folder.
+
+    `tell` gets a line for whatever a user should know before anybody is asked.
 
     Examples
     --------
@@ -60,6 +64,10 @@ def run(
     chosen, n_cases = survey(bench, limit)
     folder = Path(out) if out is not None else _default_folder(bench, specs, limit, settings or {})
     check_out(folder)
+    remarks = remarks_of(bench)
+    if tell is not None:
+        for line in remarks:
+            tell(line)
     totals = [count_trials(bench, chosen, reader) for reader in opened]
     tallies = [Tally() for _ in opened]
     shown = [
@@ -76,6 +84,7 @@ def run(
                 )
             _check_finished(opened, tallies, interrupted)
             with folder_being_written(folder, bench.policy) as scratch:
+                write_left_out(scratch, bench)
                 entries = _write_tables(bench, chosen, opened, specs, kept, studio, scratch)
                 record = RunRecord(
                     benchmark=bench.name,
@@ -86,6 +95,8 @@ def run(
                     policy=bench.policy,
                     n_cases=n_cases,
                     limit=limit,
+                    left_out=len(bench.left_out) if isinstance(bench, LeavesOut) else 0,
+                    remarks=remarks,
                     settings=dict(settings or {}),
                     readers=entries,
                     versions=versions(),

@@ -2,66 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 import msgspec
 
-from overread.case import Measure
-from overread.runs._measuring import measure
+from overread.benchmarks.registry import BENCHMARKS
+from overread.case import BadInput
 from overread.runs._opening import open_cases
 from overread.runs._running import Watch, run
 
-__all__ = ["STANDARD_PHANTOMS", "Recovered", "selfcheck"]
+__all__ = ["STANDARD_PHANTOMS", "Checked", "selfcheck"]
 
-# The set of `demo`, `selfcheck` and the tests with a real model.
-STANDARD_PHANTOMS = "phantom:480"
+# The sets of `demo`, `selfcheck` and the tests with a real model.
+STANDARD_PHANTOMS: Final[Mapping[str, str]] = {
+    "grounding": "phantom:480",
+    "heartbeat": "phantom:40",
+}
 
 
-class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """What one control is, what it was found to be, and what the published rule calls it."""
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What one control is, what it was found to be, and what the authors' edition takes it for.
 
+    `recovered` is whether each edition found what it must; `signature` is that of `found`.
+    """
+
+    benchmark: str
     control: str
     expected: str
     found: str
     authors: str
     note: str | None = None
     recovered: bool
+    signature: str
 
 
-def selfcheck(*, seed: int = 0, watch: Watch | None = None) -> tuple[list[Recovered], str]:
-    """Run every grounding control over fresh phantoms with an empty store.
+def selfcheck(
+    benchmark: str | None = None, *, seed: int = 0, watch: Watch | None = None
+) -> Iterator[list[Checked]]:
+    """Put every control to fresh phantoms with an empty store; one list for each benchmark.
 
-    The published rule is read off the same answers, so that a control it misplaces is seen.
+    Both editions are asked, so that a control the published rules misplace is seen.
     """
-    cases = f"{STANDARD_PHANTOMS}:{seed}"
-    bench = open_cases("grounding", cases, "corrected", {})
-    expected = bench.expected()
+    if benchmark is not None and benchmark not in BENCHMARKS:
+        raise BadInput(f'benchmark is "{benchmark}"; the benchmarks are {", ".join(BENCHMARKS)}.')
+    for name in BENCHMARKS if benchmark is None else (benchmark,):
+        yield _checked(name, f"{STANDARD_PHANTOMS[name]}:{seed}", watch)
+
+
+def _checked(name: str, cases: str, watch: Watch | None) -> list[Checked]:
+    found = {}
     with TemporaryDirectory() as scratch:
         place = Path(scratch)
-        done = run(
-            "grounding",
-            cases,
-            [f"control:{name}" for name in expected],
-            out=place / "run",
-            store=place / "store.sqlite",
-            watch=watch,
+        for edition in ("corrected", "authors"):
+            bench = open_cases(name, cases, edition, {})
+            done = run(
+                name,
+                cases,
+                [f"control:{control}" for control in bench.expected()],
+                edition=edition,
+                out=place / edition,
+                store=place / "store.sqlite",
+                watch=watch,
+            )
+            found[edition] = (bench.recovered(done.records), done.record.signature)
+    ours, signature = found["corrected"]
+    theirs = {one.control: one for one in found["authors"][0]}
+    return [
+        Checked(
+            benchmark=name,
+            control=one.control,
+            expected=one.expected,
+            found=one.found,
+            authors=theirs[one.control].found,
+            note=one.note,
+            recovered=one.ok and theirs[one.control].ok,
+            signature=signature,
         )
-        published = measure(done.folder, edition="authors")
-    ours, theirs = _categories(done.records), _categories(published.records)
-    findings = [
-        Recovered(
-            control=name,
-            expected=word,
-            found=ours[f"control:{name}"].label or "",
-            authors=theirs[f"control:{name}"].label or "",
-            note=ours[f"control:{name}"].note,
-            recovered=ours[f"control:{name}"].label == word,
-        )
-        for name, word in expected.items()
+        for one in ours
     ]
-    return findings, done.record.signature
-
-
-def _categories(records: list[Measure]) -> dict[str, Measure]:
-    return {r.reader: r for r in records if r.measure == "category" and not r.by}

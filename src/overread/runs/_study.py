@@ -13,6 +13,7 @@ from overread.case import BadInput
 from overread.records import check_out
 from overread.runs._choosing import survey
 from overread.runs._environment import load_config
+from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
 from overread.runs._opening import open_cases, open_readers
 from overread.runs._running import Watch, run
@@ -48,7 +49,11 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def run_study(
-    path: Path, *, store: Path | None = None, watch: Watch | None = None
+    path: Path,
+    *,
+    store: Path | None = None,
+    watch: Watch | None = None,
+    tell: Tell | None = None,
 ) -> Iterator[Run]:
     """Run everything a study file asks for, one run folder per benchmark."""
     study = read_study(path)
@@ -70,6 +75,7 @@ def run_study(
             settings=part.settings,
             concurrency=study.concurrency,
             watch=watch,
+            tell=tell,
         )
 
 

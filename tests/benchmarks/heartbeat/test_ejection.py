@@ -98,7 +98,7 @@ def test_single_formats_are_paired_by_seed_and_pass():
 
 def test_a_specialist_stands_beside_the_readers():
     study = Study(golden_tables(), CORRECTED, VOLUMES)
-    (got,) = specialist("echoclip", study.facts, {"v000": 70.0, "v001": 85.0}, study)
+    (got,) = specialist("echoclip", {"v000": 70.0, "v001": 85.0}, study)
     assert (got.reader, got.measure, got.n) == ("echoclip", "ef_mae", 2)
     want = (abs(70 - CASES[0]["gt_ef"]) + abs(85 - CASES[1]["gt_ef"])) / 2
     assert got.value == pytest.approx(want)

@@ -47,7 +47,7 @@ def imported(folder, edition):
 @cache
 def measured(folder, edition):
     parts = imported(folder, edition)
-    return measure(parts.tables, parts.edition, parts.options)
+    return parts.benchmark.measure(parts.tables)
 
 
 @cache

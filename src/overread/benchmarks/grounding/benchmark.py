@@ -20,7 +20,7 @@ from overread.benchmarks.grounding.trials import trials
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.benchmark import Recovered, Tables
 
 __all__ = ["Grounding"]
 
@@ -189,6 +189,21 @@ class Grounding:
         from overread.benchmarks.grounding.controls import EXPECTED
 
         return EXPECTED
+
+    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
+        """Each control's category. The published rule's words are shown, not held against it."""
+        found = {m.reader: m for m in measures if m.measure == "category" and not m.by}
+        return [
+            Recovered(
+                control=name,
+                expected=word,
+                found=record.label or "",
+                ok=record.label == word or self.rules.name == "authors",
+                note=record.note,
+            )
+            for name, word in self.expected().items()
+            if (record := found.get(f"control:{name}")) is not None
+        ]
 
     def signature(self, tables: Tables) -> str:
         """One line that says whether two numbers may be compared."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.answers import ANSWER_COLUMNS, RECORDED, Reading
 from overread.benchmarks.grounding.benchmark import Grounding
@@ -26,7 +26,7 @@ from overread.case import BadInput, Modality, Traits
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Imported", "import_results"]
+__all__ = ["import_results"]
 
 _ROLES: Final[Mapping[str, Modality]] = {
     "multimodal": "multimodal",
@@ -39,20 +39,8 @@ _PHRASINGS_FOLDER: Final = "prompt_sensitivity"
 _PARSED: Final = {"1": 1, "1.0": 1, "0": 0, "0.0": 0, "-1": -1, "-1.0": -1}
 
 
-class Imported(NamedTuple):
-    """The benchmark, the tables of a run, a line for everything passed over, and the settings.
-
-    The settings are those given and those the files themselves call for.
-    """
-
-    benchmark: Grounding
-    tables: Tables
-    warnings: list[str]
-    settings: dict[str, str]
-
-
 def import_results(
-    manifest: str | Path,
+    manifest: str | Path | None,
     replies: str | Path,
     readers: str | Path | None = None,
     edition: str = "corrected",
@@ -68,6 +56,10 @@ def import_results(
     """
     import polars as pl
 
+    if manifest is None:
+        raise BadInput(
+            "--cases is missing: grounding needs its manifest. See overread import --help."
+        )
     root = Path(replies)
     further = [*_variants(root), *(_further(text) for text in also)]
     words = _with_further(dict(settings or {}), further)

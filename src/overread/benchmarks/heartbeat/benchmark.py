@@ -14,15 +14,18 @@ import overread
 from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.heartbeat import schemas
 from overread.benchmarks.heartbeat.answers import answer_row, reread, truth_of
+from overread.benchmarks.heartbeat.case_volumes import kept_volumes, volumes_in
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
-from overread.benchmarks.heartbeat.edition import settings
+from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, SHOWS, TASKS, settings
 from overread.benchmarks.heartbeat.loading import load, root_of
 from overread.benchmarks.heartbeat.trials import trials
 from overread.benchmarks.heartbeat.windows import Window, window_of
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
+    import polars as pl
+
+    from overread.benchmarks.benchmark import Recovered, Tables
 
 __all__ = ["Heartbeat"]
 
@@ -56,6 +59,10 @@ class Heartbeat:
         folder = place if place.is_dir() else place.parent
         opened.policy = policy_of(folder, root_of(place, opened.options))
         opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
+        if opened.options.specialist is not None:  # a sheet that cannot be read is found before
+            from overread.benchmarks.heartbeat.specialist import read_specialists
+
+            read_specialists(opened.options.specialist)
         return opened
 
     @classmethod
@@ -72,6 +79,10 @@ class Heartbeat:
     @property
     def edition(self) -> str:
         return self.rules.label
+
+    @property
+    def shows(self) -> frozenset[str]:
+        return SHOWS
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
@@ -114,7 +125,29 @@ class Heartbeat:
         return self.loaded[0]
 
     def case_row(self, case: HeartbeatCase) -> Sequence[Any]:
-        return schemas.case_row(case)
+        """The case with the volumes of its frames, so that EF can be measured without the data."""
+        if "t1" not in self.options.tasks:
+            return schemas.case_row(case)
+        window = self._placed[case.case_id][1]
+        volumes = kept_volumes(case, window, self.root, self.options.volume)
+        return schemas.case_row(case, volumes)
+
+    @property
+    def left_out(self) -> Sequence[tuple[str, str]]:
+        return [(left.clip, left.reason) for left in self.loaded[1]]
+
+    @cached_property
+    def remarks(self) -> Sequence[str]:
+        """What a user should know before the numbers: contexts that cannot be asked."""
+        wanted = [context for context in self.options.contexts if context != "original"]
+        cases = self.loaded[0]
+        bare = sum(case.mask is None for case in cases)
+        if not wanted or not bare:
+            return ()
+        not_asked = f"{' and '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not asked"
+        if bare == len(cases):
+            return (f"no clip has masks: {not_asked}.",)
+        return (f"{bare} of {len(cases)} clips have no masks: {not_asked} of them.",)
 
     def stratum(self, case: HeartbeatCase) -> tuple[str, ...]:
         return case.split or "", case.view or ""
@@ -140,8 +173,18 @@ class Heartbeat:
 
     def measure(self, tables: Tables) -> list[Measure]:
         from overread.benchmarks.heartbeat.measures import measure
+        from overread.benchmarks.heartbeat.specialist import predicted_ef, read_specialists
 
-        return measure(tables, self.rules, self.options)
+        volumes, method = volumes_in(tables.cases)
+        sheets = self.options.specialist
+        return measure(
+            tables,
+            self.rules,
+            self.options,
+            volumes=volumes,
+            volume_method=method,
+            specialists=predicted_ef(read_specialists(sheets), tables.cases) if sheets else None,
+        )
 
     def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
         from overread.benchmarks.heartbeat.exhibits import exhibits
@@ -158,22 +201,35 @@ class Heartbeat:
 
         return expected(self.rules.window)
 
+    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
+        from overread.benchmarks.heartbeat.controls import recovered
+
+        return recovered(measures, self.rules.window)
+
     def signature(self, tables: Tables) -> str:
-        """One line that says whether two numbers may be compared."""
-        rules, options = self.rules, self.options
+        """One line that says whether two numbers may be compared.
+
+        What was asked the answers say: an import may hold less than the settings name.
+        """
+        rules, answers = self.rules, tables.answers
         parts = [
             "heartbeat",
             f"edition:{self.edition}",
             f"cases:{tables.cases.height}@{self.dataset.rpartition('@')[2]}",
-            f"tasks:{','.join(options.tasks)}",
-            f"contexts:{','.join(options.contexts)}",
-            f"formats:{','.join(options.formats)}",
-            f"window:{rules.window}" + (f":{options.frames}" if rules.window == "fixed" else ""),
+            *(
+                f"{name}s:{','.join(word for word in words if word in set(answers[name]))}"
+                for name, words in (("task", TASKS), ("context", CONTEXTS), ("format", FORMATS))
+            ),
+            f"seeds:{answers['seed'].n_unique()}x{answers['pass'].n_unique()}",
+            f"window:{_windows(answers)}",
             f"wording:{rules.wording}",
-            f"seeds:{len(options.seeds)}x{options.passes}",
             f"boot:{rules.boot}:{rules.seed}",
             f"overread:{overread.__version__}",
         ]
+        asked = tables.asked_under.partition("+")[0]
+        if asked and asked != rules.name:
+            # Windows and words are those of the edition the readers were asked under.
+            parts.append(f"shown:{asked}")
         return "|".join(parts + ["partial"] * tables.partial)
 
     def _digest(self) -> str:
@@ -185,3 +241,12 @@ class Heartbeat:
         if self.path is None:
             raise BadInput("this run was opened from its tables. Give --cases to ask again.")
         return self.path
+
+
+def _windows(answers: pl.DataFrame) -> str:
+    """How many frames the windows of T1 have: `24`, `21-64`, or `-` where none was shown."""
+    counts = answers.filter(answers["task"] == "t1")["count"].drop_nulls()
+    if counts.is_empty():
+        return "-"
+    lengths = sorted(counts.unique().to_list())
+    return "-".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))

@@ -12,10 +12,11 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
+from overread.benchmarks.benchmark import Recovered
 from overread.benchmarks.heartbeat.prompt_texts import AREAS
 from overread.case import Limits, Measure, Modality, Prompt, Reader, Reply, Shown, Traits
 
@@ -24,7 +25,6 @@ __all__ = [
     "REVISION",
     "Asked",
     "Control",
-    "Recovered",
     "asked_of",
     "expected",
     "heartbeat_controls",
@@ -218,15 +218,6 @@ def expected(window: str = "fixed") -> Mapping[str, str]:
     return EXPECTED if window == "fixed" else {**EXPECTED, "length-prior": READS_LENGTH}
 
 
-class Recovered(NamedTuple):
-    """A control, what it is, what the measures say of it, and whether they agree."""
-
-    control: str
-    expected: str
-    found: str
-    ok: bool
-
-
 def recovered(measures: Sequence[Measure], window: str = "fixed") -> list[Recovered]:
     """Whether a run's measures show each control for what it is; controls not asked are left out.
 
@@ -248,13 +239,13 @@ def _judged(control: str, word: str, own: Sequence[Measure]) -> Recovered:
     known = [error for error in errors if error is not None]
     bounds = [low for low in lows if low is not None]
     if not known or not bounds or len(known) < len(errors) or len(bounds) < len(lows):
-        return Recovered(control, word, "not every error and skill is known", False)
+        return _verdict(control, word, "not every error and skill is known", False)
     worst = max(known)
     if word == SEES:
         said = f"mae up to {worst:.2f}, skill above {min(bounds):.2f}"
-        return Recovered(control, word, said, worst <= 1 and min(bounds) > 0.5)
+        return _verdict(control, word, said, worst <= 1 and min(bounds) > 0.5)
     if word == READS_LENGTH:
-        return Recovered(control, word, f"mae up to {worst:.2f}", worst == 0)
+        return _verdict(control, word, f"mae up to {worst:.2f}", worst == 0)
     said, ok = f"skill's lower bounds up to {max(bounds):.2f}", max(bounds) <= 0
     if word == FOLLOWS_ORDER:
         # Over both orders of the question a reader who only follows it has a bias of one half.
@@ -262,4 +253,11 @@ def _judged(control: str, word: str, own: Sequence[Measure]) -> Recovered:
         biases = [bias for bias in both if bias is not None]
         said += f", order bias {min(biases):.2f}" if biases else ", order bias not asked"
         ok = ok and all(bias > 0.45 for bias in biases)
-    return Recovered(control, word, said, ok)
+    return _verdict(control, word, said, ok)
+
+
+def _verdict(control: str, word: str, said: str, ok: bool) -> Recovered:
+    """Where the measures do not bear the word out, they are what was found."""
+    return Recovered(
+        control=control, expected=word, found=word if ok else said, ok=ok, note=said if ok else None
+    )

@@ -23,6 +23,7 @@ __all__ = [
     "FORMATS",
     "MOST_SEEDS",
     "RULES",
+    "SHOWS",
     "TASKS",
     "Edition",
     "Options",
@@ -106,6 +107,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     videos: int = 100
     split: str | None = "VAL"
     root: str | None = None
+    # How volumes are got from masks: 20 discs, or the declared fallback area^1.5.
+    volume: Literal["discs", "area"] = "discs"
+    # csv files of EF predicted by models made for it.
+    specialist: str | None = None
 
 
 Reading = Callable[[str], Any]
@@ -183,6 +188,12 @@ def _folder(text: str) -> str:
     return str(Path(text).absolute())
 
 
+def _files(text: str) -> str:
+    if not all(part.strip() for part in text.split(",")):
+        raise ValueError("a csv of predicted EF; several by commas")
+    return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
+
+
 RULES: Final[Mapping[str, Reading]] = {
     "window": _one_of("two_thirds", "fixed"),
     "wording": _one_of("published", "clean"),
@@ -204,7 +215,11 @@ _OPTIONS: Final[Mapping[str, Reading]] = {
     "videos": _whole(1, 1_000_000),
     "split": _split,
     "root": _folder,
+    "volume": _one_of("discs", "area"),
+    "specialist": _files,
 }
+# The settings that say what readers are shown, and what is kept of it.
+SHOWS: Final = frozenset({"window", "wording", "annotation", *_OPTIONS} - {"specialist"})
 
 
 def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:

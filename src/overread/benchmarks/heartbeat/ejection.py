@@ -6,14 +6,14 @@ negative values kept, the number of videos and of passes left out reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.heartbeat.errors import Average, mean_over
-from overread.benchmarks.heartbeat.marks import Facts, Floats, Marks
+from overread.benchmarks.heartbeat.marks import Floats, Marks
 from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined
 from overread.case import Measure
 
@@ -118,9 +118,9 @@ def _errors(study: Study, truth: Floats, start: Floats, ed: Floats, es: Floats) 
     return np.abs(ejection_fraction(at_ed, at_es) - truth[:, None, None])
 
 
-def specialist(name: str, facts: Facts, predicted: dict[str, float], study: Study) -> list[Measure]:
+def specialist(name: str, predicted: Mapping[str, float], study: Study) -> list[Measure]:
     """A model that predicts EF itself, beside the readers: its `ef_mae` over its videos."""
-    said = np.array([predicted.get(case, np.nan) for case in facts.cases], dtype=float)
+    said = np.array([predicted.get(case, np.nan) for case in study.facts.cases], dtype=float)
     truth, filled = true_ef(study)
     average = Average(np.abs(said - truth)[:, None], "videos")
     note = joined(filled, None if average.n else "no video has both EF")

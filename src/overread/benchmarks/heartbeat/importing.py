@@ -7,26 +7,29 @@ non-medical question the text is read again with its own words, as the authors' 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread, storable
+from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import Edition, Options, settings
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.parsing import Found, parse_lenient, parse_strict
 from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
 from overread.benchmarks.heartbeat.schemas import answer_schema, case_row, case_schema
-from overread.case import BadInput, Modality, Traits
+from overread.case import BadInput, Modality, Policy, Traits
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Parts", "import_results"]
+__all__ = ["import_results"]
 
 _ROLES: Final[Mapping[str, Modality]] = {
     "multimodal": "multimodal",
@@ -34,18 +37,9 @@ _ROLES: Final[Mapping[str, Modality]] = {
     "vision_only": "vision",
 }
 _READER: Final = "imported"
+_STRICTEST: Final[Policy] = "credentialed"
 _BIGGEST: Final = 2**63 - 1
 _EVERY: Final = 1_000_000
-
-
-class Parts(NamedTuple):
-    """What a run is made of: the rules, the tables, a line for everything odd, and the settings."""
-
-    edition: Edition
-    options: Options
-    tables: Tables
-    warnings: list[str]
-    settings: dict[str, str]
 
 
 def import_results(
@@ -56,9 +50,10 @@ def import_results(
     words: Mapping[str, str] | None = None,
     reparse: bool = False,
     also: Sequence[str] = (),
-) -> Parts:
+) -> Imported:
     """Read the authors' JSON lines at `replies`, a file or a folder.
 
+    Returns the benchmark, the tables, a line for everything odd, and the settings.
     `cases` is a set of clips as for a run; only those the records name are kept. `readers` is a
     models.json with their roles. `reparse` reads every text again with the edition's parser.
     `also` are further files or folders of the same kind.
@@ -87,7 +82,21 @@ def import_results(
     if reparse:
         answers = reread(answers, rules, reparse=True)
     tables = Tables(cases=known.table(), answers=answers, readers=records)
-    return Parts(rules, options, tables, warnings, dict(words or {}))
+    bench = _opened(tables, cases, edition, words)
+    return Imported(bench, tables, warnings, dict(words or {}))
+
+
+def _opened(
+    tables: Tables, cases: str | Path | None, edition: str, words: Mapping[str, str] | None
+) -> Heartbeat:
+    """The benchmark over these tables, named for the set of clips where there is one."""
+    name, policy = "imported", _STRICTEST
+    if cases is not None:
+        place = Path(cases)
+        folder = place if place.is_dir() else place.parent
+        name, policy = folder.absolute().name, policy_of(folder)
+    digest = hashlib.sha256(tables.cases.write_json().encode()).hexdigest()[:8]
+    return Heartbeat.of_run(f"{name}@{digest}", policy, edition, words)
 
 
 def _every_case(path: str | Path, rules: Edition, options: Options) -> list[HeartbeatCase]:

@@ -42,11 +42,13 @@ def measure(
     *,
     volumes: Mapping[str, Any] | None = None,
     volume_method: str = "",
+    specialists: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[Measure]:
-    """Every registered measure of every reader, then the guessers' own rows.
+    """Every registered measure of every reader, then the guessers' and the specialists' rows.
 
     `volumes` are the ventricle's volumes by case, one per frame of the clip; `volume_method` says
-    how they were got, and is printed with what is made of them.
+    how they were got, and is printed with what is made of them. `specialists` give the EF each
+    model predicts, by case.
     """
     study = Study(tables, edition, volumes, volume_method)
     records: list[Measure] = []
@@ -60,6 +62,8 @@ def measure(
                     drafts.extend(_drafted(made) for made in metric.make(marks, study))
         records.extend(study.finish(drafts))
     records.extend(study.finish(list(baselines(study))))
+    for name, predicted in (specialists or {}).items():
+        records.extend(ejection.specialist(f"specialist:{name}", predicted, study))
     return adjusted(records)
 
 

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS
+from overread.benchmarks.heartbeat.case_volumes import Volumes
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 
 __all__ = ["answer_schema", "case_row", "case_schema"]
 
+_NONE: Final = Volumes()
+
 
 @cache
 def case_schema() -> Mapping[str, Any]:
-    """The fields of a case; `case_id` is `case` in every table."""
+    """The fields of a case, and its volumes; `case_id` is `case` in every table."""
     import polars as pl
 
     other: dict[str, Any] = dict.fromkeys(("frames", "ed", "es", "width", "height"), pl.Int32)
     other |= dict.fromkeys(("fps", "age", "ef", "ed_volume", "es_volume"), pl.Float64)
     first, *fields = HeartbeatCase.__struct_fields__
     assert first == "case_id"
-    return {"case": pl.String, **{field: other.get(field, pl.String) for field in fields}}
+    return {
+        "case": pl.String,
+        **{field: other.get(field, pl.String) for field in fields},
+        "frame_volumes": pl.List(pl.Float64),
+        "volume_method": pl.String,
+        "volume_fault": pl.String,
+    }
 
 
-def case_row(case: HeartbeatCase) -> tuple[Any, ...]:
+def case_row(case: HeartbeatCase, volumes: Volumes = _NONE) -> tuple[Any, ...]:
     """One row of the cases table, in the order of `case_schema`."""
-    return tuple(getattr(case, field) for field in case.__struct_fields__)
+    return (*(getattr(case, field) for field in case.__struct_fields__), *volumes)
 
 
 @cache

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from overread.benchmarks.benchmark import Imported
 from overread.benchmarks.grounding.exhibits import exhibits
-from overread.benchmarks.grounding.importing import Imported, import_results
+from overread.benchmarks.grounding.importing import import_results
 from overread.case import Figure, Measure, Table
 from support.exhibited import SIGNATURE
 

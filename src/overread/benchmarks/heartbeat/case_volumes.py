@@ -1,0 +1,97 @@
+"""The ventricle's volume in every frame that is shown, kept with the case.
+
+Masks are read when the tables are written, so that measuring again needs no data set. Where they
+cannot be read the case keeps the reason: EF has no such video, and says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.volumes import Method, read_volumes, volumes_of
+from overread.benchmarks.heartbeat.windows import Window
+from overread.case import BadInput, Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Volumes", "kept_volumes", "volumes_in"]
+
+
+class Volumes(NamedTuple):
+    """One volume per frame of the clip, None where it is not known; how they were got, or not."""
+
+    frames: list[float | None] | None = None
+    method: str | None = None
+    fault: str | None = None
+
+
+def kept_volumes(case: HeartbeatCase, window: Window, root: str, method: Method) -> Volumes:
+    """A csv of volumes as it stands; else those of the masks of the frames in the window."""
+    try:
+        if case.volumes is not None:
+            return _listed(case, root)
+        if case.mask is not None:
+            return _measured(case, window, root, method)
+    except BadInput as error:
+        return Volumes(fault=str(error))
+    return Volumes()
+
+
+def _listed(case: HeartbeatCase, root: str) -> Volumes:
+    assert case.volumes is not None
+    found = read_volumes(Path(root) / case.volumes)
+    if len(found) != case.frames:
+        raise BadInput(
+            f"{case.volumes} has {len(found)} rows; the clip has {case.frames} frames. "
+            "Give one row per frame."
+        )
+    return Volumes([_plain(volume) for volume in found], "csv")
+
+
+def _measured(case: HeartbeatCase, window: Window, root: str, method: Method) -> Volumes:
+    import numpy as np
+
+    from overread.imaging import Films, masks_of
+
+    assert case.mask is not None
+    shown = range(window.start, min(window.start + window.count, case.frames))
+    size = (case.width or 0, case.height or 0)
+    masks = masks_of(Source(root, case.mask), list(shown), size, Films(0))
+    volumes: list[float | None] = [None] * case.frames
+    for frame, volume in zip(shown, volumes_of(np.stack(masks), method), strict=True):
+        volumes[frame] = _plain(volume)
+    return Volumes(volumes, method)
+
+
+def _plain(volume: Any) -> float | None:
+    return None if volume != volume else float(volume)
+
+
+def volumes_in(cases: pl.DataFrame) -> tuple[dict[str, Any], str]:
+    """The kept volumes by case, NaN where not known, and one line on where they come from."""
+    import numpy as np
+
+    found: dict[str, Any] = {}
+    methods: dict[str, int] = {}
+    faults: list[str] = []
+    columns = ("case", "frame_volumes", "volume_method", "volume_fault")
+    for case, frames, method, fault in cases.select(*columns).iter_rows():
+        if frames is not None:
+            found[case] = np.array([np.nan if v is None else v for v in frames], float)
+            methods[method] = methods.get(method, 0) + 1
+        elif fault:
+            faults.append(fault)
+    parts = [_HOW.get(method, method) for method in sorted(methods)]
+    if faults:
+        parts.append(f"{len(faults)} videos without: {faults[0].rstrip('.')}")
+    return found, ", ".join(parts)
+
+
+_HOW = {
+    "csv": "as given",
+    "discs": "20 discs along the mask's long axis",
+    "area": "area of the mask to the power 1.5",
+}

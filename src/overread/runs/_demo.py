@@ -1,0 +1,51 @@
+"""Every benchmark on synthetic patients with its controls, and one page of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from overread.benchmarks.registry import BENCHMARKS
+from overread.case import BadInput
+from overread.records import check_out
+from overread.runs._left_out import Tell
+from overread.runs._measuring import Run
+from overread.runs._opening import open_cases
+from overread.runs._running import Watch, run
+from overread.runs._selfcheck import STANDARD_PHANTOMS
+
+__all__ = ["demo"]
+
+_PAGE = "report.html"
+
+
+def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> Iterator[Run]:
+    """One run folder per benchmark below `out`, each yielded when it is done; last, the page."""
+    from overread.report import write_page
+
+    _check(out)
+    done = []
+    for name in BENCHMARKS:
+        if tell is not None:
+            tell(f"making phantoms for {name} (once) …")
+        controls = open_cases(name, STANDARD_PHANTOMS[name], "corrected", {}).controls()
+        readers = [f"control:{control}" for control in controls]
+        done.append(
+            run(name, STANDARD_PHANTOMS[name], readers, out=out / name, watch=watch, tell=tell)
+        )
+        yield done[-1]
+    write_page(out / _PAGE, [(one.record, list(one.exhibits.values())) for one in done])
+
+
+def _check(out: Path) -> None:
+    """Refuse a folder that holds something other than an earlier demo."""
+    if out.is_dir():
+        others = {path.name for path in out.iterdir()} - {*BENCHMARKS, _PAGE}
+        if others:
+            raise BadInput(
+                f"--out {out}: the folder holds other things. Give a new or empty folder."
+            )
+    elif out.exists() or out.is_symlink():
+        raise BadInput(f"--out {out}: a file stands there. Give a folder.")
+    for name in BENCHMARKS:
+        check_out(out / name)

@@ -1,0 +1,39 @@
+"""What a set holds and a run does not ask about: told before anybody is asked, and kept."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+from overread.benchmarks.benchmark import Benchmark, LeavesOut
+
+__all__ = ["Tell", "remarks_of", "write_left_out"]
+
+# Where one line for the user goes.
+Tell = Callable[[str], None]
+_FILE = "left_out.csv"
+
+
+def remarks_of(bench: Benchmark) -> tuple[str, ...]:
+    """A line on what is left out, with the first reason, and the benchmark's own lines."""
+    if not isinstance(bench, LeavesOut):
+        return ()
+    lines = tuple(bench.remarks)
+    left = bench.left_out
+    if left:
+        total = len(left) + sum(1 for _ in bench.cases())
+        name, reason = left[0]
+        what = f"{len(left)} of {total} are left out"
+        lines = (f"{what}; {name}: {reason.rstrip('.')}. All of them: {_FILE} of the run.", *lines)
+    return lines
+
+
+def write_left_out(folder: Path, bench: Benchmark) -> None:
+    """One row for each that is left out, with its reason; only the header where there is none."""
+    if not isinstance(bench, LeavesOut):
+        return
+    with (folder / _FILE).open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("name", "reason"))
+        rows.writerows(bench.left_out)
