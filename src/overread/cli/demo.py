@@ -25,8 +25,7 @@ def command(
     from overread.cli.show import watch
     from overread.runs import demo
 
-    page = out / "report.html"
-    code = options.finish(demo(out, watch=watch, tell=options.tell), json=json, page=page)
+    code = options.finish(demo(out, watch=watch, tell=options.tell), json=json)
     if not json:
-        print(f"All of it on one page: {page}", flush=True)
+        print(f"All of it on one page: {out / 'report.html'}", flush=True)
     return code

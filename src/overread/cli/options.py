@@ -91,8 +91,8 @@ def check_judges(benchmark: str, judges: list[str] | None) -> None:
         raise BadInput(f"--judge: {benchmark} asks no judge. Leave the option out.")
 
 
-def print_headline(run: Run, page: Path | None = None) -> None:
-    """The first table of a run; its page, or this one, has the others, and the figures."""
+def print_headline(run: Run) -> None:
+    """The first table of a run; the page has the others, and the figures."""
     from overread.case import Table
     from overread.cli.show import print_table
 
@@ -101,10 +101,10 @@ def print_headline(run: Run, page: Path | None = None) -> None:
         print_table(table)
     rest = (len(tables[1:]), "more table"), (len(run.exhibits) - len(tables), "figure")
     said = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in rest if count)
-    print(f"{said}{': ' * bool(said)}{page or run.folder / 'report.html'}", flush=True)
+    print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
-def finish(runs: Iterable[Run], *, json: bool, page: Path | None = None) -> int:
+def finish(runs: Iterable[Run], *, json: bool) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
     Each is printed when it is there: what comes after it may fail.
@@ -116,7 +116,7 @@ def finish(runs: Iterable[Run], *, json: bool, page: Path | None = None) -> int:
         if json:
             print((run.folder / "measures.json").read_text(encoding="utf-8"), end="", flush=True)
             continue
-        print_headline(run, page)
+        print_headline(run)
     for run, count in missing:
         reasons: dict[str, int] = {}
         for tally in run.tallies.values():
