@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from overread.published import figures, inconsistencies
+from overread.published import BENCHMARKS, figures, inconsistencies
 from overread.runs import measure
 from support.commands import Overread, tree
 
 HEADLINE = ("published", "grounding")
+HEARTBEAT = ("published", "heartbeat")
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,23 @@ def ran(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
     return done.folder
 
 
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
+    """A small run of heartbeat: one context, few questions."""
+    import overread as ov
+
+    place = tmp_path_factory.mktemp("followed")
+    done = ov.run(
+        "heartbeat",
+        "phantom:4",
+        ["control:area", "control:random"],
+        out=place / "run",
+        store=place / "store.sqlite",
+        settings={"seeds": "2020", "passes": "1", "contexts": "original"},
+    )
+    return done.folder
+
+
 def row(out: str, reader: str) -> str:
     (line,) = (line for line in out.splitlines() if line.startswith(f"{reader} "))
     return line
@@ -35,7 +53,8 @@ def test_without_a_benchmark_those_with_figures_are_listed(overread: Overread) -
     done = overread("published")
     assert done.code == 0
     assert "arXiv 2606.17710v2" in row(done.out, "grounding")
-    assert json.loads(overread("published", "--json").out) == ["grounding"]
+    assert "MIDL 2026" in row(done.out, "heartbeat")
+    assert json.loads(overread("published", "--json").out) == ["grounding", "heartbeat"]
 
 
 def test_the_headline_is_laid_out_like_our_summary(overread: Overread) -> None:
@@ -61,11 +80,13 @@ def test_flags_stand_beside_their_rows(overread: Overread) -> None:
     assert f"{len(inconsistencies('grounding')) - len(own)} more flags concern other tables" in out
 
 
-@pytest.mark.parametrize("name", figures("grounding").tables)
-def test_every_table_can_be_printed(overread: Overread, name: str) -> None:
-    done = overread(*HEADLINE, "--table", name)
+@pytest.mark.parametrize(
+    ("benchmark", "name"), [(one, name) for one in BENCHMARKS for name in figures(one).tables]
+)
+def test_every_table_can_be_printed(overread: Overread, benchmark: str, name: str) -> None:
+    done = overread("published", benchmark, "--table", name)
     assert (done.code, done.err) == (0, "")
-    assert "printed in arXiv 2606.17710v2" in done.out
+    assert f"printed in {figures(benchmark).cite}" in done.out
 
 
 def test_a_machine_gets_records_like_those_of_a_run(overread: Overread) -> None:
@@ -120,13 +141,117 @@ def test_a_machine_is_told_edition_and_signature(overread: Overread, ran: Path) 
     assert {record["reader"] for record in beside["measures"]} >= {"control:looks"}
 
 
+# ---------------------------------------------------------------- heartbeat
+
+
+def test_contexts_stand_beside_each_other(overread: Overread) -> None:
+    done = overread(*HEARTBEAT)
+    assert (done.code, done.err) == (0, "")
+    guesses, coin = (line for line in done.out.splitlines() if line.startswith("Random "))
+    assert guesses.split()[1:7] == ["11.87"] * 3 + ["11.62"] * 3
+    assert coin.split()[1:] == ["0.5"] * 6
+    frames, following = (line for line in done.out.splitlines() if line.startswith("Gemma-3n esv "))
+    assert frames.split()[2:8] == ["-", "-", "-", "4.34", "6.08", "2.88"]
+    assert following.split()[5:8] == ["0.57", "0.65", "0.67"]
+    assert "8.54" in row(done.out, "EchoCLIP")
+    accuracies = row(done.out, "Gemma-3n  ").split()
+    assert accuracies[1:7] == ["0.514", "0.514", "0.486", "0.514", "0.514", "0.514"]
+    assert done.out.splitlines()[-1].startswith("printed in Liu et al., MIDL 2026")
+
+
+def test_the_rows_bear_the_numbers_of_their_flags(overread: Overread) -> None:
+    lines = overread(*HEARTBEAT).out.splitlines()
+    flags = inconsistencies("heartbeat")
+    assert [line for line in lines if line.startswith("[")] == [
+        f"[{number}] {flag}" for number, flag in enumerate(flags, 1)
+    ]
+    first = next(line for line in lines if line.startswith("LLaVA-Interleave edv "))
+    marks = [str(n) for n, flag in enumerate(flags, 1) if flag.reader == "LLaVA-Interleave"]
+    assert first.rstrip().endswith(", ".join(marks))
+    assert any(line.startswith("--table takes 1, 2, 3, 4, 5, 6, 7, text") for line in lines)
+
+
+def test_a_run_of_clips_stands_below_the_paper(overread: Overread, followed: Path) -> None:
+    before = tree(followed)
+    done = overread(*HEARTBEAT, "--beside", followed)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    mine = [line for line in lines if line.startswith(f"control:area ({followed})")]
+    assert len(mine) == 4 + 1 + 4  # formats, T2, formats
+    assert all("n/a" in line for line in mine)  # two contexts were not asked for
+    assert "100.0 %" in mine[0]
+    assert [line for line in lines if line.startswith(f"Random ({followed})")]
+    assert f"{followed}: heartbeat|edition:corrected|" in done.out
+    assert f"{followed}, edition corrected: not comparable with the printed rows: MAE" in done.out
+    assert "`overread run heartbeat --edition authors` shows the authors' windows" in done.out
+    assert f"{followed} has 4 cases, not the paper's 100" in done.out
+    assert tree(followed) == before
+
+
+def test_its_numbers_are_those_of_its_measures(overread: Overread, followed: Path) -> None:
+    out = overread(*HEARTBEAT, "--beside", followed).out
+    found = json.loads((followed / "measures.json").read_text(encoding="utf-8"))["measures"]
+    by = {"task": "t1", "context": "original", "format": "edv_esv"}
+    lines = [
+        line for line in out.splitlines() if line.startswith(f"control:random ({followed}) edv_esv")
+    ]
+    frames, following = (line.removeprefix(f"control:random ({followed}) ") for line in lines)
+
+    def value(measure: str, **more: str) -> str:
+        (record,) = (
+            record
+            for record in found
+            if (record["reader"], record["measure"]) == ("control:random", measure)
+            and record["by"] == by | more
+        )
+        return "n/a" if record["value"] is None else f"{record['value']:,.2f}"
+
+    assert frames.split()[1::3][:2] == [value("mae", phase="ed"), value("mae", phase="es")]
+    r2_and_ef = [value("r2", phase="ed"), value("r2", phase="es"), value("ef_mae")]
+    assert following.split()[1::3][:3] == r2_and_ef
+
+
+def test_measuring_again_does_not_change_what_was_shown(overread: Overread, followed: Path) -> None:
+    measure(followed, edition="authors")
+    out = overread(*HEARTBEAT, "--beside", followed).out
+    measure(followed, edition="corrected")
+    assert f"{followed}, edition authors: the definitions of the authors' code" in out
+    assert "The frames shown stay those of the run" in out
+
+
+def test_a_machine_gets_both_spreads(overread: Overread) -> None:
+    found = json.loads(overread(*HEARTBEAT, "--json").out)
+    assert len(found["measures"]) == len(figures("heartbeat").index)
+    by = {"task": "t1", "context": "original", "format": "edv", "phase": "ed"}
+    own = {
+        record["measure"]: record
+        for record in found["measures"]
+        if (record["reader"], record["by"]) == ("LLaVA-Interleave", by)
+    }
+    assert (own["mae"]["sd_seeds"], own["mae"]["table"]) == (23615.93, "1")
+    assert (own["mae_videos"]["sd_videos"], own["mae_videos"]["cell"]) == (73700, "7.46e3 ± 7.37e4")
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_runs_of_one_benchmark_are_not_put_beside_another(
+    overread: Overread, ran: Path, followed: Path, benchmark: str
+) -> None:
+    other, of = (followed, "heartbeat") if benchmark == "grounding" else (ran, "grounding")
+    done = overread("published", benchmark, "--beside", other)
+    assert done.code == 2
+    assert f"--beside {other}: it is a run of {of}, not of {benchmark}." in done.complaint
+
+
 # ---------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("published", "frob"), 'benchmark is "frob"; printed figures are kept of grounding.'),
+        (
+            ("published", "frob"),
+            'benchmark is "frob"; printed figures are kept of grounding, heartbeat.',
+        ),
         ((*HEADLINE, "--table", "7"), "--table 7: arXiv 2606.17710v2 has none"),
         ((*HEADLINE, "--beside", "nowhere"), "nowhere: not a run folder"),
         (("published", "--table", "1"), "name a benchmark"),

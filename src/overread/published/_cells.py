@@ -10,9 +10,9 @@ import msgspec
 
 __all__ = ["Cell", "read_cell"]
 
-_NUMBER: Final = r"-?\d+(?:\.\d+)?"
+_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e\d+)?"
 _CELL: Final = re.compile(
-    rf"(?P<value>N/A|{_NUMBER})?"
+    rf"(?P<value>N/A|{_NUMBER}|-)?"
     rf"(?: ± (?P<spread>{_NUMBER}))?"
     rf"(?: \[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\])?"
     r"(?: ?q(?P<q>[<>=]\d\.\d+))?"
@@ -36,14 +36,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_cell(text: str) -> Cell:
-    """`33.5 ± 2.4 [28.7, 38.3] n=373` and what may be left out of it; ValueError otherwise."""
+    """`33.5 ± 2.4 [28.7, 38.3] n=373` and what may be left out of it; ValueError otherwise.
+
+    `N/A` and a dash are printed where there is no number.
+    """
     found = _CELL.fullmatch(text)
     if found is None:
         raise ValueError(f'not a cell: "{text}"')
 
     def number(name: str) -> Decimal | None:
         word = found[name]
-        return None if word is None or word == "N/A" else Decimal(word)
+        return None if word in (None, "N/A", "-") else Decimal(word)
 
     return Cell(
         value=number("value"),

@@ -16,7 +16,7 @@ from overread.published._reading import read_part
 
 __all__ = ["BENCHMARKS", "figures", "published", "read_figures"]
 
-BENCHMARKS: Final = ("grounding",)
+BENCHMARKS: Final = ("grounding", "heartbeat")
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,6 +69,8 @@ def published(benchmark: str) -> list[Measure]:
 
 def _categories(systems: tuple[System, ...]) -> Iterator[Printed]:
     for system in systems:
+        if not system.category:
+            continue
         yield Printed(
             record=Measure(reader=system.name, measure="category", label=system.category),
             table=SYSTEMS,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final, TypeAlias
 
-from overread.published import _arithmetic, _correlations, _counts, _meaning, _telltales
+from overread.published import grounding, heartbeat
 from overread.published._figures import figures
 from overread.published._flag import Flag
 from overread.published._printed import Figures
@@ -15,13 +15,8 @@ __all__ = ["CHECKS", "Check", "flags_of", "inconsistencies"]
 
 Check: TypeAlias = Callable[[Figures], Iterator[Flag]]
 CHECKS: Final[Mapping[str, tuple[Check, ...]]] = {
-    "grounding": (
-        *_arithmetic.CHECKS,
-        *_counts.CHECKS,
-        *_meaning.CHECKS,
-        *_telltales.CHECKS,
-        *_correlations.CHECKS,
-    )
+    "grounding": grounding.CHECKS,
+    "heartbeat": heartbeat.CHECKS,
 }
 
 
@@ -31,7 +26,7 @@ def flags_of(printed: Figures) -> list[Flag]:
 
 
 def inconsistencies(benchmark: str) -> list[Flag]:
-    """Every printed figure that other printed figures contradict."""
+    """Every printed figure that other printed figures, or the authors' code, contradict."""
     return list(_of_the_paper(benchmark))
 
 

@@ -14,16 +14,20 @@ __all__ = ["CASES", "SYSTEMS", "Column", "Figures", "Part", "Printed", "System"]
 # Who stands in for a reader where cases are counted, and the table made of the systems.
 CASES: Final = "probe set"
 SYSTEMS: Final = "systems"
-Spread = Literal["se", "sd_boot", "sd"]
+Spread = Literal["se", "sd_boot", "sd", "sd_seeds", "sd_videos"]
+Unit = Literal["percent", "one"]
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reader of the paper. Parameters in billions; None where they are not disclosed."""
+    """A reader of the paper. Parameters in billions; None where they are not disclosed.
+
+    `category` is empty where the paper sorts nobody.
+    """
 
     name: str
     group: str
     modality: Modality
-    category: str
+    category: str = ""
     params_b: float | None = None
     active_b: float | None = None
 
@@ -45,11 +49,15 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reader: str | None = None
     spread: Spread | None = None
     method: str | None = None
-    unit: Literal["percent", "one"] = "percent"
+    unit: Unit | None = None
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A printed table, or a part of one that has columns of its own."""
+    """A printed table, or a part of one that has columns of its own.
+
+    `names` gives our word for a printed one of the leading columns; `note` says what the numbers
+    are, where that is more than their unit.
+    """
 
     table: str
     where: str
@@ -61,6 +69,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     spread: Spread = "se"
     method: str | None = None
     family: str | None = None
+    unit: Unit = "percent"
+    names: dict[str, str] = {}
+    note: str = ""
 
     @property
     def lines(self) -> list[list[str]]:

@@ -17,7 +17,8 @@ __all__ = ["read_part"]
 def read_part(part: Part) -> Iterator[Printed]:
     """Every number of a printed table, row by row."""
     for line in part.lines:
-        named = dict(zip(part.keys, line, strict=False))
+        words = (part.names.get(word, word) for word in line)
+        named = dict(zip(part.keys, words, strict=False))
         cells = line[len(part.keys) :]
         for column, cell in zip(part.columns, cells, strict=True):
             if not cell:
@@ -79,7 +80,7 @@ def _groups(part: Part, column: Column, cell: str, place: Printed) -> Iterator[P
 
 
 def _numbered(part: Part, column: Column, cell: Cell, place: Printed) -> Printed:
-    scale = Decimal(100 if column.unit == "percent" else 1)
+    scale = Decimal(100 if (column.unit or part.unit) == "percent" else 1)
     kind = column.spread or part.spread
     spread = _scaled(cell.spread, scale)
     q, bounded_q = _probability(cell.q)
@@ -96,6 +97,8 @@ def _numbered(part: Part, column: Column, cell: Cell, place: Printed) -> Printed
         n=cell.n,
         se=spread if kind == "se" else None,
         sd_boot=spread if kind == "sd_boot" else None,
+        sd_seeds=spread if kind == "sd_seeds" else None,
+        sd_videos=spread if kind == "sd_videos" else None,
         low=_scaled(cell.low, scale),
         high=_scaled(cell.high, scale),
         method=None if cell.low is None else column.method or part.method,

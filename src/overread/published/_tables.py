@@ -25,7 +25,13 @@ def printed_tables(benchmark: str, name: str) -> list[Table]:
     if name == SYSTEMS:
         return [_systems(found, flags)]
     parts = [part for part in found.parts if part.table == name]
-    return [_table(found, part, flags) for part in parts]
+    inside = {reader for part in parts for reader in _readers(part)}
+    # What concerns no row of the table stands below its first part.
+    others = [flag for flag in flags if flag.reader not in inside] if inside else []
+    return [
+        _table(found, part, flags, others if number == 0 else [])
+        for number, part in enumerate(parts)
+    ]
 
 
 def marked(reader: str, flags: Sequence[Flag]) -> str:
@@ -39,13 +45,20 @@ def numbered(flags: Sequence[Flag]) -> Iterator[str]:
         yield f"[{number}] {flag}"
 
 
-def _table(found: Figures, part: Part, flags: Sequence[Flag]) -> Table:
+def _readers(part: Part) -> list[str]:
+    """The readers of a part's rows; none where cases are counted."""
+    if "reader" not in part.keys:
+        return []
+    return [line[part.keys.index("reader")] for line in part.lines]
+
+
+def _table(found: Figures, part: Part, flags: Sequence[Flag], others: Sequence[Flag]) -> Table:
     lines, headings = part.lines, (*part.keys, *map(_heading, part.columns))
     if "reader" not in part.keys:
         columns, rows, own = headings, tuple(map(tuple, lines)), list(flags)
     else:
-        readers = [line[part.keys.index("reader")] for line in lines]
-        own = [flag for flag in flags if flag.reader in readers]
+        readers = _readers(part)
+        own = [flag for flag in flags if flag.reader in readers or flag in others]
         columns = (*headings, "flags")
         rows = tuple(
             (*line, marked(reader, own)) for line, reader in zip(lines, readers, strict=True)
@@ -70,7 +83,9 @@ def _heading(column: Column) -> str:
 def _unit(part: Part) -> str:
     if all(column.measure == "cases" for column in part.columns):
         return "Cases, as printed."
-    percent = any(column.unit == "percent" for column in part.columns)
+    if part.note:
+        return f"As printed. {part.note}"
+    percent = any((column.unit or part.unit) == "percent" for column in part.columns)
     return "Percent, as printed." if percent else "As printed."
 
 
@@ -80,21 +95,23 @@ def _systems(found: Figures, flags: Sequence[Flag]) -> Table:
             return "undisclosed"
         return f"{total:g}" + ("" if active is None else f" ({active:g} active)")
 
+    facts: dict[str, list[str]] = {
+        "reader": [system.name for system in found.systems],
+        "class": [system.group for system in found.systems],
+        "modality": [str(system.modality) for system in found.systems],
+        "parameters (billion)": [parameters(s.params_b, s.active_b) for s in found.systems],
+        "category": [system.category for system in found.systems],
+        "flags": [marked(system.name, flags) for system in found.systems],
+    }
+    if all(system.params_b is None for system in found.systems):
+        del facts["parameters (billion)"]  # in no table of the paper
+    if not any(facts["category"]):
+        del facts["category"]
     return Table(
         name=SYSTEMS,
         title="The systems",
-        columns=("reader", "class", "modality", "parameters (billion)", "category", "flags"),
-        rows=tuple(
-            (
-                system.name,
-                system.group,
-                system.modality,
-                parameters(system.params_b, system.active_b),
-                system.category,
-                marked(system.name, flags),
-            )
-            for system in found.systems
-        ),
+        columns=tuple(facts),
+        rows=tuple(zip(*facts.values(), strict=True)),
         notes=tuple(numbered(flags)),
         signature=f"printed in {found.cite}",
     )

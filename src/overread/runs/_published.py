@@ -14,6 +14,8 @@ from overread.published import (
     Flag,
     System,
     figures,
+    headline_of,
+    headline_tables,
     inconsistencies,
     marked,
     numbered,
@@ -81,7 +83,7 @@ def published_list() -> Table:
 def published_figures(
     benchmark: str, *, table: str | None = None, beside: Sequence[str | Path] = ()
 ) -> PublishedFigures:
-    """The paper's headline in the layout of our summary, or one of its tables as it is printed.
+    """The paper's headline, like our summary where it allows, or a table as it is printed.
 
     `beside` are run folders whose readers are put into the headline, each named with its run.
     """
@@ -89,7 +91,7 @@ def published_figures(
     if table is not None and beside:
         raise BadInput("--beside goes with the headline. Leave --table out.")
     runs = list(_runs(found, beside))
-    exhibits = [_headline(found, runs)] if table is None else printed_tables(benchmark, table)
+    exhibits = _headline(found, runs) if table is None else printed_tables(benchmark, table)
     return PublishedFigures(
         benchmark=found.benchmark,
         paper=found.paper,
@@ -130,8 +132,22 @@ def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
         )
 
 
-def _headline(found: Figures, runs: Sequence[Beside]) -> Table:
-    """Our summary of the printed overall figures, the runs' readers below them."""
+def _headline(found: Figures, runs: Sequence[Beside]) -> list[Table]:
+    """The printed overall figures with the runs' readers below them, flags and remarks last."""
+    shown = set(headline_tables(found))
+    flags = [f for f in inconsistencies(found.benchmark) if not shown.isdisjoint(f.tables)]
+    signature = f"printed in {found.cite}; measured by its authors"
+    beside = [(run.run, run.measures) for run in runs]
+    tables = headline_of(found, beside, flags) or [_summary(found, runs, flags, signature)]
+    *earlier, last = tables
+    notes = (*last.notes, *numbered(flags), *_remarks(found, runs, len(flags)))
+    return [*earlier, msgspec.structs.replace(last, notes=notes, signature=signature)]
+
+
+def _summary(
+    found: Figures, runs: Sequence[Beside], flags: Sequence[Flag], signature: str
+) -> Table:
+    """The layout of our own summary."""
     from overread.benchmarks.registry import reopen_benchmark
 
     systems = {system.name for system in found.systems}
@@ -143,30 +159,31 @@ def _headline(found: Figures, runs: Sequence[Beside]) -> Table:
                 name = f"{record.reader} ({run.run})"
                 records.append(msgspec.structs.replace(record, reader=name))
     bench = reopen_benchmark(found.benchmark, found.cite, "open", "authors")
-    shown = bench.exhibits(records, f"printed in {found.cite}; measured by its authors")
-    table = next(x for x in shown if isinstance(x, Table) and x.name == "summary")
-    # A paper's first table is its headline.
-    flags = [f for f in inconsistencies(found.benchmark) if found.tables[0] in f.tables]
+    exhibits = bench.exhibits(records, signature)
+    table = next(x for x in exhibits if isinstance(x, Table) and x.name == "summary")
     return msgspec.structs.replace(
         table,
         title=f"{table.title} As printed in {found.cite}",
         columns=(*table.columns, "flags"),
         rows=tuple((*row, marked(row[0], flags)) for row in table.rows),
-        notes=(*table.notes, *numbered(flags), *_remarks(found, runs, len(flags))),
     )
 
 
 def _remarks(found: Figures, runs: Sequence[Beside], flags: int) -> Iterator[str]:
     more = len(inconsistencies(found.benchmark)) - flags
-    if more:
-        yield f"{more} more flags concern other tables; --table takes {', '.join(found.tables)}."
+    others = f"{more} more flags concern other tables; " if more else ""
+    yield f"{others}--table takes {', '.join(found.tables)}."
     yield f"Printed rows: {found.comparing['printed']}."
     for run in runs:
         yield f"{run.run}: {run.signature}"
         why = found.comparing.get(run.edition.partition("+")[0], "unknown here")
         yield f"{run.run}, edition {run.edition}: {why}."
-        if run.edition.startswith("corrected"):
-            yield f"`overread measure {run.run} --edition authors` gives the authors' definitions."
+        shown_otherwise = "again" in found.comparing and "|shown:" in run.signature
+        if run.edition.startswith("corrected") or shown_otherwise:
+            again = (
+                f"`overread measure {run.run} --edition authors` gives the authors' definitions."
+            )
+            yield found.comparing.get("again", again)
         if run.n_cases == found.cases:
             same = "as many as the paper's, which has published no digest to compare"
         else:

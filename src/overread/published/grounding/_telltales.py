@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from overread.published._arithmetic import counts_that_fit, percent
-from overread.published._counts import REGIMES, right_answers
 from overread.published._flag import Flag
 from overread.published._printed import CASES, Figures, Printed
+from overread.published.grounding._counts import REGIMES, right_answers
 
 __all__ = ["CHECKS"]
 

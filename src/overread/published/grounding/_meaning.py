@@ -8,7 +8,7 @@ from typing import Final
 from overread.published._arithmetic import counts_that_fit, percent
 from overread.published._flag import Flag
 from overread.published._printed import Figures, Printed
-from overread.published._rule import category
+from overread.published.grounding._rule import category
 
 __all__ = ["CHECKS"]
 

@@ -1,0 +1,27 @@
+"""Which papers have a headline of their own; the others take the layout of our summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from overread.case import Measure, Table
+from overread.published import heartbeat
+from overread.published._flag import Flag
+from overread.published._printed import Figures
+
+__all__ = ["headline_of", "headline_tables"]
+
+# The tables whose figures, and whose flags, a headline shows: the first one elsewhere.
+_TABLES = {"heartbeat": ("1", "2", "3", "4")}
+
+
+def headline_tables(found: Figures) -> tuple[str, ...]:
+    """The tables of the paper that its headline is made of."""
+    return _TABLES.get(found.benchmark, found.tables[:1])
+
+
+def headline_of(
+    found: Figures, beside: Sequence[tuple[str, Sequence[Measure]]], flags: Sequence[Flag]
+) -> list[Table] | None:
+    """The paper's own headline with runs (name, measures) beside it; None where it has none."""
+    return heartbeat.headline(found, beside, flags) if found.benchmark == "heartbeat" else None
