@@ -10,14 +10,19 @@ quick.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "MOST_PIXELS",
     "RENDERER",
     "Cache",
     "Films",
+    "container_of",
     "digest",
     "locate",
     "lossless_clip",
+    "mask_shape",
     "masks_of",
     "movie_frames",
+    "nifti_package",
+    "nifti_shape",
     "open_image",
     "pixels",
     "render",
@@ -30,10 +35,13 @@ if TYPE_CHECKING:
     from overread.imaging._clips import render_clip
     from overread.imaging._files import digest, locate, stamp
     from overread.imaging._films import Films
-    from overread.imaging._masks import masks_of
+    from overread.imaging._masks import mask_shape, masks_of
     from overread.imaging._movie import lossless_clip, movie_frames
+    from overread.imaging._nifti import nifti_package, nifti_shape
     from overread.imaging._open import open_image
+    from overread.imaging._plain import MOST_PIXELS
     from overread.imaging._render import RENDERER, pixels, render
+    from overread.imaging._video import container_of
 
 _HOME = {
     "Cache": "_cache",
@@ -42,10 +50,15 @@ _HOME = {
     "stamp": "_files",
     "Films": "_films",
     "lossless_clip": "_movie",
+    "mask_shape": "_masks",
     "masks_of": "_masks",
+    "nifti_package": "_nifti",
+    "nifti_shape": "_nifti",
     "movie_frames": "_movie",
     "render_clip": "_clips",
     "open_image": "_open",
+    "MOST_PIXELS": "_plain",
+    "container_of": "_video",
     "RENDERER": "_render",
     "pixels": "_render",
     "render": "_render",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from overread.case import BadInput, Inline, Source
 from overread.imaging._files import images_of, locate, name_of, read
 from overread.imaging._films import Films
-from overread.imaging._nifti import decode_nifti_masks, looks_like_nifti
+from overread.imaging._nifti import decode_nifti_masks, looks_like_nifti, nifti_shape
 from overread.imaging._open import open_mask
 from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
 from overread.imaging._video import container_of
@@ -25,6 +26,7 @@ _WHITE = 128
 _SATURATED = 64
 # 10,000 frames of 1,000 x 1,000 bits.
 _MOST_BITS = 10_000_000_000
+_MOST_SHAPE = 4096  # bytes of an array of three numbers, its header included
 
 
 def masks_of(
@@ -54,6 +56,63 @@ def masks_of(
     if looks_like_nifti(data):
         found = decode_nifti_masks(data, name, set(wanted))
         return [found[number] for number in wanted]
+    refuse_unknown(name)
+
+
+def mask_shape(source: Source) -> tuple[int, int, int] | None:
+    """Frames, width and height of masks, by their headers; None of a video, which has its own."""
+    path, name = locate(source, folder=True), source.name
+    if path.is_dir():
+        images = images_of(path, name)
+        first = Source(source.root, f"{name.rstrip('/')}/{images[0].name}")
+        return len(images), *open_mask(read(first), first.name).size
+    with path.open("rb") as file:
+        head = file.read(352)
+    if container_of(head) is not None or head[128:132] == b"DICM":
+        return None
+    if head[:2] == b"PK":
+        return _packed_shape(path, name)
+    if looks_like_nifti(head):
+        return nifti_shape(path, name)
+    refuse_unknown(name)
+
+
+def _packed_shape(path: Path, name: str) -> tuple[int, int, int]:
+    """Of an npz: from `shape`, or from the header of its one array; the pixels stay where they are.
+
+    What else may be wrong is said when they are read.
+    """
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.namelist() if member.endswith(".npy")]
+            stated = "shape.npy" in members
+            if stated and archive.getinfo("shape.npy").file_size > _MOST_SHAPE:
+                raise ValueError
+            with archive.open("shape.npy" if stated else members[0]) as file:
+                if stated:
+                    shape = [int(s) for s in np.lib.format.read_array(file, allow_pickle=False)]
+                else:
+                    shape = _header_of(file)
+    except Exception as error:  # zipfile, zlib and numpy each raise their own
+        refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+    if len(shape) != 3:
+        raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
+    return shape[0], shape[2], shape[1]
+
+
+def _header_of(file: Any) -> list[int]:
+    version = np.lib.format.read_magic(file)
+    reader = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else (np.lib.format.read_array_header_2_0)
+    )
+    return list(reader(file)[0])
+
+
+def refuse_unknown(name: str) -> NoReturn:
     raise BadInput(
         f"{name}: unknown format; masks of a clip are npz, a folder of PNG, a video or NIfTI. "
         "Convert them to one of these."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from overread.case import BadInput
-from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
+from overread.imaging._plain import MOST_PIXELS, check_size, refuse_beyond, refuse_damaged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,6 +56,8 @@ def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
             stream = container.streams.video[0]
             check_size(stream.width, stream.height, name)
             stream.codec_context.thread_count = 1  # clips are decoded side by side instead
+            # A frame may declare another size than the file does.
+            stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
             for frame in container.decode(stream):
                 if count in asked:
                     if frame.is_corrupt:

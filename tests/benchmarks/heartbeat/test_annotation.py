@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.heartbeat.annotation import (
     Phases,
     Traced,
+    by_stem,
     keyed,
     labelled,
     positional,
@@ -193,10 +194,9 @@ def test_in_the_authors_join_three_frames_give_the_first_esv(tmp_path: Path) -> 
     ("cell", "value", "said"),
     [
         (1, "wide", 'row 3: X1 is "wide"; it is a number'),
-        (1, "nan", 'row 3: X1 is "nan"; it is a number'),
-        (4, "", 'row 3: Y2 is ""; every row needs one'),
         (5, "4.5", 'row 3: Frame is "4.5"; a frame is a whole number from 0'),
-        (5, "-1", 'row 3: Frame is "-1"; a frame is a whole number from 0'),
+        (5, "", 'row 3: Frame is ""; every row needs one'),
+        (5, "1e300", 'row 3: Frame is "1e300"; a frame is a whole number from 0'),
     ],
 )
 def test_a_bad_cell_is_named_by_its_row(tmp_path: Path, cell: int, value: str, said: str) -> None:
@@ -207,3 +207,25 @@ def test_a_bad_cell_is_named_by_its_row(tmp_path: Path, cell: int, value: str, s
         read_tracings(path)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["nan", "", "-inf"])
+def test_a_tracing_that_lacks_a_number_spoils_its_own_clip(tmp_path: Path, value: str) -> None:
+    rows: list[list[object]] = [
+        [file, *line, frame]
+        for file in ("a.avi", "b.avi")
+        for frame, radius in ((4, 9), (20, 7))
+        for line in chords(radius)
+    ]
+    rows[3][2] = value
+    traced = read_tracings(write_csv(tmp_path / "VolumeTracings.csv", TRACINGS, rows))
+    for found in (keyed(traced), positional(traced)):
+        assert found["a.avi"] == Left("a", "the tracing of its frame 4 lacks a number")
+        assert isinstance(found["b.avi"], Phases)
+
+
+def test_a_clip_traced_under_two_names_has_no_tracing_of_its_own() -> None:
+    traced = [Traced(file, n, 9.0 - n, n) for file in ("a", "a.avi", "b") for n in (1, 2)]
+    found = by_stem(keyed(traced))
+    assert found["a"] == Left("a", "it is traced under two names, a and a.avi")
+    assert isinstance(found["b"], Phases)

@@ -81,7 +81,7 @@ def test_what_cannot_be_asked_is_left_with_its_reason(tmp_path: Path) -> None:
     assert [case.patient for case in cases] == ["patientgood"]
     reasons = {each.clip.removesuffix("_4CH"): each.reason.partition(": ")[2] for each in left}
     assert reasons["patientgone"] == "the file is not there"
-    assert reasons["patientnoise"].startswith("it is damaged or no NIfTI")
+    assert reasons["patientnoise"].startswith("damaged or cut short (no NIfTI that")
     assert reasons["patientother"] == "Info_4CH.cfg says 90 frames and the sequence has 60"
     assert reasons["patientbeyond"].startswith("end-systole is frame 60, beyond the end")
     assert reasons["patientodd"] == 'Info_4CH.cfg: ES is "late"; it is a whole number from 1'

@@ -13,6 +13,7 @@ from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.echo_trees import (
+    SIDE,
     Heart,
     beating,
     write_clips,
@@ -40,7 +41,7 @@ def test_three_columns_are_enough(tmp_path: Path) -> None:
 
 def test_every_other_column_is_taken_where_it_is_there(tmp_path: Path) -> None:
     write_heart(tmp_path / "a.avi", Heart("a"))
-    write_masks(tmp_path / "a.npz", np.ones((60, 4, 4), bool))
+    write_masks(tmp_path / "a.npz", np.ones((60, SIDE, SIDE), bool))
     write_csv(tmp_path / "v.csv", ("frame", "volume"), [(n, 1.5) for n in range(60)])
     facts = {
         "case_id": "one",
@@ -107,7 +108,7 @@ def test_clips_may_lie_elsewhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("heart", "why"),
     [
-        (Heart("bad", video="noise"), "the video cannot be decoded"),
+        (Heart("bad", video="noise"), "it is no AVI, MP4 or MKV file"),
         (Heart("bad", video="header"), "the video has no frames"),
         (Heart("bad", video=None), "the file is not there"),
         (Heart("bad", ed=60), "end-diastole is frame 60, beyond the end: the clip has 60 frames"),
@@ -127,8 +128,8 @@ def test_a_bad_clip_is_one_line_and_the_others_go_on(
 @pytest.mark.parametrize(
     ("column", "value", "why"),
     [
-        ("mask", "no.npz", "its no.npz is not there"),
-        ("volumes", "no.csv", "its no.csv is not there"),
+        ("mask", "no.npz", "its masks, no.npz, are not there"),
+        ("volumes", "no.csv", "its volumes, no.csv, are not there"),
         ("es_volume", "90", "the volume at end-diastole, 90, is equal to the one at end-systole"),
         ("es_volume", "91", "the volume at end-diastole, 90, is below the one at end-systole, 91"),
     ],
@@ -149,7 +150,6 @@ def test_what_a_row_promises_must_be_there(
         (("a.avi", "x", 2, ""), 'c.csv row 3: ed is "x"; it is a number from 0, or empty'),
         (("a.avi", 1, "", ""), 'c.csv row 3: es is ""; a frame is a whole number from 0'),
         (("a.avi", 1.5, 2, ""), 'c.csv row 3: ed is "1.5"; a frame is a whole number from 0'),
-        (("a.avi", -1, 2, ""), 'c.csv row 3: ed is "-1"'),
         (("a.avi", 1, 2, "fast"), 'c.csv row 3: fps is "fast"; it is a number'),
     ],
 )

@@ -14,8 +14,8 @@ from support.echo_trees import SIDE, Heart, write_echonet
 
 GOOD = [Heart(f"0X{number:02d}", ed=5 + number, es=20 + number) for number in range(6)]
 TRAPS = {
-    "noise": (Heart("noise", video="noise"), "Videos/noise.avi: the video cannot be decoded"),
-    "empty": (Heart("empty", video="empty"), "Videos/empty.avi: the video cannot be decoded"),
+    "noise": (Heart("noise", video="noise"), "Videos/noise.avi: it is no AVI, MP4 or MKV file"),
+    "empty": (Heart("empty", video="empty"), "Videos/empty.avi: the file is empty (0 bytes)"),
     "zero": (Heart("zero", video="header"), "Videos/zero.avi: the video has no frames"),
     "short": (Heart("short", video="half"), "Videos/short.avi: the video is cut short or damaged"),
     "gone": (Heart("gone", video=None), "Videos/gone.avi: the file is not there"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import av
 import pytest
 
 from overread.benchmarks.heartbeat.footage import Footage, Unplayable, probe_video
+from overread.case import BadInput, Source
+from overread.imaging import Films
 from support.echo_trees import SIDE, Heart, beating, write_heart, write_mp4, write_video
 
 
@@ -34,8 +37,8 @@ def test_a_list_that_is_wrong_is_not_believed(tmp_path: Path, stated: int | None
 @pytest.mark.parametrize(
     ("video", "why"),
     [
-        ("noise", "the video cannot be decoded"),
-        ("empty", "the video cannot be decoded"),
+        ("noise", "it is no AVI, MP4 or MKV file"),
+        ("empty", "the file is empty (0 bytes)"),
         ("header", "the video has no frames"),
         ("half", "the video is cut short or damaged: "),
         (None, "the file is not there"),
@@ -50,7 +53,7 @@ def test_a_damaged_video_says_why_in_one_line(tmp_path: Path, video: str | None,
 
 
 def test_sound_alone_is_no_video(tmp_path: Path) -> None:
-    path = tmp_path / "a.wav"
+    path = tmp_path / "a.mkv"
     with av.open(str(path), "w") as container:
         stream = container.add_stream("pcm_s16le", rate=8000, layout="mono")
         frame = av.AudioFrame(format="s16", layout="mono", samples=800)
@@ -58,3 +61,21 @@ def test_sound_alone_is_no_video(tmp_path: Path) -> None:
         container.mux(stream.encode(frame))
     with pytest.raises(Unplayable, match="there is no video in the file"):
         probe_video(path)
+
+
+def test_frames_that_an_edit_list_leaves_out_are_not_counted(tmp_path: Path) -> None:
+    """Their packets are in the file and in its header's count; no decoder shows them."""
+    path = tmp_path / "a.mp4"
+    with av.open(str(path), "w", options={"avoid_negative_ts": "disabled"}) as container:
+        stream = container.add_stream("libx264", rate=50, options={"bf": "0"})
+        stream.width, stream.height, stream.pix_fmt = SIDE, SIDE, "yuv420p"
+        for number, picture in enumerate(beating(30)):
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame.pts, frame.time_base = number - 5, Fraction(1, 50)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    assert [probe_video(path, stated).frames for stated in (None, 30, 25)] == [25, 25, 25]
+    source = Source(str(tmp_path), "a.mp4")
+    assert len(Films(0).frames(source, range(25))) == 25
+    with pytest.raises(BadInput, match="the clip has 25 frames"):
+        Films(0).frames(source, (25,))

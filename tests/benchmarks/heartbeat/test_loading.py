@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
-import av
 import pytest
 
-from overread.benchmarks.heartbeat.clips import probe
 from overread.benchmarks.heartbeat.edition import CORRECTED, Options
 from overread.benchmarks.heartbeat.loading import load, root_of
 from overread.case import BadInput
@@ -78,31 +75,3 @@ def test_a_set_of_which_nothing_can_be_asked_is_refused(tmp_path: Path) -> None:
         "no clip can be asked about, 2 are left out; the first is clips/a: clips/a.avi: the file "
         "is not there."
     )
-
-
-# ---------------------------------------------------------------- real clips
-
-
-def test_real_clips_decode_to_the_stated_number_of_frames(shared: Path) -> None:
-    folder = shared / "data" / "echo"
-    with (folder / "manifest.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert rows
-    for row in rows:
-        with av.open(str(folder / row["clip"])) as container:
-            decoded = sum(1 for _ in container.decode(video=0))
-        found = probe(folder / row["clip"])
-        assert found.frames == decoded == int(row["n_frames"])
-        assert (found.width, found.height) == (int(row["width"]), int(row["height"]))
-
-
-def test_real_beats_are_one_case_each(shared: Path) -> None:
-    folder = shared / "data" / "echo"
-    with (folder / "beats.csv").open(encoding="utf-8") as file:
-        beats = list(csv.DictReader(file))
-    cases, left = load(folder, CORRECTED, Options(videos=len(beats)))
-    assert left == []
-    assert [(case.clip, case.ed, case.es) for case in cases] == [
-        (beat["clip"], int(beat["ed_frame"]), int(beat["es_frame"])) for beat in beats
-    ]
-    assert all(case.mask and case.patient and case.view == "A4C" for case in cases)

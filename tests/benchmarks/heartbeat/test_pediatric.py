@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from overread.benchmarks.heartbeat.cases import Left
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.pediatric import has_polygons, load, read_polygons
 from overread.case import BadInput
@@ -72,14 +73,24 @@ def test_what_cannot_be_asked_is_left_with_its_reason(tmp_path: Path) -> None:
     assert reasons["one"] == "1 frame is traced (3); two are needed"
     assert reasons["equal"].startswith("its traced frames 3 and 20 have equal areas")
     assert reasons["gone"] == "A4C/Videos/gone.avi: the file is not there"
-    assert reasons["noise"].startswith("A4C/Videos/noise.avi: the video cannot be decoded")
+    assert reasons["noise"].startswith("A4C/Videos/noise.avi: it is no AVI, MP4 or MKV file")
 
 
-def test_a_point_without_a_place_is_named_by_its_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize("value", ["", "nan", "inf"])
+def test_a_point_without_a_place_spoils_its_own_clip(tmp_path: Path, value: str) -> None:
+    root = write_pediatric(tmp_path, [Heart("a"), Heart("b")])
+    path = root / "A4C" / "VolumeTracings.csv"
+    path.write_text(path.read_text().replace("28.0,16.0", f"28.0,{value}", 1))
+    cases, left = load(root, CORRECTED, split=None, videos=9, seed=0)
+    assert [case.case_id for case in cases] == ["b"]
+    assert left == [Left("a", "the tracing of its frame 10 lacks a number")]
+
+
+def test_a_point_that_is_a_word_is_named_by_its_row(tmp_path: Path) -> None:
     root = write_pediatric(tmp_path, [Heart("a")])
     path = root / "A4C" / "VolumeTracings.csv"
-    path.write_text(path.read_text().replace("28.0,16.0", "28.0,", 1))
-    with pytest.raises(BadInput, match='row 2: Y is ""; every point needs one'):
+    path.write_text(path.read_text().replace("28.0,16.0", "28.0,far", 1))
+    with pytest.raises(BadInput, match='row 2: Y is "far"; it is a number'):
         load(root, CORRECTED, split=None, videos=9, seed=0)
 
 

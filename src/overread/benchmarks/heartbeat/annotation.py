@@ -25,22 +25,26 @@ from overread.benchmarks.heartbeat.cases import Left
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import polars as pl
 
 __all__ = [
     "Labelled",
     "Phases",
     "Traced",
+    "by_stem",
     "groups_of",
     "keyed",
     "labelled",
     "positional",
     "read_tracings",
+    "readings",
     "stem",
     "traced_frames",
     "two_frames",
     "whole_frames",
 ]
 
+_FARTHEST: Final = 1 << 53  # beyond it a float is no exact number
 TRACING_COLUMNS: Final = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
 
 
@@ -79,21 +83,32 @@ def stem(name: str) -> str:
 def read_tracings(path: Path) -> list[Traced]:
     """Every traced frame of a VolumeTracings.csv with its volume, sorted by (file, frame)."""
     table = read_table(path, TRACING_COLUMNS)
-    filled(table, *TRACING_COLUMNS)
-    x1, y1, x2, y2 = (
-        numbers(table, name, "it is a number").to_numpy() for name in TRACING_COLUMNS[1:5]
-    )
+    filled(table, "FileName", "Frame")
+    x1, y1, x2, y2 = (readings(table, name).to_numpy() for name in TRACING_COLUMNS[1:5])
     files = table.frame["FileName"].to_list()
     return traced_frames(files, x1, y1, x2, y2, whole_frames(table))
 
 
+def readings(table: Table, column: str) -> pl.Series:
+    """A column of measured numbers; NaN where a cell is empty, "nan" or "inf".
+
+    Those make one clip's tracing useless and not the others'; a word is a damaged file.
+    """
+    import polars as pl
+
+    words = table.frame[column]
+    found = words.cast(pl.Float64, strict=False)
+    refuse_first(table, words.is_not_null() & found.is_null(), column, "it is a number")
+    return found.replace([math.inf, -math.inf], math.nan).fill_null(math.nan)
+
+
 def whole_frames(table: Table) -> npt.NDArray[np.int64]:
-    """The column Frame as whole numbers from 0."""
+    """The column Frame as whole numbers; one below 0 is for its clip to answer for."""
     import polars as pl
 
     need = "a frame is a whole number from 0"
-    frames = numbers(table, "Frame", need, least=0)
-    refuse_first(table, frames != frames.floor(), "Frame", need)
+    frames = numbers(table, "Frame", need)
+    refuse_first(table, (frames != frames.floor()) | (frames.abs() > _FARTHEST), "Frame", need)
     return frames.cast(pl.Int64).to_numpy()
 
 
@@ -160,6 +175,9 @@ def two_frames(file: str, traced: Sequence[Traced], what: str = "volumes") -> Ph
         listed = ", ".join(str(each.frame) for each in traced[:6])
         frames = "frame is" if len(traced) == 1 else "frames are"
         return Left(name, f"{len(traced)} {frames} traced ({listed}); two are needed")
+    for each in traced:
+        if math.isnan(each.volume):
+            return _without_number(file, each.frame)
     large, small = sorted(traced, key=lambda each: -each.volume)
     if math.isclose(large.volume, small.volume, rel_tol=1e-9):
         return Left(
@@ -180,9 +198,12 @@ def labelled(traced: Sequence[Traced]) -> list[Labelled]:
     pasted = [each.volume for each in traced]
     largest: dict[str, float] = {}
     for each, volume in zip(shown, pasted, strict=True):
-        largest[each.file] = max(volume, largest.get(each.file, -math.inf))
+        if not math.isnan(volume):
+            largest[each.file] = max(volume, largest.get(each.file, -math.inf))
     return [
-        Labelled(each.file, each.frame, volume, "EDV" if volume == largest[each.file] else "ESV")
+        Labelled(
+            each.file, each.frame, volume, "EDV" if volume == largest.get(each.file) else "ESV"
+        )
         for each, volume in zip(shown, pasted, strict=True)
     ]
 
@@ -192,17 +213,35 @@ def positional(traced: Sequence[Traced]) -> dict[str, Phases | Left]:
 
     It takes the first row of each label; a file whose rows all tie has no ESV row.
     """
-    firsts: dict[str, dict[str, Labelled]] = {}
+    found: dict[str, list[Labelled]] = {}
     for row in labelled(traced):
-        firsts.setdefault(row.file, {}).setdefault(row.label, row)
-    return {file: _first_of_each(file, rows) for file, rows in firsts.items()}
+        found.setdefault(row.file, []).append(row)
+    return {file: _first_of_each(file, rows) for file, rows in found.items()}
 
 
-def _first_of_each(file: str, rows: Mapping[str, Labelled]) -> Phases | Left:
-    ed, es = rows["EDV"], rows.get("ESV")
+def by_stem(phases: Mapping[str, Phases | Left]) -> dict[str, Phases | Left]:
+    """Phases by name without `.avi`; a clip traced under both names has two tracings, not one."""
+    found: dict[str, Phases | Left] = {}
+    for file, one in phases.items():
+        name = stem(file)
+        both = f"it is traced under two names, {name} and {name}.avi"
+        found[name] = Left(name, both) if name in found else one
+    return found
+
+
+def _first_of_each(file: str, rows: Sequence[Labelled]) -> Phases | Left:
+    for row in rows:
+        if math.isnan(row.volume):
+            return _without_number(file, row.frame)
+    ed = next(row for row in rows if row.label == "EDV")
+    es = next((row for row in rows if row.label == "ESV"), None)
     if es is None:
         return Left(stem(file), "its annotation has no ESV row: one frame, or equal volumes")
     return Phases(ed.frame, es.frame, ed.volume, es.volume)
+
+
+def _without_number(file: str, frame: int) -> Left:
+    return Left(stem(file), f"the tracing of its frame {frame} lacks a number")
 
 
 def _file(traced: Traced) -> str:

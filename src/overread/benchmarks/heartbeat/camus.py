@@ -11,27 +11,15 @@ from typing import Any, Final
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.clips import case_of
 from overread.benchmarks.heartbeat.edition import Edition
-from overread.benchmarks.heartbeat.footage import Footage, Unplayable
+from overread.benchmarks.heartbeat.footage import Footage, Unplayable, bare
 from overread.benchmarks.heartbeat.sampling import draw, take
 from overread.case import BadInput
 
-__all__ = ["DATABASE", "load", "nibabel", "patients_of", "probe_nifti"]
+__all__ = ["DATABASE", "load", "patients_of", "probe_nifti"]
 
 DATABASE: Final = "database_nifti"
 _SPLITS: Final = "database_split"
 _SUBGROUPS: Final = {"TRAIN": "training", "VAL": "validation", "TEST": "testing"}
-
-
-def nibabel(what: str) -> Any:
-    """The package that reads NIfTI, or one line that says how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module("nibabel")
-    except ImportError:
-        raise BadInput(
-            f'{what} is NIfTI, which needs a package more: pip install "overread[nifti]".'
-        ) from None
 
 
 def patients_of(folder: Path) -> list[Path]:
@@ -55,7 +43,9 @@ def load(
     sequences are half cycles: from one phase to the other, rarely more. TRAIN, VAL and TEST are
     the lists in database_split; where these are missing every patient is taken.
     """
-    nibabel(str(folder))
+    from overread.imaging import nifti_package
+
+    nifti_package(str(folder))  # without it no patient could be opened
     patients = {path.name: path for path in patients_of(folder)}
     if not patients:
         raise BadInput(f"{folder} has no folder patient0001 or the like. Give CAMUS's own folder.")
@@ -74,16 +64,14 @@ def load(
 
 def probe_nifti(path: Path) -> Footage:
     """Frames and size from the header; the array's axes are x, y, t."""
-    package = nibabel(path.name)
+    from overread.imaging import nifti_shape
+
     if not path.is_file():
         raise Unplayable("the file is not there")
     try:
-        shape = [int(side) for side in package.load(path).shape]
-    except Exception as error:  # nibabel raises many kinds for a damaged header
-        raise Unplayable(f"it is damaged or no NIfTI ({type(error).__name__})") from None
-    if len(shape) != 3:
-        raise Unplayable(f"its array has {len(shape)} axes; x, y and t are needed")
-    return Footage(frames=shape[2], width=shape[0], height=shape[1])
+        return Footage(*nifti_shape(path, path.name))
+    except BadInput as error:
+        raise Unplayable(bare(error, path.name)) from None
 
 
 def _case(folder: Path, patient: Path, view: str, split: str | None) -> HeartbeatCase | Left:

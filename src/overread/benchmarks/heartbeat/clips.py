@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os.path
 from pathlib import Path
 from typing import Any
 
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.dicom_clips import is_dicom, probe_dicom
-from overread.benchmarks.heartbeat.footage import Footage, Unplayable, probe_video
+from overread.benchmarks.heartbeat.footage import Footage, Unplayable, bare, probe_video
+from overread.benchmarks.heartbeat.mask_files import check_masks
+from overread.case import BadInput, Source
 
 __all__ = ["case_of", "probe"]
 
 
-def probe(path: Path, stated: int | None = None) -> Footage:
-    """A video's or a DICOM clip's frames, size and rate; raises `Unplayable`."""
+def probe(root: Path, clip: str, stated: int | None = None) -> Footage:
+    """Frames, size and rate of a video or a DICOM clip below `root`; raises `Unplayable`."""
+    _reach(root, clip)
+    path = root / clip
     return probe_dicom(path) if is_dicom(path) else probe_video(path, stated)
 
 
@@ -37,23 +42,15 @@ def case_of(
     frames than there are is not believed, but a phase beyond the last frame has no picture.
     """
     try:
-        found = footage or probe(root / clip, stated)
+        found = footage or probe(root, clip, stated)
+        _check_phases(ed, es, found.frames)
+        if mask is not None:
+            _reach(root, mask, "masks")
+            check_masks(root, mask, found)
+        if volumes is not None:
+            _reach(root, volumes, "volumes")
     except Unplayable as why:
         return Left(case_id, f"{clip}: {why}")
-    if not found.frames:
-        return Left(case_id, f"{clip}: the clip has no frames")
-    for phase, frame in (("end-diastole", ed), ("end-systole", es)):
-        if not 0 <= frame < found.frames:
-            return Left(
-                case_id,
-                f"{clip}: {phase} is frame {frame}, beyond the end: the clip has {found.frames} "
-                f"frames, 0 to {found.frames - 1}",
-            )
-    if ed == es:
-        return Left(case_id, f"{clip}: end-diastole and end-systole are both frame {ed}")
-    for name in (mask, volumes):
-        if name is not None and not (root / name).exists():
-            return Left(case_id, f"{clip}: its {name} is not there")
     return HeartbeatCase(
         case_id=case_id,
         clip=clip,
@@ -67,3 +64,35 @@ def case_of(
         volumes=volumes,
         **facts,
     )
+
+
+def _check_phases(ed: int, es: int, frames: int) -> None:
+    if not frames:
+        raise Unplayable("the clip has no frames")
+    if frames == 1:
+        raise Unplayable("it is one picture; a clip has at least two frames")
+    for phase, frame in (("end-diastole", ed), ("end-systole", es)):
+        if frame < 0:
+            raise Unplayable(f"{phase} is frame {frame}; frames are counted from 0")
+        if frame >= frames:
+            raise Unplayable(
+                f"{phase} is frame {frame}, beyond the end: the clip has {frames} frames, 0 to "
+                f"{frames - 1}"
+            )
+    if ed == es:
+        raise Unplayable(f"end-diastole and end-systole are both frame {ed}")
+
+
+def _reach(root: Path, name: str, what: str = "") -> None:
+    """A name must lie below the root, for only from there files are shown.
+
+    `what` a clip has besides its frames may be a folder.
+    """
+    from overread.imaging import locate
+
+    if not os.path.exists(root / name):
+        raise Unplayable(f"its {what}, {name}, are not there" if what else "the file is not there")
+    try:
+        locate(Source(str(root), name), folder=bool(what))
+    except BadInput as error:
+        raise Unplayable(bare(error)) from None

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Final
 
-from overread.benchmarks.heartbeat.footage import Footage, Unplayable
+from overread.benchmarks.heartbeat.footage import Footage, Unplayable, check_picture
 
 __all__ = ["cine_rate", "is_dicom", "probe_dicom"]
 
@@ -37,6 +37,8 @@ def probe_dicom(path: Path) -> Footage:
 
     if not path.is_file():
         raise Unplayable("the file is not there")
+    if not path.stat().st_size:
+        raise Unplayable("the file is empty (0 bytes)")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -51,6 +53,7 @@ def probe_dicom(path: Path) -> Footage:
         raise Unplayable(f"the DICOM header cannot be read ({_said(error)})") from None
     if not width or not height:
         raise Unplayable("the DICOM file has no picture in it")
+    check_picture(width, height)
     if frames < 1:
         raise Unplayable("the clip has no frames")
     size = path.stat().st_size
@@ -80,7 +83,7 @@ def cine_rate(header: Any) -> float | None:
 def _least_bytes(header: Any, pixels: int) -> int:
     """What uncompressed frames take at least; compressed ones may take anything."""
     syntax = getattr(getattr(header, "file_meta", None), "TransferSyntaxUID", None)
-    if syntax is None or syntax.is_compressed:
+    if syntax is None or syntax.is_compressed or syntax.is_deflated:
         return 0
     samples = int(_number(header, "SamplesPerPixel") or 1)
     bits = int(_number(header, "BitsAllocated") or 8)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from overread.benchmarks.files.tables import (
     Table,
@@ -13,8 +15,16 @@ from overread.benchmarks.files.tables import (
     matching,
     numbers,
     read_table,
+    refuse_first,
 )
-from overread.benchmarks.heartbeat.annotation import Phases, keyed, positional, read_tracings, stem
+from overread.benchmarks.heartbeat.annotation import (
+    Phases,
+    by_stem,
+    keyed,
+    positional,
+    read_tracings,
+    stem,
+)
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.clips import case_of
 from overread.benchmarks.heartbeat.edition import Edition
@@ -30,6 +40,7 @@ __all__ = [
     "load",
     "unusable",
     "usable",
+    "without_nan",
 ]
 
 FILE_LIST: Final = "FileList.csv"
@@ -56,9 +67,9 @@ def load(
         return _case(folder, name, found, listed.get(name, {}))
 
     if edition.annotation == "positional":
-        phases = {stem(file): found for file, found in positional(traced).items()}
+        phases = by_stem(positional(traced))
         return take(list(phases), read, videos)
-    phases = {stem(file): found for file, found in keyed(traced).items()}
+    phases = by_stem(keyed(traced))
     names = in_split(listed, split, folder / FILE_LIST)
     cases, left = draw(usable(names, phases), read, videos, seed)
     return cases, [*left, *unusable(names, listed, phases)]
@@ -115,7 +126,7 @@ def _case(
 
 def _listed(path: Path) -> dict[str, dict[str, Any]]:
     """FileList by name without `.avi`, in its order."""
-    table = read_table(path, ("FileName", *_NUMBERS, "Split"))
+    table = without_nan(read_table(path, ("FileName", *_NUMBERS, "Split")), _NUMBERS)
     check_names(table)
     filled(table, "Split")
     ef, _, _, fps, frames = (numbers(table, name, "it is a number", least=0) for name in _NUMBERS)
@@ -127,8 +138,22 @@ def _listed(path: Path) -> dict[str, dict[str, Any]]:
     }
 
 
+def without_nan(table: Table, columns: Sequence[str]) -> Table:
+    """Cells that say NaN are empty: what is not known of a clip does not keep it out."""
+    import polars as pl
+
+    words = (pl.col(name) for name in columns)
+    frame = table.frame.with_columns(
+        pl.when(word.str.to_lowercase() != "nan").then(word) for word in words
+    )
+    return msgspec.structs.replace(table, frame=frame)
+
+
 def check_names(table: Table) -> None:
     """Every row names one file of the folder of videos, and no row names another's."""
     filled(table, "FileName")
     matching(table, "FileName", r"[^/\\\x00]*[^/\\.\x00][^/\\\x00]*", "it is a file's plain name")
     distinct(table, "FileName")
+    names = table.frame["FileName"]
+    again = names.str.ends_with(".avi") & names.str.strip_suffix(".avi").is_in(names.to_list())
+    refuse_first(table, again, "FileName", "it is listed without .avi as well")

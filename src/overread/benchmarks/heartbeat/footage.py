@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-__all__ = ["Footage", "Unplayable", "probe_video"]
+from overread.case import BadInput
+
+__all__ = ["Footage", "Unplayable", "bare", "check_picture", "probe_video"]
 
 
 class Footage(msgspec.Struct, frozen=True):
@@ -23,6 +27,15 @@ class Unplayable(Exception):
     """Why a clip cannot be shown, in words that follow its name."""
 
 
+class _Walk(msgspec.Struct):
+    """A file walked packet by packet: its first frame, what it states, and what is there."""
+
+    first: Any
+    fps: float | None
+    stated: int
+    packets: int
+
+
 def probe_video(path: Path, stated: int | None = None) -> Footage:
     """Open a video, decode its first frame and count the rest.
 
@@ -34,35 +47,82 @@ def probe_video(path: Path, stated: int | None = None) -> Footage:
 
     if not path.is_file():
         raise Unplayable("the file is not there")
+    if not path.stat().st_size:
+        raise Unplayable("the file is empty (0 bytes)")
     try:
-        with av.open(str(path)) as container:
+        walk = _walked(path)
+        if walk.first is None:
+            raise Unplayable("the video has no frames")
+        claims = {stated or 0, walk.stated} - {0}
+        frames = walk.packets if claims == {walk.packets} else _decoded(path)
+    except (av.FFmpegError, OSError, ValueError) as error:
+        raise Unplayable(f"the video cannot be decoded ({_said(error)})") from None
+    if claims and frames < min(claims):
+        raise Unplayable(
+            f"the video is cut short or damaged: {frames} of its {min(claims)} frames decode"
+        )
+    return Footage(frames, walk.first.width, walk.first.height, walk.fps)
+
+
+def bare(error: BadInput, name: str = "") -> str:
+    """An error's line without the name it begins with and the full stop at its end."""
+    return str(error).removeprefix(f"{name}: ").rstrip(".")
+
+
+def check_picture(width: int, height: int) -> None:
+    """Refuse a size that no frame has, before memory is set aside for it."""
+    from overread.imaging import MOST_PIXELS
+
+    if not 0 < width * height <= MOST_PIXELS:
+        raise Unplayable(
+            f"it declares frames of {width} x {height} pixels, of which at most {MOST_PIXELS} "
+            "can be shown"
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """The container and its video, opened as the frames will be when they are shown.
+
+    Only the three kinds of file that can be shown: FFmpeg's own guess takes a still picture or a
+    text for a video, and follows playlists to other files and hosts.
+    """
+    import av
+
+    from overread.imaging import MOST_PIXELS, container_of
+
+    with path.open("rb") as file:
+        kind = container_of(file.read(132))
+        file.seek(0)
+        if kind is None:
+            raise Unplayable("it is no AVI, MP4 or MKV file")
+        with av.open(file, "r", format=kind) as container:
             if not container.streams.video:
                 raise Unplayable("there is no video in the file")
             stream = container.streams.video[0]
-            claims = {stated or 0, stream.frames} - {0}
-            first = next(container.decode(stream), None)
-            if first is None:
-                raise Unplayable("the video has no frames")
-            size = first.width, first.height
-            fps = float(stream.average_rate) if stream.average_rate else None
-        frames = _packets(path)
-        if claims != {frames}:
-            frames = _decoded(path)
-        if claims and frames < min(claims):
-            raise Unplayable(
-                f"the video is cut short or damaged: {frames} of its {min(claims)} frames decode"
-            )
-    except (av.FFmpegError, OSError, ValueError) as error:
-        raise Unplayable(f"the video cannot be decoded ({_said(error)})") from None
-    return Footage(frames, *size, fps)
+            check_picture(stream.width, stream.height)
+            stream.codec_context.thread_count = 1
+            # A frame may declare another size than the file does.
+            stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
+            yield container, stream
 
 
-def _packets(path: Path) -> int:
-    import av
+def _walked(path: Path) -> _Walk:
+    """Every packet is counted, and those up to the first frame are decoded.
 
-    with av.open(str(path)) as container:
-        stream = container.streams.video[0]
-        return sum(1 for packet in container.demux(stream) if packet.size)
+    Packets that an edit list leaves out are decoded by nobody; the header counts them.
+    """
+    with _opened(path) as (container, stream):
+        fps = float(stream.average_rate) if stream.average_rate else None
+        walk = _Walk(None, fps, stream.frames, 0)
+        for packet in container.demux(stream):
+            if walk.first is None:
+                walk.first = next(iter(packet.decode()), None)
+            if packet.size and packet.is_discard:
+                walk.stated -= 1
+            elif packet.size:
+                walk.packets += 1
+    return walk
 
 
 def _decoded(path: Path) -> int:
@@ -70,9 +130,9 @@ def _decoded(path: Path) -> int:
     import av
 
     count = 0
-    with av.open(str(path)) as container:
+    with _opened(path) as (container, stream):
         try:
-            for _ in container.decode(container.streams.video[0]):
+            for _ in container.decode(stream):
                 count += 1
         except av.FFmpegError:
             pass

@@ -19,7 +19,7 @@ from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread, storable
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
-from overread.benchmarks.heartbeat.edition import Edition, Options, settings
+from overread.benchmarks.heartbeat.edition import CONTEXTS, Edition, Options, settings
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.parsing import Found, parse_lenient, parse_strict
 from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
@@ -103,7 +103,8 @@ def _every_case(path: str | Path, rules: Edition, options: Options) -> list[Hear
     """All cases at a path: the sample was drawn when the records were made."""
     from overread.benchmarks.heartbeat.loading import load
 
-    return load(path, rules, msgspec.structs.replace(options, videos=_EVERY, split=None))[0]
+    every = msgspec.structs.replace(options, videos=_EVERY, split=None, contexts=CONTEXTS)
+    return load(path, rules, every)[0]
 
 
 class _Known:

@@ -30,10 +30,24 @@ def load(
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     """The cases at a path and the clips left out, each with its reason."""
     cases, left = _load(Path(path), edition, options)
+    cases, without = _masked(cases, options)
+    left += without
     if not cases:
         first = f"; the first is {left[0].clip}: {left[0].reason}" if left else ""
         raise BadInput(f"{path}: no clip can be asked about, {len(left)} are left out{first}.")
     return cases, left
+
+
+def _masked(cases: list[HeartbeatCase], options: Options) -> tuple[list[HeartbeatCase], list[Left]]:
+    """The cases that some context can show; where all need masks, a clip without any is left out.
+
+    Where one context needs none, such a clip is asked about in that one.
+    """
+    if "original" in options.contexts:
+        return cases, []
+    why = f"it has no masks, and {' and '.join(options.contexts)} need them"
+    bare = [Left(case.case_id, f"{case.clip}: {why}") for case in cases if case.mask is None]
+    return [case for case in cases if case.mask is not None], bare
 
 
 def _load(path: Path, edition: Edition, options: Options) -> tuple[list[HeartbeatCase], list[Left]]:

@@ -10,9 +10,15 @@ from overread.benchmarks.files.tables import (
     filled,
     numbers,
     read_table,
-    refuse_first,
 )
-from overread.benchmarks.heartbeat.annotation import Traced, groups_of, keyed, stem
+from overread.benchmarks.heartbeat.annotation import (
+    Traced,
+    by_stem,
+    groups_of,
+    keyed,
+    readings,
+    stem,
+)
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.clips import case_of
 from overread.benchmarks.heartbeat.echonet import (
@@ -23,6 +29,7 @@ from overread.benchmarks.heartbeat.echonet import (
     in_split,
     unusable,
     usable,
+    without_nan,
 )
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.sampling import draw, take
@@ -59,7 +66,7 @@ def load(
     home = folder / inside
     listed = _listed(home / FILE_LIST)
     traced = read_polygons(home / TRACINGS)
-    phases = {stem(file): found for file, found in keyed(traced, "areas").items()}
+    phases = by_stem(keyed(traced, "areas"))
     names = in_split(listed, None if split in ("TRAIN", "VAL", "TEST") else split, home / FILE_LIST)
 
     def read(name: str) -> HeartbeatCase | Left:
@@ -97,9 +104,7 @@ def read_polygons(path: Path) -> list[Traced]:
     kept = table.frame["Frame"].str.contains(r"^\d+$").fill_null(value=False)
     points = {}
     for name in ("X", "Y"):
-        values = numbers(table, name, "it is a number")
-        refuse_first(table, kept & values.is_null(), name, "every point needs one")
-        points[name] = values.filter(kept).to_numpy()
+        points[name] = readings(table, name).filter(kept).to_numpy()
     files = table.frame["FileName"].filter(kept).to_list()
     frames = table.frame["Frame"].filter(kept).cast(pl.Int64).to_numpy()
     return [
@@ -118,6 +123,7 @@ def _area(x: Any, y: Any) -> float:
 
 def _listed(path: Path) -> dict[str, dict[str, Any]]:
     table = read_table(path, ("FileName", "EF", "Sex", "Age", "Split"))
+    table = without_nan(table, ("EF", "Age"))
     check_names(table)
     filled(table, "Split")
     ef, age = (numbers(table, name, "it is a number", least=0) for name in ("EF", "Age"))
