@@ -145,3 +145,74 @@ def test_every_label_is_as_in_the_file(tmp_path: Path) -> None:
 def test_only_a_wide_drawing_may_be_kept_from_shrinking() -> None:
     assert 'class="wide"' not in inline_svg(figure(), "d")
     assert 'class="wide"' in inline_svg(figure(width=700), "d")
+
+
+# ---------------------------------------------------------------- pictures in a drawing
+
+# One grey pixel.
+PNG = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mOoBwAAgQCA"
+    "i3TuygAAAABJRU5ErkJggg=="
+)
+
+
+def with_picture(url: str) -> Figure:
+    spec = {
+        "data": {"values": [{"x": 1, "url": url}]},
+        "mark": {"type": "image", "width": 20, "height": 20},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative"},
+            "url": {"field": "url", "type": "nominal"},
+        },
+    }
+    return Figure(name="f", title="t", spec=spec, alt="a picture")
+
+
+def test_a_png_inside_the_drawing_is_kept_as_it_is() -> None:
+    seen = seen_in(inline_svg(with_picture(PNG), "d"))
+    (given,) = [given for tag, given in seen.tags if tag == "image"]
+    assert given["href"] == PNG
+    assert {"width", "height"} <= set(given)
+    assert not set(given) - {
+        "href",
+        "width",
+        "height",
+        "x",
+        "y",
+        "transform",
+        "preserveaspectratio",
+    }
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        'href="http://127.0.0.1/x.png"',
+        'xlink:href="//127.0.0.1/x.png"',
+        'href="data:image/svg+xml;base64,PHN2Zy8+"',
+        'href="data:text/html;base64,PGI+"',
+        'href="data:image/png;base64,PHNjcmlwdD4="',  # says PNG, and is none
+        'href="data:image/png,%89PNG"',
+        f'href=" {PNG}"',
+        f'href="{PNG}&quot; onload=&quot;x"',
+        f'href="{PNG}" xlink:href="http://127.0.0.1/x.png"',
+        f'src="{PNG}"',
+        "",
+    ],
+)
+def test_any_other_picture_is_left_out(attribute: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'width="9" height="9"><image {attribute} width="5" height="5"/><text>kept</text></svg>'
+    )
+    monkeypatch.setattr(Figure, "svg", lambda self, background: document)
+    drawn = inline_svg(figure(), "d")
+    assert "<image" not in drawn
+    assert "href" not in drawn
+    assert "<text>kept</text>" in drawn
+
+
+def test_only_a_picture_refers_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = f'<svg xmlns="http://www.w3.org/2000/svg" width="9"><rect href="{PNG}"/></svg>'
+    monkeypatch.setattr(Figure, "svg", lambda self, background: document)
+    assert "href" not in inline_svg(figure(), "d")

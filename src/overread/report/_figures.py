@@ -1,5 +1,8 @@
 """A drawing inside a page: only the elements and attributes of a drawing, everything escaped.
 
+Pictures are let through where they are PNG files inside the drawing; a page that holds one must
+allow `img-src data:`.
+
 The renderer's document is read and written anew. Colours of text and ground become the page's own,
 so that a drawing is as readable on a dark page; ids are renamed, since those of two drawings may be
 the same.
@@ -19,8 +22,8 @@ __all__ = ["inline_svg"]
 
 _TAGS: Final = frozenset(
     {
-        "circle", "clipPath", "defs", "g", "line", "linearGradient", "path", "rect", "stop", "svg",
-        "text", "tspan",
+        "circle", "clipPath", "defs", "g", "image", "line", "linearGradient", "path", "rect",
+        "stop", "svg", "text", "tspan",
     }
 )  # fmt: skip
 _GEOMETRY: Final = frozenset(
@@ -33,14 +36,16 @@ _PAINT: Final = frozenset({"fill", "stroke", "clip-path"})
 _PLAIN: Final = frozenset(
     {
         "fill-opacity", "font-size", "font-style", "font-weight", "offset", "opacity",
-        "stop-color", "stop-opacity", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap",
-        "stroke-linejoin", "stroke-miterlimit", "stroke-opacity", "stroke-width", "text-anchor",
-        "viewBox",
+        "preserveAspectRatio", "stop-color", "stop-opacity", "stroke-dasharray",
+        "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit",
+        "stroke-opacity", "stroke-width", "text-anchor", "viewBox",
     }
 )  # fmt: skip
 _WIDE: Final = 480
 _COLOURS: Final = {Figure.INK: "currentColor", Figure.PAPER: "Canvas"}
 _COLOUR: Final = re.compile(r"#?\w+|(rgb|hsl)a?\([\d.,%\s]+\)")
+# The only thing a drawing may refer to: a PNG file inside it, which begins as every PNG does.
+_PICTURE: Final = re.compile(r"data:image/png;base64,iVBORw0KGgo[A-Za-z0-9+/]+={0,2}")
 _LONG: Final = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 
 
@@ -60,6 +65,9 @@ def _written(element: Element, ids: dict[str, str]) -> Iterator[str]:
     tag = element.tag.rpartition("}")[2]
     if tag not in _TAGS or element.get("display") == "none" or _invisible(element):
         return
+    picture = _picture(element)
+    if tag == "image" and picture is None:
+        return
     children = [part for child in element for part in _written(child, ids)]
     text = element.text or ""
     if tag == "g" and not children:
@@ -67,10 +75,18 @@ def _written(element: Element, ids: dict[str, str]) -> Iterator[str]:
     yield f"<{tag}"
     for name, value in _attributes(element, ids):
         yield f' {name}="{escape(value)}"'
+    if tag == "image":
+        yield f' href="{picture}"'
     yield ">"
     yield escape(text if tag in ("text", "tspan") else "")
     yield from children
     yield f"</{tag}>"
+
+
+def _picture(element: Element) -> str | None:
+    """The picture inside an `image` element; None for whatever lies elsewhere or is no PNG."""
+    given = [value for name, value in element.items() if name.rpartition("}")[2] == "href"]
+    return given[0] if len(given) == 1 and _PICTURE.fullmatch(given[0]) else None
 
 
 def _invisible(element: Element) -> bool:

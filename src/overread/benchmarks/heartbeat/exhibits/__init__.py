@@ -1,7 +1,7 @@
 """What a reader of the report sees: the paper's tables and figures, made of one run's measures.
 
 An exhibit is made only where its records exist; the summary comes first, even where there is
-nothing.
+nothing. docs/exhibits.md lists them all.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.exhibits.figures import accuracy_figure, error_figures, scatter
-from overread.benchmarks.heartbeat.exhibits.tables import (
-    accuracies,
-    frame_errors,
-    habits,
-    helps,
-    summary,
-    video_errors,
-)
+from overread.benchmarks.heartbeat.exhibits.contrasts import accuracies, habits, helps
+from overread.benchmarks.heartbeat.exhibits.error_figures import error_figures
+from overread.benchmarks.heartbeat.exhibits.errors import frame_errors, video_errors
+from overread.benchmarks.heartbeat.exhibits.headline import skills, summary
+from overread.benchmarks.heartbeat.exhibits.pair_figure import accuracy_figure
+from overread.benchmarks.heartbeat.exhibits.scatter import scatters
+from overread.benchmarks.heartbeat.exhibits.strip_cases import strips
 from overread.case import Figure, Measure, Table
 
-__all__ = ["exhibits", "summary"]
+__all__ = ["exhibits", "strips", "summary"]
 
 
 def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
@@ -29,10 +27,11 @@ def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Fi
     yield summary(index, signature)
     made: list[Table | Figure | None] = [
         *error_figures(index, signature),
-        *frame_errors(index, signature),
         accuracy_figure(index, signature),
+        *scatters(index, signature),
+        skills(index, signature),
+        *frame_errors(index, signature),
         accuracies(index, signature),
-        *scatter(index, signature),
         helps(index, signature),
         habits(index, signature),
         *video_errors(index, signature),
