@@ -9,12 +9,13 @@ import argparse
 import json
 import sys
 
-from bench import clips, measuring, million, throughput
+from bench import clips, heartbeat, measuring, million, throughput
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
     "rendering": throughput.against_codecs,
     "clips": clips.against_the_decoder,
+    "heartbeat": heartbeat.paper_size,
     "million": million.flat_memory,
     "measuring": measuring.full_size,
 }

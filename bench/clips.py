@@ -1,96 +1,161 @@
-"""Clips: frames a second of `render_clip` against the decoder alone, both in one run.
+"""Clips: frames a second of the engine against the codecs with nothing around them, in one run.
 
-The clips are of EchoNet's kind: 112 x 112, motion JPEG in AVI. The decoder alone gives arrays;
-a reader needs PNG, so decoder and encoder with nothing around them are measured too.
+The engine decodes, lays masks over, encodes PNG, keys, asks and commits. Both sides have every
+core. What it does is set beside the decoder alone, which gives arrays nobody can send; beside
+decoder and encoder; and beside the same with the overlay laid by Pillow.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import av
 import numpy as np
+from bench.hearts import write_hearts
 from PIL import Image
 
-from overread.case import Clip, ClipMask, Decoding, Message, Request, Source, Traits, Trial
-from overread.engine import Sources, Store, reply_key, request_digest
-from overread.imaging import Films, render_clip
+from overread.case import (
+    Clip,
+    ClipMask,
+    Limits,
+    Message,
+    Prompt,
+    Reply,
+    Request,
+    Source,
+    Traits,
+    Trial,
+)
+from overread.engine import Sources, Store, Studio, ask
+from overread.runs import run_async
 
-CLIPS, LENGTH, FRAMES, SIZE = 12, 160, 40, 112
+CLIPS, FRAMES = 20, 40
+RED = (255, 0, 0)
 
 
 def against_the_decoder(rounds: int = 5) -> dict:
     """The same windows of the same clips, each side in turn; medians."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        names = write_clips(folder)
-        write_masks(folder)
-        plain = [Clip(Source(scratch, name), window(n)) for n, name in enumerate(names)]
-        masked = [
-            Clip(c.source, c.frames, mask=ClipMask(Source(scratch, "masks.npz"))) for c in plain
+        write_hearts(folder, CLIPS)
+        plain, masked = clips_of(folder)
+        red = [np.load(folder / f"{n:03}.npz") for n in range(CLIPS)]
+        area = [Image.fromarray(_mask(each)).convert("L") for each in red]
+        over = [
+            [overlaid(frame, area[n]) for frame in decoded(clip)] for n, clip in enumerate(plain)
         ]
-        decoder, codecs, ours, both = [], [], [], []
+
+        def decode(n: int) -> None:
+            list(decoded(plain[n]))
+
+        def decode_encode(n: int) -> None:
+            """Both contexts; the overlaid frames are there already."""
+            for frame, shown in zip(decoded(plain[n]), over[n], strict=True):
+                png(Image.fromarray(frame))
+                png(shown)
+
+        def decode_overlay_encode(n: int) -> None:
+            for frame in decoded(plain[n]):
+                png(Image.fromarray(frame))
+                png(overlaid(frame, area[n]))
+
+        def decode_encode_plain(n: int) -> None:
+            for frame in decoded(plain[n]):
+                png(Image.fromarray(frame))
+
+        sides: dict[str, Callable[[], float]] = {
+            "decoder": lambda: _pooled(decode),
+            "codecs_plain": lambda: _pooled(decode_encode_plain),
+            "codecs": lambda: _pooled(decode_encode),
+            "pillow": lambda: _pooled(decode_overlay_encode),
+            "engine_plain": lambda: _engine([plain], folder),
+            "engine": lambda: _engine([plain, masked], folder),
+        }
+        taken: dict[str, list[float]] = {name: [] for name in sides}
         for _ in range(rounds):
-            decoder.append(_timed(lambda: [list(decoded(clip)) for clip in plain]))
-            codecs.append(_timed(lambda: [[png(a) for a in decoded(clip)] for clip in plain]))
-            ours.append(_timed(lambda: [render_clip(clip) for clip in plain]))
-            both.append(_timed(lambda: _shared(plain, masked)))
-        planning = _planning(folder, names)
+            for name, work in sides.items():
+                taken[name].append(work())
+    s = {name: statistics.median(each) for name, each in taken.items()}
     frames = CLIPS * FRAMES
-    alone, around, whole, shared = map(statistics.median, (decoder, codecs, ours, both))
     return {
-        "frames": frames,
-        "decoder_frames_s": round(frames / alone),
-        "decoder_and_png_frames_s": round(frames / around),
-        "render_frames_s": round(frames / whole),
-        "both_contexts_frames_s": round(2 * frames / shared),
-        "render_over_decoder": round(whole / alone, 2),
-        "render_over_decoder_and_png": round(whole / around, 2),
-        **planning,
-        "ok": whole <= 1.3 * around and planning["keys_s"] < 5,
+        "frames_a_context": frames,
+        "decoder_frames_s": round(frames / s["decoder"]),
+        "one_context": {
+            "decoder_and_encoder_frames_s": round(frames / s["codecs_plain"]),
+            "engine_frames_s": round(frames / s["engine_plain"]),
+            "engine_over_decoder": round(s["engine_plain"] / s["decoder"], 2),
+            "engine_over_decoder_and_encoder": round(s["engine_plain"] / s["codecs_plain"], 2),
+        },
+        "two_contexts": {
+            "decoder_and_encoder_frames_s": round(2 * frames / s["codecs"]),
+            "with_overlay_by_pillow_frames_s": round(2 * frames / s["pillow"]),
+            "engine_frames_s": round(2 * frames / s["engine"]),
+            "engine_over_decoder": round(s["engine"] / s["decoder"], 2),
+            "engine_over_decoder_and_encoder": round(s["engine"] / s["codecs"], 2),
+            "engine_over_overlay_by_pillow": round(s["engine"] / s["pillow"], 2),
+        },
+        "ok": s["engine_plain"] <= 1.3 * s["codecs_plain"] and s["engine"] <= 1.3 * s["pillow"],
     }
 
 
-def _shared(plain: list[Clip], masked: list[Clip]) -> None:
-    films = Films()
-    for pair in zip(plain, masked, strict=True):
-        for clip in pair:
-            render_clip(clip, films)
+def clips_of(folder: Path) -> tuple[list[Clip], list[Clip]]:
+    """A window of each clip, without and with its masks."""
+    plain, masked = [], []
+    for number in range(CLIPS):
+        frames = tuple(range(number, number + FRAMES))
+        source = Source(str(folder), f"{number:03}.avi")
+        mask = ClipMask(Source(str(folder), f"{number:03}.npz"), RED)
+        plain.append(Clip(source, frames))
+        masked.append(Clip(source, frames, mask=mask))
+    return plain, masked
 
 
-def _planning(folder: Path, names: list[str]) -> dict:
-    """Keys of 36,000 trials that share 300 clips."""
-    clips = [
-        Clip(Source(str(folder), names[n % CLIPS]), tuple(range(n, n + FRAMES))) for n in range(300)
+class Silent:
+    """Says nothing to anything, at once, and counts what it was shown."""
+
+    name = identity = "silent"
+    traits, limits = Traits(), Limits(concurrency=8)
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        self.shown += len(prompt.pictures)
+        return Reply("")
+
+    async def close(self) -> None: ...
+
+
+def _engine(contexts: list[list[Clip]], folder: Path) -> float:
+    """Seconds from a plan of every clip in every context to committed replies, nothing kept."""
+    reader = Silent()
+    trials = [
+        Trial(clip.source.name, {}, Request((Message("user", (clip, "Which frame?")),)))
+        for clips in zip(*contexts, strict=True)
+        for clip in clips
     ]
-
-    def plan() -> Iterator[Trial]:
-        for clip in clips:
-            for output in range(4):
-                messages = (Message("user", (clip, f"Which frame? {output}")),)
-                for seed in range(30):
-                    decoding = Decoding(max_tokens=30, temperature=None, seed=seed)
-                    yield Trial("case", {"seed": seed}, Request(messages, decoding), seed)
-
-    with Store(folder / "store.sqlite") as store:
-        sources, traits, n = Sources(store, 1), Traits(clips="video"), 0
+    with tempfile.TemporaryDirectory(dir=folder) as place, Store(Path(place) / "store") as store:
+        studio = Studio(Sources(store, 1))
         began = time.perf_counter()
-        for trial in plan():
-            digest = request_digest(trial.request.for_reader(traits), sources)
-            reply_key("reader", digest, trial, greedy=False)
-            n += 1
+        run_async(ask(lambda: trials, reader, store, studio, dataset=1))
         taken = time.perf_counter() - began
-    return {"trials": n, "keys_s": round(taken, 2)}
+        studio.close()
+    assert reader.shown == len(contexts) * CLIPS * FRAMES, f"{reader.shown} frames were shown"
+    return taken
 
 
-def window(number: int) -> tuple[int, ...]:
-    start = 7 * number
-    return tuple(range(start, start + FRAMES))
+def _pooled(work: Callable[[int], None]) -> float:
+    with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+        began = time.perf_counter()
+        list(pool.map(work, range(CLIPS)))
+        return time.perf_counter() - began
 
 
 def decoded(clip: Clip) -> Iterator[np.ndarray]:
@@ -107,43 +172,20 @@ def decoded(clip: Clip) -> Iterator[np.ndarray]:
                 return
 
 
-def png(array: np.ndarray) -> bytes:
+def overlaid(frame: np.ndarray, mask: Image.Image) -> Image.Image:
+    """Half red where the mask is, by Pillow's own blending."""
+    image = Image.fromarray(frame).convert("RGB")
+    return Image.composite(Image.blend(image, Image.new("RGB", image.size, RED), 0.5), image, mask)
+
+
+def png(image: Image.Image) -> bytes:
     file = io.BytesIO()
-    Image.fromarray(array).save(file, "PNG", compress_level=1)
+    image.save(file, "PNG", compress_level=1)
     return file.getvalue()
 
 
-def write_clips(folder: Path) -> list[str]:
-    """Speckle that drifts inside a sector: neither flat nor pure noise."""
-    rng = np.random.default_rng(0)
-    y, x = np.mgrid[0:SIZE, 0:SIZE] / SIZE
-    sector = (np.abs(x - 0.5) < 0.7 * y) & (y < 0.95)
-    names = []
-    for number in range(CLIPS):
-        name = f"{number:02}.avi"
-        grain = rng.normal(0, 18, (SIZE + LENGTH, SIZE))
-        with av.open(str(folder / name), "w", format="avi") as out:
-            stream = out.add_stream("mjpeg", rate=50)
-            stream.width = stream.height = SIZE
-            stream.pix_fmt = "yuvj420p"
-            stream.bit_rate = 8_000_000
-            for at in range(LENGTH):
-                shade = 90 + 60 * np.sin(6 * y + at / 8) + grain[at : at + SIZE]
-                pixels = np.where(sector, np.clip(shade, 0, 255), 0).astype(np.uint8)
-                out.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="gray")))
-            out.mux(stream.encode())
-        names.append(name)
-    return names
-
-
-def write_masks(folder: Path) -> None:
-    masks = np.zeros((LENGTH, SIZE * SIZE), np.uint8)
-    masks[:, 40 * SIZE : 70 * SIZE] = 1
-    shape = np.array([LENGTH, SIZE, SIZE])
-    np.savez_compressed(folder / "masks.npz", lv=np.packbits(masks, axis=1), shape=shape)
-
-
-def _timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+def _mask(packed: np.lib.npyio.NpzFile) -> np.ndarray:
+    """The first frame's; the made-up masks are the same in all."""
+    _, height, width = packed["shape"]
+    bits = np.unpackbits(packed["lv"][0], count=height * width)
+    return bits.reshape(height, width).astype(bool)

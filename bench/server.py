@@ -3,13 +3,15 @@
     python bench/server.py --mode instant
     python bench/server.py --mode hostile --seed 3 --trouble 429,hang,truncated --max-troubles 2
     python bench/server.py --control looks
+    python bench/server.py --control MODULE:ATTRIBUTE --videos --thin 4
 
 It answers POST /v1/chat/completions and GET /v1/models as OpenAI-compatible servers do, and prints
 `listening http://127.0.0.1:PORT/v1` when ready. It is written on the bare transport because a
 benchmark's server must be faster than the client it measures: requests are read into one reused
 buffer per connection and, in instant mode, the body is never looked at.
 
-GET /stats tells what arrived, GET /bodies how often each body was asked and answered.
+GET /stats tells what arrived (`frames` counts pictures and the frames of videos), GET /bodies how
+often each body was asked and answered.
 """
 
 from __future__ import annotations
@@ -74,6 +76,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     add("--port", type=int, default=0, help="0 takes a free one")
     add("--control", metavar="NAME", help="answer as this grounding control, or MODULE:ATTRIBUTE")
     add("--sight", choices=SIGHTS, default="blind", help="how the digits mode fails to read")
+    add("--videos", action="store_true", help="a control understands video_url; else it is a 400")
+    add("--thin", type=int, default=0, metavar="N", help="a control gets N frames; says nothing")
     add("--seed", type=int, default=0)
     add("--trouble", type=kinds, default=TROUBLES, metavar="KIND,...", help=", ".join(TROUBLES))
     add("--min-troubles", type=int, default=0, help="fewest troubles before a body is answered")
@@ -90,6 +94,10 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         args.delay = 0.05 if args.mode == "slow" else 0.0
     if args.control and args.mode == "digits":
         parser.error("--control and --mode digits exclude each other")
+    if (args.videos or args.thin) and not args.control:
+        parser.error("--videos and --thin need a --control, which is shown the frames")
+    if args.thin < 0:
+        parser.error("--thin is a number of frames, 1 or more")
     return args
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from chat_server.clips import count_frames
 from chat_server.readers import read_aloud, reader_named, sight_reply
 from chat_server.troubles import PERMANENT, Troubles, make_trouble
 from chat_server.wire import CANNED, MODEL, YES, as_json, completion, refusal
@@ -31,6 +32,7 @@ class Tally:
         self.asked: Counter[str] = Counter()
         self.answers: Counter[str] = Counter()
         self.pictures: Counter[int] = Counter()
+        self.frames: Counter[int] = Counter()
         self.troubles: Counter[str] = Counter()
         self.refused: set[str] = set()
 
@@ -51,6 +53,7 @@ class Tally:
             "troubles": self.troubles,
             "redirected": self.redirected,
             "pictures": self.pictures,
+            "frames": self.frames,
             "max_concurrency": self.most_open,
             "connections": self.connections,
             "authorized": self.authorized,
@@ -67,6 +70,8 @@ class House:
         self.mode: str = args.mode
         self.delay: float = args.delay
         self.sight: str = args.sight
+        self.videos: bool = args.videos
+        self.thin: int = args.thin
         self.retry_after: int = args.retry_after
         self.says_digest: bool = args.reply == "digest"
         self.reader = reader_named(args.control) if args.control else None
@@ -95,7 +100,11 @@ class House:
             digest = hashlib.sha256(body).hexdigest()
             attempt = tally.asked[digest]
             tally.asked[digest] += 1
-            tally.pictures[buffer.count(b"data:image/", start, end)] += 1
+            pictures = frames = buffer.count(b"data:image/", start, end)
+            if buffer.find(b"data:video/", start, end) >= 0:
+                frames = count_frames(bytes(body))
+            tally.pictures[pictures] += 1
+            tally.frames[frames] += 1
             if tally.keep:
                 tally.kept = [*tally.kept, bytes(body)][-tally.keep :]
             kept = bytes(body) if self.reader or self.mode == "digits" else b""
@@ -137,7 +146,7 @@ class House:
                 self.tally.count_answer(digest)
 
         async def read(reader: Reader) -> None:
-            reply = await read_aloud(reader, body)
+            reply = await read_aloud(reader, body, videos=self.videos, thin=self.thin)
             if connection.serial == serial:
                 answer(reply)
 

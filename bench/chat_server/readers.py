@@ -8,6 +8,7 @@ import math
 import random
 from typing import TYPE_CHECKING
 
+from chat_server.clips import thinned
 from chat_server.wire import completion, completion_of, prompt_of, refusal
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ def reader_named(name: str) -> Reader:
     return controls[name]
 
 
-async def read_aloud(reader: Reader, body: bytes) -> bytes:
-    """What the reader says to this body, as a response."""
+async def read_aloud(reader: Reader, body: bytes, *, videos: bool, thin: int) -> bytes:
+    """What the reader says to this body, as a response. `thin` frames reach it at most; 0: all."""
     from overread.case import ReaderFailure
 
     try:
-        return completion_of(await reader.reply(prompt_of(body)))
+        prompt = prompt_of(body, videos=videos)
+        return completion_of(await reader.reply(thinned(prompt, thin) if thin else prompt))
     except ReaderFailure as failure:
         status = 429 if failure.throttled else 500 if failure.heals else 400
         return refusal(status, failure.reason)

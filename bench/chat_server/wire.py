@@ -6,8 +6,10 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
+from chat_server.clips import frames_of
+
 if TYPE_CHECKING:
-    from overread.case import Prompt, Reply
+    from overread.case import Prompt, Reply, Shown, ShownClip
 
 MODEL = "overread-bench"
 REASONS = {
@@ -80,15 +82,22 @@ YES = (("Yes", -0.105), ("No", -2.996), (" Yes", -4.605), ("yes", -5.298), ("The
 CANNED = completion("Yes", YES, (300, 1))
 
 
-def prompt_of(body: bytes) -> Prompt:
-    """The prompt a chat body was made from: data: URLs become the bytes of pictures again."""
+def prompt_of(body: bytes, *, videos: bool = False) -> Prompt:
+    """The prompt a chat body was made from: data: URLs become the bytes of pictures again.
+
+    With `videos` a video becomes its frames; without, as on most servers, it is refused.
+    """
     from overread.case import Decoding, Prompt, PromptMessage, Shown
 
-    def part(given: dict[str, Any]) -> str | Shown:
-        if given["type"] == "text":
+    def part(given: dict[str, Any]) -> str | Shown | ShownClip:
+        kind = given["type"]
+        if kind == "text":
             return str(given["text"])
-        head, _, data = given["image_url"]["url"].partition(";base64,")
-        return Shown(head.removeprefix("data:"), base64.b64decode(data, validate=True))
+        if kind != "image_url" and not (videos and kind == "video_url"):
+            raise ValueError(f"a part of type {kind!r} is not understood")
+        head, _, data = given[kind]["url"].partition(";base64,")
+        seen = base64.b64decode(data, validate=True)
+        return frames_of(seen) if kind == "video_url" else Shown(head.removeprefix("data:"), seen)
 
     asked = json.loads(body)
     messages = []

@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from overread.case import Clip, Decoding, Message, Picture, Request, Source, Traits, Trial
+from overread.case import Clip, Message, Picture, Request, Source, Traits, Trial
 from overread.engine import Sources, Store
 from overread.imaging import lossless_clip
 from overread.readers import parse_spec
-from overread.runs import _planning
+from overread.runs import _planning, plan
 from support.clip_files import frame
 from support.readers import Scripted
 
@@ -68,29 +69,36 @@ def test_a_text_reader_is_shown_none(monkeypatch, store: Store, tmp_path: Path) 
     assert (found.pictures, found.calls) == (0, 1)
 
 
+def hearts(folder: Path, n: int) -> Path:
+    """n clips of 40 frames, all in the authors' window, and masks that serve them all."""
+    data = lossless_clip([np.full((8, 8), 3 * number, np.uint8) for number in range(40)])
+    np.savez(folder / "masks.npz", lv=np.ones((40, 8, 8), np.uint8))
+    rows = ["clip,ed,es,mask"]
+    for number in range(n):
+        (folder / f"{number}.mkv").write_bytes(data + bytes([number]))
+        rows.append(f"{number}.mkv,11,28,masks.npz")
+    (folder / "cases.csv").write_text("\n".join(rows))
+    return folder / "cases.csv"
+
+
 @pytest.mark.parametrize("known", [False, True], ids=["never read", "digests known"])
-def test_thirty_six_thousand_trials_are_planned_in_seconds(
-    monkeypatch, store: Store, tmp_path: Path, known: bool
+def test_the_papers_thirty_six_thousand_trials_are_planned_in_seconds(
+    tmp_path: Path, known: bool
 ) -> None:
-    sources = write(tmp_path, 100)
+    cases, place = hearts(tmp_path, 100), tmp_path / "store.sqlite"
     if known:
-        keeper = Sources(store, 1)
-        for source in sources:
-            keeper(source)
-        keeper.keep()
-
-    def trials() -> Iterator[Trial]:
-        for source in sources:
-            for context in range(3):
-                clip = Clip(source, tuple(range(context, context + 40)))
-                for output in range(4):
-                    messages = (Message("user", (clip, f"q {output}")),)
-                    for seed in range(30):
-                        decoding = Decoding(temperature=None, seed=seed)
-                        yield Trial(source.name, {"seed": seed}, Request(messages, decoding), seed)
-
+        with Store(place) as store:
+            keeper = Sources(store, 1)
+            for name in ("masks.npz", *(f"{number}.mkv" for number in range(100))):
+                keeper(Source(str(tmp_path), name))
+            keeper.keep()
     began = time.perf_counter()
-    found = forecast(monkeypatch, store, trials)
+    (found,) = plan(
+        "heartbeat", cases, [Scripted()], edition="authors", store=place, settings={"tasks": "t1"}
+    )
     taken = time.perf_counter() - began
-    assert (found.trials, found.calls, found.pictures) == (36_000, 36_000, 300 * 40)
+    assert (found.trials, found.calls) == (36_000, 36_000)
+    assert found.undigested == (0 if known else 36_000)
+    # With and without the overlay: the two contexts that have one show the same clip.
+    assert found.pictures == 100 * 2 * 40
     assert taken < 5

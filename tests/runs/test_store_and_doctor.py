@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from overread.runs import _doctor
+from support.clip_files import numbered, write
 from support.commands import GOLDEN, Overread
 from support.served import served
 
@@ -79,6 +83,93 @@ def test_what_is_wrong_is_said_with_what_to_do(
     code, found = doctor(overread, *words)
     assert (code, found[what]["state"]) == (1, "wrong")
     assert detail in found[what]["detail"]
+
+
+# ---------------------------------------------------------------- clips
+
+
+def clips(folder: Path, **masks: bytes) -> str:
+    """Five clips: one good, one not there, one cut, two whose beats are too short."""
+    whole = numbered(40)
+    files = {"good": whole, "cut": whole[: len(whole) // 2], "short": whole, "brief": whole}
+    for name, data in files.items():
+        write(folder, f"{name}.avi", data)
+    for name, data in masks.items():
+        write(folder, f"{name}.npz", data)
+    listed = {
+        "good": (10, 26),
+        "gone": (10, 26),
+        "cut": (10, 26),
+        "short": (9, 13),
+        "brief": (9, 15),
+    }
+    rows = [
+        f"{name},{name}.avi,{ed},{es},40,{name + '.npz' if name in masks else ''}"
+        for name, (ed, es) in listed.items()
+    ]
+    text = "\n".join(["case_id,clip,ed,es,frames,mask", *rows])
+    (folder / "cases.csv").write_text(text)
+    return str(folder)
+
+
+def test_clips_are_opened_and_what_is_left_out_is_told_by_reason(
+    overread: Overread, tmp_path: Path
+) -> None:
+    folder = clips(tmp_path / "set")
+    done = overread("doctor", "--cases", folder)
+    found, *told = [line for line in done.out.splitlines() if f"cases {folder}" in line]
+    left = [line for line in told if line.startswith(f"note   cases {folder}, left out: ")]
+    assert done.code == 0
+    assert found.startswith(f"ok     cases {folder}: 1 cases of set@")
+    assert found.endswith("for heartbeat")
+    # The commonest reason first, with one clip that has it.
+    assert "left out: 2, such as short: its phases are 4 frames apart" in left[0]
+    assert any("1, such as gone: gone.avi: the file is not there" in line for line in left)
+    assert any("1, such as cut: cut.avi: " in line for line in left)
+    assert any(line.startswith(f"note   cases {folder}, asked: no clip has masks") for line in told)
+
+
+def test_masks_that_cannot_be_laid_over_a_clip_are_wrong(
+    overread: Overread, tmp_path: Path
+) -> None:
+    """Their header is right, their bits are damaged: only laying them over a frame tells."""
+    masks = io.BytesIO()
+    np.savez(masks, lv=np.full((40, 128), 85, np.uint8), shape=np.array([40, 32, 32]))
+    damaged = masks.getvalue().replace(b"U" * 64, b"U" * 63 + b"V", 1)
+    folder = clips(tmp_path / "set", good=damaged)
+    code, found = doctor(overread, "--cases", folder)
+    assert (code, found[f"cases {folder}"]["state"]) == (1, "wrong")
+    assert "1 clips cannot be shown; the first: good.npz" in found[f"cases {folder}"]["detail"]
+
+
+def test_a_benchmark_may_be_named_and_settings_given(overread: Overread, tmp_path: Path) -> None:
+    folder = clips(tmp_path / "set")
+    asked = ("--cases", folder, "--benchmark")
+    code, found = doctor(overread, *asked, "grounding")
+    assert (code, "manifest.csv" in found[f"cases {folder}"]["detail"]) == (1, True)
+    done = overread("doctor", *asked, "heartbeat", "--set", "frames=12")
+    assert done.code == 0
+    assert "left out: 1, such as good: its phases are 16 frames apart" in done.out
+    code, found = doctor(overread, *asked, "frob")
+    assert (code, "the benchmarks are" in found[f"cases {folder}"]["detail"]) == (1, True)
+
+
+def test_what_no_benchmark_takes_is_refused_by_each(overread: Overread, tmp_path: Path) -> None:
+    code, found = doctor(overread, "--cases", tmp_path)
+    detail = found[f"cases {tmp_path}"]["detail"]
+    assert code == 1
+    assert "grounding: " in detail
+    assert "heartbeat: " in detail
+    assert "--benchmark" in detail
+
+
+def test_packages_and_extras(overread: Overread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_doctor, "find_spec", lambda name: None if name == "nibabel" else name)
+    code, found = doctor(overread)
+    assert code == 0
+    assert {"av", "vl-convert-python"} <= found.keys()
+    assert (found["extra dicom"]["state"], found["extra nifti"]["state"]) == ("ok", "note")
+    assert 'pip install "overread[nifti]"' in found["extra nifti"]["detail"]
 
 
 def test_a_damaged_store_is_a_finding(overread: Overread) -> None:

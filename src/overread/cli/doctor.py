@@ -14,20 +14,32 @@ __all__ = ["command"]
 def command(
     reader: options.Readers = None,
     cases: Annotated[
-        list[str] | None, typer.Option("--cases", help="A case file to look at. Repeatable.")
+        list[str] | None,
+        typer.Option("--cases", help="Cases to look at, pictures and clips too. Repeatable."),
     ] = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option("--benchmark", help="Whose cases they are; else the first that takes them."),
+    ] = None,
+    set_: options.Settings = None,
     store: options.StoreFile = None,
     json: options.Json = False,
 ) -> int:
     """Check the installation, the store, data folders and servers; exits 1 if something is wrong.
 
-    Example: overread doctor --reader openai:qwen3-vl@http://127.0.0.1:8000/v1
+    Example: overread doctor --cases EchoNet-Dynamic --reader openai:m@http://127.0.0.1:8000/v1
     """
     import msgspec
 
     from overread.runs import examine
 
-    findings = examine(readers=reader or [], cases=cases or [], store=store)
+    findings = examine(
+        readers=reader or [],
+        cases=cases or [],
+        store=store,
+        benchmark=benchmark,
+        settings=options.settings_from(set_),
+    )
     if json:
         print(msgspec.json.encode(findings).decode())
     else:

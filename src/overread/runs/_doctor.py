@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Literal
 import msgspec
 
 from overread import __version__
-from overread.case import BadInput
+from overread.benchmarks.benchmark import Benchmark, LeavesOut
+from overread.case import BadInput, Clip, Source, Traits
 from overread.engine import Store, is_network_mount
 from overread.readers import parse_spec
 from overread.runs._asking import run_async
@@ -22,8 +24,18 @@ from overread.runs._opening import open_cases
 
 __all__ = ["Finding", "examine"]
 
-_CORE = ("aiohttp", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy", "typer")
-_EXTRAS = {"dicom": ("pylibjpeg", "openjpeg", "gdcm")}
+_CORE = (
+    "aiohttp", "av", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy", "typer",
+    "vl-convert-python",
+)  # fmt: skip
+# The modules of an extra, and what cannot be done without them.
+_EXTRAS = {
+    "dicom": (
+        ("pylibjpeg", "openjpeg", "gdcm"),
+        "some compressed DICOM files cannot be decoded",
+    ),
+    "nifti": (("nibabel",), "clips in NIfTI, such as CAMUS, cannot be opened"),
+}
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
@@ -36,16 +48,24 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def examine(
-    *, readers: Sequence[str], cases: Sequence[str], store: Path | None = None
+    *,
+    readers: Sequence[str],
+    cases: Sequence[str],
+    store: Path | None = None,
+    benchmark: str | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> list[Finding]:
-    """Look at everything a run would need. Sends no case and no key anywhere."""
+    """Look at everything a run would need. Sends no case and no key anywhere.
+
+    Without `benchmark` the cases are opened by the first that can ask about them.
+    """
     return [
         Finding("overread", "ok", f"{__version__} on Python {platform.python_version()}"),
         *(_package(name) for name in _CORE),
         *_extras(),
         *_environment(),
         _store(store),
-        *(_cases(path) for path in cases),
+        *(found for path in cases for found in _cases(path, benchmark, settings or {})),
         *(run_async(_server(spec)) for spec in readers),
     ]
 
@@ -59,11 +79,10 @@ def _package(name: str) -> Finding:
 
 def _extras() -> list[Finding]:
     findings = []
-    for extra, modules in _EXTRAS.items():
+    for extra, (modules, without) in _EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
         if missing:
-            does = "some compressed DICOM files cannot be decoded"
-            detail = f'not installed, so {does}; pip install "overread[{extra}]"'
+            detail = f'not installed, so {without}; pip install "overread[{extra}]"'
             findings.append(Finding(f"extra {extra}", "note", detail))
         else:
             findings.append(Finding(f"extra {extra}", "ok", "installed"))
@@ -108,31 +127,95 @@ def _store(path: Path | None) -> Finding:
         return Finding("store", "wrong", f"{place}: {str(error).removeprefix(f'{place}: ')}")
 
 
-def _cases(path: str) -> Finding:
-    from overread.case import Source, Traits
-    from overread.imaging import locate
-
+def _cases(path: str, benchmark: str | None, settings: Mapping[str, str]) -> list[Finding]:
+    what = f"cases {path}"
     try:
-        bench = open_cases("grounding", path, "corrected", {})
-        total = missing = 0
-        for case in bench.cases():
-            total += 1
-            for picture in {
-                p.source
-                for trial in bench.trials(case, Traits())
-                for p in trial.request.pictures
-                if isinstance(p.source, Source)
-            }:
-                try:
-                    locate(picture)
-                except BadInput:
-                    missing += 1
+        bench = _opened(path, benchmark, settings)
+        total, pictures, clips = _looked_at(bench)
     except BadInput as error:
-        return Finding(f"cases {path}", "wrong", str(error))
-    if missing:
-        detail = f"{total:,} cases, but {missing:,} pictures are not there; check --set root="
-        return Finding(f"cases {path}", "wrong", detail)
-    return Finding(f"cases {path}", "ok", f"{total:,} cases of {bench.dataset}, {bench.policy}")
+        return [Finding(what, "wrong", str(error))]
+    seen = f"{total:,} cases"
+    if pictures:
+        detail = f"{seen}, but {pictures:,} pictures are not there; check --set root="
+        return [Finding(what, "wrong", detail)]
+    if clips:
+        detail = f"{seen}, but {len(clips):,} clips cannot be shown; the first: {clips[0]}"
+        return [Finding(what, "wrong", detail), *_left_out(bench, what)]
+    found = Finding(what, "ok", f"{seen} of {bench.dataset}, {bench.policy}, for {bench.name}")
+    return [found, *_left_out(bench, what)]
+
+
+def _opened(path: str, benchmark: str | None, settings: Mapping[str, str]) -> Benchmark:
+    """The benchmark named, or the first that finds a case at the path."""
+    from overread.benchmarks.registry import BENCHMARKS
+
+    if not path.startswith("phantom:") and not Path(path).exists():
+        raise BadInput("no such file or folder. Check the path.")
+    refusals = []
+    for name in (benchmark,) if benchmark else BENCHMARKS:
+        try:
+            bench = open_cases(name, path, "corrected", settings)
+            for _ in bench.cases():
+                break
+            return bench
+        except BadInput as error:
+            refusals.append((name, str(error)))
+    if benchmark:
+        raise BadInput(refusals[0][1])
+    said = " ".join(f"{name}: {refusal}" for name, refusal in refusals)
+    raise BadInput(f"no benchmark can ask about it; name yours with --benchmark. {said}")
+
+
+def _looked_at(bench: Benchmark) -> tuple[int, int, list[str]]:
+    """How many cases there are, pictures that are not there, and why clips cannot be shown.
+
+    A picture is looked for. Of a clip two frames are made, masks and all: its file may be there
+    and not decode.
+    """
+    from overread.imaging import Films, locate, render_clip
+
+    total = missing = 0
+    refused: list[str] = []
+    films = Films(0)
+    for case in bench.cases():
+        total += 1
+        sources: set[Source] = set()
+        clips: dict[tuple[object, object], Clip] = {}
+        for trial in bench.trials(case, Traits()):
+            request = trial.request
+            sources |= {p.source for p in request.pictures if isinstance(p.source, Source)}
+            for clip in request.clips:
+                clips.setdefault((clip.source, clip.mask), clip)
+        for source in sources:
+            try:
+                locate(source)
+            except BadInput:
+                missing += 1
+        for clip in clips.values():
+            ends = (clip.frames[0], clip.frames[-1])
+            try:
+                render_clip(msgspec.structs.replace(clip, frames=ends), films)
+            except BadInput as error:
+                refused.append(str(error))
+    return total, missing, refused
+
+
+def _left_out(bench: Benchmark, what: str) -> list[Finding]:
+    """A line for each reason why something in the set is not asked about, the commonest first."""
+    if not isinstance(bench, LeavesOut):
+        return []
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for name, reason in bench.left_out:
+        # A reason may begin with its file, and numbers are each clip's own.
+        file, _, rest = reason.partition(": ")
+        kind = re.sub(r"\d+", "0", rest if "." in file or "/" in file else reason)
+        kinds.setdefault(kind, []).append((name, reason))
+    findings = []
+    for alike in sorted(kinds.values(), key=len, reverse=True):
+        name, reason = alike[0]
+        detail = f"{len(alike):,}, such as {name}: {reason}"
+        findings.append(Finding(f"{what}, left out", "note", detail))
+    return findings + [Finding(f"{what}, asked", "note", remark) for remark in bench.remarks]
 
 
 async def _server(text: str) -> Finding:

@@ -1,0 +1,3 @@
+from support.commands import overread, phantom_cache, workspace
+
+__all__ = ["overread", "phantom_cache", "workspace"]
