@@ -74,6 +74,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     # How many the set holds that were not asked about, and lines a user should know.
     left_out: int = 0
     remarks: tuple[str, ...] = ()
+    # Whether the page shows pictures of the cases.
+    pictures: bool = False
     settings: dict[str, str] = {}
     measured: dict[str, str] = {}
     signature: str = ""

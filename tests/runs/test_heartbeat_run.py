@@ -145,3 +145,36 @@ def test_selfcheck_recovers_every_control(
     assert by["length-prior"].authors == "reads the window's length"
     assert by["length-prior"].found == "no better than a constant"
     assert by["area"].found == "sees the ventricle"
+
+
+# ---------------------------------------------------------------- pictures
+
+
+def test_an_open_set_has_strips_of_frames_and_another_only_when_told(
+    overread: Overread, workspace: Path
+) -> None:
+    words = ("--set", "tasks=t1", "--set", "contexts=original", "--reader", "control:area")
+    overread(*RUN, *words, "--out", "open")
+    page = Path("open/report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") >= 24
+    before = Path("open/report.html").read_bytes()
+    overread("measure", "open")
+    assert Path("open/report.html").read_bytes() == before
+    made = ov.runs.phantom_cases("heartbeat", "phantom:12")
+    (workspace / "kept").mkdir()
+    (workspace / "kept" / "cases.csv").write_bytes(made.read_bytes())
+    closed = ("--cases", "kept/cases.csv", "--set", f"root={made.parent}")
+    overread("run", "heartbeat", *closed, *FEW, *words, "--out", "closed")
+    page = Path("closed/report.html").read_text(encoding="utf-8")
+    assert "data:image" not in page
+    done = overread("measure", "closed", "--include-images")
+    assert done.code == 0, done.err
+    page = Path("closed/report.html").read_text(encoding="utf-8")
+    assert "data:image/png;base64," in page
+    assert "keep it where the data set may be" in page
+    overread("measure", "closed")
+    assert "data:image" not in Path("closed/report.html").read_text(encoding="utf-8")
+    (workspace / "kept" / "cases.csv").unlink()
+    done = overread("measure", "closed", "--include-images")
+    assert done.code == 2
+    assert "--include-images" in done.complaint

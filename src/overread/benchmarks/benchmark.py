@@ -19,6 +19,7 @@ __all__ = [
     "Benchmark",
     "Imported",
     "LeavesOut",
+    "Pictured",
     "ReaderRecord",
     "Recovered",
     "Shows",
@@ -121,6 +122,13 @@ class LeavesOut(Protocol):
     def left_out(self) -> Sequence[tuple[str, str]]: ...
     @property
     def remarks(self) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class Pictured(Protocol):
+    """A benchmark some of whose exhibits show the cases' own pictures, where these may be shown."""
+
+    def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]: ...
 
 
 class Imported(NamedTuple):

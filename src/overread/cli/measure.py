@@ -18,6 +18,10 @@ def command(
         str | None, typer.Option("--edition", help="corrected or authors; the run's own if absent.")
     ] = None,
     set_: options.Settings = None,
+    include_images: Annotated[
+        bool,
+        typer.Option("--include-images", help="Show pictures of a set that is not open, too."),
+    ] = False,
     json: options.Json = False,
 ) -> int:
     """Measure again, perhaps under another edition. Nobody is asked.
@@ -26,5 +30,10 @@ def command(
     """
     from overread.runs import measure
 
-    done = measure(run, edition=edition, settings=options.settings_from(set_))
+    done = measure(
+        run,
+        edition=edition,
+        settings=options.settings_from(set_),
+        include_images=include_images,
+    )
     return options.finish([done], json=json)

@@ -14,6 +14,7 @@ __all__ = [
     "RENDERER",
     "Cache",
     "Films",
+    "clip_images",
     "container_of",
     "digest",
     "locate",
@@ -32,7 +33,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from overread.imaging._cache import Cache
-    from overread.imaging._clips import render_clip
+    from overread.imaging._clips import clip_images, render_clip
     from overread.imaging._files import digest, locate, stamp
     from overread.imaging._films import Films
     from overread.imaging._masks import mask_shape, masks_of
@@ -55,6 +56,7 @@ _HOME = {
     "nifti_package": "_nifti",
     "nifti_shape": "_nifti",
     "movie_frames": "_movie",
+    "clip_images": "_clips",
     "render_clip": "_clips",
     "open_image": "_open",
     "MOST_PIXELS": "_plain",

@@ -54,10 +54,12 @@ class _Film:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.frames: dict[int, NDArray[np.uint8]] = {}
+        self.size = 0  # bytes
 
-    @property
-    def size(self) -> int:
-        return sum(frame.nbytes for frame in list(self.frames.values()))
+    def keep(self, frames: dict[int, NDArray[np.uint8]]) -> None:
+        """Frames that were not there before."""
+        self.frames |= frames
+        self.size += sum(frame.nbytes for frame in frames.values())
 
 
 class Films:
@@ -87,7 +89,7 @@ class Films:
             with film.lock:
                 missing = set(wanted) - film.frames.keys()
                 if missing or not wanted:
-                    film.frames |= decode(read(source), name_of(source), missing)
+                    film.keep(decode(read(source), name_of(source), missing))
                 found = [film.frames[number] for number in wanted]
         finally:
             with self._lock:

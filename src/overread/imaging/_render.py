@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
@@ -127,9 +128,13 @@ def blended(
     if mask.size != image.size:
         mask = mask.resize(image.size, Image.Resampling.NEAREST)
     image = image.convert("RGB")
-    blend = [int((1 - alpha) * v + alpha * c + 0.5) for c in color for v in range(256)]
-    image.paste(image.point(blend), mask=mask)
+    image.paste(image.point(_blend(color, alpha)), mask=mask)
     return image
+
+
+@lru_cache(16)  # every frame of a clip has the same
+def _blend(color: tuple[int, int, int], alpha: float) -> list[int]:
+    return [int((1 - alpha) * v + alpha * c + 0.5) for c in color for v in range(256)]
 
 
 def encoded(image: Image.Image, quality: int | None) -> Shown:

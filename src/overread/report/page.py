@@ -21,6 +21,8 @@ DISCLAIMER = "Evaluation software, not a medical device; a passed gate is not a 
 
 Exhibit: TypeAlias = Table | Figure
 
+_PICTURES: Final = "This page shows pictures of the data set: keep it where the data set may be."
+
 # A table of more rows is folded, unless it is the first thing on the page.
 _FOLDED_FROM: Final = 25
 
@@ -70,8 +72,8 @@ def _page(runs: Sequence[tuple[RunRecord, Sequence[Exhibit]]]) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:;
+  style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <title>{escape(title)}</title>
 <style>{_STYLE}</style>
 </head>
@@ -90,7 +92,8 @@ def _part(record: RunRecord, exhibits: Sequence[Exhibit], first: int, *, alone: 
         f"{record.n_cases} cases of {record.dataset} ({record.policy}), edition {record.edition}, "
         f"Overread {record.overread}."
     )
-    remarks = "".join(f'<p class="note">{escape(line)}</p>\n' for line in record.remarks)
+    lines = [*record.remarks, *([_PICTURES] if record.pictures and record.policy != "open" else [])]
+    remarks = "".join(f'<p class="note">{escape(line)}</p>\n' for line in lines)
     heading = "" if alone else f'<h2 class="run">{escape(record.benchmark)}</h2>\n'
     body = "\n".join(
         _section(number, exhibit, folded=number > first)

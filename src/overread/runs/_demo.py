@@ -38,14 +38,18 @@ def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> 
 
 
 def _check(out: Path) -> None:
-    """Refuse a folder that holds something other than an earlier demo."""
-    if out.is_dir():
+    """Refuse a place that cannot be written, or holds something other than an earlier demo."""
+    try:
+        folder, taken = out.is_dir(), out.exists() or out.is_symlink()
+    except OSError as error:
+        raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
+    if folder:
         others = {path.name for path in out.iterdir()} - {*BENCHMARKS, _PAGE}
         if others:
             raise BadInput(
                 f"--out {out}: the folder holds other things. Give a new or empty folder."
             )
-    elif out.exists() or out.is_symlink():
+    elif taken:
         raise BadInput(f"--out {out}: a file stands there. Give a folder.")
     for name in BENCHMARKS:
         check_out(out / name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Shows, Tables
+from overread.benchmarks.benchmark import Benchmark, Pictured, ReaderRecord, Shows, Tables
 from overread.case import BadInput, Figure, Measure, Table
 from overread.engine import Tally
 from overread.records import (
@@ -24,7 +24,7 @@ from overread.records import (
     write_measures,
     write_record,
 )
-from overread.runs._opening import case_file
+from overread.runs._opening import case_file, open_cases
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,9 +64,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure_into(
-    scratch: Path, folder: Path, bench: Benchmark, record: RunRecord
+    scratch: Path,
+    folder: Path,
+    bench: Benchmark,
+    record: RunRecord,
+    opened: Benchmark | None = None,
 ) -> tuple[RunRecord, list[Measure], dict[str, Table | Figure]]:
-    """Measure the tables in `folder`; write measures, record and page into `scratch`."""
+    """Measure the tables in `folder`; write measures, record and page into `scratch`.
+
+    `opened` is the benchmark over its cases where their pictures may be shown.
+    """
     from overread.report import write_page
 
     answers = read_frame(folder / "answers.parquet", ("reader", *bench.answer_schema))
@@ -85,8 +92,14 @@ def measure_into(
         tables = bench.reread(tables)
     signature = bench.signature(tables)
     records = bench.measure(tables)
-    record = msgspec.structs.replace(record, edition=bench.edition, signature=signature)
     exhibits = {exhibit.name: exhibit for exhibit in bench.exhibits(records, signature)}
+    pictured: list[Table | Figure] = []
+    if isinstance(opened, Pictured):
+        pictured.extend(opened.pictured(tables, signature))
+    exhibits |= {exhibit.name: exhibit for exhibit in pictured}
+    record = msgspec.structs.replace(
+        record, edition=bench.edition, signature=signature, pictures=bool(pictured)
+    )
     write_record(scratch / "run.toml", record)
     measures = Measures(
         overread=record.overread,
@@ -101,13 +114,18 @@ def measure_into(
 
 
 def measure(
-    folder: str | Path, *, edition: str | None = None, settings: Mapping[str, str] | None = None
+    folder: str | Path,
+    *,
+    edition: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    include_images: bool = False,
 ) -> Run:
     """Measure a run again from its kept answers, perhaps under another edition or setting.
 
     Nobody is asked. What was shown to the readers stays what it was: only reading and counting
     follow the edition, and a setting that says what is shown is refused. Settings of an earlier
-    measuring are forgotten; those of the run itself stay.
+    measuring are forgotten; those of the run itself stay. The page of an open set shows pictures of
+    its cases, if they are still there; that of another set only with `include_images`.
     """
     from overread.benchmarks.registry import reopen_benchmark
 
@@ -120,9 +138,36 @@ def measure(
     if isinstance(bench, Shows):
         _check_shown(bench.shows, given, record.settings)
     record = msgspec.structs.replace(record, measured=given)
+    opened = _with_pictures(bench, record, include_images)
     with folder_being_written(place, record.policy) as scratch:
-        record, records, exhibits = measure_into(scratch, place, bench, record)
+        record, records, exhibits = measure_into(scratch, place, bench, record, opened)
     return Run(folder=place, record=record, records=records, exhibits=exhibits)
+
+
+def _with_pictures(bench: Benchmark, record: RunRecord, include_images: bool) -> Benchmark | None:
+    """The benchmark over the run's own cases, where their pictures may be shown and are there."""
+    if not isinstance(bench, Pictured) or not record.cases:
+        if include_images:
+            raise BadInput(f"--include-images: this run of {bench.name} has no pictures to show.")
+        return None
+    if not (record.policy == "open" or include_images):
+        return None
+    try:
+        # As it was asked: another edition may take other cases.
+        asked = record.answers_edition.partition("+")[0]
+        opened = open_cases(record.benchmark, record.cases, asked, record.settings)
+    except BadInput as error:
+        if include_images:
+            raise BadInput(f"--include-images: the cases cannot be opened again: {error}") from None
+        return None
+    if opened.dataset != record.dataset:
+        if include_images:
+            raise BadInput(
+                f"--include-images: {record.cases} is no longer what was asked about "
+                f"({record.dataset}). Run again."
+            )
+        return None
+    return opened
 
 
 def _check_shown(shows: frozenset[str], given: Mapping[str, str], asked: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from overread.benchmarks.benchmark import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Request, Source
-from overread.engine import Sources, Store, reply_key, request_digest
+from overread.engine import Sources, Store, chunks, reply_key, request_digest
 from overread.readers import ReaderSpec
 from overread.runs._asking import trials_of
 from overread.runs._choosing import survey
@@ -23,6 +23,7 @@ from overread.runs._opening import open_cases, open_readers
 __all__ = ["Forecast", "plan", "write_requests"]
 
 _CHARACTERS_A_TOKEN = 4
+_CHUNK = 512
 _TOKENS_A_PICTURE = 256  # a 224-px picture costs most models between 85 and 400
 
 
@@ -96,33 +97,38 @@ def _forecast(
     key: bytes | tuple[Request, int, str]
     digest_of = _peeking(sources)
     trials = answered = undigested = missing = tokens_in = tokens_out = 0
-    for trial in trials_of(bench, chosen, reader)():
-        trials += 1
-        request = trial.request.for_reader(reader.traits)
-        greedy = request.decoding.greedy
-        try:
-            digest = request_digest(request, digest_of)
-        except _UnknownSource:
-            # What `reply_key` tells apart: asked again is another call, and so is a sampled case.
-            key = (request, trial.repeat, "" if greedy else trial.case)
-            undigested += key not in seen
-        except BadInput:
-            missing += 1
-            continue
-        else:
-            key = reply_key(reader.identity, digest, trial, greedy=greedy)
-            if key not in seen and store.known([key]):
-                answered += 1
+    for chunk in chunks(trials_of(bench, chosen, reader)(), _CHUNK):
+        trials += len(chunk)
+        asked: list[tuple[Request, bytes | tuple[Request, int, str]]] = []
+        for trial in chunk:
+            request = trial.request.for_reader(reader.traits)
+            greedy = request.decoding.greedy
+            try:
+                digest = request_digest(request, digest_of)
+            except _UnknownSource:
+                # What `reply_key` tells apart: asked again is another call, and so is a sampled
+                # case.
+                key = (request, trial.repeat, "" if greedy else trial.case)
+            except BadInput:
+                missing += 1
                 continue
-        if key in seen:
-            continue
-        seen.add(key)
-        pictures |= dict.fromkeys(request.pictures, 1)
-        pictures |= {clip: len(clip.frames) for clip in request.clips}
-        frames = len(request.pictures) + sum(len(clip.frames) for clip in request.clips)
-        characters = sum(len(p) for m in request.messages for p in m.parts if isinstance(p, str))
-        tokens_in += characters // _CHARACTERS_A_TOKEN + _TOKENS_A_PICTURE * frames
-        tokens_out += request.decoding.max_tokens
+            else:
+                key = reply_key(reader.identity, digest, trial, greedy=greedy)
+            asked.append((request, key))
+        kept = store.known([key for _, key in asked if isinstance(key, bytes) and key not in seen])
+        for request, key in asked:
+            if key in kept:
+                answered += 1
+            if key in kept or key in seen:
+                continue
+            seen.add(key)
+            undigested += not isinstance(key, bytes)
+            pictures |= dict.fromkeys(request.pictures, 1)
+            pictures |= {clip: len(clip.frames) for clip in request.clips}
+            frames = len(request.pictures) + sum(len(clip.frames) for clip in request.clips)
+            text = sum(len(p) for m in request.messages for p in m.parts if isinstance(p, str))
+            tokens_in += text // _CHARACTERS_A_TOKEN + _TOKENS_A_PICTURE * frames
+            tokens_out += request.decoding.max_tokens
     return Forecast(
         reader=reader.name,
         trials=trials,

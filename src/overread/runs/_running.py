@@ -101,7 +101,9 @@ def run(
                     readers=entries,
                     versions=versions(),
                 )
-                record, records, exhibits = measure_into(scratch, scratch, bench, record)
+                record, records, exhibits = measure_into(
+                    scratch, scratch, bench, record, bench if bench.policy == "open" else None
+                )
         finally:
             studio.close()
     names = [reader.name for reader in opened]

@@ -18,7 +18,7 @@ from overread.benchmarks.heartbeat.case_volumes import kept_volumes, volumes_in
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, SHOWS, TASKS, settings
 from overread.benchmarks.heartbeat.loading import load, root_of
-from overread.benchmarks.heartbeat.trials import trials
+from overread.benchmarks.heartbeat.trials import clip_of, trials
 from overread.benchmarks.heartbeat.windows import Window, window_of
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
 
@@ -191,6 +191,17 @@ class Heartbeat:
 
         return exhibits(measures, signature)
 
+    def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
+        """Strips of frames of a few cases, with truth and answers marked."""
+        from overread.benchmarks.heartbeat.exhibits import strips
+
+        cases = {case.case_id: case for case in self.cases()}
+
+        def frames(name: str, start: int, count: int, context: str) -> Sequence[Any] | None:
+            return shown_frames(cases[name], start, count, context, self.root)
+
+        return strips(tables, frames, self.rules, signature)
+
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.heartbeat.controls import heartbeat_controls
 
@@ -250,3 +261,18 @@ def _windows(answers: pl.DataFrame) -> str:
         return "-"
     lengths = sorted(counts.unique().to_list())
     return "-".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
+
+
+def shown_frames(
+    case: HeartbeatCase, start: int, count: int, context: str, root: str
+) -> Sequence[Any] | None:
+    """The frames of a window as a reader saw them, as pixels; None where they cannot be had."""
+    import numpy as np
+
+    from overread.imaging import Films, clip_images
+
+    clip = clip_of(case, tuple(range(start, start + count)), context, root)
+    try:
+        return [np.asarray(image) for image in clip_images(clip, Films(0))]
+    except BadInput:
+        return None

@@ -13,7 +13,7 @@ from overread.benchmarks.heartbeat.prompts import Numbers, question
 from overread.benchmarks.heartbeat.windows import Window
 from overread.case import Clip, ClipMask, Decoding, Message, Request, Source, Traits, Trial
 
-__all__ = ["t2_formats", "trials"]
+__all__ = ["clip_of", "t2_formats", "trials"]
 
 _ONE_LINE: Final = 30  # new tokens, as published (HEARTBEAT 5)
 _REASONED: Final = 2048  # room to think first
@@ -49,7 +49,7 @@ def trials(
         numbers = Numbers(window.count, 0, window.stated - 1)
         frames = window.frames
         for context in contexts:
-            clip = _clip(case, frames, context, root)
+            clip = clip_of(case, frames, context, root)
             for output in options.formats:
                 messages = _messages("t1", context, output, numbers, clip, edition, options)
                 for turn in turns:
@@ -58,7 +58,7 @@ def trials(
         # By the position of the ED frame.
         orders = (case.ed, case.es), (case.es, case.ed)
         for context in contexts:
-            clips = [_clip(case, frames, context, root) for frames in orders]
+            clips = [clip_of(case, frames, context, root) for frames in orders]
             for output in t2_formats(options):
                 shown = [
                     _messages("t2", context, output, None, clip, edition, options) for clip in clips
@@ -99,7 +99,8 @@ def _greedy(tokens: int) -> Decoding:
     return Decoding(max_tokens=tokens, temperature=0.0)
 
 
-def _clip(case: HeartbeatCase, frames: tuple[int, ...], context: str, root: str) -> Clip:
+def clip_of(case: HeartbeatCase, frames: tuple[int, ...], context: str, root: str) -> Clip:
+    """These frames of a case as a context shows them."""
     mask = None
     if context != "original" and case.mask is not None:
         mask = ClipMask(Source(root, case.mask))
