@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import msgspec
 import polars as pl
@@ -21,8 +19,6 @@ from overread.benchmarks.registry import (
     reopen_benchmark,
 )
 from overread.case import BadInput, Reply, Table, Traits
-
-ROOT = Path(__file__).parents[3]
 
 
 def answered(benchmark, replies: dict[str, Reply | None], traits=None) -> pl.DataFrame:
@@ -204,23 +200,3 @@ def test_making_trials_imports_neither_numpy_nor_polars(golden):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("820", "")
-
-
-# ---------------------------------------------------------------- the page on editions
-
-
-def test_the_page_on_editions_names_tests_that_exist():
-    page = (ROOT / "docs" / "editions.md").read_text("utf-8")
-    named = re.findall(r"`(test_\w+)`", page)
-    assert len(named) >= 15
-    sources = "".join(p.read_text("utf-8") for p in (ROOT / "tests").rglob("test_*.py"))
-    missing = [name for name in named if f"def {name}(" not in sources]
-    assert missing == []
-
-
-def test_the_page_on_editions_names_every_rule():
-    from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, RULES
-
-    page = (ROOT / "docs" / "editions.md").read_text("utf-8")
-    differ = [rule for rule in RULES if getattr(AUTHORS, rule) != getattr(CORRECTED, rule)]
-    assert [rule for rule in differ if f"`{rule}`" not in page] == []
