@@ -33,7 +33,10 @@ def command(
     ] = False,
     also: Annotated[
         list[str] | None,
-        typer.Option("--also", help="Further results: px=512:FOLDER or phrasing=brief:FOLDER."),
+        typer.Option(
+            "--also",
+            help="Further results: px=512:FOLDER, phrasing=brief:FOLDER; heartbeat: a path.",
+        ),
     ] = None,
     json: options.Json = False,
 ) -> int:

@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding.")],
+    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding or heartbeat.")],
     cases: options.Cases = None,
     reader: options.Readers = None,
     judge: options.Judges = None,

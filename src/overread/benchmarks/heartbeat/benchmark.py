@@ -233,7 +233,7 @@ class Heartbeat:
             ),
             f"seeds:{answers['seed'].n_unique()}x{answers['pass'].n_unique()}",
             f"window:{_windows(answers)}",
-            f"wording:{rules.wording}",
+            f"wording:{self._wording(tables)}",
             f"boot:{rules.boot}:{rules.seed}",
             f"overread:{overread.__version__}",
         ]
@@ -242,6 +242,14 @@ class Heartbeat:
             # Windows and words are those of the edition the readers were asked under.
             parts.append(f"shown:{asked}")
         return "|".join(parts + ["partial"] * tables.partial)
+
+    def _wording(self, tables: Tables) -> str:
+        """Whose words were asked; of an import only the records' own runner knows."""
+        if not tables.asked_under:
+            return "theirs"
+        if self.rules.wording == "published":
+            return f"published:{self.options.family}"
+        return str(self.rules.wording)
 
     def _digest(self) -> str:
         """Of what is asked about: every case's facts, in their order."""

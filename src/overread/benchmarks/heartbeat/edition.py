@@ -47,7 +47,8 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     window: Literal["two_thirds", "fixed"]
     # The prompt family's own words, slips included, or one clean wording.
     wording: Literal["published", "clean"]
-    # How the passes of a clip become one answer: mean cut to a whole number, or mean / majority.
+    # How the passes of a clip become one answer: their mean, cut to a whole number or not. In T2
+    # `unparsed_t2` goes with it: the cut mean, or the majority.
     aggregation: Literal["truncated", "plain"]
     # Whether a clip without a parsed pass is dropped from T2, or counts as wrong.
     unparsed_t2: Literal["dropped", "wrong"]

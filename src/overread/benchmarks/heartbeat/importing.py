@@ -130,6 +130,7 @@ class _Known:
             if self._given is not None and 0 <= record.video_index < len(self._given):
                 found = self._given[record.video_index]
         if found is not None:
+            _check_truth(found, record, where)
             self._seen.setdefault(found.case_id, {}).update(_as_row(found))
             return found.case_id, found
         if self._given is not None:
@@ -160,6 +161,18 @@ class _Known:
         columns = case_schema()
         rows = [tuple(row.get(column) for column in columns) for row in self._seen.values()]
         return pl.DataFrame(rows, schema=dict(columns), orient="row")
+
+
+def _check_truth(case: HeartbeatCase, record: Record, where: str) -> None:
+    """Records over other clips of the same names would be measured against the wrong truth."""
+    if record.start_idx is None or record.num_frames is None:
+        return
+    said = record.start_idx + record.gt_edv, record.start_idx + record.gt_esv
+    if set(said) != {case.ed, case.es}:
+        raise BadInput(
+            f'{where}: the true frames of "{case.case_id}" are {said[0]} and {said[1]} there and '
+            f"{case.ed} and {case.es} among the cases. Give the set the records were made of."
+        )
 
 
 def _names(case: HeartbeatCase) -> set[str]:

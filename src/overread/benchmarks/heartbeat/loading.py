@@ -54,6 +54,10 @@ def _load(path: Path, edition: Edition, options: Options) -> tuple[list[Heartbea
     split, videos, seed = options.split, options.videos, edition.seed
     csv: Path | None = path
     if path.is_dir():
+        if options.root is not None and clip_folder.find_csv(path) is None:
+            raise BadInput(
+                f"--set root={options.root}: {path} has its clips below itself. Leave root out."
+            )
         if (path / echonet.FILE_LIST).is_file() and not pediatric.has_polygons(path):
             return echonet.load(path, edition, split=split, videos=videos, seed=seed)
         if (path / echonet.FILE_LIST).is_file() or any(
