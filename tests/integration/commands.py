@@ -1,22 +1,41 @@
-"""The `overread` command in a process of its own, as a user starts it."""
+"""The `overread` command as a user gives it, and in a process of its own to be stopped or killed."""
 
 from __future__ import annotations
 
-import os
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from unittest.mock import patch
+
+import pytest
+
+from support.commands import main
 
 COMMAND = [sys.executable, "-c", "from overread.cli import main; main()"]
 
 
-def overread(*words: object, patience: float = 120.0) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end: exit status, what it printed, what it said on standard error."""
-    command = [*COMMAND, *map(str, words)]
-    return subprocess.run(
-        command, env=dict(os.environ), capture_output=True, text=True, timeout=patience
-    )
+def overread(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end: exit status, what it printed, what it said on standard error.
+
+    It runs in this process, where everything is imported already; that a process of its own does
+    the same is what `starting` and tests/cli/test_process.py show.
+    """
+    given = ["overread", *map(str, words)]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.object(sys, "argv", given),
+        pytest.raises(SystemExit) as left,
+    ):
+        main()
+    said = []
+    for stream in (out, err):
+        stream.seek(0)
+        said.append(stream.read())
+    return subprocess.CompletedProcess(given, left.value.code, *said)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -20,13 +20,17 @@ from overread.engine.keys import digests
 from overread.readers import parse_spec
 from overread.readers.guard import Guard
 from overread.readers.openai_http import OpenAIReader, request_body
-from overread.runs import open_cases, run_async
+from overread.runs import open_cases, phantom_cases, run_async
 from support.served import Served, digest_of, served
 
-CASES = "phantom:48"
 MODELS = ("m1", "m2")
 CONCURRENCY = 2
 KILLS = 20
+
+
+def cases() -> Path:
+    """Phantoms by their file: a process that gets it need not know how they are made."""
+    return phantom_cases("grounding", "phantom:48")
 
 
 def spec(model: str, server: Served) -> str:
@@ -36,12 +40,12 @@ def spec(model: str, server: Served) -> str:
 def recipe(server: Served, store: Path, out: Path) -> list[object]:
     readers = [*(spec(model, server) for model in MODELS), "control:looks"]
     named = [word for reader in readers for word in ("--reader", reader)]
-    return ["run", "grounding", "--cases", CASES, *named, "--store", store, "--out", out]
+    return ["run", "grounding", "--cases", cases(), *named, "--store", store, "--out", out]
 
 
 def keys_by_body(server: Served, scratch: Path) -> dict[str, bytes]:
     """The key of the reply to every body this recipe sends, the body named as in the log."""
-    bench = open_cases("grounding", CASES, "corrected", {})
+    bench = open_cases("grounding", cases(), "corrected", {})
     found: dict[str, bytes] = {}
 
     async def work(studio: Studio) -> None:
@@ -167,7 +171,7 @@ def test_a_kill_while_the_run_folder_is_put_in_place_stands_in_nobodys_way(
     tmp_path: Path, files: int
 ) -> None:
     """Killed when so many files stand in their place."""
-    command = ["run", "grounding", "--cases", CASES, "--reader", "control:prior"]
+    command = ["run", "grounding", "--cases", str(cases()), "--reader", "control:prior"]
     command += ["--store", str(tmp_path / "store.sqlite"), "--out", str(tmp_path / "run")]
     died = subprocess.run([sys.executable, "-c", DIES_WRITING, str(files), *command])
     assert died.returncode == -signal.SIGKILL or (files and (tmp_path / "run/run.toml").exists())

@@ -12,6 +12,7 @@ import pytest
 
 from integration.commands import overread, starting
 from overread.engine import Store
+from overread.runs import phantom_cases
 from support.served import ROOT, Served, served
 
 CASES = "phantom:48"
@@ -21,7 +22,9 @@ BODIES = 112  # distinct requests of a multimodal reader: its swaps are other ca
 def recipe(out: Path, store: Path, *readers: str, limit: int | None = None) -> list[object]:
     named = [word for reader in readers for word in ("--reader", reader)]
     sample = [] if limit is None else ["--limit", limit]
-    words = ["run", "grounding", "--cases", CASES, *named, *sample]
+    # By their file: a process that gets it need not know how phantoms are made.
+    cases = phantom_cases("grounding", CASES)
+    words = ["run", "grounding", "--cases", cases, *named, *sample]
     return [*words, "--store", store, "--out", out]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +14,16 @@ from overread.benchmarks.heartbeat.volumes import volumes_of
 from overread.phantoms.heart_patient import patient
 from overread.phantoms.heart_rhythm import FITTING, opening, rhythm, volumes
 from overread.phantoms.heart_shape import cavity, full_volume, motion, profile
-from overread.phantoms.heart_worker import heart
+from overread.phantoms.heart_worker import heart as drawn
 
 SEEDS = st.integers(0, 2**32 - 1)
 EFS = st.floats(0.2, 0.75)
+
+
+@cache
+def heart(seed):
+    """Everything of one heart; drawing it takes most of a second, and nobody changes it."""
+    return drawn(np.random.default_rng(seed))
 
 
 def beats(seed, ef=0.5):
@@ -116,7 +123,7 @@ def test_discs_on_the_mask_give_the_volume_back(seed):
 
 
 def test_the_masks_are_the_dark_cavity_of_the_frames():
-    one = heart(np.random.default_rng(8))
+    one = heart(8)
     assert one.frames.shape == one.masks.shape == (one.rhythm.frames, 112, 112)
     assert one.frames.dtype == np.uint8
     from scipy import ndimage
@@ -130,7 +137,7 @@ def test_the_masks_are_the_dark_cavity_of_the_frames():
 
 def test_the_masks_are_largest_and_smallest_at_the_phases_alone():
     for seed in range(3):
-        one = heart(np.random.default_rng(seed))
+        one = heart(seed)
         ed, es = one.rhythm.phases
         start = ed - (es - ed)
         areas = one.masks[start : es + (es - ed) + 1].sum(axis=(1, 2))
@@ -139,7 +146,7 @@ def test_the_masks_are_largest_and_smallest_at_the_phases_alone():
 
 
 def test_the_view_is_a_sector_with_the_left_ventricle_right_of_the_septum():
-    one = heart(np.random.default_rng(21))
+    one = heart(21)
     frame = one.frames.mean(axis=0)
     corners = frame[:20, :20], frame[:20, -20:], frame[-3:, :3], frame[-3:, -3:]
     assert max(corner.max() for corner in corners) == 0
@@ -153,7 +160,5 @@ def test_the_view_is_a_sector_with_the_left_ventricle_right_of_the_septum():
 
 
 def test_patients_differ_in_gain():
-    greys = [
-        heart(np.random.default_rng(seed)).frames[0][20:].astype(float).mean() for seed in range(4)
-    ]
+    greys = [heart(seed).frames[0][20:].astype(float).mean() for seed in range(4)]
     assert max(greys) > 1.1 * min(greys)

@@ -19,7 +19,7 @@ from overread.phantoms import heart
 from overread.phantoms.heart import COLUMNS, write_heart_set
 from overread.phantoms.heart_worker import heart as drawn
 
-N = 8
+N = 4
 
 
 @pytest.fixture(scope="module")

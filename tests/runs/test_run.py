@@ -244,6 +244,26 @@ def test_a_text_only_reader_costs_one_call_a_question(overread: Overread) -> Non
     assert stats["pictures"] == {"0": findings}
 
 
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
+    """A run for tests of what is done with one afterwards."""
+    place = tmp_path_factory.mktemp("made")
+    return ov.run(
+        "grounding",
+        "phantom:16",
+        ["control:always-yes"],
+        settings={"boot": "100"},
+        out=place / "run",
+        store=place / "store.sqlite",
+    ).folder
+
+
+@pytest.fixture
+def kept(made_once: Path, workspace: Path) -> None:
+    """The folder `run`, as `overread run` left it."""
+    shutil.copytree(made_once, workspace / "run")
+
+
 def test_measuring_under_the_other_edition_and_back(overread: Overread) -> None:
     overread("run", "grounding", *CASES, "--reader", "control:looks", "--out", "run")
     first = {name: Path("run", name).read_bytes() for name in FILES}
@@ -256,9 +276,7 @@ def test_measuring_under_the_other_edition_and_back(overread: Overread) -> None:
 
 
 @pytest.mark.parametrize("word", ["masks=closed", "wire=jpeg:75", "conditions=original", "draws=2"])
-def test_measuring_cannot_change_what_was_shown(overread: Overread, word: str) -> None:
-    words = ("--reader", "control:always-yes", "--out", "run", "--set", "boot=100")
-    overread("run", "grounding", *CASES, *words)
+def test_measuring_cannot_change_what_was_shown(overread: Overread, kept: None, word: str) -> None:
     first = Path("run/measures.json").read_bytes()
     done = overread("measure", "run", "--set", word)
     assert done.code == 2
@@ -266,18 +284,16 @@ def test_measuring_cannot_change_what_was_shown(overread: Overread, word: str) -
     assert Path("run/measures.json").read_bytes() == first
 
 
-def test_a_signature_says_under_which_edition_pictures_were_shown(overread: Overread) -> None:
-    words = ("--reader", "control:always-yes", "--out", "run", "--set", "boot=100")
-    overread("run", "grounding", *CASES, *words)
+def test_a_signature_says_under_which_edition_pictures_were_shown(
+    overread: Overread, kept: None
+) -> None:
     signature = strict(Path("run/measures.json").read_text())["signature"]
     assert "|shown:" not in signature
     done = overread("measure", "run", "--edition", "authors", "--json")
     assert "|shown:corrected" in strict(done.out)["signature"]
 
 
-def test_settings_of_an_earlier_measuring_are_forgotten(overread: Overread) -> None:
-    words = ("--reader", "control:always-yes", "--out", "run", "--set", "boot=100")
-    overread("run", "grounding", *CASES, *words)
+def test_settings_of_an_earlier_measuring_are_forgotten(overread: Overread, kept: None) -> None:
     first = {name: Path("run", name).read_bytes() for name in FILES}
     assert overread("measure", "run", "--set", "normals=yes").code == 0
     assert record_of("run")["measured"] == {"normals": "yes"}

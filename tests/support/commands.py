@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,8 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer.main
 
 from overread.cli.app import main
+
+# The parser of all commands is made anew for every command line; one serves all of a test process.
+typer.main.get_command = functools.cache(typer.main.get_command)
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "grounding"

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from overread.benchmarks.benchmark import ReaderRecord
+from overread.benchmarks.benchmark import ReaderRecord, Tables
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.edition import CONDITIONS
 from overread.benchmarks.registry import metrics
@@ -101,7 +101,12 @@ def assert_same(one: list[Measure], other: list[Measure]) -> None:
 
 @pytest.fixture(scope="module")
 def measured(made):
-    return {edition: opened(edition).measure(made) for edition in ("corrected", "authors")}
+    return in_both(made)
+
+
+def in_both(tables: Tables) -> dict[str, list[Measure]]:
+    """All records of the tables, by edition: measured once, looked at metric by metric."""
+    return {edition: opened(edition).measure(tables) for edition in ("corrected", "authors")}
 
 
 @BY_NAME
@@ -117,53 +122,68 @@ def test_every_reader_gets_a_record(metric, edition, measured):
     assert "original" in metric.needs
 
 
+@pytest.fixture(scope="module")
+def shuffled(made):
+    return in_both(
+        msgspec.structs.replace(
+            made,
+            cases=made.cases.sample(fraction=1, shuffle=True, seed=1),
+            answers=made.answers.sample(fraction=1, shuffle=True, seed=2),
+        )
+    )
+
+
 @BY_NAME
-def test_the_order_of_cases_and_answers_does_not_matter(metric, made, measured):
-    shuffled = msgspec.structs.replace(
-        made,
-        cases=made.cases.sample(fraction=1, shuffle=True, seed=1),
-        answers=made.answers.sample(fraction=1, shuffle=True, seed=2),
-    )
-    assert_same(
-        of(metric, measured["corrected"]), of(metric, opened("corrected").measure(shuffled))
-    )
+def test_the_order_of_cases_and_answers_does_not_matter(metric, measured, shuffled):
+    assert_same(of(metric, measured["corrected"]), of(metric, shuffled["corrected"]))
     # The authors' bounds depend on the order; what is counted does not.
-    ours, theirs = of(metric, measured["authors"]), of(metric, opened("authors").measure(shuffled))
+    ours, theirs = of(metric, measured["authors"]), of(metric, shuffled["authors"])
     for a, b in zip(ours, theirs, strict=True):
         assert (a.k, a.n, a.by) == (b.k, b.n, b.by)
         assert a.value == (None if b.value is None else pytest.approx(b.value, abs=1e-12))
 
 
-@BY_NAME
-@EDITIONS
-def test_names_do_not_matter(metric, edition, made, measured):
-    if metric.name.startswith("diff_"):
-        return  # the alphabet decides which reader of a pair is the first
-
+@pytest.fixture(scope="module")
+def renamed(made):
     def other(column: str) -> pl.Expr:
         return pl.lit("z-") + pl.col(column).str.reverse()
 
-    renamed = msgspec.structs.replace(
-        made,
-        cases=made.cases.with_columns(case=other("case"), subject_id=other("subject_id")),
-        answers=made.answers.with_columns(case=other("case"), reader=other("reader")),
-        readers=tuple(
-            ReaderRecord(name=f"z-{r.name[::-1]}", traits=r.traits) for r in made.readers
-        ),
+    return in_both(
+        msgspec.structs.replace(
+            made,
+            cases=made.cases.with_columns(case=other("case"), subject_id=other("subject_id")),
+            answers=made.answers.with_columns(case=other("case"), reader=other("reader")),
+            readers=tuple(
+                ReaderRecord(name=f"z-{r.name[::-1]}", traits=r.traits) for r in made.readers
+            ),
+        )
     )
-    assert_same(of(metric, measured[edition]), of(metric, opened(edition).measure(renamed)))
 
 
 @BY_NAME
 @EDITIONS
-def test_a_reader_twice_is_measured_the_same_twice(metric, edition, made):
+def test_names_do_not_matter(metric, edition, measured, renamed):
+    if metric.name.startswith("diff_"):
+        return  # the alphabet decides which reader of a pair is the first
+    assert_same(of(metric, measured[edition]), of(metric, renamed[edition]))
+
+
+@pytest.fixture(scope="module")
+def twice(made):
     one = made.answers.filter(pl.col("reader") == "one")
-    twice = msgspec.structs.replace(
-        made,
-        answers=pl.concat([one, one.with_columns(reader=pl.lit("copy"))]),
-        readers=(ReaderRecord(name="one"), ReaderRecord(name="copy")),
+    return in_both(
+        msgspec.structs.replace(
+            made,
+            answers=pl.concat([one, one.with_columns(reader=pl.lit("copy"))]),
+            readers=(ReaderRecord(name="one"), ReaderRecord(name="copy")),
+        )
     )
-    records = of(metric, opened(edition).measure(twice))
+
+
+@BY_NAME
+@EDITIONS
+def test_a_reader_twice_is_measured_the_same_twice(metric, edition, twice):
+    records = of(metric, twice[edition])
     if metric.name.startswith("diff_"):
         assert all(record.value == 0 and record.p == 1 for record in records)
         return
@@ -191,23 +211,37 @@ def test_a_rate_is_its_count(metric, edition, measured):
             assert 0 <= record.k <= record.n
 
 
+@pytest.fixture(scope="module")
+def of_one_case(bench):
+    return in_both(bench.tables([bench.case("c")], {"r": {c: {"c": 1} for c in CONDITIONS}}))
+
+
 @BY_NAME
 @EDITIONS
-def test_a_single_case(metric, edition, bench):
-    tables = bench.tables([bench.case("c")], {"r": {c: {"c": 1} for c in CONDITIONS}})
-    for record in of(metric, opened(edition).measure(tables)):
+def test_a_single_case(metric, edition, of_one_case):
+    for record in of(metric, of_one_case[edition]):
         if edition == "corrected":
             assert (record.low, record.high) == (None, None), record
         assert record.value is not None or record.note or record.label
 
 
+@pytest.fixture(scope="module")
+def without(bench):
+    """Two cases of a reader who was not asked under one condition, by that condition."""
+
+    def but(missing: str) -> Tables:
+        answers = {c: {"c": 1, "d": 1} for c in CONDITIONS if c != missing}
+        return bench.tables([bench.case("c"), bench.case("d")], {"r": answers})
+
+    needed = sorted({name for metric in REGISTERED for name in metric.needs})
+    return {missing: in_both(but(missing)) for missing in needed}
+
+
 @BY_NAME
 @EDITIONS
-def test_without_its_condition_a_metric_is_null_with_a_reason(metric, edition, bench):
+def test_without_its_condition_a_metric_is_null_with_a_reason(metric, edition, without):
     for missing in metric.needs:
-        answers = {c: {"c": 1, "d": 1} for c in CONDITIONS if c != missing}
-        tables = bench.tables([bench.case("c"), bench.case("d")], {"r": answers})
-        for record in of(metric, opened(edition).measure(tables)):
+        for record in of(metric, without[missing][edition]):
             if record.by.get("condition", missing) != missing:
                 continue
             assert record.value is None
@@ -215,11 +249,16 @@ def test_without_its_condition_a_metric_is_null_with_a_reason(metric, edition, b
             assert record.note or record.label in ("indeterminate", "insufficient")
 
 
+@pytest.fixture(scope="module")
+def unanswered(bench):
+    silent = {"r": {c: {"c": -3} for c in CONDITIONS}, "none": {}}
+    return in_both(bench.tables([bench.case("c")], silent))
+
+
 @BY_NAME
 @EDITIONS
-def test_a_reader_who_never_answered(metric, edition, bench):
-    tables = bench.tables([bench.case("c")], {"r": {c: {"c": -3} for c in CONDITIONS}, "none": {}})
-    for record in of(metric, opened(edition).measure(tables)):
+def test_a_reader_who_never_answered(metric, edition, unanswered):
+    for record in of(metric, unanswered[edition]):
         if record.measure == "parse_rate" and edition == "authors" and record.reader == "r":
             assert record.value == 0  # an error counts as unparsed there [D28]
         else:

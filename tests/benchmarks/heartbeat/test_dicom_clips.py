@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydicom import dcmread
+from pydicom.uid import DeflatedExplicitVRLittleEndian
 
 from overread.benchmarks.heartbeat.dicom_clips import is_dicom, probe_dicom
 from overread.benchmarks.heartbeat.footage import Footage, Unplayable
+from overread.case import Clip, Source
+from overread.imaging import render_clip
 from support.echo_trees import SIDE, beating, write_dicom
 
 
@@ -62,3 +66,13 @@ def test_damaged_files_say_why_in_one_line(tmp_path: Path) -> None:
             probe_dicom(path)
         assert str(caught.value).startswith(why)
         assert "\n" not in str(caught.value)
+
+
+def test_a_deflated_file_is_smaller_than_its_frames_and_not_cut_short(tmp_path: Path) -> None:
+    clip = dcmread(write_dicom(tmp_path / "a.dcm", beating(30)))
+    clip.file_meta.TransferSyntaxUID = DeflatedExplicitVRLittleEndian
+    clip.save_as(tmp_path / "b.dcm", enforce_file_format=True)
+    assert (tmp_path / "b.dcm").stat().st_size < 30 * SIDE * SIDE
+    assert probe_dicom(tmp_path / "b.dcm") == Footage(30, SIDE, SIDE)
+    shown = render_clip(Clip(Source(str(tmp_path), "b.dcm"), (0, 29)))
+    assert shown.count == 2
