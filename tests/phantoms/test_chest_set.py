@@ -20,7 +20,8 @@ from PIL import Image
 from overread.benchmarks.grounding.boxes import closed, irrelevant_box, overlap, rescale_box
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, load_cases
 from overread.case import BadInput, Box
-from overread.phantoms import chest, write_chest_set, write_set
+from overread.phantoms import chest, write_set
+from overread.phantoms.chest import write_chest_set
 from overread.phantoms.chest_findings import FINDINGS
 from overread.phantoms.chest_matched import DRAWS, TRUNK, on_the_trunk
 from overread.phantoms.chest_plan import plan_set
@@ -268,7 +269,7 @@ def test_a_finished_set_is_not_made_again(folder, monkeypatch):
 
 def test_a_benchmark_finds_its_phantoms(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("overread.phantoms.write_chest_set", lambda *how: asked.append(how))
+    monkeypatch.setattr("overread.phantoms.chest.write_chest_set", lambda *how: asked.append(how))
     write_set("grounding", tmp_path, 48, 2)
     write_set("grounding", tmp_path, 48, 3)
     assert [how[1:] for how in asked] == [(48, 2), (48, 3)]
@@ -295,7 +296,7 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch):
 
 def test_a_killed_writer_leaves_no_set(tmp_path):
     script = (
-        "from pathlib import Path; from overread.phantoms import write_chest_set; "
+        "from pathlib import Path; from overread.phantoms.chest import write_chest_set; "
         f"write_chest_set(Path({str(tmp_path)!r}) / 'set', 200, workers=1)"
     )
     writer = subprocess.Popen([sys.executable, "-c", script])

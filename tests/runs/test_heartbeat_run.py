@@ -14,7 +14,7 @@ import overread as ov
 from support.commands import Overread
 
 ROOT = Path(__file__).parents[1] / "golden" / "heartbeat"
-FEW = ("--set", "seeds=2020,2021", "--set", "passes=1")
+FEW = ("--set", "seeds=2020,2021", "--set", "passes=1", "--set", "boot=500")
 CASES = ("--cases", "phantom:12")
 RUN = ("run", "heartbeat", *CASES, *FEW)
 
@@ -136,7 +136,9 @@ def test_selfcheck_recovers_every_control(
 ) -> None:
     from overread.runs import _selfcheck
 
+    quick = {"seeds": "2020", "passes": "1", "boot": "500", "tasks": "t1"}
     monkeypatch.setattr(_selfcheck, "STANDARD_PHANTOMS", {"heartbeat": "phantom:12"})
+    monkeypatch.setattr(_selfcheck, "_SETTINGS", {"heartbeat": quick})
     (found,) = ov.runs.selfcheck("heartbeat")
     assert {one.control: one.recovered for one in found} == dict.fromkeys(
         ("first-frame", "middle-frame", "random", "order-biased", "length-prior", "area"), True

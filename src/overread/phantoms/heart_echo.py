@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
 
 from overread.phantoms.heart_patient import SIDE, Patient
 from overread.phantoms.heart_shape import Axes, Field, Motion, axes, profile
@@ -50,6 +49,8 @@ def echo(
 
 def _displayed(grey: Field, noise: Field, person: Patient) -> Frames:
     """Blurred by the beam, which is wider than it is deep, and with the receiver's noise."""
+    from scipy import ndimage
+
     grey = ndimage.gaussian_filter1d(grey, 0.7, axis=2, truncate=3)
     grey = ndimage.gaussian_filter1d(grey, 0.5, axis=1, truncate=3)
     rough = ndimage.uniform_filter1d(noise, 2, axis=2) * np.float32(1.4 * person.noise)
@@ -72,6 +73,8 @@ def _sector(person: Patient) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]
 
 def _reach(rng: np.random.Generator, person: Patient, depth: Field, beside: Field) -> Field:
     """What gets there and back: less at depth and at the edges, in streaks along the beams."""
+    from scipy import ndimage
+
     share = depth / person.depth
     beams = ndimage.gaussian_filter1d(rng.standard_normal(64), 2.5)
     beams = np.exp(0.35 * beams / beams.std())
@@ -94,6 +97,8 @@ def _marked(frames: Frames, person: Patient) -> Frames:
 
 def _grain(rng: np.random.Generator) -> Field:
     """Tissue at rest: the envelope of a random echo, brighter here and darker there."""
+    from scipy import ndimage
+
     side = (SIDE + 2 * _MARGIN) * _GRAIN
     parts = [
         ndimage.gaussian_filter(rng.standard_normal((side, side), np.float32), (2.3, 3.9))
@@ -111,6 +116,8 @@ def _speckle(grain: Field, person: Patient, moved: Motion, place: Axes) -> Field
 
     The wall moves in with the cavity's edge, less so farther out, and up with the mitral plane.
     """
+    from scipy import ndimage
+
     length, radius = moved.sizes
     shape = profile(place.share)
     outward = np.abs(place.across) - radius * shape

@@ -1,20 +1,9 @@
-"""The rooms wired together: what the commands and `import overread` users call alike."""
+"""The rooms wired together: what the commands and `import overread` users call alike.
 
-from overread.benchmarks.grounding.build.recipe import Recipe
-from overread.runs._asking import run_async
-from overread.runs._building import ProbeSet, build
-from overread.runs._demo import demo
-from overread.runs._doctor import Finding, examine
-from overread.runs._environment import Config, default_store, environment, load_config
-from overread.runs._measuring import Run, import_results, measure
-from overread.runs._opening import open_cases, open_readers, phantom_cases
-from overread.runs._planning import Forecast, plan
-from overread.runs._published import PublishedFigures, published_figures, published_list
-from overread.runs._running import Unfinished, Watch, run
-from overread.runs._selfcheck import STANDARD_PHANTOMS, Checked, selfcheck
-from overread.runs._sight import sight, sight_of_clips
-from overread.runs._study import run_study
-from overread.runs._transfer import Transfer, transfer
+Each is imported on first use: a command pays for what it needs.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "STANDARD_PHANTOMS",
@@ -51,3 +40,67 @@ __all__ = [
     "sight_of_clips",
     "transfer",
 ]
+
+if TYPE_CHECKING:
+    from overread.benchmarks.grounding.build.recipe import Recipe
+    from overread.runs._asking import run_async
+    from overread.runs._building import ProbeSet, build
+    from overread.runs._demo import demo
+    from overread.runs._doctor import Finding, examine
+    from overread.runs._environment import Config, default_store, environment, load_config
+    from overread.runs._measuring import Run, import_results, measure
+    from overread.runs._opening import open_cases, open_readers, phantom_cases
+    from overread.runs._planning import Forecast, plan
+    from overread.runs._published import PublishedFigures, published_figures, published_list
+    from overread.runs._running import Unfinished, Watch, run
+    from overread.runs._selfcheck import STANDARD_PHANTOMS, Checked, selfcheck
+    from overread.runs._sight import sight, sight_of_clips
+    from overread.runs._study import run_study
+    from overread.runs._transfer import Transfer, transfer
+
+_HOME = {
+    "Recipe": "overread.benchmarks.grounding.build.recipe",
+    "run_async": "overread.runs._asking",
+    "ProbeSet": "overread.runs._building",
+    "build": "overread.runs._building",
+    "demo": "overread.runs._demo",
+    "Finding": "overread.runs._doctor",
+    "examine": "overread.runs._doctor",
+    "Config": "overread.runs._environment",
+    "default_store": "overread.runs._environment",
+    "environment": "overread.runs._environment",
+    "load_config": "overread.runs._environment",
+    "Run": "overread.runs._measuring",
+    "import_results": "overread.runs._measuring",
+    "measure": "overread.runs._measuring",
+    "open_cases": "overread.runs._opening",
+    "open_readers": "overread.runs._opening",
+    "phantom_cases": "overread.runs._opening",
+    "Forecast": "overread.runs._planning",
+    "plan": "overread.runs._planning",
+    "PublishedFigures": "overread.runs._published",
+    "published_figures": "overread.runs._published",
+    "published_list": "overread.runs._published",
+    "Unfinished": "overread.runs._running",
+    "Watch": "overread.runs._running",
+    "run": "overread.runs._running",
+    "STANDARD_PHANTOMS": "overread.runs._selfcheck",
+    "Checked": "overread.runs._selfcheck",
+    "selfcheck": "overread.runs._selfcheck",
+    "sight": "overread.runs._sight",
+    "sight_of_clips": "overread.runs._sight",
+    "run_study": "overread.runs._study",
+    "Transfer": "overread.runs._transfer",
+    "transfer": "overread.runs._transfer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, and keep what was found."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found

@@ -20,7 +20,7 @@ from overread.benchmarks.grounding.controls import (
 )
 from overread.benchmarks.grounding.prompts import DISPLAY_NAMES, MSCXR_FINDINGS, PHRASINGS, question
 from overread.case import Prompt, PromptMessage, Reader, Shown
-from overread.phantoms import write_chest_set
+from overread.phantoms.chest import write_chest_set
 
 CONTROLS = grounding_controls()
 # Pixels a side, wire format, and one film in how many: large pictures take long to make.

@@ -16,7 +16,7 @@ from overread.benchmarks.grounding.boxes import overlap
 from overread.benchmarks.grounding.build.body import Grey, Mask, body_mask, matched_boxes
 from overread.benchmarks.grounding.cases import load_cases
 from overread.case import Box
-from overread.phantoms import write_chest_set
+from overread.phantoms.chest import write_chest_set
 
 SIDE = 224
 
