@@ -22,9 +22,10 @@ def remarks_of(bench: Benchmark) -> tuple[str, ...]:
     lines = tuple(bench.remarks)
     left = bench.left_out
     if left:
-        total = len(left) + sum(1 for _ in bench.cases())
+        # Something may be asked about in part only, and be in both.
+        total = len({name for name, _ in left} | {case.case_id for case in bench.cases()})
         name, reason = left[0]
-        what = f"{len(left)} of {total} are left out"
+        what = f"{len(left)} of {total} are left out, wholly or in part"
         lines = (f"{what}; {name}: {reason.rstrip('.')}. All of them: {_FILE} of the run.", *lines)
     return lines
 

@@ -120,9 +120,10 @@ def test_refused_unanswered_and_unparsed_are_three_things():
     assert (cut["note"], cut["reasoning"]) == ("cut off at the token limit", "hm ?")
 
 
-def test_a_number_no_table_can_hold_is_unparsed_with_a_note():
-    found = row(f"EDV={2**63}", output="edv")
-    assert (found["outcome"], found["pred_ed"], found["lenient_ed"]) == ("unparsed", None, None)
+def test_a_number_no_table_can_hold_is_kept_as_the_largest_with_a_note():
+    found = row(f"EDV={2**63}, ESV=3")
+    assert (found["outcome"], found["pred_ed"], found["pred_es"]) == ("answered", 2**63 - 1, 3)
+    assert found["out_of_range"] is True
     assert "64 bits" in found["note"]
     assert table(row(f"EDV={2**63 - 1}", output="edv"))["pred_ed"].item() == 2**63 - 1
 

@@ -262,7 +262,8 @@ def test_windows_of_one_length_give_nothing_away():
     assert guesser(tables, "first", "mae", "ed").value == np.mean([t[0][0] for t in truth])
 
 
-def test_the_largest_and_the_smallest_volume():
+@pytest.mark.parametrize(("name", "given"), [("area", "areas"), ("volume", "volumes")])
+def test_the_largest_and_the_smallest_of_the_window(name, given):
     truth = [[(1, 5)], [(2, 6)]]
     tables = tables_of(
         rows([[[None]]] * 2, truth, wanted="edv_esv", count=8), ed=[4, 9], es=[8, 13]
@@ -270,8 +271,8 @@ def test_the_largest_and_the_smallest_volume():
     volumes = {"v000": np.full(20, 50.0), "v001": np.full(30, 50.0)}
     volumes["v000"][[0, 4, 8]] = 99, 70, 20  # the largest of all lies before the window
     volumes["v001"][[9, 14]] = 80, 10
-    got = measure(tables, CORRECTED, volumes=volumes)
-    by = {"reader": "baseline:area", "task": "t1"}
+    got = measure(tables, CORRECTED, **{given: volumes})
+    by = {"reader": f"baseline:{name}", "task": "t1"}
     assert found(got, "mae", phase="ed", **by).value == 0
     assert found(got, "mae", phase="es", **by).value == 0.5
 

@@ -192,6 +192,8 @@ class Grounding:
 
     def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
         """Each control's category. The published rule's words are shown, not held against it."""
+        from overread.benchmarks.benchmark import Recovered
+
         found = {m.reader: m for m in measures if m.measure == "category" and not m.by}
         return [
             Recovered(

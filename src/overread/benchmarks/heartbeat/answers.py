@@ -54,7 +54,7 @@ ANSWER_COLUMNS: Final = (
     "note",
     "recorded",
 )
-_TOO_LARGE: Final = "a number in the reply is beyond 64 bits"
+_TOO_LARGE: Final = "a number in the reply is beyond 64 bits; the largest stands for it"
 
 
 class Truth(NamedTuple):
@@ -71,11 +71,12 @@ class Truth(NamedTuple):
     stated: int
 
 
-def truth_of(condition: Condition, window: Window, place: int) -> Truth:
-    """The truth of a trial; `place` is the clip's in the set."""
+def truth_of(condition: Condition, window: Window | None, place: int) -> Truth:
+    """The truth of a trial; `place` is the clip's in the set. T2 needs no window."""
     if condition["task"] == "t2":
         position = ed_position(place, int(condition["seed"]))
         return Truth(position, 1 - position, None, 2, 2)
+    assert window is not None
     return Truth(window.ed, window.es, window.start, window.count, window.stated)
 
 

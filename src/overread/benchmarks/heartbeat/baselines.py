@@ -1,7 +1,7 @@
 """Guessers that stand beside the readers, as rows of their own: `baseline:NAME`.
 
 They answer the windows that were shown, whoever read them: the first frame, the middle, what the
-window's length gives away, and the arg-max and arg-min of the volumes where these are known.
+window's length gives away, and where the masks' area, or the volume, is largest and smallest.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from overread.benchmarks.heartbeat.chance import length_guess
-from overread.benchmarks.heartbeat.ejection import volume_table
+from overread.benchmarks.heartbeat.ejection import frame_table
 from overread.benchmarks.heartbeat.errors import Average, best_constant, others_median
 from overread.benchmarks.heartbeat.frames import skill_of
 from overread.benchmarks.heartbeat.marks import Floats, Marks, Phase
@@ -21,7 +22,7 @@ from overread.case import Measure
 
 __all__ = ["BASELINES", "baselines"]
 
-BASELINES: Final = ("first", "middle", "length", "area")
+BASELINES: Final = ("first", "middle", "length", "area", "volume")
 _PHASES: Final[tuple[Phase, ...]] = ("ed", "es")
 
 
@@ -42,10 +43,9 @@ def baselines(study: Study) -> Iterator[Draft]:
                 continue
             started = Measure(reader=f"baseline:{name}", measure="mae", by=by)
             yield draft(started, error, unit=1.0, limits=(0.0, np.inf))
-            constant = Average(best_constant(truth), study.over)
-            yield skill_of(
-                Measure(reader=f"baseline:{name}", measure="skill", by=by), error, constant
-            )
+            constant = Average(best_constant(truth, shown.facts.patients), study.over)
+            started = Measure(reader=f"baseline:{name}", measure="skill", by=by)
+            yield skill_of(started, error, constant, truth)
 
 
 def _windows(study: Study) -> Marks | None:
@@ -64,7 +64,8 @@ def _guesses(name: str, shown: Marks, study: Study) -> dict[Phase, Floats] | Non
         return {"ed": middle, "es": middle}
     if name == "length":
         return _length(shown, study)
-    return _area(shown, study) if study.volumes else None
+    values = study.areas if name == "area" else study.volumes
+    return _extremes(shown, *frame_table(study, f"{name}s", values)) if values else None
 
 
 def _length(shown: Marks, study: Study) -> dict[Phase, Floats]:
@@ -73,7 +74,8 @@ def _length(shown: Marks, study: Study) -> dict[Phase, Floats]:
     Which windows were shown the data say, not the edition: imported ones are the authors' own.
     """
     if np.unique(shown.count[~np.isnan(shown.count)]).size < 2:
-        return {phase: others_median(shown.truth[phase]) for phase in _PHASES}
+        patients = shown.facts.patients
+        return {phase: others_median(shown.truth[phase], patients) for phase in _PHASES}
     both = {n: length_guess(int(n)) for n in np.unique(shown.count[~np.isnan(shown.count)])}
     early, late = (
         np.array([[both[n][which] if n in both else np.nan for n in row] for row in shown.count])
@@ -85,9 +87,11 @@ def _length(shown: Marks, study: Study) -> dict[Phase, Floats]:
     return {"ed": early, "es": late} if ed_first else {"ed": late, "es": early}
 
 
-def _area(shown: Marks, study: Study) -> dict[Phase, Floats]:
-    """The largest and the smallest volume in the window: an upper bound for segmented input."""
-    table, lengths = volume_table(study)
+def _extremes(shown: Marks, table: Floats, lengths: NDArray[np.int64]) -> dict[Phase, Floats]:
+    """Where the window has its largest and its smallest value.
+
+    Of the masks' area, this is the most that an overlay can give.
+    """
     start = shown.facts.ed[:, None] - shown.truth["ed"]
     known = ~np.isnan(start) & ~np.isnan(shown.count)
     begin = np.where(known, start, 0).astype(np.int64)[:, :, None]

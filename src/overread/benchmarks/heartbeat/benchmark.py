@@ -14,9 +14,16 @@ import overread
 from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.heartbeat import schemas
 from overread.benchmarks.heartbeat.answers import answer_row, reread, truth_of
-from overread.benchmarks.heartbeat.case_volumes import kept_volumes, volumes_in
+from overread.benchmarks.heartbeat.case_volumes import areas_in, kept_volumes, volumes_in
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
-from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, SHOWS, TASKS, settings
+from overread.benchmarks.heartbeat.edition import (
+    CONTEXTS,
+    FORMATS,
+    SHOWS,
+    TASKS,
+    edition,
+    settings,
+)
 from overread.benchmarks.heartbeat.loading import load, root_of
 from overread.benchmarks.heartbeat.trials import clip_of, trials
 from overread.benchmarks.heartbeat.windows import Window, window_of
@@ -100,8 +107,10 @@ class Heartbeat:
         for case in cases:
             found = window_of(case, self.rules, self.options)
             if isinstance(found, Left) and "t1" in self.options.tasks:
-                left.append(found)
-            else:
+                # Which of two frames needs no window.
+                also = "; asked in T2 only" if "t2" in self.options.tasks else ""
+                left.append(Left(found.clip, f"{found.reason}{also}"))
+            if not isinstance(found, Left) or "t2" in self.options.tasks:
                 kept.append(case)
         if not kept:
             raise BadInput(
@@ -111,14 +120,12 @@ class Heartbeat:
         return kept, left
 
     @cached_property
-    def _placed(self) -> dict[str, tuple[int, Window]]:
-        """Each case's place in the set, which decides its order in T2, and its window."""
-        placed = {}
+    def _placed(self) -> dict[str, tuple[int, Window | None]]:
+        """Each case's place in the set, which decides its order in T2, and its window if any."""
+        placed: dict[str, tuple[int, Window | None]] = {}
         for place, case in enumerate(self.loaded[0]):
             window = window_of(case, self.rules, self.options)
-            if isinstance(window, Left):  # T2 alone needs no window
-                window = Window(0, case.frames, case.frames, case.ed, case.es)
-            placed[case.case_id] = (place, window)
+            placed[case.case_id] = (place, None if isinstance(window, Left) else window)
         return placed
 
     def cases(self) -> Iterable[HeartbeatCase]:
@@ -126,9 +133,9 @@ class Heartbeat:
 
     def case_row(self, case: HeartbeatCase) -> Sequence[Any]:
         """The case with the volumes of its frames, so that EF can be measured without the data."""
-        if "t1" not in self.options.tasks:
-            return schemas.case_row(case)
         window = self._placed[case.case_id][1]
+        if "t1" not in self.options.tasks or window is None:
+            return schemas.case_row(case)
         volumes = kept_volumes(case, window, self.root, self.options.volume)
         return schemas.case_row(case, volumes)
 
@@ -183,6 +190,7 @@ class Heartbeat:
             self.options,
             volumes=volumes,
             volume_method=method,
+            areas=areas_in(tables.cases),
             specialists=predicted_ef(read_specialists(sheets), tables.cases) if sheets else None,
         )
 
@@ -244,12 +252,14 @@ class Heartbeat:
         return "|".join(parts + ["partial"] * tables.partial)
 
     def _wording(self, tables: Tables) -> str:
-        """Whose words were asked; of an import only the records' own runner knows."""
+        """Whose words were asked, whatever edition measures; an import's are its runner's own."""
         if not tables.asked_under:
             return "theirs"
-        if self.rules.wording == "published":
-            return f"published:{self.options.family}"
-        return str(self.rules.wording)
+        asked, _, changed = tables.asked_under.partition("+")
+        standard = edition(asked).wording
+        words = dict(rule.split("=", 1) for rule in changed.split("+") if "=" in rule)
+        wording = words.get("wording", standard)
+        return f"published:{self.options.family}" if wording == "published" else wording
 
     def _digest(self) -> str:
         """Of what is asked about: every case's facts, in their order."""

@@ -1,4 +1,4 @@
-"""The ventricle's volume in every frame that is shown, kept with the case.
+"""The ventricle's volume and its mask's area in every frame shown, kept with the case.
 
 Masks are read when the tables are written, so that measuring again needs no data set. Where they
 cannot be read the case keeps the reason: EF has no such video, and says so.
@@ -17,7 +17,7 @@ from overread.case import BadInput, Source
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Volumes", "kept_volumes", "volumes_in"]
+__all__ = ["Volumes", "areas_in", "kept_volumes", "volumes_in"]
 
 
 class Volumes(NamedTuple):
@@ -26,21 +26,20 @@ class Volumes(NamedTuple):
     frames: list[float | None] | None = None
     method: str | None = None
     fault: str | None = None
+    # The masks' pixels in every frame shown, None elsewhere.
+    areas: list[int | None] | None = None
 
 
 def kept_volumes(case: HeartbeatCase, window: Window, root: str, method: Method) -> Volumes:
     """A csv of volumes as it stands; else those of the masks of the frames in the window."""
     try:
-        if case.volumes is not None:
-            return _listed(case, root)
-        if case.mask is not None:
-            return _measured(case, window, root, method)
+        measured = _measured(case, window, root, method) if case.mask is not None else Volumes()
+        return _listed(case, root, measured) if case.volumes is not None else measured
     except BadInput as error:
         return Volumes(fault=str(error))
-    return Volumes()
 
 
-def _listed(case: HeartbeatCase, root: str) -> Volumes:
+def _listed(case: HeartbeatCase, root: str, measured: Volumes) -> Volumes:
     assert case.volumes is not None
     found = read_volumes(Path(root) / case.volumes)
     if len(found) != case.frames:
@@ -48,7 +47,7 @@ def _listed(case: HeartbeatCase, root: str) -> Volumes:
             f"{case.volumes} has {len(found)} rows; the clip has {case.frames} frames. "
             "Give one row per frame."
         )
-    return Volumes([_plain(volume) for volume in found], "csv")
+    return measured._replace(frames=[_plain(volume) for volume in found], method="csv")
 
 
 def _measured(case: HeartbeatCase, window: Window, root: str, method: Method) -> Volumes:
@@ -60,10 +59,12 @@ def _measured(case: HeartbeatCase, window: Window, root: str, method: Method) ->
     shown = range(window.start, min(window.start + window.count, case.frames))
     size = (case.width or 0, case.height or 0)
     masks = masks_of(Source(root, case.mask), list(shown), size, Films(0))
+    stacked = np.stack(masks)
     volumes: list[float | None] = [None] * case.frames
-    for frame, volume in zip(shown, volumes_of(np.stack(masks), method), strict=True):
-        volumes[frame] = _plain(volume)
-    return Volumes(volumes, method)
+    areas: list[int | None] = [None] * case.frames
+    for frame, mask, volume in zip(shown, stacked, volumes_of(stacked, method), strict=True):
+        volumes[frame], areas[frame] = _plain(volume), int(mask.sum())
+    return Volumes(volumes, method, areas=areas)
 
 
 def _plain(volume: Any) -> float | None:
@@ -88,6 +89,14 @@ def volumes_in(cases: pl.DataFrame) -> tuple[dict[str, Any], str]:
     if faults:
         parts.append(f"{len(faults)} videos without: {faults[0].rstrip('.')}")
     return found, ", ".join(parts)
+
+
+def areas_in(cases: pl.DataFrame) -> dict[str, Any]:
+    """The kept areas by case, NaN where not known."""
+    import numpy as np
+
+    kept = cases.select("case", "frame_areas").drop_nulls().iter_rows()
+    return {case: np.array([np.nan if a is None else a for a in areas]) for case, areas in kept}
 
 
 _HOW = {

@@ -218,6 +218,15 @@ def expected(window: str = "fixed") -> Mapping[str, str]:
     return EXPECTED if window == "fixed" else {**EXPECTED, "length-prior": READS_LENGTH}
 
 
+def _held(control: str, window: str) -> bool:
+    """Whether the rule for a control is held against it.
+
+    The published window may reach the next beat, whose ventricle is as large: there `area` may be
+    a whole beat off, and be right.
+    """
+    return control != "area" or window == "fixed"
+
+
 def recovered(measures: Sequence[Measure], window: str = "fixed") -> list[Recovered]:
     """Whether a run's measures show each control for what it is; controls not asked are left out.
 
@@ -228,7 +237,10 @@ def recovered(measures: Sequence[Measure], window: str = "fixed") -> list[Recove
     for control, word in expected(window).items():
         own = [m for m in measures if m.reader == f"control:{control}"]
         if own:
-            found.append(_judged(control, word, own))
+            judged = _judged(control, word, own)
+            if not judged.ok and not _held(control, window):
+                judged = msgspec.structs.replace(judged, ok=True)
+            found.append(judged)
     return found
 
 

@@ -17,7 +17,14 @@ from overread.benchmarks.heartbeat.marks import Floats, Marks
 from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined
 from overread.case import Measure
 
-__all__ = ["METRICS", "ejection_fraction", "specialist", "true_ef", "volume_table"]
+__all__ = [
+    "METRICS",
+    "ejection_fraction",
+    "frame_table",
+    "specialist",
+    "true_ef",
+    "volume_table",
+]
 
 
 def ejection_fraction(ed_volume: Floats, es_volume: Floats) -> Floats:
@@ -42,14 +49,21 @@ def true_ef(study: Study) -> tuple[Floats, str]:
 
 def volume_table(study: Study) -> tuple[Floats, NDArray[np.int64]]:
     """The volumes as one table, a row per video, NaN beyond its end."""
-    if "volumes" not in study.kept:
-        rows = [np.asarray(study.volumes.get(case, ()), float) for case in study.facts.cases]
+    return frame_table(study, "volumes", study.volumes)
+
+
+def frame_table(
+    study: Study, name: str, values: Mapping[str, Any]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """A value per frame of each video as one table, NaN beyond its end, and the videos' lengths."""
+    if name not in study.kept:
+        rows = [np.asarray(values.get(case, ()), float) for case in study.facts.cases]
         lengths = np.array([row.size for row in rows], dtype=np.int64)
         table = np.full((len(rows), max(1, int(lengths.max(initial=0)))), np.nan)
         for place, row in enumerate(rows):
             table[place, : row.size] = row
-        study.kept["volumes"] = (table, lengths)
-    found: tuple[Floats, NDArray[np.int64]] = study.kept["volumes"]
+        study.kept[name] = (table, lengths)
+    found: tuple[Floats, NDArray[np.int64]] = study.kept[name]
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from overread.benchmarks.heartbeat.marks import Floats, Mask
 
@@ -63,17 +64,31 @@ def pearson(x: Floats, y: Floats, *, least: int) -> float | None:
     return max(-1.0, min(1.0, r))
 
 
-def best_constant(truth: Floats) -> Floats:
-    """|truth - median of the other videos' truths|, per video and seed.
+def best_constant(truth: Floats, patients: NDArray[np.int64]) -> Floats:
+    """|truth - median of the other patients' truths|, per video and seed.
 
-    The median is the constant with the least mean error; leaving the video itself out makes it a
-    guess. NaN where there is no other video.
+    The median is the constant with the least mean error; leaving the patient out makes it a guess.
+    NaN where there is no other patient.
     """
-    return np.abs(truth - others_median(truth))
+    return np.abs(truth - others_median(truth, patients))
 
 
-def others_median(truth: Floats) -> Floats:
-    """The median of all videos but this one, per video and seed."""
+def others_median(truth: Floats, patients: NDArray[np.int64]) -> Floats:
+    """The median of all videos but this patient's, per video and seed."""
+    if np.unique(patients).size == patients.size:
+        return _all_but_one(truth)
+    found = np.full(truth.shape, np.nan)
+    for patient in np.unique(patients):
+        own = patients == patient
+        rest = truth[~own]
+        for seed in np.flatnonzero(~np.isnan(rest).all(axis=0)) if rest.size else ():
+            found[own, seed] = np.nanmedian(rest[:, seed])
+    found[np.isnan(truth)] = np.nan
+    return found
+
+
+def _all_but_one(truth: Floats) -> Floats:
+    """The median of all videos but this one, which no other of the same patient is beside."""
     found = np.full(truth.shape, np.nan)
     for seed in range(truth.shape[1]):
         there = np.flatnonzero(~np.isnan(truth[:, seed]))

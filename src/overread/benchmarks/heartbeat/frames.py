@@ -12,10 +12,11 @@ from overread.benchmarks.heartbeat.errors import (
     Average,
     aggregate,
     best_constant,
+    mean_over,
     median_bounds,
     spread_of,
 )
-from overread.benchmarks.heartbeat.marks import UNANSWERED, Floats, Marks, Phase
+from overread.benchmarks.heartbeat.marks import UNANSWERED, Floats, Marks, Mask, Phase
 from overread.benchmarks.heartbeat.study import Draft, Making, Metric, Study, draft, joined
 from overread.case import Measure
 
@@ -144,7 +145,7 @@ def _constant(marks: Marks, study: Study, phase: Phase) -> Average:
     counted = ~np.isnan(error_of(marks, study, phase).values)
     key = ("constant", truth.shape, truth.tobytes(), counted.tobytes())
     if key not in study.kept:
-        errors = best_constant(truth)
+        errors = best_constant(truth, marks.facts.patients)
         judged = np.where(counted, errors, np.nan) if counted.any() else errors
         study.kept[key] = Average(judged, study.over)
     found: Average = study.kept[key]
@@ -162,8 +163,13 @@ def _constant_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         )
 
 
-def skill_of(record: Measure, error: Average, constant: Average) -> Draft:
-    """1 - mae / constant_mae, resampled as one: both sums see the same videos."""
+def skill_of(record: Measure, error: Average, constant: Average, truth: Floats) -> Draft:
+    """1 - mae / constant_mae, resampled as one: both sums see the same videos.
+
+    A median of the others errs a little more than the best constant there is, so that a lucky
+    constant would seem to have some skill. The lower bound is therefore the lower of two: beside
+    the same ratio, that to the best constant of each resample itself, above which none can be.
+    """
     there = ~(np.isnan(error.values) | np.isnan(constant.values))
     mae = Average(np.where(there, error.values, np.nan), error.over)
     base = Average(np.where(there, constant.values, np.nan), error.over)
@@ -173,9 +179,17 @@ def skill_of(record: Measure, error: Average, constant: Average) -> Draft:
         note = "the best constant makes no error: there is nothing to beat"
         return Draft(record=msgspec.structs.replace(record, n=mae.n, note=note))
     width = mae.columns.shape[1]
+    beyond = 2 * width
 
     def again(totals: Floats) -> Floats:
-        found: Floats = 1 - Average.again(totals[:, :width]) / Average.again(totals[:, width:])
+        of_base = Average.again(totals[:, width:beyond])
+        found: Floats = 1 - Average.again(totals[:, :width]) / of_base
+        return found
+
+    frames, targets = _targets(truth, there)
+
+    def strictly(totals: Floats) -> Floats:
+        found: Floats = 1 - Average.again(totals[:, :width]) / _least(totals[:, beyond:], frames)
         return found
 
     seeds = 1 - mae.per_seed / np.where(base.per_seed == 0, np.nan, base.per_seed)
@@ -183,18 +197,38 @@ def skill_of(record: Measure, error: Average, constant: Average) -> Draft:
         record=msgspec.structs.replace(
             record, value=1 - mae.point / base.point, n=mae.n, sd_seeds=spread_of(seeds)
         ),
-        columns=np.hstack([mae.columns, base.columns]),
+        columns=np.hstack([mae.columns, base.columns, targets]),
         again=again,
+        strictly=strictly,
         counted=mae.counted,
         unit=1 / base.point,
         limits=(-np.inf, 1.0),
     )
 
 
+def _targets(truth: Floats, there: Mask) -> tuple[Floats, Floats]:
+    """The true frames there are, and which each video has, a column for each.
+
+    All seeds show one window, so a video has one true frame; none where it is not judged.
+    """
+    frame = mean_over(np.where(there, truth, np.nan), axis=1)
+    frames = np.unique(frame[~np.isnan(frame)])
+    return frames, (frame[:, None] == frames).astype(float)
+
+
+def _least(counts: Floats, frames: Floats) -> Floats:
+    """The mean error of each resample's own best constant, its median, from `_targets`' totals."""
+    total = counts.sum(axis=1, keepdims=True)
+    middle = frames[(counts.cumsum(axis=1) * 2 >= total).argmax(axis=1)]
+    found: Floats = (counts * np.abs(frames - middle[:, None])).sum(axis=1) / total[:, 0]
+    return found
+
+
 def _skill(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     for phase in marks.phases:
         record = started(marks, "skill", phase)
-        yield skill_of(record, error_of(marks, study, phase), _constant(marks, study, phase))
+        error, constant = error_of(marks, study, phase), _constant(marks, study, phase)
+        yield skill_of(record, error, constant, marks.truth[phase])
 
 
 def _metric(name: str, says: str, make: Making) -> Metric:

@@ -42,15 +42,16 @@ def measure(
     *,
     volumes: Mapping[str, Any] | None = None,
     volume_method: str = "",
+    areas: Mapping[str, Any] | None = None,
     specialists: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[Measure]:
     """Every registered measure of every reader, then the guessers' and the specialists' rows.
 
     `volumes` are the ventricle's volumes by case, one per frame of the clip; `volume_method` says
-    how they were got, and is printed with what is made of them. `specialists` give the EF each
-    model predicts, by case.
+    how they were got, and is printed with what is made of them; `areas` are those of the masks.
+    `specialists` give the EF each model predicts, by case.
     """
-    study = Study(tables, edition, volumes, volume_method)
+    study = Study(tables, edition, volumes, volume_method, areas)
     records: list[Measure] = []
     for reader in study.readers:
         drafts: list[Draft] = []

@@ -21,7 +21,7 @@ _DIGITS: Final = 19  # of that number
 class Found(NamedTuple):
     """The frames a reply names for end-diastole and end-systole; None: not named, or not asked.
 
-    `too_large` says that a number was there which no table can hold; it counts as not parsed.
+    `too_large` says that a number was there which no table can hold; the largest stands for it.
     """
 
     ed: int | None = None
@@ -70,25 +70,21 @@ def _pattern(output: str, *, areas: bool) -> re.Pattern[str]:
 
 
 def _named(numbers: dict[str, str]) -> Found:
-    """The numbers by phase; all of them, or nothing if one is too large."""
-    values = {phase: _whole(number) for phase, number in numbers.items()}
-    if None in values.values():
-        return Found(too_large=True)
-    return Found(values.get("EDV"), values.get("ESV"))
+    """The numbers by phase; for one too large stands the largest of its sign."""
+    exact = {phase: _whole(number) for phase, number in numbers.items()}
+    values = {phase: max(-_BIGGEST - 1, min(_BIGGEST, value)) for phase, value in exact.items()}
+    return Found(values.get("EDV"), values.get("ESV"), too_large=values != exact)
 
 
-def _whole(number: str) -> int | None:
-    """The value of a sign and digits of any script, None beyond 64 bits.
+def _whole(number: str) -> int:
+    """The value of a sign and digits of any script; beyond 64 bits, some value beyond.
 
     By the digits and not by `int` alone: that refuses long numbers, be they all zeros.
     """
     sign = -1 if number[0] in "-\N{MINUS SIGN}" else 1
     digits = "".join(str(unicodedata.decimal(c)) for c in number.lstrip("+-\N{MINUS SIGN}"))
     digits = digits.lstrip("0")
-    if len(digits) > _DIGITS:
-        return None
-    value = sign * int(digits or "0")
-    return value if -_BIGGEST - 1 <= value <= _BIGGEST else None
+    return sign * (int(digits or "0") if len(digits) <= _DIGITS else 2 * _BIGGEST)
 
 
 # ---------------------------------------------------------------- the lenient reading

@@ -30,6 +30,7 @@ def case_schema() -> Mapping[str, Any]:
         "frame_volumes": pl.List(pl.Float64),
         "volume_method": pl.String,
         "volume_fault": pl.String,
+        "frame_areas": pl.List(pl.Int32),
     }
 
 

@@ -37,12 +37,14 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     `columns` (videos x m) are totalled in every resample and `again` makes the estimates of the
     totals. `unit` is the least error one video can make: where all videos agree resampling has no
     spread, and the interval then allows for as many videos off by one unit as Wilson's bound at 0
-    of n leaves open. `limits` are the values the measure can take.
+    of n leaves open. `limits` are the values the measure can take. `strictly` makes other estimates
+    of the same totals, whose lower bound counts where it is the lower one.
     """
 
     record: Measure
     columns: Floats | None = None
     again: Callable[[Floats], Floats] | None = None
+    strictly: Callable[[Floats], Floats] | None = None
     counted: Mask | None = None
     unit: float | None = None
     limits: tuple[float, float] = (-np.inf, np.inf)
@@ -57,8 +59,10 @@ class Study:
         edition: Edition,
         volumes: Mapping[str, NDArray[Any]] | None = None,
         volume_method: str = "",
+        areas: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.edition = edition
+        self.areas = areas or {}
         self.facts: Final[Facts] = facts_of(tables.cases)
         self.marks: Final = tuple(marks_of(tables.answers, self.facts))
         self.volumes = volumes or {}
@@ -90,6 +94,7 @@ class Study:
     def _resampled(
         self, drafts: Sequence[Draft], places: Sequence[int], boot: int
     ) -> dict[int, Floats]:
+        """By place, a row of estimates for each way they are made."""
         from overread.stats import PatientWeights, canonical
 
         blocks: dict[int, Floats] = {}
@@ -108,8 +113,9 @@ class Study:
             again = drafts[place].again
             assert again is not None
             start, end = where[id(drafts[place].columns)]
+            strictly = drafts[place].strictly
             with np.errstate(all="ignore"):
-                made = again(totals[:, start:end])
+                made = [one(totals[:, start:end]) for one in (again, strictly) if one is not None]
             found[place] = np.where(np.isfinite(made), made, np.nan)
         return found
 
@@ -124,10 +130,13 @@ class Study:
         if patients < 2:
             lonely = "one video has no interval" if counted.size < 2 else "one patient only"
             return msgspec.structs.replace(record, note=joined(record.note, lonely))
-        low, high, sd = resample_interval(estimates, record.value)
+        low, high, sd = resample_interval(estimates[0], record.value)
+        for more in estimates[1:]:
+            lower = resample_interval(more, record.value)[0]
+            low = lower if low is None or lower is None else min(low, lower)
         if low is not None and high is not None and _apart(low, high):
             low, high = max(low, made.limits[0]), min(high, made.limits[1])
-            method = f"bootstrap of videos:{estimates.size}:{self.edition.seed}"
+            method = f"bootstrap of videos:{estimates.shape[1]}:{self.edition.seed}"
             return msgspec.structs.replace(record, low=low, high=high, sd_boot=sd, method=method)
         if made.unit is None:
             note = joined(record.note, "no interval: every resample gives the same")

@@ -31,7 +31,7 @@ class _Turn(NamedTuple):
 
 def trials(
     case: HeartbeatCase,
-    window: Window,
+    window: Window | None,
     place: int,
     traits: Traits,
     edition: Edition,
@@ -40,12 +40,12 @@ def trials(
 ) -> Iterator[Trial]:
     """Every context, format, seed and pass of T1, then of T2; `place` is the clip's in the set.
 
-    A context with an overlay needs masks. Frames, clips and messages are made once and shared by
-    all seeds and passes, so that thousands of trials weigh little more than their numbers.
+    A context with an overlay needs masks, T1 a window. Frames, clips and messages are made once and
+    shared by all seeds and passes, so that thousands of trials weigh little.
     """
     contexts = [c for c in options.contexts if c == "original" or case.mask is not None]
     turns = _turns(options.seeds, options.passes, traits)
-    if "t1" in options.tasks:
+    if "t1" in options.tasks and window is not None:
         numbers = Numbers(window.count, 0, window.stated - 1)
         frames = window.frames
         for context in contexts:
