@@ -7,7 +7,7 @@ import io
 import av
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 from overread.case import (
     BadInput,
@@ -22,6 +22,7 @@ from overread.case import (
     ShownClip,
 )
 from overread.imaging import Cache, _clips, lossless_clip, pixels, render, render_clip
+from overread.imaging._sheet import contact_sheet
 from support.clip_files import SIZE, frame, number_of, png, video
 
 FRAMES = [frame(number) for number in range(30)]
@@ -83,6 +84,30 @@ def test_a_sheet_holds_every_frame_whole_and_a_number_above_each() -> None:
         assert (sheet[y - 15 : y - 1, x : x + SIZE] > 128).any(), "no number above a tile"
 
 
+def test_the_numbers_above_the_tiles_begin_with_0() -> None:
+    blank = [Image.new("L", (40, 40), 60)] * 12
+    sheet = contact_sheet(blank)
+    # Text of 11 points in a band of 15 above each tile, 4 between the tiles.
+    expected = Image.new("L", sheet.size, 0)
+    pen, font = ImageDraw.Draw(expected), ImageFont.load_default(size=11)
+    across = (sheet.width - 4) // 44
+    for number in range(12):
+        left, top = 4 + number % across * 44, 4 + number // across * 59
+        pen.text((left + 20, top + 7.5), str(number), fill=255, font=font, anchor="mm")
+        expected.paste(blank[number], (left, top + 15))
+    assert np.array_equal(np.asarray(sheet), np.asarray(expected))
+
+
+@pytest.mark.parametrize(("width", "height"), [(40, 40), (20, 80), (120, 40)])
+def test_a_sheet_is_about_as_wide_as_high_whatever_its_tiles(width: int, height: int) -> None:
+    sheet = contact_sheet([Image.new("L", (width, height), 60)] * 24)
+    assert 0.6 < sheet.width / sheet.height < 1.7
+
+
+def test_a_sheet_goes_over_the_wire_as_it_is_told() -> None:
+    assert shown(form="sheet", wire="jpeg:80").frames[0].media_type == "image/jpeg"
+
+
 def test_numbers_are_places_in_the_clip_not_in_the_file() -> None:
     later = render_clip(Clip(CLIP, (20,), form="sheet"))
     first = render_clip(Clip(CLIP, (0,), form="sheet"))
@@ -106,9 +131,33 @@ def test_a_video_holds_exactly_the_frames_in_order(n: int) -> None:
     assert [number_of(one) for one in seen] == list(range(n))
 
 
+def test_a_video_has_a_frame_a_second_each_shown_where_it_stands() -> None:
+    data = shown(form="video").frames[0].data
+    with av.open(io.BytesIO(data), format="mp4") as container:
+        stream = container.streams.video[0]
+        packets = [p for p in container.demux(stream) if p.size]
+        assert stream.average_rate == 1
+        assert all(p.pts == p.dts for p in packets)
+        assert [float(p.pts * p.time_base) for p in packets] == list(range(12))
+
+
+def test_a_video_is_nearly_what_was_shown() -> None:
+    y, x = np.mgrid[:64, :64]
+    waves = [128 + 60 * np.sin(x / 3 + n) + 40 * np.cos(y / 2.5 - n) for n in range(5)]
+    frames = [wave.astype(np.uint8) for wave in waves]
+    found = render_clip(Clip(Inline(lossless_clip(frames)), tuple(range(5)), form="video"))
+    for one, true in zip(decoded(found.frames[0].data), frames, strict=True):
+        assert np.abs(one[..., 0].astype(int) - true).mean() < 2
+
+
 def test_odd_sizes_become_even_ones() -> None:
     found = render_clip(Clip(CLIP, (4, 5), (Resize(31, 33),), form="video"))
-    assert {one.shape for one in decoded(found.frames[0].data)} == {(34, 32, 3)}
+    seen = decoded(found.frames[0].data)
+    assert {one.shape for one in seen} == {(34, 32, 3)}
+    # The row and the column more are those beside them again, not a black edge.
+    for one in seen:
+        assert np.abs(one[-1].astype(int) - one[-2]).mean() < 5
+        assert np.abs(one[:, -1].astype(int) - one[:, -2]).mean() < 5
 
 
 def test_a_video_that_lost_a_frame_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,8 +217,6 @@ def test_a_clip_is_one_entry_that_costs_the_sum_of_its_frames() -> None:
 
 
 def test_frames_of_different_sizes_share_a_sheet() -> None:
-    from overread.imaging._sheet import contact_sheet
-
     sheet = contact_sheet([Image.new("L", (10, 20), 99), Image.new("RGB", (30, 5), (1, 2, 3))])
     assert sheet.mode == "RGB"
     assert sheet.getcolors(99999) is not None

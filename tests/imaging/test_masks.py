@@ -57,7 +57,7 @@ def folder(tmp_path: Path, first: int = 0, name: str = "frame_{:03}.png") -> Sou
     return Source(str(tmp_path), "m")
 
 
-def check(source: Source | Inline, wanted: tuple[int, ...] = (0, 7, 3)) -> None:
+def check(source: Source | Inline, wanted: tuple[int, ...] = (2, 7, 3)) -> None:
     found = render_clip(Clip(CLIP, wanted, mask=ClipMask(source)))
     for number, image in zip(wanted, found.frames, strict=True):
         assert np.array_equal(pixels(image), overlaid(number)), f"frame {number}"
@@ -84,6 +84,12 @@ def test_a_video_of_masks() -> None:
     check(Inline(video([np.repeat(w[..., None], 3, 2) for w in white], "matroska", "ffv1")))
 
 
+def test_in_a_video_of_masks_the_brighter_half_is_white() -> None:
+    greys = np.array([[0, 1, 127, 128, 129, 255]], np.uint8).repeat(6, axis=0)
+    (found,) = masks_of(Inline(lossless_clip([greys])), (0,), (6, 6), Films())
+    assert found[0].tolist() == [False, False, False, True, True, True]
+
+
 @pytest.mark.parametrize("channel", [0, 2], ids=["red", "blue"])
 @pytest.mark.parametrize("tall", [1, 2], ids=["top half only", "with the plot below"])
 def test_echonets_side_by_side_output(channel: int, tall: int) -> None:
@@ -95,6 +101,17 @@ def test_echonets_side_by_side_output(channel: int, tall: int) -> None:
         made[SIZE:] = (255, 0, 0)  # a plot may be as red as it likes
         frames.append(made)
     check(Inline(video(frames, "matroska", "ffv1")))
+
+
+def test_side_by_side_goes_by_the_width_of_a_clip_that_is_not_square() -> None:
+    clip = Inline(lossless_clip([np.full((16, 24), 50, np.uint8)] * 2))
+    beside = np.full((16, 48, 3), 50, np.uint8)
+    beside[3:9, 24 + 5 : 24 + 11, 0] = 255
+    masks = Inline(video([beside] * 2, "matroska", "ffv1"))
+    found = pixels(render_clip(Clip(clip, (1,), mask=ClipMask(masks))).frames[0])
+    red = np.zeros((16, 24), np.bool_)
+    red[3:9, 5:11] = True
+    assert np.array_equal(found[..., 0] > found[..., 1], red)
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from pathlib import Path
 
+import av
 import numpy as np
 import pydicom
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.case import BadInput, Clip, Inline, Source
-from overread.imaging import Films, pixels, render_clip
+from overread.imaging import Films, _video, masks_of, pixels, render_clip
 from support.clip_files import dicom, frame, number_of, numbered, pydicom_frame, video
 
 KINDS = [("avi", "mjpeg"), ("avi", "mpeg4"), ("mp4", "libx264"), ("matroska", "ffv1")]
@@ -61,6 +63,45 @@ def test_decoding_stops_at_the_last_frame_asked_for() -> None:
     whole = AVI.data
     damaged = Inline(whole[: len(whole) // 2])  # cut short after the frames we need
     assert seen(Clip(damaged, (0, 4))) == [0, 4]
+
+
+def yuv(luma: int, chroma: int, full: bool) -> Inline:
+    """One frame of H.264, its planes as given."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="mp4") as out:
+        stream = out.add_stream("libx264", rate=10, options={"crf": "1"})
+        stream.width, stream.height, stream.pix_fmt = 32, 32, "yuv420p"
+        stream.codec_context.color_range = 2 if full else 1
+        made = av.VideoFrame(32, 32, "yuv420p")
+        made.color_range = 2 if full else 1
+        for plane, value in zip(made.planes, (luma, chroma, chroma), strict=True):
+            plane.update(bytes([value]) * plane.buffer_size)
+        out.mux(stream.encode(made))
+        out.mux(stream.encode())
+    return Inline(file.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("luma", "full", "grey"),
+    [(60, True, 60), (60, False, round(255 * 44 / 219)), (16, False, 0), (235, False, 255),
+     (10, False, 0), (250, False, 255), (0, True, 0), (255, True, 255)],
+)  # fmt: skip
+def test_broadcast_levels_are_stretched_and_full_ones_are_not(
+    luma: int, full: bool, grey: int
+) -> None:
+    found = pixels(render_clip(Clip(yuv(luma, 128, full), (0,))).frames[0])
+    assert found.shape == (32, 32)
+    assert np.unique(found).tolist() == [grey]
+
+
+def test_the_stretch_is_rounded_to_the_nearest() -> None:
+    want = [round(255 * (min(max(y, 16), 235) - 16) / 219) for y in range(256)]
+    assert _video._STRETCH.tolist() == want
+
+
+def test_an_encoders_rounding_is_grey_and_a_faint_tint_is_not() -> None:
+    for chroma, axes in ((127, 2), (129, 2), (120, 3), (136, 3)):
+        assert pixels(render_clip(Clip(yuv(90, chroma, True), (0,))).frames[0]).ndim == axes
 
 
 # ---------------------------------------------------------------- what is refused, in one line
@@ -111,6 +152,26 @@ def test_flipped_bytes_are_refused_or_another_picture_never_a_crash() -> None:
             assert count == 20
 
 
+def test_a_frame_the_decoder_calls_corrupt_is_refused_and_the_others_are_not() -> None:
+    whole, rng, met = SOURCES["mp4", "libx264"].data, np.random.default_rng(0), 0
+    start, end = whole.index(b"mdat") + 8, whole.index(b"moov") - 4
+    for _ in range(60):
+        data = bytearray(whole)
+        for at in rng.integers((start + end) // 2, end, 3):
+            data[at] ^= 0xFF
+        try:
+            with av.open(io.BytesIO(bytes(data)), "r", format="mp4") as container:
+                corrupt = [frame.is_corrupt for frame in container.decode(video=0)]
+        except av.FFmpegError:
+            continue
+        if any(corrupt[1:]) and not corrupt[0]:
+            met += 1
+            bad, clip = corrupt.index(True), Inline(bytes(data))
+            assert f"frame {bad} cannot be decoded whole" in refusal(Clip(clip, (0, bad)))
+            assert render_clip(Clip(clip, tuple(range(bad)))).count == bad
+    assert met, "no damage was of this kind"
+
+
 def test_nifti_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nibabel", None)
     header = bytearray(352)
@@ -144,6 +205,15 @@ def test_nifti_frames_are_x_y_t(monkeypatch: pytest.MonkeyPatch) -> None:
     Nibabel.values = np.arange(72).reshape(6, 4, 3) * 10.0  # a range of its own: 0 to 710
     assert pixels(render_clip(clip).frames[0])[3, 5] == 255
     assert "frame 3 is beyond the end" in refusal(Clip(clip.source, (3,)))
+    # The range is that of the sequence: a dark frame stays dark beside a bright one.
+    Nibabel.values = np.full((6, 4, 3), [1.0, 4.0, 5.0])
+    shown = render_clip(Clip(clip.source, (0, 1, 2))).frames
+    assert [int(pixels(one)[0, 0]) for one in shown] == [0, 191, 255]
+    # Of CAMUS's labels 1 is the cavity; wall and atrium are none of it.
+    Nibabel.values = np.zeros((6, 4, 3), np.uint8)
+    Nibabel.values[:, :, 2] = np.arange(24).reshape(6, 4) % 4
+    (mask,) = masks_of(clip.source, (2,), (6, 4), Films())
+    assert np.array_equal(mask, (np.arange(24).reshape(6, 4) % 4 == 1).T)
 
 
 # ---------------------------------------------------------------- DICOM
@@ -233,6 +303,19 @@ def test_films_are_bounded_and_forget_the_oldest(monkeypatch) -> None:
     films.frames(clips[3], range(10))
     assert len(decoded) == 40
     films.frames(clips[0], range(10))
+    assert len(decoded) == 50
+
+
+def test_the_oldest_is_the_one_not_used_for_longest(monkeypatch) -> None:
+    decoded = counted(monkeypatch)
+    films = Films(most_bytes=3 * 10 * 32 * 32)
+    clips = [Inline(numbered(10, "avi", "mjpeg") + bytes([n])) for n in range(4)]
+    for clip in (*clips[:3], clips[0], clips[3]):
+        films.frames(clip, range(10))
+    assert len(decoded) == 40
+    films.frames(clips[0], range(10))  # still there, for it was used again
+    assert len(decoded) == 40
+    films.frames(clips[1], range(10))
     assert len(decoded) == 50
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from overread.case import Reply
 from overread.imaging import render_clip
-from overread.sight import ClipSight, Parts, ask_for_frames, judge_clips
+from overread.sight import ClipSight, Parts, ask_for_frames, clip_verdict, judge_clips
 from overread.sight.clip_verdict import said_of
 from overread.sight.clips import CLIPS, FRAMES, HALF, frames_of
+from overread.stats import binomial_tail
 from support.commands import Overread
 from support.reads_frames import digits_of, read_video
 from support.served import served
@@ -74,6 +75,19 @@ def test_the_digits_of_a_clip_can_be_read_in_images_and_in_a_video() -> None:
     assert read_video(video.frames[0]) == SHOWN[0]
 
 
+def test_a_clip_shown_twice_is_asked_twice_with_room_for_every_digit() -> None:
+    trials = list(ask_for_frames(0))
+    assert [(t.case, t.repeat) for t in trials] == [
+        *((f"{n:02}", repeat) for repeat in range(2) for n in range(CLIPS)),
+        ("half", 0), ("one", 0), ("none", 0),
+    ]  # fmt: skip
+    shown = [len(clip.frames) for t in trials for clip in t.request.clips]
+    assert shown == [FRAMES] * 2 * CLIPS + [HALF, 1]
+    assert {t.request.decoding.max_tokens >= 2 * FRAMES for t in trials} == {True}
+    thinking = next(ask_for_frames(0, reasoning=True)).request.decoding.max_tokens
+    assert thinking >= 10 * trials[0].request.decoding.max_tokens
+
+
 def test_the_digits_follow_the_seed() -> None:
     assert frames_of(3) == frames_of(3) != frames_of(4)
     assert {len(digits) for digits in SHOWN} == {FRAMES}
@@ -129,6 +143,41 @@ def test_digits_of_the_first_half_alone_do_not_prove_the_second() -> None:
     assert judged([line(d) for d in cut]).verdict != "all frames arrive"
 
 
+def other(digits: str) -> str:
+    """Wrong in every place."""
+    return "".join(str((int(digit) + 1) % 10) for digit in digits)
+
+
+def test_the_chance_of_reading_is_that_of_the_later_half_alone() -> None:
+    # Of each later half two digits are right: ten of a hundred, as a guesser has.
+    some = [d[:HALF] + d[HALF : HALF + 2] + other(d[HALF + 2 :]) for d in SHOWN]
+    found = judged([line(d) for d in some])
+    assert found.p_read == pytest.approx(binomial_tail(2 * CLIPS, HALF * CLIPS, 0.1))
+    assert found.digits_read == (HALF + 2) * CLIPS
+
+
+def test_the_chance_of_thinned_digits_counts_both_ways_to_spread_them() -> None:
+    said = {n: (4, d[0] + other(d[13] + d[26] + d[39])) for n, d in enumerate(SHOWN)}
+    best = max(
+        sum(SHOWN[n][at] == digit for n, (_, d) in said.items()
+            for at, digit in zip(places, d, strict=True))
+        for places in ((0, 13, 26, 39), (0, 10, 20, 30))
+    )  # fmt: skip
+    frames, p = clip_verdict._thinned(SHOWN, said)
+    assert (frames, p) == (4, pytest.approx(2 * binomial_tail(best, 4 * CLIPS, 0.1)))
+
+
+def test_what_is_said_of_the_frames_is_the_median_and_the_last_word_of_a_reply() -> None:
+    texts = [f"FRAMES={n} DIGITS=1" for n in (4, 4, 40, 5, 6)]
+    assert judged(texts).frames_said == 5
+    assert said_of("FRAMES=9? No: FRAMES=3 DIGITS=123") == (3, "123")
+
+
+def test_the_tokens_of_a_frame_are_a_clips_over_its_frames() -> None:
+    found = judged([line(d) for d in SHOWN], (20 + 16 * FRAMES, 0, 20 + 16, 20))
+    assert found.tokens_a_frame == 16
+
+
 @pytest.mark.parametrize("kept", [4, 8, 16, 32])
 def test_evenly_spread_digits_are_thinned(kept: int) -> None:
     for spread in (
@@ -143,6 +192,11 @@ def test_tokens_of_fewer_frames_are_thinned_whatever_is_said() -> None:
     many = [line(d) for d in SHOWN]
     assert judged(many, (20 + 16 * 40, 0, 20 + 16, 20)).verdict == "all frames arrive"
     found = judged(["no"] * CLIPS, (20 + 16 * 10, 0, 20 + 16, 20))
+    assert (found.verdict, found.frames_arrived) == ("thinned", 10)
+
+
+def test_what_is_read_beside_tokens_of_fewer_frames_is_not_all_of_them() -> None:
+    found = judged([line(d) for d in SHOWN], (20 + 16 * 10, 0, 20 + 16, 20))
     assert (found.verdict, found.frames_arrived) == ("thinned", 10)
 
 

@@ -175,6 +175,13 @@ def test_a_clip_that_cannot_be_labelled_is_left_and_the_others_go_on(
     assert (phases.ed, phases.es) == (17, 1)
 
 
+def test_volumes_that_differ_a_little_still_tell_the_phases_apart(tmp_path: Path) -> None:
+    rows = [("a.avi", 5, 9.0), ("a.avi", 9, 9.001)]
+    found = keyed(read_tracings(_write(tmp_path / "VolumeTracings.csv", rows)))["a.avi"]
+    assert isinstance(found, Phases)
+    assert (found.ed, found.es) == (9, 5)
+
+
 def test_in_the_authors_join_a_tie_has_no_esv(tmp_path: Path) -> None:
     rows = [("a.avi", 5, 9.0), ("a.avi", 9, 9.0)]
     found = positional(read_tracings(_write(tmp_path / "VolumeTracings.csv", rows)))
@@ -197,6 +204,7 @@ def test_in_the_authors_join_three_frames_give_the_first_esv(tmp_path: Path) -> 
         (5, "4.5", 'row 3: Frame is "4.5"; a frame is a whole number from 0'),
         (5, "", 'row 3: Frame is ""; every row needs one'),
         (5, "1e300", 'row 3: Frame is "1e300"; a frame is a whole number from 0'),
+        (5, "1e16", 'row 3: Frame is "1e16"; a frame is a whole number from 0'),
     ],
 )
 def test_a_bad_cell_is_named_by_its_row(tmp_path: Path, cell: int, value: str, said: str) -> None:

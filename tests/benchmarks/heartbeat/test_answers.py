@@ -183,6 +183,13 @@ def test_kept_text_reads_as_if_it_had_been_asked_under_the_other_edition():
         assert reread(rows_under(this), other).equals(rows_under(other))
 
 
+def test_a_kept_answer_is_out_of_range_by_the_frames_shown_when_read_again():
+    overrun = Truth(ed=5, es=15, start=70, shown=20, stated=26)
+    for frame, outside in ((19, False), (20, True)):
+        kept = table(row(f"EDV={frame}", output="edv", truth=overrun))
+        assert reread(kept, CORRECTED)["out_of_range"].item() is outside
+
+
 def test_recorded_answers_stay_unless_they_are_to_be_read_again():
     rows = table(row("EDV=5, ESV=20")).with_columns(
         recorded=pl.lit(True), pred_ed=pl.lit(9, pl.Int64), count=pl.lit(None, pl.Int32)

@@ -58,6 +58,24 @@ def test_whoever_ignores_the_question_has_none_over_both_orders():
     assert found(got, "order_bias", **by()).value == pytest.approx(0)
 
 
+def test_both_orders_are_of_one_context():
+    """The other order of another context, which is right, must not halve the bias."""
+    some = [row for wanted in ("edv_esv", "esv_edv") for row in asked(first_named_earlier, wanted)]
+    right = asked(lambda v, _: TRUTHS[v], "esv_edv", context="segmented")
+    right += asked(lambda v, _: TRUTHS[v], "edv_esv", context="segmented")
+    got = measure(tables_of(some + right), CORRECTED)
+    assert found(got, "order_bias", **by()).value == pytest.approx(1 / 2)
+    assert found(got, "order_bias", **by(context="segmented")).value == 0
+
+
+def test_a_video_answered_in_one_order_alone_does_not_count_over_both():
+    def sometimes(video, wanted):
+        return first_named_earlier(video, wanted) if wanted == "edv_esv" or video < 4 else None
+
+    got = found(measured(sometimes, "edv_esv", "esv_edv"), "order_bias", **by())
+    assert (got.n, got.value) == (4, pytest.approx(1 / 2))
+
+
 def test_one_frame_for_both_says_nothing_of_an_order():
     got = found(measured(lambda v, _: (7, 7), "edv_esv"), "order_bias", **by(format="edv_esv"))
     assert got.value is None
@@ -76,6 +94,15 @@ def test_keeping_to_the_middle():
     assert middle.value == pytest.approx(away / guess)
     assert right.value == pytest.approx(0)
     assert edges.value == pytest.approx((away - 10) / guess)
+
+
+def test_absurd_answers_are_as_far_from_the_middle_as_the_last_frame():
+    last, absurd = (
+        found(measured(lambda v, _, far=far: (far, 0), "edv"), "middle_bias",
+              **by(format="edv", phase="ed"))
+        for far in (COUNT - 1, 10**7)
+    )  # fmt: skip
+    assert absurd.value == last.value
 
 
 def test_distinct_answers_and_the_commonest():
@@ -105,6 +132,25 @@ def test_seeds_that_agree_and_seeds_that_do_not():
     assert found(measure(tables_of(same), CORRECTED), "seed_sd", **key).value == 0
     got = found(measure(tables_of(apart), CORRECTED), "seed_sd", **key)
     assert got.value == pytest.approx(8**0.5 / 2)
+
+
+def test_seeds_are_compared_by_their_errors_within_the_frames_shown():
+    key = by(format="edv", phase="ed")
+    # Windows drawn anew for every seed: the answers move as the truths do.
+    moved = rows([[[3], [7]], [[5], [2]]], [[1, 5], [4, 1]], count=50)
+    assert found(measure(tables_of(moved), CORRECTED), "seed_sd", **key).value == 0
+    absurd = rows([[[49], [10**7]], [[5], [5]]], [[1, 1], [2, 2]], count=50)
+    assert found(measure(tables_of(absurd), CORRECTED), "seed_sd", **key).value == 0
+
+
+def test_what_only_the_lenient_reading_finds_is_counted_apart():
+    some = rows([[[1, None, None]], [[2, 2, None]]], [[1], [2]])
+    some[1] |= {"lenient_ed": 4}
+    got = measure(tables_of(some), CORRECTED)
+    strict, lenient = (
+        found(got, name, **by(format="edv", phase="ed")) for name in ("parsed", "parsed_lenient")
+    )
+    assert (strict.k, strict.n, lenient.k, lenient.n) == (3, 6, 4, 6)
 
 
 def test_agreement_of_seeds_on_which_frame():

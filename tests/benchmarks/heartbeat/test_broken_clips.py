@@ -263,6 +263,7 @@ MASKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "many.npz": (lambda p: write_masks(p, square(61)), "are of 61 frames and it has 60"),
     "small.npz": (lambda p: write_masks(p, square(60, 16)), "are 16 x 16 and its frames 32 x 32"),
     "plain.npz": (lambda p: np.savez(p, a=square(7)), "are of 7 frames"),
+    "low.npz": (lambda p: write_masks(p, square(60)[:, :16]), "are 32 x 16 and its frames 32 x 32"),
     "text.npz": (lambda p: p.write_text("no npz"), "its masks, text.npz: unknown format"),
     "cut.npz": (
         lambda p: p.write_bytes(write_masks(p, square(60)).read_bytes()[:200]),

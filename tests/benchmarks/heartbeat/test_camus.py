@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from overread.benchmarks.heartbeat.camus import load, probe_nifti
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.footage import Footage
+from overread.benchmarks.heartbeat.footage import Footage, Unplayable
 from overread.case import BadInput
 from support.echo_trees import SIDE, Heart, beating, write_camus, write_nifti
 
@@ -92,3 +93,35 @@ def test_authors_take_the_first_patients(tmp_path: Path) -> None:
     root = write_camus(tmp_path, patients(Heart("2"), Heart("1"), Heart("3")))
     cases, _ = load(root, AUTHORS, split=None, videos=2, seed=0)
     assert [case.patient for case in cases] == ["patient1", "patient2"]
+
+
+def test_frame_0_is_no_frame_of_a_cfg(tmp_path: Path) -> None:
+    root = write_camus(tmp_path, patients(Heart("good"), Heart("zero")))
+    info = root / "database_nifti" / "patientzero" / "Info_4CH.cfg"
+    info.write_text(info.read_text().replace("ED: 11", "ED: 0"))
+    cases, (left,) = loaded(root)
+    assert [case.patient for case in cases] == ["patientgood"]
+    assert 'Info_4CH.cfg: ED is "0"; it is a whole number from 1' in left.reason
+
+
+def test_the_sample_follows_the_seed(tmp_path: Path) -> None:
+    pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
+    root = write_camus(tmp_path, patients(*(Heart(str(n), frames=30) for n in range(5))))
+    samples = {
+        load(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id for seed in range(8)
+    }
+    assert len(samples) > 1
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["gzipped", "plain"])
+def test_a_sequence_short_of_its_last_frame_is_damaged(tmp_path: Path, packed: bool) -> None:
+    pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
+    path = write_nifti(tmp_path / "a.nii.gz", beating(11)[..., 0].transpose(2, 1, 0))
+    data = gzip.decompress(path.read_bytes())
+    name = "a.nii.gz" if packed else "a.nii"
+    (tmp_path / name).write_bytes(gzip.compress(data) if packed else data)
+    assert probe_nifti(tmp_path / name).frames == 11
+    short = data[: -SIDE * SIDE]
+    (tmp_path / name).write_bytes(gzip.compress(short) if packed else short)
+    with pytest.raises(Unplayable, match="11 frames need"):
+        probe_nifti(tmp_path / name)

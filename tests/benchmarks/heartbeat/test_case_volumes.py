@@ -10,6 +10,7 @@ from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.schemas import case_row, case_schema
 from overread.benchmarks.heartbeat.volumes import volumes_of
 from overread.benchmarks.heartbeat.windows import Window
+from overread.imaging import lossless_clip
 
 WINDOW = Window(start=2, count=4, stated=4, ed=0, es=3)
 
@@ -68,6 +69,19 @@ def test_what_cannot_be_read_is_kept_as_the_reason(tmp_path):
     (tmp_path / "v.csv").write_text("frame,volume\n0,1\n")
     short = kept_volumes(case_with(volumes="v.csv"), WINDOW, str(tmp_path), "discs")
     assert short.fault == "v.csv has 1 rows; the clip has 8 frames. Give one row per frame."
+    (tmp_path / "v.csv").write_text("frame,volume\n" + "".join(f"{n},1\n" for n in range(9)))
+    long = kept_volumes(case_with(volumes="v.csv"), WINDOW, str(tmp_path), "discs")
+    assert long.fault == "v.csv has 9 rows; the clip has 8 frames. Give one row per frame."
+
+
+def test_masks_beside_their_clip_are_told_by_the_clips_own_size(tmp_path):
+    """EchoNet's output is twice as wide as the clip: 24 x 10 beside a clip of 12 x 10."""
+    made = masks(tmp_path)
+    beside = np.full((8, 10, 24, 3), 200, np.uint8)  # as bright as a mask would be
+    beside[:, :, 12:][made] = (255, 60, 60)
+    (tmp_path / "m.mkv").write_bytes(lossless_clip(list(beside)))
+    found = kept_volumes(case_with(mask="m.mkv"), WINDOW, str(tmp_path), "area")
+    assert found.frames == [None, None, *volumes_of(made[2:6], "area").tolist(), None, None]
 
 
 def test_the_table_gives_them_back_with_where_they_come_from():

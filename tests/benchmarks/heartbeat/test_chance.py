@@ -79,6 +79,29 @@ def test_uniform_guesses_do_not_depend_on_the_order(windows):
     assert one.low <= one.high
 
 
+def test_uniform_guesses_reach_every_frame_of_the_window_and_none_beyond():
+    # Each of thirty frames has a share of 3.3 %: more than 2.5, less than 5.
+    assert uniform_error([30], [0]) == (14.5, 0.0, 29.0)
+
+
+def test_guesses_drawn_some_at_a_time_are_those_drawn_at_once():
+    frames, truths = np.full(300, 25), np.full(300, 4)
+    got = uniform_error(frames, truths, seed=3)
+    once = np.random.default_rng(3).integers(0, frames, size=(10_000, 300))
+    bounds = np.percentile(np.abs(once - 4).mean(axis=1), [2.5, 97.5])
+    assert [got.low, got.high] == bounds.tolist()
+
+
+def test_uniform_guesses_follow_the_seed():
+    windows = [20, 30, 40], [3, 9, 20]
+    assert uniform_error(*windows, trials=200, seed=1) == uniform_error(
+        *windows, trials=200, seed=1
+    )
+    assert uniform_error(*windows, trials=200, seed=1) != uniform_error(
+        *windows, trials=200, seed=2
+    )
+
+
 @pytest.mark.parametrize("case", EDGES["length_prior"]["cases"])
 def test_the_length_of_the_authors_window_gives_both_answers_away(case):
     assert length_guess(case["num_frames"]) == (case["guess_first"], case["guess_second"])

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from overread.benchmarks.heartbeat import clip_folder
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.clip_folder import find_csv, load
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
+from overread.benchmarks.heartbeat.footage import Footage
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.echo_trees import (
@@ -202,3 +204,44 @@ def test_two_csv_files_with_phases_are_refused(tmp_path: Path) -> None:
     write_clips(tmp_path, [Heart("a")], "two.csv")
     with pytest.raises(BadInput, match="one.csv, two.csv all have columns"):
         find_csv(tmp_path)
+
+
+def test_the_csv_goes_before_the_manifest_and_a_columns_own_name_before_others(
+    tmp_path: Path,
+) -> None:
+    write_heart(tmp_path / "a.avi", Heart("a"))
+    header = ("clip", "video", "ed", "es", "fps", "playback_fps", "ef")
+    csv = write_csv(tmp_path / "c.csv", header, [("a.avi", "b.avi", 10, 26, 47, 30, -2.5)])
+    write_csv(tmp_path / "manifest.csv", ("clip", "fps", "ef", "sex"), [("a.avi", 20, 60, "F")])
+    (case,), _ = loaded(csv)
+    # EF below 0 is odd, and still what the set says.
+    assert (case.clip, case.fps, case.ef, case.sex) == ("a.avi", 47.0, -2.5, "F")
+
+
+def test_a_beat_that_stands_twice_is_left_out_and_numbers_none(tmp_path: Path) -> None:
+    write_heart(tmp_path / "a.avi", Heart("a"))
+    rows = [("a.avi", 2, 19), ("a.avi", 2, 19), ("a.avi", 30, 49)]
+    cases, (left,) = loaded(write_csv(tmp_path / "c.csv", ("clip", "ed", "es"), rows))
+    assert [(case.case_id, case.ed) for case in cases] == [("a#0", 2), ("a#1", 30)]
+    assert "stands in row 2 already" in left.reason
+
+
+def test_a_clip_of_many_beats_is_opened_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+
+    def probe(root: Path, clip: str, stated: int | None) -> Footage:
+        opened.append(clip)
+        return Footage(60, SIDE, SIDE, 50.0)
+
+    monkeypatch.setattr(clip_folder, "probe", probe)
+    rows = [("a.avi", 2, 19), ("a.avi", 30, 49), ("b.avi", 2, 19)]
+    assert len(loaded(write_csv(tmp_path / "c.csv", ("clip", "ed", "es"), rows))[0]) == 3
+    assert sorted(opened) == ["a.avi", "b.avi"]
+
+
+def test_a_clip_that_is_not_square_has_its_width_and_height(tmp_path: Path) -> None:
+    write_mp4(tmp_path / "a.mp4", beating(40)[:, : SIDE - 8])
+    (case,), _ = loaded(write_csv(tmp_path / "c.csv", ("clip", "ed", "es"), [("a.mp4", 3, 20)]))
+    assert (case.width, case.height) == (SIDE, SIDE - 8)

@@ -26,7 +26,7 @@ from overread.benchmarks.heartbeat.measures import measure
 from overread.benchmarks.heartbeat.parsing import parse_strict
 from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
 from overread.benchmarks.heartbeat.windows import Window, authors_window, fixed_window
-from overread.case import Prompt, PromptMessage, Reader, Shown, ShownClip
+from overread.case import Measure, Prompt, PromptMessage, Reader, Shown, ShownClip
 from overread.imaging import pixels
 from overread.phantoms.heart_echo import echo
 from overread.phantoms.heart_patient import patient
@@ -120,6 +120,7 @@ def test_what_each_says():
     assert said("order-biased", prompt_of(both)) == "Frame: EDV=11, ESV=12"
     assert said("order-biased", prompt_of(turned)) == "Frame: ESV=11, EDV=12"
     assert said("order-biased", prompt_of(ask("t2", output="esv"))) == "ESV=0"
+    assert said("order-biased", prompt_of(ask(count=1))) == "Frame: EDV=0, ESV=0"
     assert said("length-prior", prompt_of(ask("t2", output="esv"))) == "ESV=1"
     # l = 17: 11 frames before and 11 after.
     assert said("length-prior", prompt_of(ask(count=40))) == "Frame: EDV=11, ESV=28"
@@ -135,6 +136,13 @@ def test_random_goes_by_the_prompts_digest_and_is_uniform():
         assert counts.size == 6
         assert counts.min() > 25
     assert 25 < sum(f.ed == f.es for f in found) < 80
+
+
+def test_random_guesses_within_the_range_that_is_named_not_the_frames_that_are_shown():
+    text = ask(count=4, high=7, wording="published")
+    said_of = [said("random", prompt_of(text, digest=f"{k:x}")) for k in range(200)]
+    found = {parse_strict(reply, "edv_esv", "original").ed for reply in said_of}
+    assert found == set(range(8))
 
 
 # ---------------------------------------------------------------- the one that does
@@ -218,6 +226,25 @@ def test_pictures_without_a_ventricle_have_no_area():
         assert np.isfinite(cavity_areas(rng.integers(0, 256, shape, np.uint8))).all()
 
 
+@pytest.mark.parametrize("side", [-1, 1], ids=["left", "right"])
+def test_a_wall_that_moves_on_either_side_changes_the_area(side):
+    y, x = np.mgrid[:112, :112]
+    heart = (y - 44) ** 2 + (x - 64) ** 2 < 15**2
+    frames = []
+    for out in (0, 2, 4, 6):
+        away = ((y - 44) / 15) ** 2 + ((x - 64) / (15 + out)) ** 2 < 1
+        grown = heart | (away & ((x - 64) * side > 0))
+        frames.append(np.where(grown, 20, 160).astype(np.uint8))
+    areas = cavity_areas(np.stack(frames))
+    assert (np.diff(areas) > 0).all()
+
+
+def test_what_is_red_stands_out_from_green_and_blue():
+    faint, plain, purple = ([140, 90, 90], [128, 0, 0], [200, 40, 190])
+    shown = [np.full((4, 4, 3), colour, np.uint8) for colour in (faint, plain, purple)]
+    assert red_areas(shown).tolist() == [16, 16, 0]
+
+
 def test_smoothing_keeps_a_line_and_halves_a_spike():
     assert smoothed(np.array([0.0, 0, 8, 0, 0])).tolist() == [0, 2, 4, 2, 0]
     line = np.arange(9.0)
@@ -290,6 +317,45 @@ def test_a_number_that_is_missing_recovers_nothing():
         for m in run(CORRECTED)
     ]
     assert not {one.control: one.ok for one in recovered(lost)}["area"]
+
+
+def of_control(name, **values):
+    """Measures of T1 in two contexts: `mae=(0, 1)` is one value each, of `skill` the low bound."""
+    made = []
+    for key, both in values.items():
+        for context, value in zip(("original", "segmented"), both, strict=True):
+            by = {"task": "t1", "context": context}
+            number = {"low": value, "value": 0.9} if key == "skill" else {"value": value}
+            made.append(Measure(reader=f"control:{name}", measure=key, by=by, **number))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "ok"),
+    [
+        ("area", {"mae": (0, 1), "skill": (0.6, 0.9)}, True),
+        ("area", {"mae": (0, 1.1), "skill": (0.6, 0.9)}, False),
+        ("area", {"mae": (0, 1), "skill": (0.5, 0.9)}, False),
+        ("area", {"mae": (0, None), "skill": (0.6, 0.9)}, False),
+        ("area", {"mae": (0, 0), "skill": (0.6, None)}, False),
+        ("random", {"mae": (8, 9), "skill": (-0.4, 0)}, True),
+        ("random", {"mae": (8, 9), "skill": (-0.4, 0.01)}, False),
+        ("random", {"mae": (8, None), "skill": (-0.4, 0)}, False),
+        ("order-biased", {"mae": (8, 9), "skill": (-1, 0), "order_bias": (0.5, 0.46)}, True),
+        ("order-biased", {"mae": (8, 9), "skill": (-1, 0), "order_bias": (0.5, 0.45)}, False),
+        ("order-biased", {"mae": (8, 9), "skill": (-1, 0)}, True),
+    ],
+)
+def test_every_context_must_bear_the_word_out(name, values, ok):
+    (one,) = recovered(of_control(name, **values))
+    assert (one.control, one.ok) == (name, ok)
+    assert (one.found == one.expected) == ok
+
+
+@pytest.mark.parametrize(("worst", "ok"), [(0, True), (0.5, False)])
+def test_who_reads_the_length_makes_no_error_at_all(worst, ok):
+    made = of_control("length-prior", mae=(0, worst), skill=(0.9, 0.9))
+    assert [one.ok for one in recovered(made, "two_thirds")] == [ok]
 
 
 def test_expectations_differ_by_the_window_in_one_control():

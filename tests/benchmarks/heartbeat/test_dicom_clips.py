@@ -49,6 +49,21 @@ def test_one_picture_is_a_clip_of_one_frame(tmp_path: Path) -> None:
     assert probe_dicom(path).frames == 1
 
 
+def test_colours_shared_by_two_pixels_take_two_bytes_each(tmp_path: Path) -> None:
+    kind = {"PhotometricInterpretation": "YBR_FULL_422"}
+    whole = bytes(30 * SIDE * SIDE * 2)
+    path = write_dicom(tmp_path / "a.dcm", beating(30), PixelData=whole, **kind)
+    assert probe_dicom(path).frames == 30
+    path = write_dicom(tmp_path / "b.dcm", beating(30), PixelData=whole[: -5 * SIDE**2], **kind)
+    with pytest.raises(Unplayable, match="cut short"):
+        probe_dicom(path)
+
+
+def test_the_rows_are_the_height(tmp_path: Path) -> None:
+    path = write_dicom(tmp_path / "a.dcm", beating(4)[:, : SIDE - 8])
+    assert probe_dicom(path) == Footage(4, SIDE, SIDE - 8)
+
+
 def test_damaged_files_say_why_in_one_line(tmp_path: Path) -> None:
     good = write_dicom(tmp_path / "good.dcm", beating(30))
     short = tmp_path / "short.dcm"

@@ -148,3 +148,20 @@ def test_missing_tracings_are_said(tmp_path: Path) -> None:
     (root / "VolumeTracings.csv").unlink()
     with pytest.raises(BadInput, match="VolumeTracings.csv: there is no such file"):
         loaded(root)
+
+
+def test_the_sample_follows_the_seed(tmp_path: Path) -> None:
+    root = write_echonet(tmp_path, GOOD)
+    samples = {
+        tuple(ids(load(root, CORRECTED, split="VAL", videos=1, seed=seed)[0])) for seed in range(8)
+    }
+    assert len(samples) > 1
+
+
+def test_the_list_says_the_rate_and_what_it_does_not_know_keeps_no_clip_out(tmp_path: Path) -> None:
+    root = write_echonet(tmp_path, [Heart("a"), Heart("b")])
+    path = root / "FileList.csv"
+    path.write_text(path.read_text().replace("a,60.5", "a,NaN").replace(",50,", ",47.5,", 1))
+    (one, two), left = loaded(root)
+    assert left == []
+    assert (one.ef, one.fps, two.ef, two.fps) == (None, 47.5, 60.5, 50.0)

@@ -12,6 +12,7 @@ from overread.benchmarks.heartbeat.edition import (
     CORRECTED,
     FORMATS,
     RULES,
+    SHOWS,
     TASKS,
     Edition,
     Options,
@@ -132,3 +133,8 @@ def test_an_unknown_word_lists_the_known_ones():
         settings("corrected", {"px": "224"})
     with pytest.raises(BadInput, match='edition is "x"; the editions are corrected, authors'):
         settings("x")
+
+
+def test_what_readers_are_shown_is_every_setting_but_those_that_judge():
+    judging = {"aggregation", "unparsed_t2", "thinking", "boot", "seed", "specialist"}
+    assert {*RULES, *Options.__struct_fields__} - SHOWS == judging

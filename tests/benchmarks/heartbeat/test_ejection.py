@@ -75,6 +75,49 @@ def test_a_video_without_volumes_is_left_out():
     assert got.n == sum(c["in_range"] for c in CASES[1:])
 
 
+def test_the_stated_ef_is_the_true_one_whatever_the_volumes_say():
+    said = [[[(1, 5)]], [[(1, 5)]]]
+    tables = tables_of(
+        rows(said, [[(1, 5)]] * 2, wanted="edv_esv", count=8), ed=[1, 1], es=[5, 5], ef=[30.0, None]
+    )
+    volumes = {f"v{n:03d}": np.array([60.0, 80, 70, 60, 50, 40, 50, 60]) for n in range(2)}
+    got = found(measure(tables, CORRECTED, volumes=volumes), "ef_mae", **BY)
+    # 50 by the volumes: 20 beside the stated 30, and 0 where none is stated.
+    assert (got.n, got.value) == (2, pytest.approx(10))
+    assert "1 true EF from the volumes" in got.note
+
+
+def test_frames_are_counted_from_the_windows_start_and_end_with_it():
+    """A window of frames 10 to 17: what is named beyond it has a volume, and was not shown."""
+    volumes = {"v000": np.linspace(100, 50, 30), "v001": np.linspace(100, 50, 30)}
+
+    def ef(ed, es):
+        ed, es = volumes["v000"][[10 + ed, 10 + es]]
+        return 100 * (ed - es) / ed
+
+    said = [[[(2, 6), (0, 9), (9, 6)]], [[(1, 7), (1, 7), (-1, 7)]]]
+    tables = tables_of(
+        rows(said, [[(1, 5)]] * 2, wanted="edv_esv", count=8), ed=[11, 11], es=[15, 15]
+    )
+    got = measure(tables, CORRECTED, volumes=volumes)
+    inside, clipped = (found(got, name, **BY) for name in ("ef_mae", "ef_mae_clipped"))
+    true = ef(1, 5)
+    assert inside.value == pytest.approx((abs(ef(2, 6) - true) + abs(ef(1, 7) - true)) / 2)
+    assert "3 of 6 passes" in inside.note
+    first = np.mean([abs(ef(*pair) - true) for pair in ((2, 6), (0, 7), (7, 6))])
+    second = np.mean([abs(ef(*pair) - true) for pair in ((1, 7), (1, 7), (0, 7))])
+    assert clipped.value == pytest.approx((first + second) / 2)
+
+
+def test_a_negative_ef_is_kept():
+    tables = tables_of(
+        rows([[[(5, 1)]]] * 2, [[(1, 5)]] * 2, wanted="edv_esv", count=8), ed=[1, 1], es=[5, 5]
+    )
+    volumes = {f"v{n:03d}": np.array([60.0, 80, 70, 60, 50, 40, 50, 60]) for n in range(2)}
+    got = found(measure(tables, CORRECTED, volumes=volumes), "ef_mae", **BY)
+    assert got.value == pytest.approx(50 + 100)
+
+
 def test_an_empty_ventricle_has_no_ef():
     assert np.isnan(ejection_fraction(np.array(0.0), np.array(1.0)))
 
@@ -96,9 +139,35 @@ def test_single_formats_are_paired_by_seed_and_pass():
     assert got.value == pytest.approx((first + 0) / 2)
 
 
+def test_single_formats_are_paired_within_a_context():
+    truth = [[(3, 9)], [(3, 9)]]
+    volumes = {f"v{n:03d}": np.linspace(20, 10, 12) for n in range(2)}
+    some = []
+    for context, es in (("original", 0), ("segmented", 9)):
+        some += rows([[[3]]] * 2, truth, wanted="edv", context=context, count=12)
+        some += rows([[[es]]] * 2, truth, wanted="esv", context=context, count=12)
+    got = measure(tables_of(some, ed=[3, 3], es=[9, 9]), CORRECTED, volumes=volumes)
+    right, wrong = (
+        found(got, "ef_mae", **BY | {"format": "edv", "context": context}).value
+        for context in ("segmented", "original")
+    )
+    assert right == 0 < wrong
+
+
 def test_a_specialist_stands_beside_the_readers():
     study = Study(golden_tables(), CORRECTED, VOLUMES)
     (got,) = specialist("echoclip", {"v000": 70.0, "v001": 85.0}, study)
     assert (got.reader, got.measure, got.n) == ("echoclip", "ef_mae", 2)
     want = (abs(70 - CASES[0]["gt_ef"]) + abs(85 - CASES[1]["gt_ef"])) / 2
     assert got.value == pytest.approx(want)
+
+
+def test_a_frame_beyond_the_volumes_has_none():
+    tables = tables_of(
+        rows([[[(1, 8)]], [[(1, 5)]]], [[(1, 5)]] * 2, wanted="edv_esv", count=9),
+        ed=[1, 1],
+        es=[5, 5],
+    )
+    volumes = {f"v{n:03d}": np.linspace(80, 40, 8) for n in range(2)}
+    got = found(measure(tables, CORRECTED, volumes=volumes), "ef_mae", **BY)
+    assert (got.n, got.value) == (1, 0)

@@ -45,7 +45,9 @@ def test_aggregation_against_the_obvious(said):
 
 
 def test_a_mean_beyond_64_bits_becomes_what_the_cast_makes_of_it():
-    assert aggregate(np.array([[[1e30]]]), "truncated")[0, 0] == -(2.0**63)
+    # 2^63 - 1, which a table holds, is 2^63 as a float.
+    for beyond in (1e30, -1e30, float(2**63 - 1)):
+        assert aggregate(np.array([[[beyond]]]), "truncated")[0, 0] == -(2.0**63)
 
 
 @given(table)
@@ -118,6 +120,12 @@ def test_two_points_correlate_only_where_two_are_asked_for():
     assert pearson(x, y, least=2) == pytest.approx(1.0)
 
 
+def test_rounding_takes_no_correlation_beyond_1():
+    x = np.array([33.0, 7, 3, 34, 0, 21])
+    assert pearson(x, 3 * x + 1, least=3) == 1
+    assert pearson(x, -3 * x - 1, least=3) == -1
+
+
 def test_absurd_answers_do_not_overflow():
     x = np.array([1e300, 2.0, 3.0])
     assert pearson(x, np.array([9.0, 1.0, 2.0]), least=3) == pytest.approx(1.0, abs=0.1)
@@ -135,3 +143,12 @@ def test_the_bounds_of_a_median_hold_it(values):
 def test_nothing_has_no_mean():
     assert np.isnan(mean_over(np.full((2, 3), np.nan), axis=1)).all()
     assert Average(np.full((2, 3), np.nan), "videos").point is None
+
+
+@pytest.mark.parametrize("effect", [1.0, 4.0])
+def test_the_bounds_of_a_median_are_wilsons_of_one_half(effect):
+    values = np.arange(401.0)
+    z, n = 1.959963984540054, 401 / effect
+    half = z / (2 * (n + z * z) ** 0.5)
+    low, middle, high = median_bounds(values, effect)
+    assert (low, middle, high) == pytest.approx((400 * (0.5 - half), 200, 400 * (0.5 + half)))

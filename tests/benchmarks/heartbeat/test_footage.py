@@ -79,3 +79,14 @@ def test_frames_that_an_edit_list_leaves_out_are_not_counted(tmp_path: Path) -> 
     assert len(Films(0).frames(source, range(25))) == 25
     with pytest.raises(BadInput, match="the clip has 25 frames"):
         Films(0).frames(source, (25,))
+
+
+def test_what_is_counted_is_what_decodes_where_nothing_states_a_count(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mkv", beating(12))
+    data = path.read_bytes()
+    starts = [at for at in range(len(data)) if data.startswith(b"\xff\xd8\xff", at)]
+    assert len(starts) == 12
+    path.write_bytes(data[: starts[7]] + bytes(starts[8] - starts[7] - 20) + data[starts[8] - 20 :])
+    assert probe_video(path).frames == 7
+    with pytest.raises(Unplayable, match="7 of its 13 frames decode"):
+        probe_video(path, 13)

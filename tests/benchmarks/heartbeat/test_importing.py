@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from overread.benchmarks.heartbeat import loading
+from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.edition import CONTEXTS
 from overread.benchmarks.heartbeat.importing import import_results
 from overread.benchmarks.heartbeat.records import sheets_of
 from overread.case import BadInput
@@ -132,6 +135,28 @@ def test_the_prompts_name_goes_before_the_files(tmp_path):
     assert only(import_results(None, path))["format"] == "edv_esv"
 
 
+def test_a_records_own_seed_goes_before_the_files(tmp_path):
+    path = written(tmp_path, name_of(seed=2021), FRAMES | {"seed": 2029}, FRAMES)
+    assert import_results(None, path).tables.answers["seed"].to_list() == [2029, 2021]
+
+
+def test_the_nearest_folder_says_the_context(tmp_path):
+    written(tmp_path, "original/segmented/edv_esv.jsonl", FRAMES)
+    assert only(import_results(None, tmp_path))["context"] == "segmented"
+
+
+def test_a_prediction_nobody_asked_for_is_none(tmp_path):
+    both = FRAMES | {"prompt_name": "structured_esv", "output": "?"}
+    row = only(import_results(None, written(tmp_path, name_of(wanted="esv"), both)))
+    assert (row["pred_ed"], row["pred_es"]) == (None, 32)
+
+
+@pytest.mark.parametrize(("frame", "outside"), [(36, False), (37, True), (-1, True)])
+def test_out_of_range_is_beyond_the_last_frame(tmp_path, frame, outside):
+    row = only(import_results(None, written(tmp_path, name_of(), FRAMES | {"pred_edv": frame})))
+    assert (row["pred_ed"], row["out_of_range"]) == (frame, outside)
+
+
 # ---------------------------------------------------------------- what was read
 
 
@@ -198,9 +223,6 @@ def test_reading_again_gives_what_was_recorded(folder):
 
 
 def test_frames_that_were_stated_but_never_shown(tmp_path, monkeypatch):
-    from overread.benchmarks.heartbeat import loading
-    from overread.benchmarks.heartbeat.cases import HeartbeatCase
-
     case = HeartbeatCase(case_id="0XABC", clip="Videos/0XABC.avi", frames=80, ed=57, es=73)
     monkeypatch.setattr(loading, "load", lambda *_: ([case], []))
     row = only(import_results("set", written(tmp_path, name_of(), FRAMES)))
@@ -208,6 +230,55 @@ def test_frames_that_were_stated_but_never_shown(tmp_path, monkeypatch):
     other = FRAMES | {"video_path": "0XOTHER.avi"}
     with pytest.raises(BadInput, match="0XOTHER"):
         import_results("set", written(tmp_path, name_of(), other))
+
+
+def given(monkeypatch, *cases):
+    """Cases that a set is said to hold; what was asked of it is kept."""
+    asked = []
+
+    def load(path, rules, options):
+        asked.append(options)
+        return list(cases), []
+
+    monkeypatch.setattr(loading, "load", load)
+    return asked
+
+
+def heart(name, ed=57, es=73):
+    return HeartbeatCase(case_id=name, clip=f"Videos/{name}.avi", frames=90, ed=ed, es=es)
+
+
+def test_records_of_other_true_frames_are_refused_be_one_of_them_the_same(tmp_path, monkeypatch):
+    path = written(tmp_path, name_of(), FRAMES)
+    for ed, es, fits in ((57, 73, True), (73, 57, True), (57, 74, False), (56, 73, False)):
+        given(monkeypatch, heart("0XABC", ed, es))
+        if fits:
+            assert only(import_results("set", path))["case"] == "0XABC"
+        else:
+            with pytest.raises(BadInput, match=f"57 and 73 there and {ed} and {es} among"):
+                import_results("set", path)
+
+
+def test_a_video_known_by_its_number_is_the_case_at_that_place(tmp_path, monkeypatch):
+    given(monkeypatch, heart("a"), heart("b"))
+    bare = {k: v for k, v in FRAMES.items() if k != "video_path"}
+    names = [
+        only(import_results("set", written(tmp_path, name_of(), bare | {"video_index": n})))["case"]
+        for n in (0, 1)
+    ]
+    assert names == ["a", "b"]
+    for beyond in (2, -1):
+        with pytest.raises(BadInput, match="not among the cases"):
+            import_results("set", written(tmp_path, name_of(), bare | {"video_index": beyond}))
+
+
+def test_every_clip_of_the_set_may_be_meant_whatever_a_run_would_draw(tmp_path, monkeypatch):
+    asked = given(monkeypatch, heart("0XABC"))
+    words = {"videos": "3", "split": "TEST", "contexts": "segmented"}
+    import_results("set", written(tmp_path, name_of(), FRAMES), words=words)
+    (options,) = asked
+    assert options.videos > 100_000
+    assert (options.split, options.contexts) == (None, CONTEXTS)
 
 
 # ---------------------------------------------------------------- what cannot be read

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 
 from overread.benchmarks.heartbeat.edition import CORRECTED, Options
 from overread.benchmarks.heartbeat.loading import load, root_of
 from overread.case import BadInput
+from support.datasets import write_csv
 from support.echo_trees import (
+    SIDE,
     Heart,
     write_camus,
     write_clips,
     write_echonet,
     write_heart,
+    write_masks,
     write_pediatric,
 )
 
@@ -75,3 +80,27 @@ def test_a_set_of_which_nothing_can_be_asked_is_refused(tmp_path: Path) -> None:
         "no clip can be asked about, 2 are left out; the first is clips/a: clips/a.avi: the file "
         "is not there."
     )
+
+
+def test_where_every_context_needs_masks_a_clip_without_any_is_left_out(tmp_path: Path) -> None:
+    write_clips(tmp_path, [Heart("a"), Heart("b")])
+    write_masks(tmp_path / "a.npz", np.ones((60, SIDE, SIDE), bool))
+    rows = [("clips/a.avi", 10, 26, "a.npz"), ("clips/b.avi", 10, 26, "")]
+    path = write_csv(tmp_path / "cases.csv", ("clip", "ed", "es", "mask"), rows)
+    assert len(clips(path, contexts=("original", "segmented"))) == 2
+    cases, (left,) = load(path, CORRECTED, Options(contexts=("segmented", "non_medical")))
+    assert [case.case_id for case in cases] == ["clips/a"]
+    assert left.reason == "clips/b.avi: it has no masks, and segmented and non_medical need them"
+
+
+def test_the_editions_seed_draws_the_clips(tmp_path: Path) -> None:
+    path = write_clips(tmp_path, [Heart(f"h{number}", frames=30) for number in range(5)])
+    rules = [msgspec.structs.replace(CORRECTED, seed=seed) for seed in range(8)]
+    samples = {load(path, each, Options(videos=1))[0][0].case_id for each in rules}
+    assert len(samples) > 1
+
+
+def test_a_root_beside_a_set_with_its_own_clips_is_refused(tmp_path: Path) -> None:
+    path = write_echonet(tmp_path / "e", [Heart("a")])
+    with pytest.raises(BadInput, match="has its clips below itself. Leave root out"):
+        load(path, CORRECTED, Options(root=str(tmp_path)))

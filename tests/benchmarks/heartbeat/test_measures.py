@@ -171,6 +171,12 @@ def test_the_sign_of_a_correlation_is_kept():
     assert one([11 - t for t in TRUTH], name="r2").value == pytest.approx(1)
 
 
+def test_two_videos_always_correlate_so_ours_has_no_such_number():
+    tables = tables_of(rows([[[4]], [[9]]], [[3], [5]], count=N))
+    authors, ours = (found(measure(tables, edition), "r2", **BY) for edition in QUICK)
+    assert (authors.value, ours.value) == (pytest.approx(1), None)
+
+
 def test_one_absurd_answer_moves_the_mean_and_not_the_others():
     absurd = [*TRUTH[:-1], 10**7]
     assert one(absurd).value > 10**6
@@ -254,6 +260,23 @@ def test_the_length_of_a_window_gives_the_answer_away():
         assert guesser(tables, "length", "skill", phase).value == 1
 
 
+def test_whichever_phase_most_videos_have_first_the_length_says_first():
+    margins = [(between, 2 * between // 3) for between in (9, 12, 17, 20, 23)]
+    truth = [[(m + between, m)] for between, m in margins]
+    counts = [between + 2 * m + 1 for between, m in margins]
+    some = rows([[[None]] for _ in truth], truth, wanted="edv_esv", count=counts)
+    for phase in ("ed", "es"):
+        assert guesser(tables_of(some), "length", "mae", phase).value == 0
+
+
+def test_guessers_answer_every_window_that_any_setting_shows():
+    truth = [[(3, 9)], [(4, 8)], [(1, 7)]]
+    part = rows([[[None]]] * 2, truth, wanted="edv_esv", count=12)
+    whole = rows([[[None]]] * 3, truth, wanted="edv_esv", context="segmented", count=12)
+    got = guesser(tables_of(part + whole), "first", "mae", "ed")
+    assert (got.n, got.value) == (3, pytest.approx((3 + 4 + 1) / 3))
+
+
 def test_windows_of_one_length_give_nothing_away():
     truth = [[(a, a + 9)] for a in (1, 4, 2, 8, 5, 3)]
     tables = tables_of(rows([[[None]]] * 6, truth, wanted="edv_esv", count=24))
@@ -266,10 +289,11 @@ def test_windows_of_one_length_give_nothing_away():
 def test_the_largest_and_the_smallest_of_the_window(name, given):
     truth = [[(1, 5)], [(2, 6)]]
     tables = tables_of(
-        rows([[[None]]] * 2, truth, wanted="edv_esv", count=8), ed=[4, 9], es=[8, 13]
+        rows([[[None]]] * 2, truth, wanted="edv_esv", count=[8, 12]), ed=[4, 9], es=[8, 13]
     )
     volumes = {"v000": np.full(20, 50.0), "v001": np.full(30, 50.0)}
-    volumes["v000"][[0, 4, 8]] = 99, 70, 20  # the largest of all lies before the window
+    # The largest of all lie before the window and behind it.
+    volumes["v000"][[0, 4, 8, 11]] = 99, 70, 20, 98
     volumes["v001"][[9, 14]] = 80, 10
     got = measure(tables, CORRECTED, **{given: volumes})
     by = {"reader": f"baseline:{name}", "task": "t1"}

@@ -158,6 +158,7 @@ NOT_SAID = [
     "EDV: 120 mL, ESV: 50 mL",
     "EDV: 12.7, ESV: 30.2",
     "EDV: 0.52 s; ESV: 0.9 s",
+    "EDV: 1 s; ESV: 2 s",
     "EDV is 10-12; ESV is 30-32",
     "EDV is 10 to 12; ESV is 30 or 32",
     "EDV is not 12; ESV is not 30",
@@ -296,6 +297,7 @@ def test_huge_text_takes_time_in_proportion(kind):
 def test_thinking_is_left_out_and_unfinished_thinking_says_nothing():
     assert spoken("a<think>b</think>c<think>d</think>e") == "ace"
     assert spoken("b</think>c") == "c"
+    assert spoken("a</think>b</think>c") == "c"
     assert spoken("a<think>b") == ""
     assert spoken("a<think>b</think>c<think>") == ""
     assert spoken("plain") == "plain"

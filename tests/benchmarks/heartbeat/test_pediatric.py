@@ -34,6 +34,13 @@ def test_areas_are_those_of_the_polygons(tmp_path: Path) -> None:
     assert [(each.frame, each.volume) for each in read_polygons(path)] == [(4, 12.0), (9, 3.0)]
 
 
+def test_an_area_far_from_the_origin_is_as_large(tmp_path: Path) -> None:
+    far = 10**12
+    rows = [("a.avi", far + x, far + y, 4) for x, y in ((0, 0), (4, 0), (4, 3), (0, 3))]
+    path = write_csv(tmp_path / "VolumeTracings.csv", ("FileName", "X", "Y", "Frame"), rows)
+    assert [each.volume for each in read_polygons(path)] == [12.0]
+
+
 def test_a_circle_has_its_area(tmp_path: Path) -> None:
     write_pediatric(tmp_path, [Heart("a")])
     large, small = read_polygons(tmp_path / "A4C" / "VolumeTracings.csv")
@@ -50,11 +57,23 @@ def test_one_view_at_a_time(tmp_path: Path) -> None:
     assert [(case.clip, case.view) for case in cases] == [("Videos/p.avi", "PSAX")]
 
 
+def test_authors_take_the_first_names_and_ours_go_by_the_seed(tmp_path: Path) -> None:
+    root = write_pediatric(tmp_path, [Heart(name, frames=30) for name in "edcba"])
+    first, _ = load(root, AUTHORS, split=None, videos=2, seed=0)
+    assert [case.case_id for case in first] == ["e", "d"]
+    samples = {
+        load(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id for seed in range(8)
+    }
+    assert len(samples) > 1
+
+
 def test_splits_are_folds(tmp_path: Path) -> None:
     hearts = [Heart("a", split="0"), Heart("b", split="9")]
     root = write_pediatric(tmp_path, hearts)
     cases, _ = load(root, CORRECTED, split="9", videos=9, seed=0)
     assert [case.case_id for case in cases] == ["b"]
+    for other in ("TRAIN", "VAL", "TEST", None):
+        assert len(load(root, CORRECTED, split=other, videos=9, seed=0)[0]) == 2
     with pytest.raises(BadInput, match='no clip of the split "5"; its splits are 0, 9'):
         load(root, CORRECTED, split="5", videos=9, seed=0)
 

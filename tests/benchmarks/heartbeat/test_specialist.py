@@ -68,3 +68,8 @@ def test_two_predictions_of_one_video_are_refused_and_so_is_a_strangers_sheet(tm
     strange = read_specialists(sheet(tmp_path, "case,ef\nx,50\n"))
     with pytest.raises(BadInput, match="names no video of this run"):
         predicted_ef(strange, CASES)
+
+
+def test_one_small_ef_among_others_is_no_fraction(tmp_path):
+    rows = read_specialists(sheet(tmp_path, "case,ef\na,0.9\nb#0,50\n"))
+    assert predicted_ef(rows, CASES) == {"echoclip": {"a": 0.9, "b#0": 50.0}}

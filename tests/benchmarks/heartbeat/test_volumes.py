@@ -151,3 +151,16 @@ def test_real_masks_agree_with_the_areas_beside_them(shared: Path) -> None:
             assert 100 * (large - small) / large == pytest.approx(derived, abs=3)
             seen += 1
     assert seen
+
+
+def test_of_two_specks_one_is_measured_and_never_the_ground() -> None:
+    specks = np.zeros((2, 9, 9), np.bool_)
+    specks[0, 2, 2] = specks[1, 2, 2] = specks[1, 7, 7] = True
+    one, two = volumes_of(specks)
+    assert two == pytest.approx(one)
+
+
+def test_a_volume_of_0_is_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("frame,volume\n0,0\n1,3.5\n")
+    assert read_volumes(path).tolist() == [0, 3.5]

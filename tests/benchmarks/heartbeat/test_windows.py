@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,3 +169,15 @@ def test_the_edition_chooses_the_window() -> None:
     options = Options(frames=20)
     assert window_of(case, AUTHORS, options) == authors_window(40, 56, 200)
     assert window_of(case, CORRECTED, options) == fixed_window(case, 20, CORRECTED.seed)
+
+
+def test_the_authors_end_is_cut_where_it_reaches_the_number_of_frames() -> None:
+    # l = 12, margin 8, from frame 0 on: local 22 is the last of 23 frames, and beyond 22.
+    assert authors_window(2, 14, 23) == Window(start=0, count=23, stated=23, ed=2, es=14)
+    assert authors_window(2, 14, 22) == Window(start=0, count=22, stated=22, ed=2, es=14)
+
+
+def test_the_editions_seed_places_the_window() -> None:
+    case = heart(20, 37, 90)
+    rules = [msgspec.structs.replace(CORRECTED, seed=seed) for seed in range(9)]
+    assert len({window_of(case, each, Options()) for each in rules}) > 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from overread.benchmarks.heartbeat.dicom_clips import is_dicom, probe_dicom
 from overread.benchmarks.heartbeat.footage import Footage, Unplayable, bare, probe_video
 from overread.case import BadInput, Source
 
@@ -26,7 +27,8 @@ def check_masks(root: Path, mask: str, clip: Footage) -> None:
     try:
         shape = mask_shape(Source(str(root), mask))
         if shape is None:
-            video = probe_video(root / mask)
+            path = root / mask
+            video = probe_dicom(path) if is_dicom(path) else probe_video(path)
             shape = video.frames, video.width, video.height
             sizes |= {(2 * width, height), (2 * width, 2 * height)}
     except BadInput as error:

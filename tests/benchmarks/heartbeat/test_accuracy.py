@@ -1,0 +1,40 @@
+"""Passes become one vote."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overread.benchmarks.heartbeat.accuracy import decided, majority, stops
+
+PASSES = st.lists(st.sampled_from([0.0, 1.0, 2.0, -1.0, np.nan]), min_size=1, max_size=6)
+
+
+@given(PASSES)
+def test_the_majority_against_counting(passes):
+    votes = Counter("?" if x not in (0, 1) else x for x in passes if not np.isnan(x))
+    most = [word for word, times in votes.items() if times == max(votes.values())]
+    got = majority(np.array([[passes]]))[0, 0]
+    if len(most) == 1 and most[0] != "?":
+        assert got == most[0]
+    else:
+        assert np.isnan(got)
+
+
+@pytest.mark.parametrize(
+    ("votes", "stopped"),
+    [([0, 1], False), ([np.nan, 1], False), ([0, 2], True), ([-1, 1], True), ([np.nan] * 2, True)],
+)
+def test_where_the_published_code_stops(votes, stopped):
+    assert stops(np.array(votes, float)[:, None]).tolist() == [stopped]
+
+
+def test_a_video_without_a_majority_is_wrong_and_one_never_asked_is_not_counted():
+    said = np.array([[[0, 1, np.nan]], [[np.nan] * 3], [[1, 1, 0]], [[np.nan] * 3]])
+    asked = np.array([[True], [True], [True], [False]])
+    got = decided(said, np.ones((4, 1)), asked, "wrong")
+    assert np.array_equal(got, [[0], [0], [1], [np.nan]], equal_nan=True)

@@ -1,0 +1,108 @@
+"""Measures of finding the frame, beside what is worked out by hand."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
+from overread.benchmarks.heartbeat.errors import Average
+from overread.benchmarks.heartbeat.frames import skill_of
+from overread.benchmarks.heartbeat.measures import measure
+from overread.case import Measure
+from overread.stats import wilson
+from support.heart_answers import found, rows, tables_of
+
+QUICK = msgspec.structs.replace(CORRECTED, boot=200)
+BY = {"task": "t1", "context": "original", "format": "edv", "phase": "ed"}
+
+
+def measured(said, truth, name, edition=QUICK, patients=None, count=12):
+    tables = tables_of(rows(said, truth, count=count), patients)
+    return found(measure(tables, edition), name, reader="r", **BY)
+
+
+def test_every_pass_is_moved_into_the_window_before_their_mean():
+    got = measured([[[5, 10**7]], [[3, -4]]], [[6], [2]], "mae_clipped")
+    assert got.value == pytest.approx((abs(6 - 8) + abs(2 - 1.5)) / 2)
+
+
+def test_the_constant_is_the_median_of_the_others_truths_on_the_videos_judged():
+    truth = [1, 2, 4, 11, 3]
+    said = [[[1]], [[2]], [[4]], [[None]], [[3]]]
+    got = measured(said, [[t] for t in truth], "constant_mae")
+    off = [abs(t - np.median([*truth[:k], *truth[k + 1 :]])) for k, t in enumerate(truth)]
+    assert (got.n, got.value) == (4, pytest.approx(np.mean(off[:3] + off[4:])))
+    nobody = measured([[[None]]] * 5, [[t] for t in truth], "constant_mae")
+    assert (nobody.n, nobody.value) == (5, pytest.approx(np.mean(off)))
+
+
+def test_what_is_missing_is_counted_over_the_replies():
+    said = [[[1, None, "unanswered"]], [[2, "refused", 2]]]
+    note = measured(said, [[1], [2]], "mae").note
+    assert note == "2 of 5 replies without an index; 1 passes unanswered"
+
+
+def test_what_only_the_lenient_reading_finds_is_measured_apart():
+    some = rows([[[1, None]], [[2, 2]]], [[4], [2]], count=12)
+    some[1] |= {"lenient_ed": 9}
+    got = found(measure(tables_of(some), QUICK), "mae_lenient", **BY)
+    assert got.value == pytest.approx((abs(4 - (1 + 9) / 2) + 0) / 2)
+    assert got.note.startswith("1 more passes")
+
+
+def test_the_interval_of_a_perfect_readers_skill_is_in_units_of_the_constant():
+    truth = [1, 5, 2, 11, 8, 3]
+    got = measured([[[t]] for t in truth], [[t] for t in truth], "skill")
+    constant = measured([[[t]] for t in truth], [[t] for t in truth], "constant_mae").value
+    assert got.low == pytest.approx(1 - wilson(0, 6).high / constant)
+    assert got.high == 1
+
+
+def test_skill_is_resampled_with_its_constant():
+    error = Average(np.array([[1.0, 3.0], [2.0, 2.0], [6.0, np.nan]]), "videos")
+    constant = Average(np.array([[4.0, 4.0], [1.0, 3.0], [5.0, 5.0]]), "videos")
+    truth = np.array([[3.0, 3.0], [9.0, 9.0], [8.0, 8.0]])
+    made = skill_of(Measure(reader="r", measure="skill"), error, constant, truth)
+    totals = np.array([[2.0, 0, 1], [0, 1, 0], [1, 1, 1]]) @ made.columns
+    got = made.again(totals)[:2]
+    assert got == pytest.approx([1 - (2 + 2 + 6) / (4 + 4 + 5), 1 - 2 / 2])
+    # Against each resample's own median: of 3, 3, 8 it is 3; of 3, 9, 8 it is 8.
+    with np.errstate(divide="ignore"):
+        strict = made.strictly(totals)
+    assert strict[[0, 2]] == pytest.approx([1 - 10 / 5, 1 - 10 / (5 + 1)])
+    by_seed = [1 - (1 + 2 + 6) / (4 + 1 + 5), 1 - (3 + 2) / (4 + 3)]
+    assert made.record.sd_seeds == pytest.approx(np.std(by_seed, ddof=1))
+
+
+def test_clips_of_one_patient_are_fewer_videos_for_the_median():
+    off = [0, 0, 0, 5, 5, 5, 1, 1, 1, 9, 9, 9, 2, 2, 2, 7, 7, 7]
+    said, truth = [[[20 + x]] for x in off], [[20]] * 18
+    alone, together = (
+        measured(said, truth, "mae_median", patients=patients, count=50)
+        for patients in (None, [f"p{k // 3}" for k in range(18)])
+    )
+    assert alone.value == together.value
+    assert together.low <= alone.low
+    assert together.high >= alone.high
+    assert together.high - together.low > alone.high - alone.low
+
+
+def test_in_the_authors_edition_a_seed_of_one_video_has_no_error():
+    said = [[[4], [5]], [[None], [9]], [[None], [2]]]
+    got = measured(said, [[1, 1], [2, 2], [3, 3]], "mae", AUTHORS)
+    assert got.value == pytest.approx((4 + 7 + 1) / 3)
+    ours = measured(said, [[1, 1], [2, 2], [3, 3]], "mae")
+    assert ours.value == pytest.approx(((3 + 4) / 2 + 7 + 1) / 3)
+
+
+def test_the_mean_of_the_videos_stands_beside_the_authors_mean_of_the_seeds():
+    said = [[[4], [5]], [[3], [None]], [[3], [2]]]
+    truth = [[1, 1], [2, 2], [3, 3]]
+    assert measured(said, truth, "mae", AUTHORS).value == pytest.approx(
+        ((3 + 1 + 0) / 3 + (4 + 1) / 2) / 2
+    )
+    assert measured(said, truth, "mae_videos", AUTHORS).value == pytest.approx(
+        ((3 + 4) / 2 + 1 + (0 + 1) / 2) / 3
+    )
