@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from overread.case import Measure, Table
 from overread.published import heartbeat
 from overread.published._flag import Flag
 from overread.published._printed import Figures
 
-__all__ = ["headline_of", "headline_tables"]
+__all__ = ["headline_of", "headline_tables", "shown_of"]
 
 # The tables whose figures, and whose flags, a headline shows: the first one elsewhere.
 _TABLES = {"heartbeat": ("1", "2", "3", "4")}
@@ -25,3 +25,14 @@ def headline_of(
 ) -> list[Table] | None:
     """The paper's own headline with runs (name, measures) beside it; None where it has none."""
     return heartbeat.headline(found, beside, flags) if found.benchmark == "heartbeat" else None
+
+
+def shown_of(found: Figures, run: str, signature: str, asked: str) -> Iterator[str]:
+    """What a run beside the paper showed, where that differs, and how to come nearer to the paper.
+
+    `asked` is the edition its readers were asked under, empty for an import.
+    """
+    if found.benchmark == "heartbeat":
+        yield from heartbeat.shown(found.comparing, run, signature, asked)
+    elif "|edition:corrected" in signature:
+        yield f"`overread measure {run} --edition authors` gives the authors' definitions."

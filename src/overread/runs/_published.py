@@ -21,6 +21,7 @@ from overread.published import (
     numbered,
     printed_tables,
 )
+from overread.published._headlines import shown_of
 from overread.records import read_measures, read_record
 
 __all__ = ["Beside", "PublishedFigures", "published_figures", "published_list"]
@@ -31,6 +32,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     edition: str
+    # The edition the readers were asked under; empty for an import, which does not say.
+    asked_under: str
     signature: str
     n_cases: int
     measures: list[Measure]
@@ -126,6 +129,7 @@ def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
         yield Beside(
             run=str(place),
             edition=measures.edition,
+            asked_under="" if record.imported else record.answers_edition,
             signature=measures.signature,
             n_cases=record.n_cases,
             measures=measures.measures,
@@ -178,12 +182,7 @@ def _remarks(found: Figures, runs: Sequence[Beside], flags: int) -> Iterator[str
         yield f"{run.run}: {run.signature}"
         why = found.comparing.get(run.edition.partition("+")[0], "unknown here")
         yield f"{run.run}, edition {run.edition}: {why}."
-        shown_otherwise = "again" in found.comparing and "|shown:" in run.signature
-        if run.edition.startswith("corrected") or shown_otherwise:
-            again = (
-                f"`overread measure {run.run} --edition authors` gives the authors' definitions."
-            )
-            yield found.comparing.get("again", again)
+        yield from shown_of(found, run.run, run.signature, run.asked_under)
         if run.n_cases == found.cases:
             same = "as many as the paper's, which has published no digest to compare"
         else:

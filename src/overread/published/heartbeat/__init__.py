@@ -7,8 +7,9 @@ from typing import Final
 from overread.published._arithmetic import printed_twice
 from overread.published.heartbeat import _claims, _constants, _inputs, _spreads
 from overread.published.heartbeat._headline import headline
+from overread.published.heartbeat._shown import shown
 
-__all__ = ["CHECKS", "headline"]
+__all__ = ["CHECKS", "headline", "shown"]
 
 CHECKS: Final = (
     *_inputs.CHECKS,

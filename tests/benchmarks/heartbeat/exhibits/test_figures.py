@@ -12,6 +12,8 @@ from overread.benchmarks.heartbeat.exhibits import exhibits
 from overread.benchmarks.heartbeat.exhibits.numbers import number
 from overread.benchmarks.heartbeat.exhibits.settings import short_names
 
+TRIANGLE = re.compile(r'd="M[^LZ"]+L[^LZ"]+L[^LZ"]+Z"')
+
 
 def words_of(figure):
     return re.findall(r"<text[^>]*>([^<]+)</text>", figure.svg())
@@ -31,7 +33,9 @@ def test_every_setting_of_a_phase_is_a_point(exhibited, measured, phase):
 
 def test_both_lines_and_the_guessers_are_drawn(exhibited):
     figure = exhibited()["mae_ed"]
-    assert {"best constant", "uniform guesses", "baseline:middle"} <= set(words_of(figure))
+    assert {"best constant", "uniform guesses, one pass", "baseline:middle"} <= set(
+        words_of(figure)
+    )
     assert "best constant" in figure.alt
 
 
@@ -55,6 +59,68 @@ def test_an_absurd_error_is_printed_beside_the_axis_and_leaves_the_others_readab
     assert "arrow" in figure.notes[0]
 
 
+def test_an_interval_cut_by_the_axis_ends_in_an_arrow_head(measured):
+    longer = [
+        msgspec.structs.replace(m, high=500.0)
+        if (m.reader, m.measure, m.by.get("format")) == ("guesses", "mae", "edv")
+        else m
+        for m in measured()
+    ]
+    whole, cut = (
+        {one.name: one for one in exhibits(some, "s")}["mae_ed"] for some in (measured(), longer)
+    )
+    told = "arrow head at the end of a bar"
+    assert sum(row["cut"] for row in cut.rows) == 3
+    assert told in cut.notes[0]
+    assert (told in whole.notes[0]) == any(row["cut"] for row in whole.rows)
+    for figure in (whole, cut):
+        pointed = sum(row["cut"] + row["beyond"] for row in figure.rows)
+        assert len(TRIANGLE.findall(figure.svg())) == pointed
+
+
+def test_the_axis_reaches_to_the_ends_of_sensible_intervals(measured):
+    chance = max(m.value for m in measured() if m.measure == "chance_mae" and m.by["phase"] == "ed")
+    near = [
+        msgspec.structs.replace(m, value=0.9 * chance, high=1.3 * chance) if own(m) else m
+        for m in measured()
+    ]
+    figure = {one.name: one for one in exhibits(near, "s")}["mae_ed"]
+    assert not any(row["cut"] or row["beyond"] for row in figure.rows if row["kind"])
+
+
+def own(m):
+    return m.measure == "mae" and not m.reader.startswith("baseline:")
+
+
+def test_guessing_once_is_no_match_for_a_mean_of_passes_and_is_said_to_be(measured):
+    for seeds, said in (("seeds:2x3", True), ("seeds:2x1", False), ("", True)):
+        found = {one.name: one for one in exhibits(measured(), f"heartbeat|{seeds}|boot:1:0")}
+        for name in ("mae_ed", "mae_es", "summary", "frames_original"):
+            assert ("mean of its passes" in " ".join(found[name].notes)) is said, (name, seeds)
+        assert "uniform guesses, one pass ED" in " ".join(found["summary"].notes)
+
+
+def test_the_band_says_that_it_is_of_one_seed(measured):
+    for seeds, said in (("seeds:2x3", True), ("seeds:1x3", False), ("", True)):
+        found = {one.name: one for one in exhibits(measured(), f"heartbeat|{seeds}|boot:1:0")}
+        note = found["accuracy_two_frames"].notes[1]
+        assert "95 % of sets of 6 coins, one per video, as one seed has them" in note
+        assert ("means over seeds" in note) is said
+
+
+@pytest.mark.parametrize(
+    ("signature", "said"),
+    [
+        ("heartbeat|edition:corrected+boot=9|seeds:2x2", True),
+        ("heartbeat|edition:corrected|seeds:2x3", False),
+        ("heartbeat|edition:authors|seeds:2x2", False),
+    ],
+)
+def test_votes_that_tie_are_told_of(measured, signature, said):
+    found = {one.name: one for one in exhibits(measured(), signature)}
+    assert ("tie" in found["accuracy_two_frames"].notes[1]) is said
+
+
 def test_two_frames_stand_with_the_coin_and_its_band(exhibited, measured):
     figure = exhibited()["accuracy_two_frames"]
     assert len(figure.rows) == 2 * 3 * 2
@@ -73,18 +139,63 @@ def test_said_against_true_has_a_point_for_every_true_frame(exhibited, measured)
     }
 
 
-def test_an_answer_beyond_the_axis_is_open_and_counted(measured):
+def axes(figure):
+    """The ends of both axes of every panel."""
+    return {
+        tuple(layer["encoding"][way]["scale"]["domain"])
+        for line in figure.spec["vconcat"]
+        for panel in line["hconcat"]
+        for layer in panel["layer"]
+        for way in ("x", "y")
+    }
+
+
+@pytest.mark.parametrize(("window", "last"), [("24", 23), ("29-47", 46)])
+def test_both_axes_of_both_phases_have_the_frames_of_the_window(measured, window, last):
+    found = {one.name: one for one in exhibits(measured(), f"heartbeat|window:{window}|x:1")}
+    for name in ("scatter_ed", "scatter_es"):
+        assert axes(found[name]) == {(-0.5, last + 0.5)}
+        assert f"0 to {last}." in found[name].notes[1]
+        for row in found[name].rows:
+            assert (row["lies"] == "inside") == (0 <= row["said"] <= last)
+
+
+def test_without_a_window_the_axes_of_both_phases_are_those_of_all_truths(measured):
+    found = {one.name: one for one in exhibits(measured(), "heartbeat|window:-")}
+    last = max(int(m.by["truth"]) for m in measured() if m.measure == "predicted")
+    assert len(axes(found["scatter_ed"]) | axes(found["scatter_es"])) == 1
+    assert next(iter(axes(found["scatter_ed"])))[1] > last
+    assert "is not known" in found["scatter_ed"].notes[1]
+
+
+def test_a_truth_beyond_the_window_is_drawn_all_the_same(measured):
+    last = max(int(m.by["truth"]) for m in measured() if m.measure == "predicted")
+    found = {one.name: one for one in exhibits(measured(), "heartbeat|window:6")}
+    assert axes(found["scatter_es"]) == {(-0.5, last + 0.5)}
+    assert f"last true frame, {last}." in found["scatter_es"].notes[1]
+
+
+def test_every_row_is_one_mark_of_the_drawing(measured):
+    figure = {one.name: one for one in exhibits(measured(), "heartbeat|window:24")}["scatter_ed"]
+    assert figure.svg().count('opacity="0.65"') == len(figure.rows)
+
+
+def test_an_answer_beyond_the_window_is_an_arrow_and_counted(measured):
     far = [
-        msgspec.structs.replace(m, value=900.0)
+        msgspec.structs.replace(m, value=900.0 if m.by["context"] == "original" else -2.0)
         if m.measure == "predicted" and m.reader == "guesses" and m.by["format"] == "edv"
         else m
         for m in measured()
     ]
     figure = {one.name: one for one in exhibits(far, "s")}["scatter_ed"]
-    count = sum(row["beyond"] for row in figure.rows)
-    assert count >= sum(row["said"] == 900.0 for row in figure.rows) > 0
-    assert f"{count} open marks" in figure.notes[0]
+    for side, value in (("above", 900.0), ("below", -2.0)):
+        some = [row for row in figure.rows if row["said"] == value]
+        assert some
+        assert {row["lies"] for row in some} == {side}
+    count = sum(row["lies"] != "inside" for row in figure.rows)
+    assert f"{count} mean answers lie beyond them: an arrow at the edge." in figure.notes[1]
     assert all(row["drawn"] < 100 for row in figure.rows)
+    assert len(TRIANGLE.findall(figure.svg())) == count
 
 
 def test_long_names_lose_what_all_begin_with_and_never_half_a_word():

@@ -48,12 +48,24 @@ def test_a_good_one_the_median_one_and_a_bad_one():
     figures = shown(run([5, 1, 9, 3, 7]))
     assert [figure.name for figure in figures] == ["strip-1", "strip-2", "strip-3"]
     assert cases(figures) == ["v001", "v000", "v002"]
-    assert [figure.title.split(",")[1].split(":")[0].strip() for figure in figures] == [
-        "a clip it did well on",
-        "the median clip",
-        "a clip it did badly on",
+    assert [figure.title for figure in figures] == [
+        "Frame by frame, best clip of first: v001, off by 1.0 frames",
+        "Frame by frame, median clip of first: v000, off by 5.0 frames",
+        "Frame by frame, worst clip of first: v002, off by 9.0 frames",
     ]
-    assert "error of first, here 9.0 frames" in figures[2].notes[0]
+    assert "error of first, here 9.0 frames, a mean over phases and seeds" in figures[2].notes[0]
+
+
+def test_of_twenty_clips_the_ends_are_tenths_and_no_title_judges():
+    good, _, bad = shown(run([0] * 19 + [1]))
+    assert "a clip of the best tenth of first" in good.title
+    assert good.title.endswith("off by 0.0 frames")
+    assert "a clip of the worst tenth of first" in bad.title
+
+
+def test_the_only_clip_is_neither_the_best_nor_the_worst():
+    (figure,) = shown(run([3]))
+    assert figure.title == "Frame by frame, the only clip of first: v000, off by 3.0 frames"
 
 
 def test_every_reader_has_its_answers_there_in_the_order_of_the_run():

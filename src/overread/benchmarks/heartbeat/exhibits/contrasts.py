@@ -43,8 +43,8 @@ def accuracies(index: Index, signature: str) -> Table | None:
         rows,
         signature,
         (
-            "± is the standard deviation over seeds; [95 % interval] by patient. The coin's is "
-            "where a set of as many videos falls.",
+            "± is the standard deviation over seeds; [95 % interval] by patient. The coin is "
+            "thrown once per video; its interval is where one seed of as many videos falls.",
         ),
         facts=2,
     )

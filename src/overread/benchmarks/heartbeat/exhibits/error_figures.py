@@ -23,6 +23,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     references,
     short_names,
 )
+from overread.benchmarks.heartbeat.exhibits.stated import GUESSES, one_pass
 from overread.case import Figure, Measure
 
 __all__ = ["LOOKS", "error_figures"]
@@ -34,8 +35,8 @@ LOOKS: Final = {
     "edv": Look(_GREEN, "diamond"),
     "esv": Look(_GREEN, "diamond"),
 }
-_LINES: Final = {"constant_mae": "best constant", "chance_mae": "uniform guesses"}
-_DASHES: Final = {"best constant": [1, 0], "uniform guesses": [4, 3]}
+_LINES: Final = {"constant_mae": "best constant", "chance_mae": GUESSES}
+_DASHES: Final = {"best constant": [1, 0], GUESSES: [4, 3]}
 
 
 def error_figures(index: Index, signature: str) -> Iterator[Figure | None]:
@@ -63,7 +64,7 @@ def error_figures(index: Index, signature: str) -> Iterator[Figure | None]:
             spec=_spec(rows, lines, top),
             alt=_alt(words, rows, lines),
             signature=signature,
-            notes=_notes(rows, lines),
+            notes=_notes(rows, lines, signature),
         )
 
 
@@ -101,11 +102,14 @@ def _row(name: str, panel: str, kind: str, record: Measure, top: float, reader: 
 def _top(records: list[Measure], lines: list[Spec]) -> float:
     """The end of the axis: half as far again as uniform guesses holds all but absurd errors.
 
+    It reaches to the ends of the intervals as long as they are within that.
+
     Where nothing is known of those, three times the median error.
     """
     values = sorted(record.value or 0.0 for record in records)
+    ends = max(values[-1], *(record.high or 0.0 for record in records))
     chance = max((line["value"] for line in lines), default=2 * values[len(values) // 2])
-    return float(max(1, ceil(min(max(values[-1], chance) * 1.08, 1.5 * chance))))
+    return float(max(1, ceil(min(max(ends, chance) * 1.04, 1.5 * chance))))
 
 
 def _spec(rows: list[Spec], lines: list[Spec], top: float) -> Spec:
@@ -148,15 +152,18 @@ def _alt(words: str, rows: list[Spec], lines: list[Spec]) -> str:
     )
 
 
-def _notes(rows: list[Spec], lines: list[Spec]) -> tuple[str, ...]:
+def _notes(rows: list[Spec], lines: list[Spec], signature: str) -> tuple[str, ...]:
     said = ["Bars: 95 % intervals over videos."]
     if lines:
         said.append(
             "Left of the solid line a reader is better than always naming one frame, left of the "
             "dashed one better than uniform guesses."
         )
+        said += one_pass(signature)
     if any(not row["kind"] for row in rows):
         said.append("Grey crosses: guessers that look at nothing; all contexts show one window.")
     if any(row["beyond"] for row in rows):
         said.append("An arrow is an error beyond the axis, printed beside it.")
+    if any(row["cut"] for row in rows):
+        said.append("An arrow head at the end of a bar: the interval goes on beyond the axis.")
     return (" ".join(said),)

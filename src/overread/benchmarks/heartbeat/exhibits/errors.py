@@ -17,6 +17,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     reference,
     references,
 )
+from overread.benchmarks.heartbeat.exhibits.stated import one_pass
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.case import Measure, Table
 
@@ -58,7 +59,10 @@ def frame_errors(index: Index, signature: str) -> Iterator[Table | None]:
             ("reader", "format", "ED MAE", "ED R²", "ES MAE", "ES R²", "EF MAE"),
             [*rows, *special],
             signature,
-            _notes("± is the standard deviation over seeds.", context, special=bool(special)),
+            (
+                *_notes("± is the standard deviation over seeds.", context, special=bool(special)),
+                *(f"Random: {note[0].lower()}{note[1:]}" for note in one_pass(signature)),
+            ),
             facts=2,
         )
 

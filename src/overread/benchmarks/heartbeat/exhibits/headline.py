@@ -19,6 +19,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     reference,
     references,
 )
+from overread.benchmarks.heartbeat.exhibits.stated import GUESSES, one_pass
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
 from overread.case import Table
 
@@ -85,7 +86,12 @@ def summary(index: Index, signature: str) -> Table:
         signature=signature,
         notes=tuple(
             note
-            for note in (_stands(t1, t2), _chance(index, t1), _SKILL if t1 else "", _INTERVAL)
+            for note in (
+                _stands(t1, t2),
+                _chance(index, t1, signature),
+                _SKILL if t1 else "",
+                _INTERVAL,
+            )
             if note
         ),
     )
@@ -158,11 +164,11 @@ def _stands(t1: _Asked | None, t2: _Asked | None) -> str:
     return f"{said}. Parsed and out of range: the worse of its phases, in {'T1' if t1 else 'T2'}."
 
 
-def _chance(index: Index, t1: _Asked | None) -> str:
+def _chance(index: Index, t1: _Asked | None, signature: str) -> str:
     if t1 is None:
         return "A coin has 0.5." if contexts_of(index, "t2") else ""
     said = []
-    for measure, words in (("constant_mae", "best constant"), ("chance_mae", "uniform guesses")):
+    for measure, words in (("constant_mae", "best constant"), ("chance_mae", GUESSES)):
         found = {
             phase: record
             for phase in t1.formats
@@ -173,7 +179,9 @@ def _chance(index: Index, t1: _Asked | None) -> str:
             said.append(f"{words} {cells}")
     coin = "a coin has 0.5 in T2" if contexts_of(index, "t2") else ""
     told = "; ".join(part for part in (*said, coin) if part)
-    return f"To be beaten, MAE: {told}." if said else ""
+    guessed = any(words.startswith(GUESSES) for words in said)
+    more = one_pass(signature) if guessed else ()
+    return " ".join((f"To be beaten, MAE: {told}.", *more)) if said else ""
 
 
 def skills(index: Index, signature: str) -> Table | None:

@@ -33,6 +33,8 @@ class Panel(NamedTuple):
 def lane_row(name: str, panel: str, kind: str, record: Measure, top: float, **more: Any) -> Spec:
     """One point; what lies beyond the axis is drawn at its end and printed beside it.
 
+    An interval that goes on beyond the axis is `cut`.
+
     `kind` is what is told apart, empty for a guesser.
     """
     value, low, high = record.value, record.low, record.high
@@ -49,6 +51,7 @@ def lane_row(name: str, panel: str, kind: str, record: Measure, top: float, **mo
         "drawn_low": None if low is None else min(low, top),
         "drawn_high": None if high is None else min(high, top),
         "beyond": value > top,
+        "cut": value <= top and high is not None and high > top,
         **more,
     }
 
@@ -127,14 +130,17 @@ def _guessers(panel: Panel, y: Spec, x: Spec) -> Spec:
 
 
 def _marks(here: str, place: Spec, x: Spec, *, color: Spec) -> list[Spec]:
-    """The intervals, and the arrows of what lies beyond the axis with their numbers."""
+    """The intervals with heads where they are cut; what lies beyond the axis with its number."""
     point = {**place, "x": {"field": "drawn", **x}}
     bar = {**place, "x": {"field": "drawn_low", **x}, "x2": {"field": "drawn_high"}}
+    end = {**place, "x": {"field": "drawn_high", **x}}
     arrow = {"type": "point", "shape": "triangle-right", "filled": True, "size": 50, "opacity": 1}
+    head = {**arrow, "size": 30}
     text = {"type": "text", "align": "left", "dx": 8, "baseline": "middle"}
     beyond = f"{here} && datum.beyond"
     return [
         _layer({"type": "rule", "strokeWidth": 1.6}, here, bar, color=color),
+        _layer(head, f"{here} && datum.cut", end, color=color),
         _layer(arrow, beyond, point, color=color),
         _layer(text, beyond, point, text={"field": "printed"}),
     ]

@@ -1,4 +1,4 @@
-"""Which clips are shown frame by frame: one that went well, one in the middle, one that did not."""
+"""Which clips are shown frame by frame: of the best tenth, the median one, of the worst tenth."""
 
 from __future__ import annotations
 
@@ -64,10 +64,13 @@ def strips(
             what,
             frames,
             name=f"strip-{number}",
-            title=f"Frame by frame, {words}: {case}",
+            title=f"Frame by frame, {words} of {reader}: {case}, off by {errors[case]:.1f} frames",
             signature=signature,
         )
-        chosen = f"Chosen by the error of {reader}, here {errors[case]:.1f} frames on average."
+        chosen = (
+            f"Chosen by the error of {reader}, here {errors[case]:.1f} frames, a mean over "
+            f"{'phases and seeds' if len(phases_of(wanted)) > 1 else 'seeds'}."
+        )
         yield msgspec.structs.replace(made, notes=(chosen, *made.notes))
 
 
@@ -108,16 +111,17 @@ def _chosen(errors: dict[str, float], seed: int) -> Iterator[tuple[str, str]]:
     if not ranked:
         return
     tenth = max(1, len(ranked) // 10)
+    ends = "{} clip" if tenth == 1 else "a clip of the {} tenth"
 
     def by_lot(some: list[str]) -> str:
         return min(some, key=lambda case: lot("strip", seed, case))
 
     picked = {
-        by_lot(ranked[:tenth]): "a clip it did well on",
-        ranked[len(ranked) // 2]: "the median clip",
-        by_lot(ranked[-tenth:]): "a clip it did badly on",
+        by_lot(ranked[:tenth]): ends.format("best"),
+        ranked[len(ranked) // 2]: "median clip",
+        by_lot(ranked[-tenth:]): ends.format("worst"),
     }
-    yield from picked.items()
+    yield from picked.items() if len(ranked) > 1 else [(ranked[0], "the only clip")]
 
 
 def _seen(
