@@ -7,7 +7,7 @@ allow to be recomputed, so that nobody compares with a misprint unawares.
 from overread.published._figures import BENCHMARKS, figures, published
 from overread.published._flag import Flag
 from overread.published._flags import inconsistencies
-from overread.published._headlines import headline_of, headline_tables
+from overread.published._headlines import headline_of, headline_tables, shown_of
 from overread.published._printed import Figures, Printed, System
 from overread.published._tables import marked, numbered, printed_tables
 
@@ -25,4 +25,5 @@ __all__ = [
     "numbered",
     "printed_tables",
     "published",
+    "shown_of",
 ]

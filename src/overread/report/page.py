@@ -100,8 +100,36 @@ def _part(record: RunRecord, exhibits: Sequence[Exhibit], first: int, *, alone: 
         for number, exhibit in enumerate(exhibits, first)
     )
     return f"""{heading}<p>{escape(facts)}</p>
-{remarks}{_contents(exhibits, first)}
+{remarks}{_readers(record)}{_contents(exhibits, first)}
 {body}"""
+
+
+def _readers(record: RunRecord) -> str:
+    """How each reader was asked: what it was shown, and how it decoded."""
+    rows = []
+    for reader in record.readers:
+        traits = reader.traits
+        heat = "the benchmark's" if traits.temperature is None else str(traits.temperature)
+        clips = traits.clips if traits.modality != "text" else "none"
+        asked = f"{reader.asked - reader.unanswered} of {reader.asked}"
+        rows.append((reader.name, reader.spec, traits.modality, clips, heat, asked))
+    if not rows:
+        return ""
+    columns = ("reader", "spec", "modality", "clips as", "temperature", "answered")
+    head = "".join(f'<th scope="col">{column}</th>' for column in columns)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"""<details><summary>How {len(rows)} readers were asked</summary>
+<div class="scroll" tabindex="0"><table>
+<thead><tr>{head}</tr></thead>
+<tbody>
+{body}
+</tbody>
+</table></div>
+<p class="note">Whether pictures and frames really arrive, overread sight tells.</p>
+</details>
+"""
 
 
 def _contents(exhibits: Sequence[Exhibit], first: int) -> str:

@@ -20,8 +20,8 @@ from overread.published import (
     marked,
     numbered,
     printed_tables,
+    shown_of,
 )
-from overread.published._headlines import shown_of
 from overread.records import read_measures, read_record
 
 __all__ = ["Beside", "PublishedFigures", "published_figures", "published_list"]

@@ -11,6 +11,7 @@ from pydicom.uid import DeflatedExplicitVRLittleEndian
 
 from overread.benchmarks.heartbeat.dicom_clips import is_dicom, probe_dicom
 from overread.benchmarks.heartbeat.footage import Footage, Unplayable
+from overread.benchmarks.heartbeat.mask_files import check_masks
 from overread.case import Clip, Source
 from overread.imaging import render_clip
 from support.echo_trees import SIDE, beating, write_dicom
@@ -91,3 +92,10 @@ def test_a_deflated_file_is_smaller_than_its_frames_and_not_cut_short(tmp_path: 
     assert probe_dicom(tmp_path / "b.dcm") == Footage(30, SIDE, SIDE)
     shown = render_clip(Clip(Source(str(tmp_path), "b.dcm"), (0, 29)))
     assert shown.count == 2
+
+
+def test_masks_may_be_a_dicom_clip_too(tmp_path: Path) -> None:
+    write_dicom(tmp_path / "m.dcm", beating(30))
+    check_masks(tmp_path, "m.dcm", Footage(30, SIDE, SIDE))
+    with pytest.raises(Unplayable, match=r"m.dcm, are of 30 frames and it has 31"):
+        check_masks(tmp_path, "m.dcm", Footage(31, SIDE, SIDE))
