@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from overread.case import Figure, Table
+from overread.case import Figure, Table, Traits
 from overread.records import ReaderEntry, RunRecord
 from overread.report import DISCLAIMER, write_page
 
@@ -190,3 +190,20 @@ def test_a_number_stands_above_what_it_stands_on(
     page = page_of("word", tmp_path, table)
     last = page.rpartition("<tbody>")[2].partition("</tbody>")[0]
     assert re.findall(r">([^<\n]+)<", last) == parts
+
+
+def test_it_says_how_every_reader_was_asked(tmp_path: Path) -> None:
+    readers = (
+        ReaderEntry(name="a<b>", spec="openai:m@http://x", identity="i", asked=10, unanswered=1),
+        ReaderEntry(name="t", spec="control:t", identity="t", traits=Traits(modality="text")),
+    )
+    record = RunRecord(
+        benchmark="b", edition="e", answers_edition="e", cases="c", dataset="d", policy="open",
+        n_cases=3, readers=readers,
+    )  # fmt: skip
+    write_page(tmp_path / "one.html", [(record, [table_of("short", 3)])])
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert "How 2 readers were asked" in page
+    assert "<td>a&lt;b&gt;</td><td>openai:m@http://x</td><td>multimodal</td><td>images</td>" in page
+    assert "<td>9 of 10</td>" in page
+    assert "<td>text</td><td>none</td>" in page

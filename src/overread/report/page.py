@@ -120,7 +120,7 @@ def _readers(record: RunRecord) -> str:
     body = "\n".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    return f"""<details><summary>How {len(rows)} readers were asked</summary>
+    return f"""<details class="asked"><summary>How {len(rows)} readers were asked</summary>
 <div class="scroll" tabindex="0"><table>
 <thead><tr>{head}</tr></thead>
 <tbody>
