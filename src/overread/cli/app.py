@@ -111,7 +111,7 @@ def _explain(error: BaseException) -> None:
         error = error.exceptions[0]
     kind = type(error).__name__
     if isinstance(error, BrokenPipeError):  # the reader of our output had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _write_no_more()
         sys.exit(0)
     if isinstance(error, BadInput):
         _leave(str(error), 2)
@@ -124,7 +124,13 @@ def _explain(error: BaseException) -> None:
     if isinstance(error, OSError) and error.strerror:
         place = error.filename2 or error.filename
         where = f"{place}: " if place else ""
+        if not place:  # our own output: what is left of it would fail again when Python ends
+            _write_no_more()
         _leave(f"{where}{error.strerror}. Mend that and run the same command again.", 2)
+
+
+def _write_no_more() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _prepare_streams() -> None:
