@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.benchmark import Tables
+from overread.benchmarks.families import with_q
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.cases import load_cases, truth
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, Options, edition
 from overread.benchmarks.grounding.marks import marks_of
-from overread.benchmarks.grounding.measures import adjusted
 from overread.case import BadInput, Measure, Traits
 
 
@@ -187,7 +187,7 @@ def test_q_is_adjusted_within_each_family_and_nulls_do_not_count():
         tested(None, 0.02),
         tested("none", None),
     ]
-    found = adjusted(given)
+    found = with_q(given)
     assert [r.q for r in found] == [
         *(pytest.approx(0.04), None, pytest.approx(0.03), pytest.approx(0.04)),
         *(pytest.approx(0.08), pytest.approx(0.9)),

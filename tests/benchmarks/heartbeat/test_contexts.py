@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from overread.benchmarks.families import with_q
 from overread.benchmarks.heartbeat import contexts
 from overread.benchmarks.heartbeat.contexts import flip_p
 from overread.benchmarks.heartbeat.edition import CORRECTED
-from overread.benchmarks.heartbeat.measures import adjusted, measure
+from overread.benchmarks.heartbeat.measures import measure
 from overread.case import Measure
 from support.heart_answers import found, rows, tables_of
 
@@ -106,5 +107,5 @@ def test_p_is_adjusted_within_its_family():
         Measure(reader=name, measure="diff_mae", p=p, family="one" if name != "c" else "two")
         for name, p in by.items()
     ]
-    got = {record.reader: record.q for record in adjusted(records)}
+    got = {record.reader: record.q for record in with_q(records)}
     assert got == pytest.approx({"a": 0.02, "b": 0.04, "c": 0.03})

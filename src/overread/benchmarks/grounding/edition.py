@@ -7,8 +7,7 @@ asked, not how it is judged: they stand in the signature but do not change the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -21,6 +20,15 @@ from overread.benchmarks.grounding.conditions import (
     read_conditions,
 )
 from overread.benchmarks.grounding.prompts import PHRASINGS
+from overread.benchmarks.settings import (
+    Reading,
+    files,
+    folder,
+    label_of,
+    one_of,
+    read_words,
+    whole,
+)
 from overread.case import BadInput
 
 __all__ = [
@@ -101,13 +109,7 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The edition's name, with every rule that was changed: `corrected+normals=yes`."""
-        standard = _EDITIONS[self.name]
-        changed = (
-            f"+{field}={getattr(self, field)}"
-            for field in RULES
-            if getattr(self, field) != getattr(standard, field)
-        )
-        return self.name + "".join(changed)
+        return label_of(self, _EDITIONS[self.name], RULES)
 
 
 AUTHORS: Final = Edition(
@@ -197,29 +199,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ratings: str | None = None
 
 
-Reading = Callable[[str], Any]
-
-
-def _one_of(*values: Any) -> Reading:
-    words = {str(value): value for value in values}
-
-    def read(text: str) -> Any:
-        if text not in words:
-            raise ValueError(" or ".join(words))
-        return words[text]
-
-    return read
-
-
-def _whole(low: int, high: int) -> Reading:
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdecimal() and low <= int(text) <= high):
-            raise ValueError(f"a whole number from {low} to {high}")
-        return int(text)
-
-    return read
-
-
 def _wire(text: str) -> str:
     kind, _, quality = text.partition(":")
     if text != "png" and not (
@@ -241,56 +220,44 @@ def _some(one: Reading) -> Reading:
     return read
 
 
-def _folder(text: str) -> str:
-    if not text:
-        raise ValueError("a folder")
-    return str(Path(text).absolute())
-
-
-def _paths(text: str) -> str:
-    if not all(part.strip() for part in text.split(",")):
-        raise ValueError("a csv of ratings, or a returned packet's folder; several by commas")
-    return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
-
-
 RULES: Final[Mapping[str, Reading]] = {
-    "parser": _one_of(1, 2),
-    "normals": _one_of("yes", "no"),
-    "masks": _one_of("closed", "half_open"),
+    "parser": one_of(1, 2),
+    "normals": one_of("yes", "no"),
+    "masks": one_of("closed", "half_open"),
     "wire": _wire,
-    "intervals": _one_of("bootstrap", "wilson"),
-    "minimum_n": _whole(0, 1_000_000),
-    "gsp": _one_of("difference", "paired"),
-    "category_needs_gsp": _one_of("yes", "no"),
-    "confidence": _one_of("hard", "null"),
-    "stability": _one_of("correct", "all"),
-    "vision_on_sentences": _one_of("yes", "no"),
-    "failures": _one_of("as_text", "apart"),
-    "missing_sentence": _one_of("nan", "reject"),
-    "other_sources": _one_of("unkeyed", "label"),
-    "robustness": _one_of("boxed", "balanced"),
-    "fallback_swaps": _one_of("count", "leave_out"),
-    "auroc": _one_of("stepwise", "midrank"),
-    "ece": _one_of("authors", "answer"),
-    "missing_confidence": _one_of("ignore", "withhold"),
-    "regimes": _one_of("figure", "parsed"),
-    "error_groups": _one_of("published", "complete"),
-    "families": _one_of("pooled", "per_baseline"),
-    "subgroup_tests": _one_of("five", "six"),
-    "permutations": _one_of("cases", "patients"),
-    "coverage_unparsed": _one_of("no_flip", "leave_out"),
-    "age_names": _one_of("published", "exact"),
-    "boot": _whole(100, 10_000_000),
-    "seed": _whole(0, 2**32 - 1),
+    "intervals": one_of("bootstrap", "wilson"),
+    "minimum_n": whole(0, 1_000_000),
+    "gsp": one_of("difference", "paired"),
+    "category_needs_gsp": one_of("yes", "no"),
+    "confidence": one_of("hard", "null"),
+    "stability": one_of("correct", "all"),
+    "vision_on_sentences": one_of("yes", "no"),
+    "failures": one_of("as_text", "apart"),
+    "missing_sentence": one_of("nan", "reject"),
+    "other_sources": one_of("unkeyed", "label"),
+    "robustness": one_of("boxed", "balanced"),
+    "fallback_swaps": one_of("count", "leave_out"),
+    "auroc": one_of("stepwise", "midrank"),
+    "ece": one_of("authors", "answer"),
+    "missing_confidence": one_of("ignore", "withhold"),
+    "regimes": one_of("figure", "parsed"),
+    "error_groups": one_of("published", "complete"),
+    "families": one_of("pooled", "per_baseline"),
+    "subgroup_tests": one_of("five", "six"),
+    "permutations": one_of("cases", "patients"),
+    "coverage_unparsed": one_of("no_flip", "leave_out"),
+    "age_names": one_of("published", "exact"),
+    "boot": whole(100, 10_000_000),
+    "seed": whole(0, 2**32 - 1),
 }
 _OPTIONS: Final[Mapping[str, Reading]] = {
-    "px": _some(_whole(16, 8192)),
-    "phrasing": _some(_one_of(*PHRASINGS)),
-    "subset": _whole(0, 1_000_000),
+    "px": _some(whole(16, 8192)),
+    "phrasing": _some(one_of(*PHRASINGS)),
+    "subset": whole(0, 1_000_000),
     "conditions": read_conditions,
-    "draws": _whole(1, MOST_DRAWS),
-    "root": _folder,
-    "ratings": _paths,
+    "draws": whole(1, MOST_DRAWS),
+    "root": folder,
+    "ratings": files("a csv of ratings, or a returned packet's folder"),
 }
 
 
@@ -304,7 +271,7 @@ def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:
     """The edition of that name with some rules changed; words as `--set` takes them."""
     if name not in _EDITIONS:
         raise BadInput(f'edition is "{name}"; the editions are {", ".join(_EDITIONS)}.')
-    return msgspec.structs.replace(_EDITIONS[name], **_read(overrides or {}, RULES))
+    return msgspec.structs.replace(_EDITIONS[name], **_read(overrides, RULES))
 
 
 def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition, Options]:
@@ -329,14 +296,5 @@ def _options(name: str, words: Mapping[str, str]) -> Options:
     return Options(**given)
 
 
-def _read(words: Mapping[str, str], readings: Mapping[str, Reading]) -> dict[str, Any]:
-    values = {}
-    for key, text in words.items():
-        if key not in readings:
-            known = ", ".join((*RULES, *_OPTIONS))
-            raise BadInput(f'--set {key}={text}: grounding has no "{key}"; it has {known}.')
-        try:
-            values[key] = readings[key](text.strip())
-        except ValueError as error:
-            raise BadInput(f"--set {key}={text}: {key} is {error}.") from None
-    return values
+def _read(words: Mapping[str, str] | None, readings: Mapping[str, Reading]) -> dict[str, Any]:
+    return read_words("grounding", words or {}, readings, (*RULES, *_OPTIONS))

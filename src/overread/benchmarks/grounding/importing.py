@@ -12,27 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
-
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.answers import ANSWER_COLUMNS, RECORDED, Reading
 from overread.benchmarks.grounding.benchmark import Grounding
 from overread.benchmarks.grounding.conditions import MOST_DRAWS, REPEAT, WORDS, images_of
 from overread.benchmarks.grounding.edition import Options
 from overread.benchmarks.grounding.prompts import PHRASINGS
-from overread.case import BadInput, Modality, Traits
+from overread.case import BadInput, Traits
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["import_results"]
 
-_ROLES: Final[Mapping[str, Modality]] = {
-    "multimodal": "multimodal",
-    "text_only": "text",
-    "vision_only": "vision",
-}
 # A file per image, in the order of the conditions; the original asked again is repeat.csv.
 _FILES: Final = (*images_of(WORDS, MOST_DRAWS), REPEAT)
 _PHRASINGS_FOLDER: Final = "prompt_sensitivity"
@@ -67,7 +61,7 @@ def import_results(
     case_rows = [benchmark.case_row(case) for case in benchmark.cases()]
     cases = pl.DataFrame(case_rows, schema=dict(benchmark.case_schema), orient="row")
     known = frozenset(cases["case"])
-    declared = _declared(Path(readers)) if readers is not None else None
+    declared = declared_models(Path(readers)) if readers is not None else None
     folders, warnings = _folders(root, declared)
     records: list[ReaderRecord] = []
     rows: list[tuple[Any, ...]] = []
@@ -167,25 +161,6 @@ def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[t
 def _place(stem: str) -> int:
     """Where a condition's file stands in the order of conditions; -1 if there is none such."""
     return _FILES.index(stem) if stem in _FILES else -1
-
-
-def _declared(path: Path) -> dict[str, Traits]:
-    try:
-        models = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    except msgspec.MsgspecError as error:
-        raise BadInput(f"{path} is not an object of models: {error}. Mend it.") from None
-    return {name: _traits(path, name, model) for name, model in models.items()}
-
-
-def _traits(path: Path, name: str, model: Mapping[str, Any]) -> Traits:
-    role, reasoning = model.get("role", "multimodal"), model.get("reasoning_parser", False)
-    if role not in _ROLES:
-        raise BadInput(f'{path}: {name} has role "{role}"; the roles are {", ".join(_ROLES)}.')
-    if not isinstance(reasoning, bool):
-        raise BadInput(f"{path}: {name} has reasoning_parser {reasoning!r}; it is true or false.")
-    return Traits(modality=_ROLES[role], reasoning=reasoning)
 
 
 def _folders(root: Path, declared: Mapping[str, Traits] | None) -> tuple[list[Path], list[str]]:

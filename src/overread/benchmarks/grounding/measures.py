@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-import numpy as np
-
+from overread.benchmarks.families import with_q
 from overread.benchmarks.grounding import (
     calibration,
     comparisons,
@@ -21,7 +19,6 @@ from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.robustness import robustness
 from overread.benchmarks.grounding.study import Metric, Study
 from overread.case import Measure
-from overread.stats import benjamini_hochberg
 
 if TYPE_CHECKING:
     from overread.benchmarks.benchmark import Tables
@@ -57,19 +54,4 @@ def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]
     records.extend(robustness(study))
     if options.ratings is not None:
         records.extend(coverage(study, read_ratings(options.ratings)))
-    return adjusted(records)
-
-
-def adjusted(records: Sequence[Measure]) -> list[Measure]:
-    """The records with q: Benjamini and Hochberg's within each family of tests."""
-    families: dict[str, list[int]] = {}
-    for place, record in enumerate(records):
-        if record.family is not None:
-            families.setdefault(record.family, []).append(place)
-    found = list(records)
-    for places in families.values():
-        p = [np.nan if (x := records[place].p) is None else x for place in places]
-        for place, q in zip(places, benjamini_hochberg(p), strict=True):
-            if not np.isnan(q):
-                found[place] = msgspec.structs.replace(found[place], q=float(q))
-    return found
+    return with_q(records)

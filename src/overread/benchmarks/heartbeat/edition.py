@@ -7,13 +7,22 @@ asked, not how it is judged: they stand in the signature but do not change the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import msgspec
 
 from overread.benchmarks.heartbeat.prompts import FAMILIES
+from overread.benchmarks.settings import (
+    Reading,
+    files,
+    folder,
+    label_of,
+    one_of,
+    read_words,
+    some_of,
+    whole,
+)
 from overread.case import BadInput
 
 __all__ = [
@@ -63,13 +72,7 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The edition's name, with every rule that was changed: `corrected+window=two_thirds`."""
-        standard = _EDITIONS[self.name]
-        changed = (
-            f"+{field}={getattr(self, field)}"
-            for field in RULES
-            if getattr(self, field) != getattr(standard, field)
-        )
-        return self.name + "".join(changed)
+        return label_of(self, _EDITIONS[self.name], RULES)
 
 
 AUTHORS: Final = Edition(
@@ -114,42 +117,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     specialist: str | None = None
 
 
-Reading = Callable[[str], Any]
-
-
-def _one_of(*values: str) -> Reading:
-    def read(text: str) -> str:
-        if text not in values:
-            raise ValueError(" or ".join(values))
-        return text
-
-    return read
-
-
-def _whole(low: int, high: int) -> Reading:
-    def read(text: str) -> int:
-        if not _is_whole(text, low, high):
-            raise ValueError(f"a whole number from {low} to {high}")
-        return int(text)
-
-    return read
-
-
 def _is_whole(text: str, low: int, high: int) -> bool:
     plain = text.isascii() and text.isdecimal() and len(text) <= 12
     return plain and low <= int(text) <= high
-
-
-def _some_of(*values: str) -> Reading:
-    """A list joined by commas, each value once; kept in the order they have here."""
-
-    def read(text: str) -> tuple[str, ...]:
-        given = [word.strip() for word in text.split(",")]
-        if not set(given) <= set(values) or len(set(given)) < len(given):
-            raise ValueError(f"one or more of {', '.join(values)}, joined by commas, each once")
-        return tuple(value for value in values if value in given)
-
-    return read
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -173,7 +143,7 @@ _SEEDS_ARE: Final = "a range such as 2020-2029 or a list of whole numbers"
 
 def _family(text: str) -> str:
     # T2 calls the first family qwen.
-    return str(_one_of(*FAMILIES)("structured" if text == "qwen" else text))
+    return str(one_of(*FAMILIES)("structured" if text == "qwen" else text))
 
 
 def _split(text: str) -> str | None:
@@ -183,41 +153,29 @@ def _split(text: str) -> str | None:
     return None if text.lower() == "all" else text
 
 
-def _folder(text: str) -> str:
-    if not text:
-        raise ValueError("a folder")
-    return str(Path(text).absolute())
-
-
-def _files(text: str) -> str:
-    if not all(part.strip() for part in text.split(",")):
-        raise ValueError("a csv of predicted EF; several by commas")
-    return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
-
-
 RULES: Final[Mapping[str, Reading]] = {
-    "window": _one_of("two_thirds", "fixed"),
-    "wording": _one_of("published", "clean"),
-    "aggregation": _one_of("truncated", "plain"),
-    "unparsed_t2": _one_of("dropped", "wrong"),
-    "annotation": _one_of("positional", "keyed"),
-    "thinking": _one_of("read", "removed"),
-    "boot": _whole(100, 10_000_000),
-    "seed": _whole(0, 2**32 - 1),
+    "window": one_of("two_thirds", "fixed"),
+    "wording": one_of("published", "clean"),
+    "aggregation": one_of("truncated", "plain"),
+    "unparsed_t2": one_of("dropped", "wrong"),
+    "annotation": one_of("positional", "keyed"),
+    "thinking": one_of("read", "removed"),
+    "boot": whole(100, 10_000_000),
+    "seed": whole(0, 2**32 - 1),
 }
 _OPTIONS: Final[Mapping[str, Reading]] = {
-    "tasks": _some_of(*TASKS),
-    "contexts": _some_of(*CONTEXTS),
-    "formats": _some_of(*FORMATS),
-    "frames": _whole(4, 512),
+    "tasks": some_of(*TASKS),
+    "contexts": some_of(*CONTEXTS),
+    "formats": some_of(*FORMATS),
+    "frames": whole(4, 512),
     "seeds": _seeds,
-    "passes": _whole(1, 1000),
+    "passes": whole(1, 1000),
     "family": _family,
-    "videos": _whole(1, 1_000_000),
+    "videos": whole(1, 1_000_000),
     "split": _split,
-    "root": _folder,
-    "volume": _one_of("discs", "area"),
-    "specialist": _files,
+    "root": folder,
+    "volume": one_of("discs", "area"),
+    "specialist": files("a csv of predicted EF"),
 }
 # The settings that say what readers are shown, and what is kept of it.
 SHOWS: Final = frozenset({"window", "wording", "annotation", *_OPTIONS} - {"specialist"})
@@ -227,7 +185,7 @@ def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:
     """The edition of that name with some rules changed; words as `--set` takes them."""
     if name not in _EDITIONS:
         raise BadInput(f'edition is "{name}"; the editions are {", ".join(_EDITIONS)}.')
-    return msgspec.structs.replace(_EDITIONS[name], **_read(overrides or {}, RULES))
+    return msgspec.structs.replace(_EDITIONS[name], **_read(overrides, RULES))
 
 
 def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition, Options]:
@@ -238,14 +196,5 @@ def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition
     return edition(name, rules), Options(**_read(asked, _OPTIONS))
 
 
-def _read(words: Mapping[str, str], readings: Mapping[str, Reading]) -> dict[str, Any]:
-    values = {}
-    for key, text in words.items():
-        if key not in readings:
-            known = ", ".join((*RULES, *_OPTIONS))
-            raise BadInput(f'--set {key}={text}: heartbeat has no "{key}"; it has {known}.')
-        try:
-            values[key] = readings[key](text.strip())
-        except ValueError as error:
-            raise BadInput(f"--set {key}={text}: {key} is {error}.") from None
-    return values
+def _read(words: Mapping[str, str] | None, readings: Mapping[str, Reading]) -> dict[str, Any]:
+    return read_words("heartbeat", words or {}, readings, (*RULES, *_OPTIONS))

@@ -16,6 +16,7 @@ import msgspec
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.card import policy_of
+from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread, storable
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
@@ -24,18 +25,13 @@ from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.parsing import Found, parse_lenient, parse_strict
 from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
 from overread.benchmarks.heartbeat.schemas import answer_schema, case_row, case_schema
-from overread.case import BadInput, Modality, Policy, Traits
+from overread.case import BadInput, Policy, Traits
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["import_results"]
 
-_ROLES: Final[Mapping[str, Modality]] = {
-    "multimodal": "multimodal",
-    "text_only": "text",
-    "vision_only": "vision",
-}
 _READER: Final = "imported"
 _STRICTEST: Final[Policy] = "credentialed"
 _BIGGEST: Final = 2**63 - 1
@@ -62,7 +58,7 @@ def import_results(
 
     rules, options = settings(edition, words)
     known = _Known(None if cases is None else _every_case(cases, rules, options))
-    declared = {} if readers is None else _declared(Path(readers))
+    declared = {} if readers is None else declared_models(Path(readers))
     rows: list[tuple[Any, ...]] = []
     warnings: list[str] = []
     for root in (replies, *also):
@@ -290,19 +286,3 @@ def _complete(row: tuple[Any, ...]) -> tuple[Any, ...]:
         "recorded": True,
     }
     return (reader, *(cells.get(column) for column in ANSWER_COLUMNS))
-
-
-def _declared(path: Path) -> dict[str, Traits]:
-    try:
-        models = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    except msgspec.MsgspecError as error:
-        raise BadInput(f"{path} is not an object of models: {error}. Mend it.") from None
-    found = {}
-    for name, model in models.items():
-        role = model.get("role", "multimodal")
-        if role not in _ROLES:
-            raise BadInput(f'{path}: {name} has role "{role}"; the roles are {", ".join(_ROLES)}.')
-        found[name] = Traits(modality=_ROLES[role])
-    return found

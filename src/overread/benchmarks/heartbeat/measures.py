@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-import numpy as np
-
+from overread.benchmarks.families import with_q
 from overread.benchmarks.heartbeat import (
     biases,
     contexts,
@@ -21,7 +19,6 @@ from overread.benchmarks.heartbeat.baselines import baselines
 from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.benchmarks.heartbeat.study import Draft, Metric, Study
 from overread.case import Measure
-from overread.stats import benjamini_hochberg
 
 if TYPE_CHECKING:
     from overread.benchmarks.benchmark import Tables
@@ -65,23 +62,8 @@ def measure(
     records.extend(study.finish(list(baselines(study))))
     for name, predicted in (specialists or {}).items():
         records.extend(ejection.specialist(f"specialist:{name}", predicted, study))
-    return adjusted(records)
+    return with_q(records)
 
 
 def _drafted(made: Draft | Measure) -> Draft:
     return made if isinstance(made, Draft) else Draft(record=made)
-
-
-def adjusted(records: Sequence[Measure]) -> list[Measure]:
-    """The records with q: Benjamini and Hochberg's within each family of tests."""
-    families: dict[str, list[int]] = {}
-    for place, record in enumerate(records):
-        if record.family is not None:
-            families.setdefault(record.family, []).append(place)
-    found = list(records)
-    for places in families.values():
-        p = [np.nan if (x := records[place].p) is None else x for place in places]
-        for place, q in zip(places, benjamini_hochberg(p), strict=True):
-            if not np.isnan(q):
-                found[place] = msgspec.structs.replace(found[place], q=float(q))
-    return found
