@@ -17,4 +17,10 @@ def write_set(benchmark: str, root: Path, n: int, seed: int = 0) -> Path:
         from overread.phantoms.heart import HEART_REVISION, write_heart_set
 
         return write_heart_set(root / f"phantom-heart-{n}-{seed}-r{HEART_REVISION}", n, seed)
-    raise BadInput(f'benchmark "{benchmark}" has no phantoms; grounding and heartbeat have.')
+    if benchmark == "m3cot":
+        from overread.phantoms.question import QUESTION_REVISION, write_question_set
+
+        return write_question_set(
+            root / f"phantom-question-{n}-{seed}-r{QUESTION_REVISION}", n, seed
+        )
+    raise BadInput(f'benchmark "{benchmark}" has no phantoms; grounding, heartbeat and m3cot have.')

@@ -6,11 +6,6 @@ are for testing instruments, never for training or judging a clinical model.
 
 from __future__ import annotations
 
-import csv
-import os
-import secrets
-import shutil
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,11 +13,13 @@ import numpy as np
 
 from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
-from overread.case import BadInput, Box
+from overread.case import Box
 from overread.phantoms.chest_matched import on_the_trunk
 from overread.phantoms.chest_plan import Order, SetPlan, plan_set
 from overread.phantoms.chest_shapes import FILM
 from overread.phantoms.chest_worker import Made, make_films
+from overread.phantoms.set_folder import Card, write_csv, write_once
+from overread.phantoms.workers import worker_count
 
 __all__ = ["COLUMNS", "REVISION", "write_chest_set"]
 
@@ -46,69 +43,21 @@ def write_chest_set(folder: Path, n: int = 480, seed: int = 0, workers: int | No
     is; one that holds anything else is refused.
     """
     plan = plan_set(n, seed)
-    if workers is not None and workers < 1:
-        raise BadInput(f"{workers} workers cannot draw films; use 1 or more.")
-    folder = Path(folder)
-    facts = {"seed": seed, "n": n, "generator": REVISION}
-    if _holds(folder, facts):
-        return folder / "manifest.csv"
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(
-            f"{folder} holds something other than the chest set n={n}, seed={seed}; "
-            "name a new folder or remove this one."
-        )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = folder.parent / f".{folder.name}.{os.getpid()}-{secrets.token_hex(4)}.part"
-    try:
+    hands = worker_count(workers, len(plan.films), share=12, drawn="films")
+
+    def fill(staging: Path) -> None:
         images = staging / "images"
-        images.mkdir(parents=True)
-        made = make_films(images, seed, plan.films, workers or _workers(len(plan.films)))
-        _write(staging / "manifest.csv", COLUMNS, _manifest(plan, made, seed))
-        _write(staging / "phantom_truth.csv", _TRUTH, _truths(plan, made))
-        (staging / "dataset.toml").write_text(_dataset(facts), encoding="utf-8")
-        try:
-            staging.rename(folder)
-        except OSError:
-            # Someone else finished the same set meanwhile: theirs is as good.
-            if not _holds(folder, facts):
-                raise
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    return folder / "manifest.csv"
+        images.mkdir()
+        made = make_films(images, seed, plan.films, hands)
+        write_csv(staging / "manifest.csv", COLUMNS, _manifest(plan, made, seed))
+        write_csv(staging / "phantom_truth.csv", _TRUTH, _truths(plan, made))
 
-
-def _workers(films: int) -> int:
-    """One per core, but no process for fewer than a dozen films: starting one takes as long."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    return max(1, min(cores, films // 12))
-
-
-def _dataset(facts: Mapping[str, int]) -> str:
-    lines = ['name = "phantom-chest"', 'policy = "open"', 'licence = "Apache-2.0"']
-    return "\n".join(lines + [f"{key} = {value}" for key, value in facts.items()]) + "\n"
-
-
-def _holds(folder: Path, facts: Mapping[str, int]) -> bool:
-    try:
-        found = tomllib.loads((folder / "dataset.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    same = all(found.get(key) == value for key, value in facts.items())
-    return same and found.get("name") == "phantom-chest" and (folder / "manifest.csv").is_file()
+    return write_once(folder, Card("chest", "manifest.csv", n, seed, REVISION), fill)
 
 
 # ---------------------------------------------------------------- tables
 
 _TRUTH = ("case_id", "marker", "view", "box_x", "box_y", "box_w", "box_h")
-
-
-def _write(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(columns), restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def _manifest(plan: SetPlan, made: Mapping[str, Made], seed: int) -> Iterable[dict[str, object]]:

@@ -1,13 +1,9 @@
-"""Clips made to order, in this process or in others; see `chest_worker` for why in processes."""
+"""Echo clips made to order."""
 
 from __future__ import annotations
 
 import io
-import os
-import subprocess
-import sys
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +16,11 @@ from overread.phantoms.heart_echo import Frames, echo
 from overread.phantoms.heart_patient import Patient, patient
 from overread.phantoms.heart_rhythm import Rhythm, Volumes, opening, rhythm, volumes
 from overread.phantoms.heart_shape import Motion, cavity, motion
+from overread.phantoms.workers import Job, make_all
 
 __all__ = ["CLIPS", "MASKS", "VOLUMES", "Heart", "Made", "heart", "make_hearts"]
 
 CLIPS, MASKS, VOLUMES = "clips", "masks", "volumes"
-_START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from overread.phantoms.heart_worker import work; work()"
-)
 _TRIES = 40
 
 
@@ -62,12 +55,11 @@ class Made(msgspec.Struct, frozen=True):
         return 100 * (self.ed_volume - self.es_volume) / self.ed_volume
 
 
-class Batch(msgspec.Struct, frozen=True):
-    """A worker's share: which of the set's clips, and their names."""
+class Order(msgspec.Struct, frozen=True):
+    """One clip to make: `number` seeds it."""
 
-    folder: str
-    seed: int
-    orders: tuple[tuple[int, str], ...]
+    number: int
+    name: str
 
 
 def heart(rng: np.random.Generator) -> Heart:
@@ -103,57 +95,25 @@ def _placed(rng: np.random.Generator, person: Patient, beats: Rhythm) -> Motion:
 
 def make_hearts(folder: Path, seed: int, names: list[str], workers: int) -> list[Made]:
     """Write the clip, the masks and the volumes of every name below `folder`."""
-    orders = tuple(enumerate(names))
-    batches = [Batch(str(folder), seed, orders[k::workers]) for k in range(workers)]
-    if workers == 1:
-        made = [_made(batches[0])]
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            made = list(pool.map(_elsewhere, batches))
-    return sorted((one for some in made for one in some), key=lambda one: one.number)
+    orders = [Order(number, name) for number, name in enumerate(names)]
+    made = make_all(JOB, folder, seed, orders, workers)
+    return sorted(made, key=lambda one: one.number)
 
 
-def work() -> None:
-    """A worker process: a batch comes in by standard input, its results go out as one line."""
-    batch = msgspec.json.decode(sys.stdin.buffer.read(), type=Batch)
-    sys.stdout.buffer.write(msgspec.json.encode(_made(batch, parent=os.getppid())))
-
-
-def _elsewhere(batch: Batch) -> list[Made]:
-    root = str(Path(__file__).parents[2])
-    done = subprocess.run(  # noqa: S603 - our own interpreter, our own module
-        [sys.executable, "-c", _START, root],
-        input=msgspec.json.encode(batch),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise RuntimeError(f"a clip worker stopped ({done.returncode}): {said[-1] if said else ''}")
-    return msgspec.json.decode(done.stdout, type=list[Made])
-
-
-def _made(batch: Batch, parent: int | None = None) -> list[Made]:
-    return [_clip(batch, number, name, parent) for number, name in batch.orders]
-
-
-def _clip(batch: Batch, number: int, name: str, parent: int | None) -> Made:
-    if parent is not None and os.getppid() != parent:
-        raise SystemExit("the set's writer is gone")  # nobody would take these clips
-    one = heart(np.random.default_rng([batch.seed, 1, number]))
-    folder = Path(batch.folder)
+def _clip(folder: Path, seed: int, order: Order) -> Made:
+    one = heart(np.random.default_rng([seed, 1, order.number]))
     # FFV1: lossless, so that every frame decodes to the very pixels drawn, and any FFmpeg has it.
     film = lossless_clip(list(one.frames), one.rhythm.fps)
-    (folder / CLIPS / f"{name}.mkv").write_bytes(film)
-    (folder / MASKS / f"{name}.npz").write_bytes(_packed(one.masks))
+    (folder / CLIPS / f"{order.name}.mkv").write_bytes(film)
+    (folder / MASKS / f"{order.name}.npz").write_bytes(_packed(one.masks))
     lines = (f"{k},{volume:.3f}\n" for k, volume in enumerate(one.volumes))
     text = "frame,volume\n" + "".join(lines)
-    (folder / VOLUMES / f"{name}.csv").write_text(text, encoding="utf-8", newline="\n")
+    (folder / VOLUMES / f"{order.name}.csv").write_text(text, encoding="utf-8", newline="\n")
     beats = one.rhythm
     ed, es = beats.phases
     held = zip(beats.ed, beats.es, strict=True)
     return Made(
-        number=number,
+        number=order.number,
         sex=one.person.sex,
         age=one.person.age,
         frames=beats.frames,
@@ -182,3 +142,6 @@ def _packed(masks: npt.NDArray[np.bool_]) -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, held.getvalue())
     return file.getvalue()
+
+
+JOB = Job("clip", __name__, Order, Made, _clip)
