@@ -1,0 +1,93 @@
+"""Who judges what: `--judge [answer|steps|order|score=]SPEC`, given as often as one likes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import msgspec
+
+from overread.case import BadInput
+from overread.judging.verdict import Role
+
+__all__ = ["Panel", "check_names", "panel_of", "parse_judge"]
+
+# A role is a word before the first "="; a spec has its kind and a colon before any "=".
+_ROLE = re.compile(r"\s*([A-Za-z_ -]*?)\s*=(.*)", re.DOTALL)
+
+
+class Panel(msgspec.Struct, frozen=True):
+    """The judges of each role, by their specs, in the order given."""
+
+    seats: dict[Role, tuple[str, ...]]
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge once, however many roles it has."""
+        return tuple(dict.fromkeys(spec for specs in self.seats.values() for spec in specs))
+
+    def roles_of(self, spec: str) -> tuple[Role, ...]:
+        return tuple(role for role, specs in self.seats.items() if spec in specs)
+
+    @property
+    def empty(self) -> tuple[Role, ...]:
+        """Roles without a judge, whose measures have no value."""
+        return tuple(role for role, specs in self.seats.items() if not specs)
+
+
+def parse_judge(text: str) -> tuple[tuple[Role, ...], str]:
+    """The roles of a judge and its spec; no role stands for every one the benchmark has.
+
+    >>> parse_judge("steps=openai:m@http://127.0.0.1:8000/v1?max_tokens=4096")
+    (('steps',), 'openai:m@http://127.0.0.1:8000/v1?max_tokens=4096')
+    >>> parse_judge("control:lexical-judge")
+    ((), 'control:lexical-judge')
+    """
+    roles: tuple[Role, ...] = get_args(Role)
+    said: tuple[Role, ...] = ()
+    spec = text.strip()
+    found = _ROLE.fullmatch(text)
+    if found is not None:
+        spec, said = found[2].strip(), tuple(role for role in roles if role == found[1].lower())
+        if not said:
+            known = ", ".join(roles)
+            raise BadInput(
+                f'--judge "{text}": "{found[1]}" is no role; the roles are {known}. '
+                "Write ROLE=SPEC, or SPEC alone for every role."
+            )
+    if not spec:
+        raise BadInput(
+            f'--judge "{text}": a judge is missing. Write ROLE=SPEC, for example '
+            "answer=control:lexical-judge."
+        )
+    return said, spec
+
+
+def panel_of(texts: Sequence[str], roles: Sequence[Role], benchmark: str) -> Panel:
+    """The panel that the options name, over the roles that the benchmark has."""
+    seats: dict[Role, tuple[str, ...]] = dict.fromkeys(roles, ())
+    for text in texts:
+        said, spec = parse_judge(text)
+        for role in said or tuple(roles):
+            if role not in seats:
+                raise BadInput(
+                    f'--judge "{text}": {benchmark} has no role {role}; its roles are '
+                    f"{', '.join(roles)}."
+                )
+            if spec in seats[role]:
+                raise BadInput(f"--judge {spec} is given twice for the role {role}; give it once.")
+            seats[role] += (spec,)
+    return Panel(seats)
+
+
+def check_names(panel: Panel, names: Mapping[str, str]) -> None:
+    """Judges of one panel need names of their own; `names` gives them by spec."""
+    taken: dict[str, str] = {}
+    for spec in panel.specs:
+        other = taken.setdefault(names[spec], spec)
+        if other != spec:
+            raise BadInput(
+                f"--judge {other} and --judge {spec} have the same name, {names[spec]}. "
+                "Add ?label=NAME to one of them."
+            )

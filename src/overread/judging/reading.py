@@ -1,0 +1,229 @@
+"""A judge's words as JSON: strict first, then out of fences and prose, then repaired (M3COT 10).
+
+Nothing here raises, whatever the text holds, and nothing takes long: a judge is a model, and what
+it read was written by another one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from overread.judging.repair import repaired
+from overread.judging.values import boolean, number, word
+from overread.judging.verdict import Read
+
+__all__ = ["DEEPEST", "LONGEST", "Shape", "boolean", "number", "read_json", "word"]
+
+Shape: TypeAlias = Literal["any", "object", "array"]
+
+LONGEST: Final = 200_000
+"""Characters of a reply at most; a verdict of 4096 tokens has about 20,000."""
+DEEPEST: Final = 40
+"""Levels of nesting at most; a verdict has three."""
+
+_FENCE: Final = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
+_OPENING: Final = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n?")
+_MARKS: Final = re.compile(r'[\[\]{}"\\]')
+_PROSE: Final = ("found", "repaired")
+_CLOSING: Final = {"[": "]", "{": "}"}
+_BRACKET: Final = re.compile(r"[\[{]")
+_BEGUN: Final = re.compile(r"\[\s*[{\"']|\{\s*[\"']")
+# Brackets, quotes and backslashes looked at in a reply, again and again ones counted.
+_LOOKS: Final = 400_000
+
+
+def read_json(text: str, shape: Shape = "any") -> Read:
+    """The verdict in a reply: an object or an array, as `shape` says, and how it was read.
+
+    `strict`: the whole reply is JSON. `fenced`: what stands in its last code fence is. `found`: the
+    last JSON in its prose; a judge may quote before it judges, and what it quotes may be a verdict
+    that the judged reply has planted. Objects with nothing but commas between them are an array.
+    `repaired`: what json-repair makes of the text from the last fence or bracket on, with its
+    backslashes as they are. For `object`, an array of one object is that object.
+    """
+    if not text.strip():
+        return Read(fault="no reply")
+    if len(text) > LONGEST:
+        return Read(fault=f"a reply of more than {LONGEST} characters")
+    wrong = ""
+    for how, value in _values(text):
+        fitting = _fit(value, shape)
+        if fitting is not None and not (how in _PROSE and _is_citation(fitting)):
+            return _checked(fitting, how)
+        wrong = wrong or _misfit(shape)
+    return Read(fault=wrong or "no JSON in the reply")
+
+
+def _values(text: str) -> Iterator[tuple[str, Any]]:
+    """What the text may mean, the surest reading first."""
+    whole = _strict(text)
+    if whole is not None:
+        yield "strict", whole
+        return
+    for body in reversed(_FENCE.findall(text)):
+        value = _strict(body)
+        if value is not None:
+            yield "fenced", value
+    spans = _spans(text)
+    for value in reversed(_runs(text, spans)):
+        yield "found", value
+    for start in _starts(text, spans):
+        value = repaired(text[start:], DEEPEST)
+        if value is not None:
+            yield "repaired", value
+
+
+def _strict(text: str) -> Any | None:
+    """An object or array by the letter of the standard, else None."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):  # a number of 5000 digits is a ValueError
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _spans(text: str) -> list[tuple[int, int, bool]]:
+    """From each outermost bracket to the one that closes it; whether one does.
+
+    Quotes count between brackets only, since prose has apostrophes and single quotes of its own. A
+    bracket that is never closed is prose, and reading starts again behind it; unless JSON has begun
+    there: what it holds is then part of something broken and no verdict by itself.
+    """
+    spans: list[tuple[int, int, bool]] = []
+    looks = _LOOKS
+    begun = _BRACKET.search(text)
+    while begun is not None and looks > 0:
+        start = begun.start()
+        end, looked = _close_of(text, start, looks)
+        looks -= looked
+        spans.append((start, len(text) if end is None else end, end is not None))
+        if end is None and _BEGUN.match(text, start):
+            break
+        begun = _BRACKET.search(text, start + 1 if end is None else end)
+    return spans
+
+
+def _close_of(text: str, start: int, looks: int) -> tuple[int | None, int]:
+    """Behind the bracket that closes the one at `start`, and how many marks were looked at.
+
+    None where none closes it, or a wrong one, or where the nest is too deep for a verdict.
+    """
+    waiting: list[str] = []
+    quoted, skip, looked = False, -1, 0
+    for mark in _MARKS.finditer(text, start):
+        sign, at = mark[0], mark.start()
+        looked += 1
+        if at == skip:
+            continue
+        if sign == "\\":
+            skip = at + 1
+        elif sign == '"':
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif sign in _CLOSING:
+            waiting.append(_CLOSING[sign])
+        elif waiting.pop() != sign:
+            break
+        if not waiting:
+            return at + 1, looked
+        if len(waiting) > DEEPEST or looked > looks:
+            break
+    return None, looked
+
+
+def _runs(text: str, spans: Sequence[tuple[int, int, bool]]) -> list[Any]:
+    """The JSON of each closed span; objects that follow one another at once are one array."""
+    runs: list[list[Any]] = []
+    behind: int | None = None
+    for start, end, closed in spans:
+        value = _strict(text[start:end]) if closed else None
+        if value is None:
+            continue
+        near = behind is not None and not text[behind:start].strip(" \t\r\n,")
+        if near and isinstance(value, dict) and isinstance(runs[-1][-1], dict):
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+        behind = end
+    return [run if len(run) > 1 else run[0] for run in runs]
+
+
+def _starts(text: str, spans: Sequence[tuple[int, int, bool]]) -> Iterator[int]:
+    """Where repair may begin: in the last fence; at the last span; at the first bracket."""
+    seen: set[int] = set()
+    openings = [match.end() for match in _OPENING.finditer(text)]
+    fenced = next((at for at in reversed(openings) if text[at : at + 200].lstrip()[:1] in "[{"), -1)
+    outer = _outermost(spans)
+    for at in (fenced, *(outer[-1:]), *(outer[:1])):
+        if at >= 0 and at not in seen and text[at:].strip():
+            seen.add(at)
+            yield at
+
+
+def _outermost(spans: Sequence[tuple[int, int, bool]]) -> list[int]:
+    """Where spans begin that lie in no other."""
+    outer: list[int] = []
+    reach = -1
+    for start, end, _ in spans:
+        if start >= reach:
+            outer.append(start)
+            reach = end
+    return outer
+
+
+def _fit(value: Any, shape: Shape) -> Any | None:
+    if shape == "any":
+        return value if isinstance(value, dict | list) else None
+    if shape == "array":
+        return value if isinstance(value, list) else None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value if isinstance(value, dict) else None
+
+
+def _misfit(shape: Shape) -> str:
+    return {"object": "no JSON object in the reply", "array": "no JSON array in the reply"}.get(
+        shape, "no JSON in the reply"
+    )
+
+
+def _is_citation(value: Any) -> bool:
+    """`[1]` or `[]` in prose is no verdict."""
+    return isinstance(value, list) and not any(isinstance(part, dict | str) for part in value)
+
+
+def _checked(value: Any, how: str) -> Read:
+    """Values that any writer takes: no lone surrogates, no infinite numbers, no deep nests."""
+    try:
+        return Read(_clean(value, DEEPEST), how)
+    except ValueError as error:
+        return Read(how=how, fault=str(error))
+
+
+def _clean(value: Any, depth: int) -> Any:
+    if depth < 0:
+        raise ValueError(f"JSON nested more than {DEEPEST} deep")
+    if isinstance(value, dict):
+        return {_plain(str(key)): _clean(part, depth - 1) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_clean(part, depth - 1) for part in value]
+    if isinstance(value, str):
+        return _plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number that is not finite")
+    if isinstance(value, int) and abs(value) > 2**53:
+        raise ValueError("a number beyond 2^53")
+    return value
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

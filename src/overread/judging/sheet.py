@@ -1,0 +1,245 @@
+"""`--judge-sample N`: verdicts put before a person, who does not see what the judges said.
+
+Two csv files. The sheet has the material and an empty column; the key has the judges' verdicts and
+whose reply it was, and stays closed until the sheet is filled: a verdict seen first is a pull.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import random
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from overread.case import BadInput
+from overread.judging.agreement import Agreement, pair_agreement
+from overread.judging.reading import word
+
+__all__ = ["PERSON", "Unit", "guarded", "person_agreement", "read_sheet", "sample", "write_sheet"]
+
+PERSON: Final = "person"
+_SHEET: Final = ("id", "item", "question", "asked", "gold", "reply", "part", "choices", PERSON)
+_KEY: Final = ("id", "question", "reader", "judge", "verdict")
+# What spreadsheets take for a formula; the wide forms and blanks before them too.
+_FORMULA: Final = re.compile(r"[\s\ufffd]*[=+\-@＝＋－＠]|[\t\r]")
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_LONGEST: Final = 32_000  # a spreadsheet cuts a cell at 32,767 characters and says nothing
+_MOST: Final = 64_000_000  # bytes of a sheet
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to be judged, and what each judge said of it.
+
+    `part` says which part of the reply or gold is meant (a step), and is empty for the whole;
+    `choices` are the words the person may write.
+    """
+
+    item: str
+    question: str
+    reader: str
+    asked: str
+    gold: str
+    reply: str
+    part: str = ""
+    choices: tuple[str, ...]
+    verdicts: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        """Names the unit by what is judged, whoever judged it."""
+        what = (self.item, self.question, self.reader, self.gold, self.reply, self.part)
+        data = msgspec.json.encode([_plain(text) for text in what])
+        return blake2b(data, digest_size=6).hexdigest()
+
+
+def sample(units: Sequence[Unit], n: int, seed: int = 0) -> list[Unit]:
+    """N units, as evenly from each question as there are, in an order that says nothing.
+
+    The same units and seed give the same sample, in whatever order they come.
+    """
+    rng = random.Random(seed)
+    pools: dict[str, list[Unit]] = {}
+    for unit in sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.key):
+        pools.setdefault(unit.question, []).append(unit)
+    for name in sorted(pools):
+        rng.shuffle(pools[name])
+    taken: list[Unit] = []
+    while len(taken) < n and any(pools.values()):
+        for name in sorted(pools):
+            if pools[name] and len(taken) < n:
+                taken.append(pools[name].pop())
+    rng.shuffle(taken)
+    return taken
+
+
+def write_sheet(units: Sequence[Unit], sheet: Path, key: Path) -> None:
+    """Both files; neither may be there yet, since a person may have filled it."""
+    for path in (sheet, key):
+        if path.exists():
+            raise BadInput(f"{path} is there already. Move it away, or give another name.")
+        if not path.parent.is_dir():
+            raise BadInput(f"{path}: there is no folder {path.parent}. Make it first.")
+    rows = [
+        (
+            unit.key,
+            unit.item,
+            unit.question,
+            unit.asked,
+            unit.gold,
+            unit.reply,
+            unit.part,
+            " / ".join(unit.choices),
+            "",
+        )
+        for unit in units
+    ]
+    told = [
+        (unit.key, unit.question, unit.reader, judge, verdict)
+        for unit in units
+        for judge, verdict in unit.verdicts.items()
+    ]
+    _write(key, _KEY, told)
+    _write(sheet, _SHEET, rows)
+
+
+def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(header)
+    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        # With a byte-order mark, without which spreadsheets take UTF-8 for something else.
+        scratch.write_text(text.getvalue(), "utf-8-sig")
+        scratch.replace(path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise BadInput(f"{path}: {error.strerror}. Give a file that can be written.") from None
+
+
+def guarded(cell: str) -> str:
+    """A cell that no spreadsheet runs, cuts or chokes on.
+
+    >>> guarded("=1+1")
+    "'=1+1"
+    """
+    plain = _plain(cell)
+    if len(plain) > _LONGEST:
+        plain = f"{plain[:_LONGEST]} […{len(plain) - _LONGEST} more characters]"
+    return f"'{plain}" if _FORMULA.match(plain) else plain
+
+
+def _plain(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def read_sheet(sheet: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """What the person wrote, by unit; rows left empty are left out.
+
+    `choices` are the words allowed for each question, in any case.
+    """
+    said: dict[str, str] = {}
+    for line, row in _rows(sheet, ("id", "question", PERSON)):
+        name, written = row["id"].strip().lstrip("'"), row[PERSON].strip().lstrip("'")
+        if not written:
+            continue
+        allowed = choices.get(row["question"].strip())
+        if allowed is None:
+            raise BadInput(
+                f'{sheet.name} row {line}: question is "{_short(row["question"])}"; expected '
+                f"{', '.join(choices)}. Leave that column as it was written."
+            )
+        read = word(written, tuple(allowed))
+        if not read.valid:
+            raise BadInput(
+                f'{sheet.name} row {line}: {PERSON} is "{_short(written)}"; expected '
+                f"{', '.join(allowed)}, or nothing."
+            )
+        if said.setdefault(name, read.value) != read.value:
+            raise BadInput(f"{sheet.name} row {line}: {name} is judged twice; keep one row.")
+    return said
+
+
+def person_agreement(
+    sheet: Path,
+    key: Path,
+    choices: Mapping[str, Sequence[str]],
+    *,
+    n_boot: int = 10_000,
+    seed: int = 0,
+) -> list[Agreement]:
+    """How each judge agrees with the person, by question (`group`), with intervals and n.
+
+    Verdicts of a judge on rows the person left empty are `missing`.
+    """
+    said = read_sheet(sheet, choices)
+    told: dict[tuple[str, str], list[tuple[str | None, str]]] = {}
+    known: set[str] = set()
+    for _, row in _rows(key, _KEY):
+        name = row["id"].strip().lstrip("'")
+        known.add(name)
+        pairs = told.setdefault((row["question"], row["judge"].lstrip("'")), [])
+        pairs.append((said.get(name), row["verdict"].lstrip("'")))
+    strange = sorted(set(said) - known)
+    if strange:
+        raise BadInput(
+            f"{sheet}: id {strange[0]} is not in {key.name}. Give the key of this sheet."
+        )
+    if not said:
+        raise BadInput(f"{sheet}: no row has anything in the column {PERSON}. Fill it first.")
+    found = []
+    for (question, judge), pairs in told.items():
+        mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
+        made = pair_agreement(PERSON, judge, mine, theirs, n_boot=n_boot, seed=seed)
+        found.append(msgspec.structs.replace(made, group=question))
+    return found
+
+
+def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """Rows of a csv file that came back from a spreadsheet, with the line each begins on."""
+    try:
+        if path.stat().st_size > _MOST:
+            raise BadInput(f"{path} is too large for a sheet of this kind. Check the path.")
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise BadInput(f"{path}: there is no such file. Give the sheet that was written.") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not UTF-8. Save it as csv in UTF-8.") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    found: list[tuple[int, dict[str, str]]] = []
+    line = 1
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        missing = [name for name in needed if name not in header]
+        if missing:
+            raise BadInput(
+                f"{path} has no column {', '.join(missing)}. Save it as csv with commas and leave "
+                "the columns as they were."
+            )
+        line = reader.line_num + 1
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                if len(cells) != len(header):
+                    raise BadInput(
+                        f"{path.name} row {line}: it has {len(cells)} cells and the header "
+                        f"{len(header)}. Fix the row."
+                    )
+                found.append((line, dict(zip(header, cells, strict=True))))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise BadInput(f"{path.name} row {line}: {error}. Save it as csv again.") from None
+    return found
+
+
+def _short(text: str) -> str:
+    plain = " ".join(_plain(text).split())
+    return plain if len(plain) <= 40 else plain[:40] + "…"

@@ -1,0 +1,75 @@
+"""Who judges what."""
+
+from __future__ import annotations
+
+import pytest
+
+from overread.case import BadInput
+from overread.judging.panel import check_names, panel_of, parse_judge
+from overread.judging.verdict import Role
+
+ROLES: tuple[Role, ...] = ("answer", "steps", "order")
+SERVED = "openai:m@http://127.0.0.1:8000/v1?max_tokens=4096&extra={}"
+
+
+@pytest.mark.parametrize(
+    ("text", "roles", "spec"),
+    [
+        (SERVED, (), SERVED),
+        (f"answer={SERVED}", ("answer",), SERVED),
+        (f" Steps = {SERVED} ", ("steps",), SERVED),
+        ("score=control:lexical-judge", ("score",), "control:lexical-judge"),
+        ("recorded:a=b.jsonl", (), "recorded:a=b.jsonl"),
+    ],
+)
+def test_a_role_is_a_word_before_a_spec_that_may_have_equals_signs(
+    text: str, roles: tuple[str, ...], spec: str
+) -> None:
+    assert parse_judge(text) == (roles, spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"marks={SERVED}", '"marks" is no role'),
+        (f"={SERVED}", '"" is no role'),
+        ("answer=", "a judge is missing"),
+        (" ", "a judge is missing"),
+    ],
+)
+def test_a_bad_option_is_one_line(text: str, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_judge(text)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_judge_without_a_role_has_every_role() -> None:
+    panel = panel_of(["control:a", "answer=control:b"], ROLES, "m3cot")
+    assert panel.seats == {
+        "answer": ("control:a", "control:b"),
+        "steps": ("control:a",),
+        "order": ("control:a",),
+    }
+    assert panel.specs == ("control:a", "control:b")
+    assert panel.roles_of("control:b") == ("answer",)
+    assert panel.empty == ()
+
+
+def test_roles_without_a_judge_are_told() -> None:
+    assert panel_of(["steps=control:a"], ROLES, "m3cot").empty == ("answer", "order")
+    assert panel_of([], ROLES, "m3cot").empty == ROLES
+
+
+def test_a_role_the_benchmark_lacks_and_a_judge_given_twice_are_one_line() -> None:
+    with pytest.raises(BadInput, match="m3cot has no role score; its roles are answer, steps"):
+        panel_of(["score=control:a"], ROLES, "m3cot")
+    with pytest.raises(BadInput, match="given twice for the role answer"):
+        panel_of(["control:a", "answer=control:a"], ROLES, "m3cot")
+
+
+def test_judges_need_names_of_their_own() -> None:
+    panel = panel_of(["openai:m@http://a", "openai:m@http://b"], ROLES, "m3cot")
+    with pytest.raises(BadInput, match="have the same name, m"):
+        check_names(panel, dict.fromkeys(panel.specs, "m"))
+    check_names(panel, {spec: spec for spec in panel.specs})
