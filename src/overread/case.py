@@ -50,6 +50,7 @@ __all__ = [
     "Table",
     "Traits",
     "Trial",
+    "Within",
 ]
 
 Modality = Literal["multimodal", "text", "vision"]
@@ -94,6 +95,16 @@ class Resize(msgspec.Struct, frozen=True, gc=False, tag="resize"):
     height: int
 
 
+class Within(msgspec.Struct, frozen=True, gc=False, tag="within"):
+    """Shrink until the longer side is within `px`, Lanczos as Pillow does it; never enlarge.
+
+    Both sides are multiplied by the float px / longer side and cut to whole numbers, so that the
+    longer one may come out one short of `px`.
+    """
+
+    px: int
+
+
 class Fill(msgspec.Struct, frozen=True, gc=False, tag="fill"):
     """Paint a half-open box with one grey value; what lies outside the image is ignored."""
 
@@ -122,7 +133,7 @@ class Overlay(msgspec.Struct, frozen=True, gc=False, tag="overlay"):
     alpha: float = 0.5
 
 
-Operation: TypeAlias = Resize | Fill | Occlude | Overlay
+Operation: TypeAlias = Resize | Within | Fill | Occlude | Overlay
 
 
 class Picture(msgspec.Struct, frozen=True, gc=False):

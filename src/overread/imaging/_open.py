@@ -5,10 +5,18 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from PIL import BmpImagePlugin, Image, ImageChops, JpegImagePlugin, PngImagePlugin, TiffImagePlugin
+from PIL import (
+    BmpImagePlugin,
+    Image,
+    ImageChops,
+    JpegImagePlugin,
+    PngImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
 
 from overread.case import BadInput
-from overread.imaging import _jpeg, _png, _tiff
+from overread.imaging import _jpeg, _png, _tiff, _webp
 from overread.imaging._plain import Plain, check_size, refuse_damaged
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ _TURNS = {
 
 
 def open_image(data: bytes, name: str) -> Image.Image:
-    """Open PNG, JPEG, TIFF, BMP or DICOM as an 8-bit image of mode "L" or "RGB".
+    """Open PNG, JPEG, TIFF, BMP, WebP or DICOM as an 8-bit image of mode "L" or "RGB".
 
     What is grey stays "L". Otherwise:
 
@@ -104,6 +112,8 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
         plain, kind = _tiff.strip(data, name), TiffImagePlugin.TiffImageFile
     elif data.startswith(b"BM"):
         plain, kind = Plain(data), BmpImagePlugin.BmpImageFile
+    elif _webp.is_webp(data):
+        plain, kind = _webp.strip(data, name), WebPImagePlugin.WebPImageFile
     else:
         return None
     image = kind(io.BytesIO(plain.data))

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from overread.case import BadInput, Fill, Occlude, Operation, Overlay, Picture, Resize, Shown
+from overread.case import (
+    BadInput,
+    Fill,
+    Occlude,
+    Operation,
+    Overlay,
+    Picture,
+    Resize,
+    Shown,
+    Within,
+)
 from overread.imaging._files import name_of, read
 from overread.imaging._occlude import occluded
 from overread.imaging._open import open_image, open_mask
@@ -67,6 +77,12 @@ def check(operation: Operation) -> None:
                     f"resize to {width} x {height}: both must be above 0, and together at most "
                     f"{MOST_PIXELS} pixels. Mend the recipe."
                 )
+        case Within(px):
+            if not 1 <= px <= MOST_PIXELS:
+                raise BadInput(
+                    f"shrinking to within {px} pixels; the longer side is 1 to {MOST_PIXELS}. "
+                    "Mend the recipe."
+                )
         case Fill(box, value):
             if box.w < 1 or box.h < 1:
                 raise BadInput(
@@ -97,12 +113,28 @@ def applied(image: Image.Image, operation: Operation) -> Image.Image:
     match operation:
         case Resize(width, height):
             return image.resize((width, height), Image.Resampling.BILINEAR)
+        case Within(px):
+            return _within(image, px)
         case Fill(box, value):
             return _filled(image, box.x, box.y, box.x + box.w, box.y + box.h, value)
         case Occlude():
             return occluded(image, operation)
         case Overlay():
             return _overlaid(image, operation)
+
+
+def _within(image: Image.Image, px: int) -> Image.Image:
+    longer = max(image.size)
+    if longer <= px:
+        return image
+    scale = px / longer
+    width, height = int(image.width * scale), int(image.height * scale)
+    if width < 1 or height < 1:
+        raise BadInput(
+            f"a picture of {image.width} x {image.height} pixels within {px} would be {width} x "
+            f"{height}; both must be above 0. Crop it, or allow more pixels."
+        )
+    return image.resize((width, height), Image.Resampling.LANCZOS)
 
 
 def _filled(
