@@ -13,6 +13,8 @@ from overread.benchmarks.registry import BENCHMARKS, metrics
 
 ROOT = Path(__file__).parents[2]
 LOOSE = "–"  # an option that is not set
+# Whose section of editions.md has tables of rules and options.
+TABLED = ("heartbeat", "m3cot")
 
 
 def page(name: str) -> str:
@@ -62,18 +64,20 @@ def test_the_page_on_editions_names_tests_that_exist(benchmark: str) -> None:
     assert [name for name in named if f"def {name}(" not in sources] == []
 
 
-def test_every_departure_of_heartbeat_has_its_test() -> None:
-    told = section("editions.md", "heartbeat")
+@pytest.mark.parametrize("benchmark", TABLED)
+def test_every_departure_has_its_test(benchmark: str) -> None:
+    told = section("editions.md", benchmark)
     paragraphs = [part for part in told.split("\n\n") if part.startswith("**")]
-    assert len(paragraphs) >= len(rules_of("heartbeat").RULES)
+    assert len(paragraphs) >= len(rules_of(benchmark).RULES)
     assert [part for part in paragraphs if "`test_" not in part] == []
 
 
-def test_the_table_of_rules_has_the_values_of_both_editions() -> None:
-    rules = rules_of("heartbeat")
+@pytest.mark.parametrize("benchmark", TABLED)
+def test_the_table_of_rules_has_the_values_of_both_editions(benchmark: str) -> None:
+    rules = rules_of(benchmark)
     told = {
         row[0].partition("`")[0]: tuple(row[1:])
-        for row in rows(section("editions.md", "heartbeat"), "rule")
+        for row in rows(section("editions.md", benchmark), "rule")
     }
     assert told == {
         rule: (str(getattr(rules.AUTHORS, rule)), str(getattr(rules.CORRECTED, rule)))
@@ -81,14 +85,37 @@ def test_the_table_of_rules_has_the_values_of_both_editions() -> None:
     }
 
 
-def test_the_table_of_options_has_their_defaults() -> None:
-    rules = rules_of("heartbeat")
-    told = {row[0]: row[1] for row in rows(section("editions.md", "heartbeat"), "option")}
+@pytest.mark.parametrize("benchmark", TABLED)
+def test_the_table_of_options_has_their_defaults(benchmark: str) -> None:
+    rules = rules_of(benchmark)
+    told = {row[0]: row[1] for row in rows(section("editions.md", benchmark), "option")}
     assert list(told) == list(rules.Options.__struct_fields__)
     words = {name: default for name, default in told.items() if default != LOOSE}
     assert rules.settings("corrected", words)[1] == rules.Options()
     unset = [name for name, default in told.items() if default == LOOSE]
     assert all(getattr(rules.Options(), name) is None for name in unset)
+
+
+def test_every_golden_file_of_m3cot_is_said_to_be_reproduced() -> None:
+    golden = ROOT / "tests" / "golden" / "m3cot"
+    told = {row[0]: row[1] for row in rows(section("editions.md", "m3cot"), "golden file")}
+    assert set(told) == {path.name for path in golden.iterdir()}
+    tests = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    for name, cell in told.items():
+        named = re.findall(r"test_\w+", cell)
+        assert named
+        for test in named:
+            # The test stands in a file that reads the golden one.
+            assert any(f"def {test}(" in text and name in text for text in tests), (name, test)
+
+
+def test_the_page_says_what_measuring_again_cannot_undo() -> None:
+    rules = rules_of("m3cot")
+    # All options and these rules; the page names the latter.
+    assert rules.SHOWS & set(rules.RULES) == {"options", "reask"}
+    assert rules.SHOWS - set(rules.RULES) == set(rules.Options.__struct_fields__)
+    told = section("editions.md", "m3cot").split("cannot undo\n")[1]
+    assert "`options`, `reask` and all options are\nrefused" in told
 
 
 # ---------------------------------------------------------------- measures
@@ -115,3 +142,61 @@ def test_the_page_on_measures_names_the_guessers() -> None:
     assert [name for name in BASELINES if f"`baseline:{name}`" not in told] == []
     assert "`specialist:NAME`" in told
     assert "`ef_mae_clipped`" in told
+
+
+def test_the_page_on_measures_names_what_m3cot_measures_beside_its_metrics() -> None:
+    from overread.benchmarks.m3cot.agreement import _measures
+    from overread.benchmarks.m3cot.coverage import _NAMES
+    from overread.benchmarks.m3cot.edition import CORRECTED
+    from overread.benchmarks.m3cot.fitness import fitness_measures
+    from overread.judging.agreement import pair_agreement
+    from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT, Check, fitness_of
+
+    told = section("measures.md", "m3cot")
+    checks = [Check("j", "answer", "answer", True, True)]
+    judged = [one.measure for one in fitness_measures(fitness_of(checks))]
+    agreement = pair_agreement("a", "b", [1], [1])
+    agreed = [one.measure for one in _measures(agreement, "answer", [(1, 1, 0)], CORRECTED)]
+    compared = ("accuracy", "precision", "recall", "f1", "consistency")
+    differences = [f"diff_{name}" for name in compared]
+    names = [*judged, *agreed, *differences, *_NAMES.values(), "verdicts_rescued", "seconds"]
+    assert [name for name in names if f"`{name}`" not in told] == []
+    assert [label for label in (UNFIT, NOT_CHECKED) if f"`{label}`" not in told] == []
+    assert f"{LIMIT:.0%}".replace("%", " %") in told
+
+
+def test_the_page_on_measures_names_every_key_of_m3cot() -> None:
+    """The keys of the table are those of a run in which everything was asked and judged."""
+    from overread.benchmarks.m3cot.cases import KINDS, STEPS
+    from overread.benchmarks.m3cot.edition import FOLLOWS, IMAGES, MODES
+    from overread.benchmarks.m3cot.verdicts import QUESTIONS
+    from support.m3_everything import everything_measured
+
+    table = rows(section("measures.md", "m3cot"), "`by`")
+    by = {name: row[1] for row in table for name in row[0].split("` `")}
+    found = {key for record in everything_measured() for key in record.by}
+    assert set(by) == found
+    known = {"mode": MODES, "image": IMAGES[1:], "follow": FOLLOWS, "step": STEPS}
+    known |= {"question": QUESTIONS, "kind": KINDS}
+    for key, values in known.items():
+        assert [value for value in values if value not in re.findall(r"\w+", by[key])] == []
+
+
+def test_the_page_on_measures_says_by_what_each_is_given() -> None:
+    """Every key of every record stands in the row of its measure."""
+    from support.m3_everything import everything_measured
+
+    lines = section("measures.md", "m3cot").splitlines()
+    told: dict[str, set[str]] = {}
+    before: set[str] = set()
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if not line.startswith("| `") or len(cells) != 3:
+            continue
+        keys = before if cells[2] == "as above" else set(re.findall(r"`(\w+)`", cells[2]))
+        before = keys
+        told |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), keys)
+    found: dict[str, set[str]] = {}
+    for record in everything_measured():
+        found.setdefault(record.measure, set()).update(record.by)
+    assert told == found

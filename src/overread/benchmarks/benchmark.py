@@ -10,21 +10,38 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from overread.case import Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
+from overread.case import (
+    Condition,
+    Figure,
+    Measure,
+    Policy,
+    Reader,
+    Reply,
+    Table,
+    Traits,
+    Trial,
+)
+from overread.judging import Read, Role
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from overread.judging.sheet import Unit
+
 __all__ = [
     "Benchmark",
+    "FollowsUp",
     "Imported",
+    "Judged",
     "LeavesOut",
     "Pictured",
     "ReaderRecord",
     "Recovered",
+    "Sampled",
     "Shows",
     "SubSampled",
     "Tables",
+    "Timed",
 ]
 
 
@@ -41,6 +58,8 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
 
     cases: pl.DataFrame
     answers: pl.DataFrame
+    # What judges said, where any were asked.
+    verdicts: pl.DataFrame | None = None
     readers: tuple[ReaderRecord, ...]
     partial: bool = False
     # The edition the readers were asked under; empty where somebody else asked them.
@@ -122,6 +141,64 @@ class LeavesOut(Protocol):
     def left_out(self) -> Sequence[tuple[str, str]]: ...
     @property
     def remarks(self) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class FollowsUp(Protocol):
+    """A benchmark that asks again with what a reader said."""
+
+    @property
+    def follows(self) -> bool: ...
+    def follow_ups(
+        self, case: str, said: Sequence[tuple[Trial, Reply]], traits: Traits
+    ) -> Iterator[Trial]: ...
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A benchmark that asks some questions one at a time, to time them."""
+
+    @property
+    def times(self) -> bool: ...
+    def timed(self, chosen: frozenset[str] | None, traits: Traits) -> Iterator[Trial]: ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A benchmark whose replies are judged by other readers.
+
+    `roles` are what can be judged; `reask` how often a judge that cannot be read is asked again;
+    `judges` its own offline judges by name. `checks` are the controls whose replies show whether a
+    judge is fit, over `check_cases`. `judge_trials` are the questions about one row of answers; the
+    row has the columns reader and check too, each question a condition of role, question, reader,
+    about, check and prompt. `again` is a question asked once more; `usual_length` a reply's, in
+    characters, for forecasts. `read_verdict` reads a judge's words and never raises.
+    """
+
+    @property
+    def roles(self) -> tuple[Role, ...]: ...
+    def reask(self, condition: Condition) -> int: ...
+    @property
+    def checks(self) -> Sequence[str]: ...
+    def judges(self) -> Mapping[str, Reader]: ...
+    def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]: ...
+    def usual_length(self, condition: Condition) -> int: ...
+    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]: ...
+    def again(self, trial: Trial, attempt: int) -> Trial: ...
+    def read_verdict(self, case: str, condition: Condition, text: str) -> Read: ...
+
+
+@runtime_checkable
+class Sampled(Protocol):
+    """A judged benchmark whose verdicts a person may look over.
+
+    `units` are the things judged in a run's tables, checks left out; `choices` the words that judge
+    and person have for each, by question.
+    """
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]: ...
+    def units(self, tables: Tables) -> list[Unit]: ...
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ __all__ = ["BENCHMARKS", "importer", "metrics", "open_benchmark", "reopen_benchm
 BENCHMARKS: Final[Mapping[str, str]] = {
     "grounding": "overread.benchmarks.grounding:Grounding",
     "heartbeat": "overread.benchmarks.heartbeat:Heartbeat",
+    "m3cot": "overread.benchmarks.m3cot:M3CoT",
 }
 
 

@@ -1,0 +1,363 @@
+"""The M3CoT benchmark: one edition of its rules over one set of questions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import overread
+from overread.benchmarks.m3cot import schemas
+from overread.benchmarks.m3cot.answers import answer_row
+from overread.benchmarks.m3cot.cases import M3Case
+from overread.benchmarks.m3cot.edition import MODES, SHOWS, settings
+from overread.benchmarks.m3cot.judged import judge_trials, reminded
+from overread.benchmarks.m3cot.loading import load, policy_at, root_of
+from overread.benchmarks.m3cot.rubrics import QUESTIONS_OF, ROLES, RUBRICS, rubrics_at
+from overread.benchmarks.m3cot.swaps import lot, swap_remarks, swaps, timed_items
+from overread.benchmarks.m3cot.trials import follow_ups, timed, trials
+from overread.benchmarks.m3cot.verdicts import read_verdict, reread
+from overread.benchmarks.m3cot.verdicts_authors import TRIES
+from overread.case import (
+    BadInput,
+    Condition,
+    Figure,
+    Measure,
+    Policy,
+    Reader,
+    Reply,
+    Table,
+    Traits,
+    Trial,
+)
+from overread.judging.verdict import Read, Role
+
+if TYPE_CHECKING:
+    from overread.benchmarks.benchmark import Recovered, Tables
+    from overread.benchmarks.m3cot.left import Left
+    from overread.judging.sheet import Unit
+
+__all__ = ["M3CoT"]
+
+
+class M3CoT:
+    """Did it reason as a clinician would? A `Benchmark` that is `Judged`, `FollowsUp`, `Timed`."""
+
+    name = "m3cot"
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        policy: Policy,
+        path: Path | None,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.policy = policy
+        self.path = path
+        self.rules, self.options = settings(edition, words)
+        self._chosen: frozenset[str] | None = None
+
+    @classmethod
+    def open(
+        cls, path: str | Path, edition: str = "corrected", words: Mapping[str, str] | None = None
+    ) -> M3CoT:
+        """The benchmark over the published set's folder, or over a csv or jsonl of one's own."""
+        place = Path(path)
+        opened = cls(dataset="", policy="credentialed", path=place, edition=edition, words=words)
+        opened.policy = policy_at(place, opened.options)
+        folder = place if place.is_dir() else place.parent
+        opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
+        rubrics_at(opened.options.rubrics)  # words that cannot be read are found before
+        return opened
+
+    @classmethod
+    def of_run(
+        cls,
+        dataset: str,
+        policy: Policy,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> M3CoT:
+        """The benchmark over kept tables: it can measure, not ask."""
+        return cls(dataset=dataset, policy=policy, path=None, edition=edition, words=words)
+
+    @property
+    def edition(self) -> str:
+        return self.rules.label
+
+    @property
+    def shows(self) -> frozenset[str]:
+        return SHOWS
+
+    @property
+    def case_schema(self) -> Mapping[str, Any]:
+        return schemas.case_schema()
+
+    @property
+    def answer_schema(self) -> Mapping[str, Any]:
+        return schemas.answer_schema()
+
+    # ------------------------------------------------------------ cases
+
+    @cached_property
+    def _loaded(self) -> tuple[list[M3Case], list[Left]]:
+        return load(self._kept_path(), self.options)
+
+    @cached_property
+    def _by_id(self) -> dict[str, M3Case]:
+        return {case.case_id: case for case in self._loaded[0]}
+
+    @cached_property
+    def _swapped(self) -> dict[str, M3Case]:
+        return swaps(self._loaded[0], self.rules.seed) if "swap" in self.options.images else {}
+
+    def cases(self) -> Iterable[M3Case]:
+        return self._loaded[0]
+
+    def case_row(self, case: M3Case) -> Sequence[Any]:
+        return schemas.case_row(case, self._swapped.get(case.case_id))
+
+    def stratum(self, case: M3Case) -> tuple[str, ...]:
+        return case.task, case.kind
+
+    @property
+    def left_out(self) -> Sequence[tuple[str, str]]:
+        return self._loaded[1]
+
+    @cached_property
+    def remarks(self) -> Sequence[str]:
+        """Items without another image to be shown with, and items that controls cannot tell."""
+        from overread.benchmarks.m3cot.controls import told_apart
+
+        cases = self._loaded[0]
+        lines = swap_remarks(cases, self._swapped) if "swap" in self.options.images else ()
+        alike = len(cases) - len(told_apart(cases))
+        if alike:
+            lines += (
+                f"{alike} items share their question with others: controls cannot tell these.",
+            )
+        return lines
+
+    @cached_property
+    def root(self) -> str:
+        return str(root_of(self._kept_path(), self.options).absolute())
+
+    # ------------------------------------------------------------ asking
+
+    def trials(self, case: M3Case, traits: Traits) -> Iterator[Trial]:
+        swap = self._swapped.get(case.case_id)
+        return trials(case, traits, self.rules, self.options, self.root, swap)
+
+    @property
+    def follows(self) -> bool:
+        return bool(self.options.follow)
+
+    def follow_ups(
+        self, case: str, said: Sequence[tuple[Trial, Reply]], traits: Traits
+    ) -> Iterator[Trial]:
+        return follow_ups(self._by_id[case], said, traits, self.rules, self.options, self.root)
+
+    @property
+    def times(self) -> bool:
+        return self.options.timing > 0
+
+    def timed(self, chosen: frozenset[str] | None, traits: Traits) -> Iterator[Trial]:
+        items = [c for c in self.cases() if chosen is None or c.case_id in chosen]
+        for case in timed_items(items, self.options.timing, self.rules.seed):
+            yield from timed(case, traits, self.rules, self.options, self.root)
+
+    def answer(
+        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+    ) -> Sequence[Any]:
+        return answer_row(trial, reply, reason)
+
+    # ------------------------------------------------------------ judging
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        return ROLES
+
+    def reask(self, condition: Condition) -> int:
+        """How often a judge that cannot be read is asked again; the authors' order judge is."""
+        if self.rules.verdicts == "published":
+            return max(self.rules.reask, TRIES[str(condition["question"])] - 1)
+        return self.rules.reask
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """Controls whose replies judges judge first; none where nothing is to be checked."""
+        from overread.benchmarks.m3cot.control_replies import CONTROLS
+
+        return CONTROLS if self.options.checks else ()
+
+    def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
+        """A seeded sample of the items whose control replies are known for sure."""
+        return frozenset(self._checkable(chosen)[: self.options.checks])
+
+    def _checkable(self, chosen: frozenset[str] | None) -> list[str]:
+        from overread.benchmarks.m3cot.controls import told_apart
+
+        sure = told_apart(self.cases())
+        among = sorted(sure if chosen is None else sure & chosen)
+        return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
+
+    def sample_from(self, chosen: frozenset[str]) -> None:
+        """Draw the items whose variants are judged from these cases only."""
+        self._chosen = chosen
+        self.__dict__.pop("_varied", None)
+
+    @cached_property
+    def _varied(self) -> frozenset[str]:
+        """The first of the items that judges are checked on."""
+        most = self.options.variants
+        return frozenset(self._checkable(self._chosen)[:most] if most else ())
+
+    def judges(self) -> Mapping[str, Reader]:
+        from overread.judging.lexical import LexicalJudge
+
+        return {"lexical-judge": LexicalJudge()}
+
+    @cached_property
+    def _rubrics(self) -> Any:
+        return rubrics_at(self.options.rubrics)
+
+    def again(self, trial: Trial, attempt: int) -> Trial:
+        """The same question; in `corrected` with a word on what was wrong."""
+        if self.rules.verdicts == "published":
+            return msgspec.structs.replace(trial, repeat=attempt)
+        return reminded(trial, attempt)
+
+    def usual_length(self, condition: Condition) -> int:
+        """Characters: a line, or the some 400 tokens that models reason for."""
+        return 1600 if condition["mode"] == "cot" else 40
+
+    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]:
+        varied = bool(row["check"]) and row["case"] in self._varied
+        return judge_trials(row, role, self._by_id[row["case"]], self._rubrics, varied=varied)
+
+    def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
+        gold = len(self._by_id[case].steps)
+        return read_verdict(str(condition["question"]), text, self.rules, gold)
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        from overread.benchmarks.m3cot.units import CHOICES
+
+        return CHOICES
+
+    def units(self, tables: Tables) -> list[Unit]:
+        """What judges judged in a run, for a person to judge too."""
+        from overread.benchmarks.m3cot.units import units_of
+
+        return units_of(tables)
+
+    # ------------------------------------------------------------ measuring
+
+    def reread(self, tables: Tables) -> Tables:
+        """Verdicts read again under this edition; replies have nothing to be read."""
+        if tables.verdicts is None:
+            return tables
+        gold = {case.case_id: len(case.steps) for case in schemas.cases_in(tables.cases)}
+        verdicts = reread(tables.verdicts, gold, self.rules)
+        return msgspec.structs.replace(tables, verdicts=verdicts)
+
+    def measure(self, tables: Tables) -> list[Measure]:
+        from overread.benchmarks.m3cot.agreement import agreement_measures
+        from overread.benchmarks.m3cot.fitness import fitness_measures, labels_of, shift_measures
+        from overread.benchmarks.m3cot.judged import fitness_in
+        from overread.benchmarks.m3cot.measures import measure
+
+        verdicts = tables.verdicts
+        if verdicts is None:
+            return measure(tables, None, self.rules, self.options)
+        known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
+        found = fitness_in(verdicts, known)
+        judged = verdicts.filter(~verdicts["check"])
+        labels = labels_of(judged, found)
+        records = measure(tables, judged, self.rules, self.options, labels=labels)
+        agreed = agreement_measures(tables.cases, judged, self.rules)
+        shifted = shift_measures(verdicts, known)
+        return [*records, *fitness_measures(found), *shifted, *agreed]
+
+    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
+        from overread.benchmarks.m3cot.exhibits import exhibits
+
+        return exhibits(measures, signature)
+
+    def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
+        """Gold steps beside a reader's own: who gets the page gets the questions."""
+        from overread.benchmarks.m3cot.exhibits.case_view import case_views
+
+        return case_views(tables, self.rules, signature)
+
+    def controls(self) -> Mapping[str, Reader]:
+        from overread.benchmarks.m3cot.controls import m3cot_controls
+
+        return m3cot_controls(self.cases())
+
+    def expected(self) -> Mapping[str, str]:
+        from overread.benchmarks.m3cot.controls import EXPECTED
+
+        return EXPECTED
+
+    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
+        from overread.benchmarks.m3cot.controls import recovered
+
+        return recovered(measures)
+
+    def signature(self, tables: Tables) -> str:
+        """One line that says whether two numbers may be compared."""
+        rules, options, answers = self.rules, self.options, tables.answers
+        parts = [
+            "m3cot",
+            f"edition:{self.edition}",
+            f"cases:{tables.cases.height}@{self.dataset.rpartition('@')[2]}",
+            f"modes:{','.join(mode for mode in MODES if mode in set(answers['mode']))}",
+            f"images:{','.join(dict.fromkeys(answers['image']))}",
+            f"px:{options.px}",
+            f"judges:{self._judged_by(tables)}",
+            f"boot:{rules.boot}:{rules.seed}",
+            f"overread:{overread.__version__}",
+        ]
+        asked = tables.asked_under.partition("+")[0]
+        if asked and asked != rules.name:
+            parts.append(f"shown:{asked}")
+        return "|".join(parts + ["partial"] * tables.partial)
+
+    def _judged_by(self, tables: Tables) -> str:
+        """Each judge, and the words all of them got: every word for the roles that were asked.
+
+        Which kinds of question come up decides which words are sent, and must not show here.
+        """
+        if tables.verdicts is None or tables.verdicts.is_empty():
+            return "none"
+        names = sorted(set(tables.verdicts["judge"]))
+        sent = tables.verdicts.select("role", "question", "prompt").drop_nulls().unique()
+        if sent.is_empty():
+            return f"{','.join(names)}@theirs"
+        by_question: dict[str, set[str]] = {}
+        for role in set(sent["role"]):
+            for question in QUESTIONS_OF[role]:
+                ours = {rubric.digest for rubric in RUBRICS[question].values()}
+                found = set(sent.filter(sent["question"] == question)["prompt"])
+                # A user's own words are the same for every kind of question.
+                by_question[question] = ours if found <= ours else found
+        prompts = "".join(sorted(set().union(*by_question.values())))
+        digest = hashlib.sha256(prompts.encode()).hexdigest()[:6]
+        return f"{','.join(names)}@{digest}"
+
+    def _digest(self) -> str:
+        """Of what is asked about: every case's facts, in their order."""
+        return hashlib.sha256(msgspec.json.encode(self._loaded[0])).hexdigest()[:8]
+
+    def _kept_path(self) -> Path:
+        if self.path is None:
+            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
+        return self.path

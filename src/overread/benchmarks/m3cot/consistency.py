@@ -1,0 +1,303 @@
+"""Path consistency: do the items of a task take one path? (M3COT 7)
+
+Items are resampled within their task and the reference path is chosen anew in every resample: a
+reference fitted to the very paths it is compared with flatters them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from overread.benchmarks.m3cot.marks import COT, Floats, Marks
+from overread.benchmarks.m3cot.paths import Path, Reference, cells_of, path_of, similarity
+from overread.benchmarks.m3cot.study import (
+    Draft,
+    Metric,
+    Study,
+    agreeing,
+    apart,
+    defined_mean,
+    joined,
+    left_open,
+    noted,
+    quotients,
+    settled,
+    widened,
+)
+from overread.case import Measure
+
+__all__ = [
+    "METRICS",
+    "Scores",
+    "Seen",
+    "hot",
+    "kept_paths",
+    "kept_scores",
+    "overall",
+    "paths_of",
+    "resampled",
+    "scores_of",
+    "seen_in",
+]
+
+# Tasks draw from seeds of their own: one stream for all would tie their resamples together.
+_STRIDE: Final = 1009
+
+
+def paths_of(marks: Marks, study: Study, judge: str) -> list[Path | None]:
+    """The path of each item as a judge gave it; None is left out.
+
+    As published, every row up to the last index predicted is in, those that failed with the empty
+    path, and orders go through a CSV file. Ours leaves out what the judge failed on and keeps a
+    reply without any category, or no reply, as the empty path (M3COT 10).
+    """
+    given = dict(marks.given("order", COT, judge))
+    facts = marks.facts
+    if study.edition.empty_paths == "kept":
+        predicted = list(marks.said.get(COT, {}))
+        last = int(facts.index[predicted].max()) if predicted else 0
+        rows = [place for place in range(facts.n) if facts.index[place] <= last]
+        cells = cells_of([given.get(place) for place in rows])
+        found: list[Path | None] = [None] * facts.n
+        for place, row in zip(rows, cells, strict=True):
+            found[place] = path_of(row)
+        return [path if task else None for path, task in zip(found, facts.tasks, strict=True)]
+    if not marks.heard("order", COT, judge):
+        return [None] * facts.n
+    missed, asked = marks.missed("order", COT, judge), marks.asked(COT)
+    return [
+        None
+        if missed[place] or not asked[place] or not facts.tasks[place]
+        else path_of(given.get(place, {}) if not marks.silent_at(COT, place) else {})
+        for place in range(facts.n)
+    ]
+
+
+class Scores(NamedTuple):
+    """Scores of a reader by one judge: rows are resamples (the first is the data), columns tasks.
+
+    NaN where a task has no path. `n` counts the paths.
+    """
+
+    mode: Floats
+    medoid: Floats
+    n: Floats
+
+
+def scores_of(counts: Floats, seen: Seen, reference: Reference, *, apart: bool) -> Floats:
+    """Mean similarity to the reference, for each row of counts of paths.
+
+    Columns are distinct paths in the order of first sight, so the first wins a tie. `apart`: the
+    empty path is no reference where there are others, and where there are none the score is 0.
+    """
+    n = counts.sum(axis=1)
+    means = quotients(counts @ seen.likeness, np.repeat(n[:, None], counts.shape[1], axis=1))
+    open_to = (counts > 0) & (seen.named[None, :] | (not apart))
+    weight = counts if reference == "mode" else means
+    chosen = np.where(open_to, weight, -1.0).argmax(axis=1)
+    score = means[np.arange(len(counts)), chosen]
+    score = np.where(open_to.any(axis=1), score, 0.0)
+    return np.where(n > 0, score, np.nan)
+
+
+class Seen(NamedTuple):
+    """Distinct paths: sim between them, and which name anything."""
+
+    paths: tuple[Path, ...]
+    likeness: Floats
+    named: NDArray[np.bool_]
+
+
+def seen_in(*paths: Path | None) -> Seen:
+    """The distinct paths in the order of first sight."""
+    distinct = tuple(dict.fromkeys(path for path in paths if path is not None))
+    likeness = [[similarity(one, two) for two in distinct] for one in distinct]
+    named = [bool(path) for path in distinct]
+    return Seen(distinct, np.array(likeness, dtype=float), np.array(named, dtype=bool))
+
+
+def hot(paths: Sequence[Path | None], seen: Seen) -> Floats:
+    """Items x distinct paths: 1 where an item takes the path."""
+    cells = [[path == one for one in seen.paths] for path in paths]
+    return np.array(cells, dtype=float).reshape(len(paths), len(seen.paths))
+
+
+def resampled(study: Study, by_judge: Sequence[Sequence[Path | None]]) -> list[Scores]:
+    """The scores of every task by each judge, in the data and in resamples of the task's items."""
+    from overread.stats import PatientWeights
+
+    edition, facts = study.edition, study.facts
+    held = edition.empty_paths == "apart"
+    shape = (edition.boot + 1, len(study.tasks))
+    found = [Scores(*(np.full(shape, np.nan) for _ in range(3))) for _ in by_judge]
+    for column, task in enumerate(study.tasks):
+        members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
+        some = [[paths[place] for place in members] for paths in by_judge]
+        seen = [seen_in(*paths) for paths in some]
+        table = np.hstack([hot(paths, one) for paths, one in zip(some, seen, strict=True)])
+        seed = edition.seed * _STRIDE + column
+        weights = PatientWeights(facts.patients[members], n_boot=edition.boot, seed=seed)
+        every = np.vstack([table.sum(axis=0)[None, :], weights.totals(table)])
+        end = 0
+        for scores, one in zip(found, seen, strict=True):
+            counts = every[:, end : end + len(one.paths)]
+            end += len(one.paths)
+            if one.paths:
+                scores.n[:, column] = counts.sum(axis=1)
+                scores.mode[:, column] = scores_of(counts, one, "mode", apart=held)
+                scores.medoid[:, column] = scores_of(counts, one, "medoid", apart=held)
+    return found
+
+
+def _over_items(scores: Floats, n: Floats) -> Floats:
+    """The mean over items: each task by its number of paths."""
+    there = ~np.isnan(scores)
+    weighted = np.where(there, scores * n, 0.0).sum(axis=1)
+    return quotients(weighted, np.where(there, n, 0.0).sum(axis=1))
+
+
+def overall(name: str, scores: Scores) -> Floats:
+    """One of the three measures in the data and in every resample."""
+    if name == "consistency_items":
+        return _over_items(scores.mode, scores.n)
+    return defined_mean(scores.mode if name == "consistency" else scores.medoid)
+
+
+def _maker(name: str, marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    started = Measure(reader=marks.reader, measure=name)
+    judges = study.judges(marks, "order")
+    if not judges:
+        yield msgspec.structs.replace(started, n=0, note="not judged")
+        return
+    by_judge = {judge: kept_scores(marks, study, judge) for judge in judges}
+    label = study.label(judges, "order")
+    notes = {judge: _note(marks, study, judge) for judge in judges}
+    every = joined(*dict.fromkeys(notes.values()))
+    record = msgspec.structs.replace(started, label=label, note=every)
+    yield _finished(record, study, [overall(name, one) for one in by_judge.values()], by_judge)
+    if name != "consistency_items":
+        for column, task in enumerate(study.tasks):
+            columns = [
+                (one.mode if name == "consistency" else one.medoid)[:, column]
+                for one in by_judge.values()
+            ]
+            record = msgspec.structs.replace(started, by={"task": task}, label=label)
+            yield _finished(record, study, columns, by_judge, column)
+    for judge, one in by_judge.items():
+        record = msgspec.structs.replace(
+            started,
+            by={"judge": judge},
+            label=study.label([judge], "order"),
+            note=notes[judge],
+        )
+        yield _finished(record, study, [overall(name, one)], {judge: one})
+
+
+def kept_paths(marks: Marks, study: Study, judge: str) -> list[Path | None]:
+    """The paths of a reader by a judge, worked out once."""
+    return study.once(("paths", marks.reader, judge), lambda: paths_of(marks, study, judge))
+
+
+def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
+    """The scores of a reader by a judge; all its judges' are worked out once, together."""
+    judges = study.judges(marks, "order")
+
+    def make() -> dict[str, Scores]:
+        paths = [kept_paths(marks, study, one) for one in judges]
+        return dict(zip(judges, resampled(study, paths), strict=True))
+
+    return study.once(("scores", marks.reader), make)[judge]
+
+
+def _note(marks: Marks, study: Study, judge: str) -> str | None:
+    missed = int(marks.missed("order", COT, judge).sum())
+    silent = int((marks.asked(COT) & marks.silent(COT)).sum())
+    how = "empty path" if study.edition.empty_paths == "kept" else "left out"
+    return joined(
+        f"{silent} without an answer: empty path" if silent else None,
+        f"{missed} not judged: {how}" if missed else None,
+    )
+
+
+def _finished(
+    record: Measure,
+    study: Study,
+    columns: Sequence[Floats],
+    by_judge: Mapping[str, Scores],
+    task: int | None = None,
+) -> Measure:
+    """The mean over judges of these estimates, the first of each being the value."""
+    from overread.stats import resample_interval
+
+    estimates = defined_mean(np.array(columns).T)
+    sizes = np.array([np.nan_to_num(one.n[0]) for one in by_judge.values()]).max(axis=0)
+    sizes = sizes if task is None else sizes[[task]]
+    n = int(sizes.sum())
+    if np.isnan(estimates[0]):
+        return noted(msgspec.structs.replace(record, n=n), "no paths")
+    value = float(estimates[0])
+    filled = msgspec.structs.replace(record, value=value, n=n)
+    if n < 2:
+        return noted(filled, "one item has no interval")
+    # A path that comes up twice in a resample agrees with itself: refitted to such, the reference
+    # fits better than it does the data, so the estimates are moved back to the value.
+    drawn = estimates[1:]
+    drift = float(np.nanmean(drawn)) - value if not np.isnan(drawn).all() else 0.0
+    low, high, sd = resample_interval(drawn - drift, value)
+    # Tasks of few items are often of one mind by chance, and resampling then shows no spread, or
+    # hardly any: the interval is at least what so many items leave open, all of one mind or not.
+    room = left_open(min(n, _owners(study, task)))
+    if low is not None and high is not None and apart(low, high):
+        made = msgspec.structs.replace(
+            filled,
+            low=max(low, 0.0),
+            high=min(high, 1.0),
+            sd_boot=sd,
+            method=f"bootstrap within tasks, reference refitted, centred:{study.edition.boot}"
+            f":{study.edition.seed}",
+        )
+        return settled(widened(made, (max(value - room, 0.0), min(value + room, 1.0))))
+    return agreeing(filled, room, (0.0, 1.0))
+
+
+def _owners(study: Study, task: int | None) -> int:
+    """Patients of the items of one task, or of all that have a task."""
+    tasks = study.facts.tasks
+    held = tasks != "" if task is None else tasks == study.tasks[task]
+    return int(np.unique(study.facts.patients[held]).size)
+
+
+def _consistency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    return _maker("consistency", marks, study)
+
+
+def _medoid(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    return _maker("consistency_medoid", marks, study)
+
+
+def _items(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    return _maker("consistency_items", marks, study)
+
+
+METRICS: Final = (
+    Metric(
+        name="consistency",
+        says="mean similarity of a task's paths to their most frequent one, tasks alike",
+        make=_consistency,
+    ),
+    Metric(
+        name="consistency_medoid",
+        says="the same to the path most like all others (Eq. 3)",
+        make=_medoid,
+    ),
+    Metric(
+        name="consistency_items",
+        says="similarity to the most frequent path, every item alike",
+        make=_items,
+    ),
+)

@@ -1,0 +1,158 @@
+"""What each control says of a case, known by construction.
+
+clinician    the gold steps in their order, the right answer
+answer-only  the right answer and not a word more
+rambler      the first gold step, seven that have nothing to do with the case, a wrong answer
+scrambled    the gold steps in another order, drawn for each item, and the right answer
+contradicts  the gold steps in their order, a wrong answer; asked directly, the right one
+
+Asked directly, each gives its answer alone. Contradicts has no reasons to contradict there, so that
+its impact is as low as impact can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import factorial
+from typing import Final, Literal, TypeAlias
+
+from overread.benchmarks.m3cot.cases import M3Case
+from overread.benchmarks.m3cot.swaps import lot
+
+__all__ = [
+    "CONTROLS",
+    "RAMBLES",
+    "ControlName",
+    "Wanted",
+    "answer_of",
+    "reply_of",
+    "steps_of",
+    "wrong_answer",
+]
+
+ControlName: TypeAlias = Literal["clinician", "answer-only", "rambler", "scrambled", "contradicts"]
+CONTROLS: Final[tuple[ControlName, ...]] = (
+    "clinician",
+    "answer-only",
+    "rambler",
+    "scrambled",
+    "contradicts",
+)
+# What a prompt wants: the answer alone, reasons and then the answer, the answer and then reasons;
+# or the answer alone after reasoning was cut off.
+Wanted: TypeAlias = Literal["direct", "cot", "answer_first", "truncated"]
+
+RAMBLES: Final = 7
+"""Steps of the rambler that have nothing to do with the case."""
+
+# None is about a chest, a heart or blood. A user's own set may be about any of these, so a case
+# gets those that share no word with it.
+_IRRELEVANT: Final = (
+    "A raised plaque with silvery scales covers the elbow.",
+    "The optic disc is swollen, with flame-shaped streaks around it.",
+    "A pedunculated polyp hangs into the sigmoid colon.",
+    "The meniscus of the knee is torn at its posterior horn.",
+    "Enamel has broken down over a lower molar.",
+    "The thyroid holds a cold nodule.",
+    "Both vocal cords carry matching nodes.",
+    "This must be psoriasis.",
+    "Everything speaks for papilloedema.",
+    "A tubular adenoma is thereby proven.",
+    "It amounts to dental caries.",
+    "Arthroscopy of the joint would be customary.",
+    "A root canal deserves a thought.",
+    "Tar ointments are often prescribed.",
+    "Iodine uptake decides what follows.",
+    "Two weeks of voice rest are usual.",
+)
+_WRONG: Final = ("Dental caries", "Tinea pedis", "Nasal polyp")
+_FLIPPED: Final = {"true": "False", "false": "True", "yes": "No", "no": "Yes"}
+_OPTION: Final = re.compile(r"(?:^|\s)\(?([A-H])[.):]\s*\S")
+_LETTERS: Final = re.compile(r"\(?[A-H]\)?(?:(?:\s|,|;|&|and)+\(?[A-H]\)?)*\.?")
+_LETTERED: Final = re.compile(r"\(?([A-H])[.):]")
+
+
+def reply_of(control: ControlName, case: M3Case, wanted: Wanted) -> str:
+    """What a control says of a case when this is wanted of it."""
+    answer = answer_of(control, case, wanted)
+    if wanted in ("direct", "truncated"):
+        return answer
+    said = [f"{number}. {step}" for number, step in enumerate(steps_of(control, case), start=1)]
+    last = f"Final answer: {answer}"
+    return "\n".join([last, *said] if wanted == "answer_first" else [*said, last])
+
+
+def answer_of(control: ControlName, case: M3Case, wanted: Wanted = "cot") -> str:
+    """The answer a control gives."""
+    wrong = control == "rambler" or (control == "contradicts" and wanted != "direct")
+    return wrong_answer(case) if wrong else case.answer
+
+
+def steps_of(control: ControlName, case: M3Case) -> tuple[str, ...]:
+    """The steps a control writes down when it is to reason."""
+    gold = tuple(step.text for step in case.steps)
+    if control == "answer-only":
+        return ()
+    if control == "rambler":
+        return gold[:1] + _irrelevant(case)
+    if control == "scrambled" and len(gold) > 1:
+        # The first order is the gold one itself.
+        drawn = lot("scrambled", 0, case.question) % (factorial(len(gold)) - 1)
+        return _ordered(gold, 1 + drawn)
+    return gold
+
+
+def _ordered(texts: Sequence[str], place: int) -> tuple[str, ...]:
+    """The order that stands at a place, from 0, if all are listed by the places of the texts."""
+    rest, drawn = list(texts), []
+    while rest:
+        at, place = divmod(place, factorial(len(rest) - 1))
+        drawn.append(rest.pop(at))
+    return tuple(drawn)
+
+
+def _irrelevant(case: M3Case) -> tuple[str, ...]:
+    told = _words(" ".join((case.question, case.answer, *(step.text for step in case.steps))))
+    ranked = sorted(
+        _IRRELEVANT,
+        key=lambda text: (len(_words(text) & told), lot("rambler", 0, case.question + text)),
+    )
+    return tuple(ranked[:RAMBLES])
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 3}
+
+
+# ---------------------------------------------------------------- a wrong answer
+
+
+def wrong_answer(case: M3Case) -> str:
+    """An answer that no fit judge takes for the right one, in the form of the right one.
+
+    True for false, another option for one, the other options for several (the first alone where all
+    are right), a number that is seven off, or a thing the case has nothing to do with.
+    """
+    answer = case.answer.strip()
+    flipped = _FLIPPED.get(answer.casefold().rstrip("."))
+    if flipped is not None:
+        return flipped
+    if case.kind in ("single", "multiple"):
+        chosen, offered = _letters(answer), _OPTION.findall(case.question)
+        others = [letter for letter in dict.fromkeys(offered) if letter not in chosen]
+        if chosen and others:
+            return others[0] if case.kind == "single" else ", ".join(others)
+        if len(chosen) > 1:
+            return chosen[0]
+    if re.fullmatch(r"\d{1,9}", answer):
+        return str(int(answer) + 7)
+    told = _words(f"{case.answer} {case.question}")
+    return min(_WRONG, key=lambda text: len(_words(text) & told))
+
+
+def _letters(answer: str) -> Sequence[str]:
+    """The letters of the options an answer names: "B", "A, C", "A and C", "B) text; C) text"."""
+    if _LETTERS.fullmatch(answer):
+        return re.findall("[A-H]", answer)
+    return _LETTERED.findall(answer) if _LETTERED.match(answer) else ()

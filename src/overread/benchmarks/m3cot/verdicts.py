@@ -1,0 +1,327 @@
+"""Judges' replies in canonical form: strict first, repaired second, and told how (M3COT 10).
+
+answer     {"match": bool, "final_answer": str}
+precision  [{"type", "judgment", "text"}] with the types of `STEPS`, restatement and other
+recall     [bool per gold step]
+order      {"modality", "feature", "conclusion", "others"}: the rank of each, 0 where it is absent
+
+A judge that leaves something out has not judged: the reply is invalid, to be asked again, and the
+reader does not pay for it. `how` tells what was rescued, as in `repaired+types=2`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from overread.benchmarks.m3cot import verdicts_authors as published
+from overread.benchmarks.m3cot.edition import Edition
+from overread.benchmarks.m3cot.verdicts_authors import ORDERS, RESTATEMENT, STEP_NAMES
+from overread.judging.reading import read_json
+from overread.judging.verdict import Read
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "QUESTIONS",
+    "read_answer",
+    "read_order",
+    "read_precision",
+    "read_recall",
+    "read_verdict",
+    "reread",
+    "rescued",
+]
+
+QUESTIONS: Final = ("answer", "precision", "recall", "order")
+
+# Readings that lose nothing of the reply.
+_WHOLE: Final = ("strict", "fenced")
+_WORDS: Final = {"true": True, "false": False}
+_JUDGMENTS: Final = {
+    "match": "Match",
+    "matched": "Match",
+    "matches": "Match",
+    "wrong": "Wrong",
+    "mismatch": "Wrong",
+    "unmatched": "Wrong",
+    "not match": "Wrong",
+    "n/a": "N/A",
+    "na": "N/A",
+    "not applicable": "N/A",
+}
+_MATCHED: Final = {
+    "matched": True,
+    "match": True,
+    "matches": True,
+    "unmatched": False,
+    "not matched": False,
+    "mismatch": False,
+    "wrong": False,
+}
+# Other spellings of the judge's step types, folded: singular and plural, our own short names.
+_ALIASES: Final = {
+    **{name.casefold(): step for name, step in STEP_NAMES.items()},
+    **{step: step for step in STEP_NAMES.values()},
+    RESTATEMENT.casefold(): "restatement",
+    "restatement": "restatement",
+    "modality or examination type": "modality",
+    "modality and examination types": "modality",
+    "modality or examination": "modality",
+    "examination type": "modality",
+    "examination types": "modality",
+    "image feature descriptions": "feature",
+    "image features": "feature",
+    "image feature": "feature",
+    "feature description": "feature",
+    "key conclusion": "conclusion",
+    "conclusions": "conclusion",
+    "additional analyses": "analysis",
+    "others": "analysis",
+}
+
+
+def read_verdict(question: str, text: str | None, edition: Edition, gold: int = 0) -> Read:
+    """A judge's reply to one of `QUESTIONS` under the edition; `gold` counts the gold steps."""
+    if question == "recall":
+        if edition.verdicts == "published":
+            return published.read_recall(text, gold)
+        return read_recall(text, gold)
+    if question == "precision":
+        if edition.verdicts == "published":
+            return published.read_precision(text)
+        return read_precision(text, folded=edition.step_types == "folded")
+    if question == "order":
+        if edition.verdicts == "published":
+            return published.read_order(text)
+        return read_order(text)
+    if edition.verdicts == "published":
+        return published.read_answer(text)
+    return read_answer(text, truthy=edition.match == "truthy")
+
+
+def read_answer(text: str | None, *, truthy: bool = False) -> Read:
+    """An object, or an array of one; `match` a boolean or its word, and nothing else."""
+    read = _read(text)
+    found, marks = read.value, []
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+        marks.append("array")
+    if not read.valid or not isinstance(found, dict):
+        return Read(how=read.how, fault=read.fault or "expected an object with match")
+    match, final = found.get("match"), found.get("final_answer")
+    if isinstance(match, str) and _folded(match) in _WORDS:
+        match = _WORDS[_folded(match)]
+        marks.append("word")
+    if truthy and match is not None:
+        match = bool(match)
+    if not isinstance(match, bool):
+        return Read(how=read.how, fault="match is neither true nor false")
+    if not isinstance(final, str):
+        marks.append("final_answer")
+        final = "" if final is None else str(final)
+    value = {"match": match, "final_answer": _clean(final.strip())}
+    return Read(value, _how(read.how, marks))
+
+
+def read_precision(text: str | None, *, folded: bool = True) -> Read:
+    """Steps with their types and judgments; an empty list says that there are no steps.
+
+    Types are trimmed, case-folded and looked up among `_ALIASES`. Those still unknown are `other`
+    and in neither numerator nor denominator; a reply of nothing else is invalid, and so is one
+    that leaves a step unjudged.
+    """
+    read = _read(text)
+    found = _list_in(read.value)
+    if not read.valid or found is None:
+        return Read(how=read.how, fault=read.fault or "expected an array of steps")
+    if read.how not in _WHOLE and _cut_off(text or "", len(found)):
+        return Read(how=read.how, fault="the steps are cut off")
+    counts = {"types": 0, "judgments": 0, "unknown": 0}
+    steps = []
+    for step in found:
+        if not isinstance(step, dict) or "step_type" not in step:
+            return Read(how=read.how, fault="a step without step_type")
+        said = step["step_type"]
+        kind = _kind(said, folded)
+        counts["types"] += kind != "other" and not _exact(said)
+        counts["unknown"] += kind == "other"
+        judgment = _judged(step.get("judgment"), _JUDGMENTS)
+        if judgment is None and kind in STEP_NAMES.values():
+            return Read(how=read.how, fault="a step without a judgment that can be read")
+        counts["judgments"] += judgment is not None and judgment != step.get("judgment")
+        words = step.get("Step information", "")
+        steps.append({"type": kind, "judgment": judgment, "text": _clean(str(words))})
+    if steps and counts["unknown"] == len(steps):
+        return Read(how=read.how, fault="no step has a type that is known")
+    return Read(steps, _how(read.how, [f"{name}={n}" for name, n in counts.items() if n]))
+
+
+def read_recall(text: str | None, gold: int) -> Read:
+    """Whether each gold step is matched: by `step_index` where it names each, else by position.
+
+    An empty array matches none. One that leaves gold steps out is invalid.
+    """
+    read = _read(text)
+    found = _list_in(read.value)
+    if gold == 0:
+        return Read(how=read.how, fault="no gold steps")
+    if not read.valid or found is None:
+        return Read(how=read.how, fault=read.fault or "expected an array of judgments")
+    if not found:
+        return Read([False] * gold, _how(read.how, ["empty"]))
+    marks = []
+    if all(isinstance(entry, str | bool) for entry in found):
+        found = [{"judgment": entry} for entry in found]
+        marks.append("words")
+    if not all(isinstance(entry, dict) for entry in found):
+        return Read(how=read.how, fault="an entry that is no object")
+    chosen = _in_order([entry.get("step_index") for entry in found], gold)
+    if chosen is None:
+        return Read(how=read.how, fault=f"{len(found)} judgments for {gold} gold steps")
+    if len(found) > gold:
+        marks.append("extra")
+    matched = [_judged(found[place].get("judgment"), _MATCHED) for place in chosen]
+    if any(one is None for one in matched):
+        return Read(how=read.how, fault="a judgment that cannot be read")
+    if any(found[place]["judgment"] not in ("Matched", "Unmatched") for place in chosen):
+        marks.append("judgments")
+    return Read(matched, _how(read.how, marks))
+
+
+def read_order(text: str | None) -> Read:
+    """The rank of each category; null is absent. Only the four orders are needed for a path."""
+    read = _read(text)
+    found, marks = read.value, []
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+        marks.append("array")
+    if not read.valid or not isinstance(found, dict):
+        return Read(how=read.how, fault=read.fault or "expected an object with four orders")
+    ranks = {}
+    for name in ORDERS:
+        if f"{name}_order" not in found:
+            return Read(how=read.how, fault=f"{name}_order is missing")
+        said = found[f"{name}_order"]
+        rank = _rank(said)
+        if rank is None:
+            return Read(how=read.how, fault=f"{name}_order is no rank")
+        if rank is not said:
+            marks.append(name)
+        ranks[name] = rank
+    if any(f"{name}_subs" not in found for name in ORDERS):
+        marks.append("subs")
+    return Read(ranks, _how(read.how, marks))
+
+
+def reread(verdicts: pl.DataFrame, gold: dict[str, int], edition: Edition) -> pl.DataFrame:
+    """Kept rows read again under this edition; `gold` counts each case's steps.
+
+    Rows without the judge's words (an import of verdicts alone) are kept as they are.
+    """
+    import msgspec
+    import polars as pl
+
+    made: dict[str, list[Any]] = {"outcome": [], "how": [], "payload": [], "reason": []}
+    for row in verdicts.iter_rows(named=True):
+        if row["text"] is None:
+            for column, cells in made.items():
+                cells.append(row[column])
+            continue
+        read = read_verdict(row["question"], row["text"], edition, gold.get(row["case"], 0))
+        payload = msgspec.json.encode(read.value).decode() if read.valid else None
+        made["outcome"].append("judged" if read.valid else "invalid")
+        made["how"].append(read.how)
+        made["payload"].append(payload)
+        made["reason"].append(read.fault)
+    return verdicts.with_columns(
+        pl.Series(column, cells, dtype=pl.String) for column, cells in made.items()
+    )
+
+
+def rescued(how: str | None) -> bool:
+    """Whether something had to be rescued: anything but strict JSON in the words asked for."""
+    return how not in (None, "", "strict", "published")
+
+
+def _read(text: str | None) -> Read:
+    return Read(fault="no reply") if not text or not text.strip() else read_json(text)
+
+
+def _cut_off(text: str, steps: int) -> bool:
+    """Whether a reply that was not JSON as it stands told of more steps than were read."""
+    return text.count("{") > text.count("}") or text.count("step_type") > steps
+
+
+def _how(how: str, marks: Sequence[str]) -> str:
+    return "+".join((how, *marks))
+
+
+def _list_in(found: Any) -> list[Any] | None:
+    """An array; or the only one that an object holds."""
+    if isinstance(found, dict):
+        if "judgment" in found:
+            return [found]
+        lists = [value for value in found.values() if isinstance(value, list)]
+        return lists[0] if len(lists) == 1 else None
+    if not isinstance(found, list):
+        return None
+    if found and all(isinstance(entry, list) for entry in found):
+        return [entry for some in found for entry in some]
+    return found
+
+
+def _kind(said: Any, folded: bool) -> str:
+    if not isinstance(said, str):
+        return "other"
+    if not folded:
+        return _ALIASES.get(said.casefold(), "other") if _exact(said) else "other"
+    return _ALIASES.get(_folded(said), "other")
+
+
+def _exact(said: Any) -> bool:
+    return said in STEP_NAMES or said == RESTATEMENT
+
+
+def _judged(said: Any, words: dict[str, Any]) -> Any:
+    if isinstance(said, bool):
+        return words["match"] if said else words["wrong"]
+    return words.get(_folded(said)) if isinstance(said, str) else None
+
+
+def _in_order(said: Sequence[Any], gold: int) -> list[int] | None:
+    """The place of the entry on each gold step, counted from 0 or from 1, or by position."""
+    whole = [one if isinstance(one, int) and not isinstance(one, bool) else None for one in said]
+    if None not in whole and len(set(whole)) == len(whole):
+        for first in (0, 1):
+            if set(range(first, first + gold)) <= set(whole) and min(map(_int, whole)) == first:
+                return [whole.index(step) for step in range(first, first + gold)]
+        return None
+    return list(range(gold)) if len(said) == gold else None
+
+
+def _int(said: int | None) -> int:
+    return 0 if said is None else said
+
+
+def _rank(said: Any) -> int | None:
+    if isinstance(said, str) and re.fullmatch(r"\s*\d{1,3}(\.0*)?\s*", said):
+        said = float(said)
+    if isinstance(said, float) and math.isfinite(said) and said == int(said):
+        said = int(said)
+    if said is None:
+        return 0
+    whole = isinstance(said, int) and not isinstance(said, bool) and 0 <= said < 1000
+    return said if whole else None
+
+
+def _folded(said: str) -> str:
+    return " ".join(said.casefold().split()).strip(" .:;\"'`*")
+
+
+def _clean(text: str) -> str:
+    """Text that any writer takes: lone surrogates replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,201 @@
+"""Judges' replies as the authors' scripts read them, fault for fault (M3COT 5, 6, 7).
+
+Every function takes a reply and gives the verdict in canonical form, or why there is none. None
+raises, whatever the reply holds. `verdicts.py` has the corrected readings.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from overread.benchmarks.m3cot.cases import STEPS
+from overread.judging.reading import DEEPEST
+from overread.judging.repair import repaired
+from overread.judging.verdict import Read
+
+__all__ = [
+    "ORDERS",
+    "ORDER_KEYS",
+    "RESTATEMENT",
+    "STEP_NAMES",
+    "TRIES",
+    "read_answer",
+    "read_order",
+    "read_precision",
+    "read_recall",
+]
+
+# The judge's names of the four content types, by ours; a restatement is the fifth (M3COT 6).
+STEP_NAMES: Final[Mapping[str, str]] = dict(
+    zip(
+        (
+            "modality or examination types",
+            "image feature description",
+            "key conclusions",
+            "additional analysis",
+        ),
+        STEPS,
+        strict=True,
+    )
+)
+RESTATEMENT: Final = "Restatement of the question"
+# The four categories of a path, in the sequence that decides ties (M3COT 7).
+ORDERS: Final = ("modality", "feature", "conclusion", "others")
+ORDER_KEYS: Final = (
+    *(f"{name}_order" for name in ORDERS),
+    *(f"{name}_subs" for name in ORDERS),
+)
+# How often the scripts ask: only the one on order asks again (M3COT 5, 6, 7).
+TRIES: Final = {"answer": 1, "precision": 1, "recall": 1, "order": 3}
+
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
+# Ranks beyond this are one rank: no judge means them, and they must fit any JSON reader.
+_MOST: Final = 2**53
+
+
+def read_answer(text: str | None) -> Read:
+    """{"match", "final_answer"}: fences cut, strict JSON, any truthy `match` is a match.
+
+    A missing `match` is wrong; null, and a final answer that is no string, skip the item.
+    """
+    if not text:
+        return Read(fault="no reply")
+    found = _loaded(_unfenced(text))
+    if not isinstance(found, dict):
+        return Read(fault="not a JSON object")
+    match, final = found.get("match", False), found.get("final_answer", "")
+    if match is None:
+        return Read(fault="match is null")
+    if not isinstance(final, str):
+        return Read(fault="final_answer is no string")
+    how = "strict" if isinstance(match, bool) and "match" in found else "truthy"
+    return Read({"match": bool(match), "final_answer": _clean(final.strip())}, how)
+
+
+def read_precision(text: str | None) -> Read:
+    """A list of {"type", "judgment", "text"}, types by their exact spelling.
+
+    Judgments are kept as they are spelt, for only "Match" counts; one that is missing is None.
+    """
+    found = _array(text)
+    if isinstance(found, str):
+        return Read(fault=found)
+    if not found:
+        return Read(fault="empty list of steps")
+    steps = []
+    for step in found:
+        if not isinstance(step, dict) or "step_type" not in step:
+            return Read(fault="a step without step_type")
+        steps.append(
+            {
+                "type": _exact_type(step["step_type"]),
+                "judgment": _clean(str(step["judgment"])) if "judgment" in step else None,
+                "text": _clean(str(step.get("Step information", ""))),
+            }
+        )
+    return Read(steps, "published")
+
+
+def read_recall(text: str | None, gold: int) -> Read:
+    """One bool per gold step: the first `gold` entries; those missing are unmatched."""
+    if gold == 0:
+        return Read(fault="no gold steps")
+    found = _array(text)
+    if isinstance(found, str):
+        return Read(fault=found)
+    first = found[:gold]
+    if not all(isinstance(entry, dict) for entry in first):
+        return Read(fault="an entry that is no object")
+    matched = [entry.get("judgment") == "Matched" for entry in first]
+    return Read(matched + [False] * (gold - len(matched)), "published")
+
+
+def read_order(text: str | None) -> Read:
+    """The four orders as the judge gave them, numbers or not; all eight keys are needed."""
+    body = (text or "").replace("```json", "").strip().removesuffix("```").strip()
+    first, last = body.find("{"), body.rfind("}")
+    if first >= 0 and last > first:
+        body = body[first : last + 1]
+    found, how = _loaded(body), "strict"
+    if found is _NOT_JSON:
+        found, how = _loaded(_CONTROL.sub("", body)), "control characters deleted"
+    if found is _NOT_JSON:
+        return Read(fault="not JSON")
+    if not isinstance(found, dict):
+        return Read(fault="missing keys")
+    missing = [key for key in ORDER_KEYS if key not in found]
+    if missing:
+        return Read(fault=f"missing keys: {', '.join(missing)}")
+    return Read({name: _rank(found[f"{name}_order"]) for name in ORDERS}, how)
+
+
+_NOT_JSON: Final = object()
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _NOT_JSON
+
+
+def _unfenced(text: str) -> str:
+    body = text.strip()
+    body = body.removeprefix("```json" if body.startswith("```json") else "```")
+    return body.removesuffix("```").strip()
+
+
+def _array(text: str | None) -> list[Any] | str:
+    """The first array of a reply, or why there is none.
+
+    Every backslash is doubled first, which breaks legal escapes; the brackets are counted inside
+    strings too; then json_repair has its say, and its release decides (M3COT 6).
+    """
+    if not text:
+        return "no reply"
+    cut = _bracketed(text.replace("\\", "\\\\"))
+    if cut is None:
+        return "no array"
+    try:
+        found = json.loads(cut, strict=False)
+    except (ValueError, RecursionError):
+        found = _repaired(cut)
+    return found if isinstance(found, list) else "not an array"
+
+
+def _repaired(cut: str) -> Any:
+    """What json_repair makes of it, stopped where it would go on for minutes."""
+    return repaired(cut, DEEPEST) if cut.strip("[], \t\r\n") else []
+
+
+def _bracketed(text: str) -> str | None:
+    start, depth = text.find("["), 0
+    for place in range(max(start, 0), len(text)):
+        depth += (text[place] == "[") - (text[place] == "]")
+        if depth == 0 and start >= 0:
+            return text[start : place + 1]
+    return None
+
+
+def _exact_type(said: Any) -> str:
+    if not isinstance(said, str):
+        return "other"
+    return "restatement" if said == RESTATEMENT else STEP_NAMES.get(said, "other")
+
+
+def _rank(said: Any) -> float | str | bool | None:
+    """A scalar as it is; anything else as its cell in the authors' CSV file."""
+    if isinstance(said, bool) or said is None:
+        return said
+    if isinstance(said, int | float):
+        # JSON of ours has neither NaN nor numbers without end; both end as text in their file.
+        return max(-_MOST, min(_MOST, said)) if abs(said) < float("inf") else str(said)
+    return _clean(said if isinstance(said, str) else str(said))
+
+
+def _clean(text: str) -> str:
+    """Text that any writer takes: lone surrogates replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")

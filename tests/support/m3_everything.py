@@ -1,0 +1,90 @@
+"""A small m3cot run in which everything was asked and judged, and all that is measured of it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import msgspec
+
+from overread.benchmarks.m3cot.agreement import agreement_measures
+from overread.benchmarks.m3cot.cases import KINDS, STEPS
+from overread.benchmarks.m3cot.edition import CORRECTED, FOLLOWS, IMAGES
+from overread.benchmarks.m3cot.fitness import fitness_measures, shift_measures
+from overread.benchmarks.m3cot.measures import METRICS, measure
+from overread.benchmarks.m3cot.response_time import METRICS as TIMES
+from overread.benchmarks.m3cot.schemas import cases_in
+from overread.benchmarks.m3cot.study import Study
+from overread.judging.fitness import Check, fitness_of
+from overread.judging.sensitivity import CHANGES
+from support.m3_tables import answer, case, tables_of, verdict, verdicts_of
+
+RULES = msgspec.structs.replace(CORRECTED, boot=100)
+READERS, JUDGES, N = ("one", "two"), ("g", "h"), 8
+ORDER = {"modality": 1, "feature": 2, "conclusion": 0, "others": 0}
+
+
+def _answer(reader, index):
+    return {"match": (index + len(reader)) % 3 > 0, "final_answer": "A"}
+
+
+def everything():
+    """Tables and verdicts: two readers, two judges, every image, follow-up and mode, timed too."""
+    cases = [
+        case(i, task=("Diagnosis", "Action")[i % 2], kind=KINDS[i % 4], steps=STEPS)
+        for i in range(1, N + 1)
+    ]
+    cells = [{"mode": mode, "image": image} for image in IMAGES for mode in ("direct", "cot")]
+    cells += [{"mode": "cot", "follow": follow} for follow in FOLLOWS]
+    answers, verdicts = [], []
+    for reader in READERS:
+        for i in range(1, N + 1):
+            for cell in cells:
+                answers.append(answer(reader, i, text=f"{reader} said {i}", **cell))
+                for judge in JUDGES:
+                    verdicts.append(verdict(judge, "answer", reader, i, _answer(judge, i), **cell))
+            for mode in ("direct", "cot"):
+                answers.append(answer(reader, i, mode, "x", timed=True, seconds=1.0 + i))
+            for judge in JUDGES:
+                steps = [
+                    {"type": step, "judgment": ("Match", "Wrong")[i % 2], "text": "t"}
+                    for step in STEPS
+                ]
+                for cell in ({}, {"image": "blank"}, {"image": "swap"}):
+                    verdicts += [
+                        verdict(judge, "precision", reader, i, steps, **cell),
+                        verdict(judge, "recall", reader, i, [True, i % 2 == 0] * 2, **cell),
+                        verdict(judge, "order", reader, i, ORDER, **cell),
+                    ]
+    return tables_of(cases, answers), verdicts_of(verdicts)
+
+
+def varied():
+    """What judges say of a control's replies as they are, and after each change."""
+    return verdicts_of(
+        verdict(judge, "answer", "control:clinician", i, _answer(judge, i), check=True, **change)
+        for judge in JUDGES
+        for i in range(1, N + 1)
+        for change in ({}, *({"variant": change} for change in CHANGES))
+    )
+
+
+@cache
+def everything_measured():
+    """Every record there can be, of readers and of judges."""
+    tables, verdicts = everything()
+    checks = [Check(judge, "answer", "answer", truth, truth) for judge in JUDGES for truth in (True, False)]  # fmt: skip
+    study = Study(tables, verdicts, RULES)
+    timed = [
+        one
+        for metric in TIMES
+        if metric.name not in METRICS
+        for marks in study.marks
+        for one in metric.make(marks, study)
+    ]
+    return (
+        *measure(tables, verdicts, RULES),
+        *study.finish(timed),
+        *agreement_measures(tables.cases, verdicts, RULES),
+        *fitness_measures(fitness_of(checks)),
+        *shift_measures(varied(), {one.case_id: one for one in cases_in(tables.cases)}),
+    )
