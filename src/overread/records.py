@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from overread import __version__
-from overread.case import BadInput, Measure, Policy, Traits
+from overread.case import BadInput, Decoding, Measure, Policy, Traits
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "JudgeEntry",
+    "Machine",
     "Measures",
     "ReaderEntry",
     "RunRecord",
@@ -51,6 +53,16 @@ class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
     traits: Traits = Traits()
     asked: int = 0
     unanswered: int = 0
+    # What answered, as the server names it, and how it was to decode; the last reply's.
+    model: str | None = None
+    decoding: Decoding | None = None
+
+
+class JudgeEntry(ReaderEntry, frozen=True, kw_only=True):
+    """What the record says of a judge: what it judged, and how often it could not be read."""
+
+    roles: tuple[str, ...] = ()
+    invalid: int = 0
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +91,19 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str] = {}
     measured: dict[str, str] = {}
     signature: str = ""
+    machine: Machine | None = None
     readers: tuple[ReaderEntry, ...] = ()
+    judges: tuple[JudgeEntry, ...] = ()
     versions: dict[str, str] = {}
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine that asked, for times are worth nothing without it. Servers are in the specs."""
+
+    system: str = ""
+    processor: str = ""
+    cores: int = 0
+    memory_gb: float = 0.0
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):

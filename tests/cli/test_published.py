@@ -54,7 +54,7 @@ def test_without_a_benchmark_those_with_figures_are_listed(overread: Overread) -
     assert done.code == 0
     assert "arXiv 2606.17710v2" in row(done.out, "grounding")
     assert "MIDL 2026" in row(done.out, "heartbeat")
-    assert json.loads(overread("published", "--json").out) == ["grounding", "heartbeat"]
+    assert json.loads(overread("published", "--json").out) == ["grounding", "heartbeat", "m3cot"]
 
 
 def test_the_headline_is_laid_out_like_our_summary(overread: Overread) -> None:
@@ -250,7 +250,7 @@ def test_runs_of_one_benchmark_are_not_put_beside_another(
     [
         (
             ("published", "frob"),
-            'benchmark is "frob"; printed figures are kept of grounding, heartbeat.',
+            'benchmark is "frob"; printed figures are kept of grounding, heartbeat, m3cot.',
         ),
         ((*HEADLINE, "--table", "7"), "--table 7: arXiv 2606.17710v2 has none"),
         ((*HEADLINE, "--beside", "nowhere"), "nowhere: not a run folder"),

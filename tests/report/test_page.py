@@ -180,6 +180,20 @@ def test_the_first_table_is_never_folded(tmp_path: Path) -> None:
         ("12.5", ["12.5"]),
         ("n/a", ["n/a"]),
         ("7 [model] n=3", ["7", "[model]", "n=3"]),
+        ("33.2 [28.7, 38.1] n=37†", ["33.2", "[28.7, 38.1]", "n=37†"]),
+        ("33.2 [28.7, 38.1] n=37 †", ["33.2", "[28.7, 38.1]", "n=37", "†"]),
+        ("33.2 [28.7, 38.1] n=37 judge unfit", ["33.2", "[28.7, 38.1]", "n=37", "judge unfit"]),
+        ("50.00 judge unfit", ["50.00", "judge unfit"]),
+        (
+            "0.0 [-6.0, +6.0] n=60 p=1.000 q=1.000 judge unfit",
+            ["0.0", "[-6.0, +6.0]", "n=60", "p=1.000", "q=1.000", "judge unfit"],
+        ),
+        (
+            "+9.1 [1.0, 9.9] n=60 p<0.001 q=n/a†",
+            ["+9.1", "[1.0, 9.9]", "n=60", "p&lt;0.001", "q=n/a†"],
+        ),
+        ("2 masses", ["2 masses"]),
+        ("3.5 cm n=2 wide", ["3.5 cm n=2 wide"]),
         ("gpt-5 [x] n=3", ["gpt-5 [x] n=3"]),
     ],
 )
@@ -190,6 +204,47 @@ def test_a_number_stands_above_what_it_stands_on(
     page = page_of("word", tmp_path, table)
     last = page.rpartition("<tbody>")[2].partition("</tbody>")[0]
     assert re.findall(r">([^<\n]+)<", last) == parts
+
+
+SENTENCE = "The examination is a chest radiograph, upright, of both lungs."
+
+
+@pytest.mark.parametrize(
+    ("cell", "wraps"),
+    [
+        (SENTENCE, True),
+        ("x" * 41, True),
+        ("x" * 40, False),
+        ("+10.0 [-16.0, +16.0] n=1060 p=1.000 q=1.000 judge unfit", False),
+        ("", False),
+    ],
+)
+def test_long_text_wraps_and_numbers_do_not(cell: str, wraps: bool, tmp_path: Path) -> None:
+    table = Table(name="t", title="t", columns=("reader", "c"), rows=(("r", cell),))
+    page = page_of("word", tmp_path, table)
+    last = page.rpartition("<tbody>")[2].partition("</tbody>")[0]
+    assert ('<td class="text">' in last) is wraps
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_what_a_model_says_at_length_is_text(word: str, tmp_path: Path) -> None:
+    seen = []
+    for said in (SENTENCE, f"{SENTENCE} {word}", f"1.0 [{word}, 2] n=3", "1.0 [1, 2] n=3"):
+        table = Table(name="t", title="t", columns=("reader", "c"), rows=(("r", said),))
+        found = Seen()
+        found.feed(page_of("word", tmp_path, table))
+        seen.append(found)
+    assert seen[0].tags == seen[1].tags
+    if "]" not in word:
+        assert seen[2].tags == seen[3].tags
+
+
+@pytest.mark.parametrize(("first", "numbered"), [("12", True), ("12a", False), ("", False)])
+def test_a_column_of_numbers_takes_no_more_room_than_it_needs(
+    first: str, numbered: bool, tmp_path: Path
+) -> None:
+    table = Table(name="t", title="t", columns=("", "c"), rows=(("1", "a"), (first, "b")))
+    assert ('<table class="numbered">' in page_of("word", tmp_path, table)) is numbered
 
 
 def test_it_says_how_every_reader_was_asked(tmp_path: Path) -> None:

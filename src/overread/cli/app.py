@@ -20,6 +20,7 @@ from overread.cli import (
     demo,
     doctor,
     imports,
+    judge_sample,
     measure,
     plan,
     published,
@@ -67,6 +68,7 @@ app.command("run")(run.command)
 app.command("plan")(plan.command)
 app.command("measure")(measure.command)
 app.command("import")(imports.command)
+app.command("judge-sample")(judge_sample.command)
 app.command("transfer")(transfer.command)
 app.command("selfcheck")(selfcheck.command)
 app.command("sight")(sight.command)

@@ -14,12 +14,10 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding or heartbeat.")],
+    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding, heartbeat or m3cot.")],
     replies: Annotated[
         Path | None,
-        typer.Option(
-            "--replies", help="Results: MODEL/CONDITION.csv, or .jsonl files for heartbeat."
-        ),
+        typer.Option("--replies", help="What the paper's scripts wrote: a file or folder."),
     ] = None,
     cases: options.Cases = None,
     readers: Annotated[

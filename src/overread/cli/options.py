@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,7 @@ import typer
 from overread.case import BadInput
 
 if TYPE_CHECKING:
+    from overread.engine import Tally
     from overread.runs import Run
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "Settings",
     "StoreFile",
     "check_engine",
-    "check_judges",
     "finish",
     "print_headline",
     "settings_from",
@@ -42,7 +42,8 @@ Readers = Annotated[
     typer.Option("--reader", help="openai:MODEL@URL, control:NAME or recorded:FILE. Repeatable."),
 ]
 Judges = Annotated[
-    list[str] | None, typer.Option("--judge", help="A reader that judges, for judged benchmarks.")
+    list[str] | None,
+    typer.Option("--judge", help="[answer|steps|order=]SPEC: a reader that judges. Repeatable."),
 ]
 Edition = Annotated[str, typer.Option("--edition", help="corrected (default) or authors.")]
 Out = Annotated[Path | None, typer.Option("--out", help="The run folder to write.")]
@@ -86,11 +87,6 @@ def check_engine(engine: str) -> None:
         raise BadInput(f"--engine {engine}: this version has the engine local.")
 
 
-def check_judges(benchmark: str, judges: list[str] | None) -> None:
-    if judges:
-        raise BadInput(f"--judge: {benchmark} asks no judge. Leave the option out.")
-
-
 def print_headline(run: Run) -> None:
     """The first table of a run; the page has the others, and the figures."""
     from overread.case import Table
@@ -111,20 +107,29 @@ def finish(runs: Iterable[Run], *, json: bool) -> int:
     """
     missing = []
     for run in runs:
-        if run.unanswered:
-            missing.append((run, run.unanswered))
+        if run.unanswered or run.unjudged:
+            missing.append(run)
         if json:
             print((run.folder / "measures.json").read_text(encoding="utf-8"), end="", flush=True)
             continue
         print_headline(run)
-    for run, count in missing:
-        reasons: dict[str, int] = {}
-        for tally in run.tallies.values():
-            for reason, times in tally.reasons.items():
-                reasons[reason] = reasons.get(reason, 0) + times
-        told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
-        tell(
-            f"{count} trials are unanswered ({told or 'not asked yet'}) and not scored. "
-            "Run the same command again to resume."
-        )
+    for run in missing:
+        judged = {name: tally for name, tally in run.tallies.items() if "(judging" in name}
+        asked = {name: tally for name, tally in run.tallies.items() if name not in judged}
+        for count, what, tallies in (
+            (run.unanswered, "trials are unanswered", asked),
+            (run.unjudged, "questions to judges are unanswered", judged),
+        ):
+            if count:
+                tell(f"{count} {what}{_reasons(tallies)}. Run the same command again to resume.")
     return 3 if missing else 0
+
+
+def _reasons(tallies: Mapping[str, Tally]) -> str:
+    """` (HTTP 400 × 12)`, as far as this command saw it."""
+    reasons: dict[str, int] = {}
+    for tally in tallies.values():
+        for reason, times in tally.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + times
+    told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
+    return f" ({told})" if told else ""

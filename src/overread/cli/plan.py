@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding or heartbeat.")],
+    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding, heartbeat or m3cot.")],
     cases: options.Cases = None,
     reader: options.Readers = None,
     judge: options.Judges = None,
@@ -39,7 +39,6 @@ def command(
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
     options.check_engine(engine)
-    options.check_judges(benchmark, judge)
     if cases is None:
         raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
 
@@ -52,6 +51,7 @@ def command(
         benchmark,
         cases,
         reader or [],
+        judges=judge or [],
         edition=edition,
         store=store,
         limit=limit,
@@ -89,6 +89,11 @@ def command(
 def _notes(forecasts: list[Forecast]) -> list[str]:
     notes = []
     for f in forecasts:
+        if f.judges:
+            notes.append(
+                f"{f.reader}: an estimate, at most; what it is asked hangs on the replies, and "
+                "what cannot be read is asked again."
+            )
         if f.undigested:
             notes.append(
                 f"{f.reader}: {f.undigested:,} calls have pictures not yet digested; some of their "

@@ -16,7 +16,9 @@ __all__ = ["command"]
 def command(
     benchmark: Annotated[
         str,
-        typer.Argument(help="A benchmark (grounding, heartbeat), or a study file ending in .toml."),
+        typer.Argument(
+            help="A benchmark, as grounding, heartbeat or m3cot; or a study file, .toml."
+        ),
     ],
     cases: options.Cases = None,
     reader: options.Readers = None,
@@ -50,7 +52,6 @@ def command(
         if extra:
             raise BadInput(f"{extra[0]} does not go with a study file. Put it into {benchmark}.")
         return _study(Path(benchmark), store, json)
-    options.check_judges(benchmark, judge)
     if cases is None:
         raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
 
@@ -61,6 +62,7 @@ def command(
         benchmark,
         cases,
         reader or [],
+        judges=judge or [],
         edition=edition,
         out=out,
         store=store,

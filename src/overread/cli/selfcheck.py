@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 def command(
     benchmark: Annotated[
-        str | None, typer.Argument(help="A benchmark: grounding or heartbeat. All by default.")
+        str | None, typer.Argument(help="A benchmark; all of them by default.")
     ] = None,
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of the phantom sets.")

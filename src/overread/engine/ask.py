@@ -338,7 +338,8 @@ class _Asking:
 
     def _stop_if_alike(self, reason: str, failed: int) -> None:
         tally = self.tally
-        early = tally.answered == 0 and tally.stopped is None
+        # Where some replies are kept the reader has answered before: what fails now fails alone.
+        early = tally.answered == 0 and tally.kept == 0 and tally.stopped is None
         if failed >= _ALIKE and tally.stops_early and early:
             tally.stopped = f"the first {failed} trials all failed alike: {reason}"
             self.stop.set()

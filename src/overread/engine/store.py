@@ -217,7 +217,9 @@ class Store:
         One statement for all rows: each SQLite step gives up and retakes the interpreter's lock,
         and against a busy event loop retaking it is what costs (measured).
         """
-        encoded = [(key, dataset, self._encode(reply)) for key, dataset, reply in replies]
+        encoded = [
+            (key, dataset, self._encode(_storable(reply))) for key, dataset, reply in replies
+        ]
         # A reason may quote a server's bytes; SQLite keeps text only as UTF-8.
         failures = [(k, d, r.encode("utf-8", "replace").decode()) for k, d, r in failures]
         done = [row[0] for row in encoded] + [row[0] for row in failures]
@@ -367,3 +369,12 @@ def _immediate(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _storable(reply: Reply) -> Reply:
+    """The reply with half characters (lone surrogates) replaced: no file can hold those."""
+    text = reply.text
+    if text.isascii():
+        return reply
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    return reply if clean == text else msgspec.structs.replace(reply, text=clean)

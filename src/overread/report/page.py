@@ -26,6 +26,16 @@ _PICTURES: Final = "This page shows pictures of the data set: keep it where the 
 # A table of more rows is folded, unless it is the first thing on the page.
 _FOLDED_FROM: Final = 25
 
+# Longer cells are lines of text and wrap, unless they are numbers.
+_LINE: Final = 40
+
+# Value, spread, interval, n, p, q, and what the judges behind it are worth.
+_NUMBER: Final = re.compile(
+    r"([+-]?\d\S*)( ± \S+)?( \[[^]]*\])?( n=\d+†?| \d+/\d+†?)?"
+    r"( p[=<]\S+)?( q[=<]\S+)?( †| judge [a-z ]+)?",
+    flags=re.ASCII,
+)
+
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
@@ -37,9 +47,11 @@ nav a { color: inherit; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .93rem; }
 th, td { text-align: left; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid #8886;
   white-space: nowrap; vertical-align: top; }
-th { font-weight: 600; }
+th { font-weight: 600; white-space: normal; }
+td.text { white-space: normal; overflow-wrap: anywhere; min-width: 15rem; max-width: 28rem; }
 th:first-child, td:first-child { position: sticky; left: 0; background: Canvas;
   min-width: 12rem; white-space: normal; overflow-wrap: anywhere; }
+.numbered th:first-child, .numbered td:first-child { min-width: 0; }
 small { display: block; opacity: .75; }
 figure { margin: 0; }
 svg { display: block; max-width: 100%; height: auto; overflow: visible;
@@ -49,7 +61,10 @@ summary { cursor: pointer; padding: .35rem 0; }
 code { font-size: .72rem; overflow-wrap: anywhere; }
 .note, figcaption { color: #595959; font-size: .9rem; max-width: 60rem; margin: .3rem 0; }
 @media (prefers-color-scheme: dark) { .note, figcaption { color: #b0b0b0; } }
-@media (max-width: 40rem) { th:first-child, td:first-child { min-width: 7.5rem; } }
+@media (max-width: 40rem) {
+  th:first-child, td:first-child { min-width: 7.5rem; }
+  td.text { min-width: 11rem; }
+}
 @media print { details > * { display: block; } nav { display: none; } }
 """
 
@@ -117,9 +132,7 @@ def _readers(record: RunRecord) -> str:
         return ""
     columns = ("reader", "spec", "modality", "clips as", "temperature", "answered")
     head = "".join(f'<th scope="col">{column}</th>' for column in columns)
-    body = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     return f"""<details class="asked"><summary>How {len(rows)} readers were asked</summary>
 <div class="scroll" tabindex="0"><table>
 <thead><tr>{head}</tr></thead>
@@ -165,10 +178,9 @@ def _figure(figure: Figure, number: int) -> str:
 
 def _table(table: Table, folded: bool) -> str:
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
-    grid = f"""<div class="scroll" tabindex="0"><table>
+    rows = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in table.rows)
+    numbered = all(row[0].isdecimal() for row in table.rows)
+    grid = f"""<div class="scroll" tabindex="0"><table{' class="numbered"' if numbered else ""}>
 <thead><tr>{head}</tr></thead>
 <tbody>
 {rows}
@@ -181,11 +193,10 @@ def _table(table: Table, folded: bool) -> str:
 
 
 def _cell(text: str) -> str:
-    """A number with its spread, interval and n below it, so that ten measures fit a screen."""
-    number = re.fullmatch(
-        r"([+-]?\d\S*)( ± \S+)?( \[[^]]*\])?( n=\d+| \d+/\d+)?", text, flags=re.ASCII
-    )
+    """A number with what it stands on below it, so that ten measures fit a screen; or text."""
+    number = _NUMBER.fullmatch(text)
     if not number or text == number[1]:
-        return escape(text)
+        wraps = ' class="text"' if len(text) > _LINE else ""
+        return f"<td{wraps}>{escape(text)}</td>"
     value, *below = (escape(part.strip()) for part in number.groups(default=""))
-    return value + "".join(f"<small>{part}</small>" for part in below if part)
+    return f"<td>{value}{''.join(f'<small>{part}</small>' for part in below if part)}</td>"

@@ -11,6 +11,8 @@ __all__ = [
     "Config",
     "Finding",
     "Forecast",
+    "JudgeSample",
+    "PersonAgreement",
     "ProbeSet",
     "PublishedFigures",
     "Recipe",
@@ -24,10 +26,12 @@ __all__ = [
     "environment",
     "examine",
     "import_results",
+    "judge_sample",
     "load_config",
     "measure",
     "open_cases",
     "open_readers",
+    "person_agreement",
     "phantom_cases",
     "plan",
     "published_figures",
@@ -48,6 +52,12 @@ if TYPE_CHECKING:
     from overread.runs._demo import demo
     from overread.runs._doctor import Finding, examine
     from overread.runs._environment import Config, default_store, environment, load_config
+    from overread.runs._judge_sample import (
+        JudgeSample,
+        PersonAgreement,
+        judge_sample,
+        person_agreement,
+    )
     from overread.runs._measuring import Run, import_results, measure
     from overread.runs._opening import open_cases, open_readers, phantom_cases
     from overread.runs._planning import Forecast, plan
@@ -70,6 +80,10 @@ _HOME = {
     "default_store": "overread.runs._environment",
     "environment": "overread.runs._environment",
     "load_config": "overread.runs._environment",
+    "JudgeSample": "overread.runs._judge_sample",
+    "PersonAgreement": "overread.runs._judge_sample",
+    "judge_sample": "overread.runs._judge_sample",
+    "person_agreement": "overread.runs._judge_sample",
     "Run": "overread.runs._measuring",
     "import_results": "overread.runs._measuring",
     "measure": "overread.runs._measuring",

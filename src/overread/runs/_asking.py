@@ -7,15 +7,18 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from typing import Any, TypeVar
+
+import msgspec
 
 from overread.benchmarks.benchmark import Benchmark
 from overread.case import Reader, Trial
-from overread.engine import Store, Studio, Tally, ask
+from overread.engine import Plan, Store, Studio, Tally, ask
 
-__all__ = ["ask_all", "count_trials", "run_async", "trials_of"]
+__all__ = ["Job", "ask_in_turn", "count_trials", "run_async", "trials_of"]
 
 T = TypeVar("T")
 
@@ -37,17 +40,27 @@ def count_trials(bench: Benchmark, chosen: frozenset[str] | None, reader: Reader
     return sum(1 for _ in trials_of(bench, chosen, reader)())
 
 
-async def ask_all(
-    bench: Benchmark,
-    chosen: frozenset[str] | None,
+class Job(msgspec.Struct, frozen=True):
+    """A plan, who is asked, and what happened so far."""
+
+    plan: Plan
+    reader: Reader
+    tally: Tally
+
+
+async def ask_in_turn(
+    rounds: Generator[Sequence[Job], None, None],
     readers: Sequence[Reader],
     store: Store,
     studio: Studio,
     dataset: int,
-    tallies: Sequence[Tally],
 ) -> bool:
-    """Ask all readers at once, so that a picture rendered for one serves all. True if stopped."""
-    stops = [asyncio.Event() for _ in readers]
+    """Ask the jobs of each round at once, so that a picture rendered for one reader serves all.
+
+    A round is made when the one before is done: its plans may read what was said there. True if
+    interrupted; nothing more is begun then, nor when a reader was stopped. Readers are closed.
+    """
+    stops: list[asyncio.Event] = []
     interrupted = asyncio.Event()
 
     def interrupt() -> None:
@@ -58,22 +71,26 @@ async def ask_all(
             stop.set()
         print("stopping: calls under way may finish …", file=sys.stderr)
 
-    with _on_interrupt(interrupt):
+    with _on_interrupt(interrupt), closing(rounds):
         try:
-            await asyncio.gather(
-                *(
-                    ask(
-                        trials_of(bench, chosen, reader),
-                        reader,
-                        store,
-                        studio,
-                        dataset=dataset,
-                        tally=tally,
-                        stop=stop,
+            for jobs in rounds:
+                stops[:] = [asyncio.Event() for _ in jobs]
+                await asyncio.gather(
+                    *(
+                        ask(
+                            job.plan,
+                            job.reader,
+                            store,
+                            studio,
+                            dataset=dataset,
+                            tally=job.tally,
+                            stop=stop,
+                        )
+                        for job, stop in zip(jobs, stops, strict=True)
                     )
-                    for reader, tally, stop in zip(readers, tallies, stops, strict=True)
                 )
-            )
+                if interrupted.is_set() or any(job.tally.stopped for job in jobs):
+                    break
         finally:
             for reader in readers:
                 await reader.close()

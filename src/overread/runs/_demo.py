@@ -12,7 +12,7 @@ from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
 from overread.runs._opening import open_cases
 from overread.runs._running import Watch, run
-from overread.runs._selfcheck import STANDARD_PHANTOMS
+from overread.runs._selfcheck import STANDARD_PHANTOMS, own_judges
 
 __all__ = ["demo"]
 
@@ -28,10 +28,17 @@ def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> 
     for name in BENCHMARKS:
         if tell is not None:
             tell(f"making phantoms for {name} (once) …")
-        controls = open_cases(name, STANDARD_PHANTOMS[name], "corrected", {}).controls()
-        readers = [f"control:{control}" for control in controls]
+        bench = open_cases(name, STANDARD_PHANTOMS[name], "corrected", {})
         done.append(
-            run(name, STANDARD_PHANTOMS[name], readers, out=out / name, watch=watch, tell=tell)
+            run(
+                name,
+                STANDARD_PHANTOMS[name],
+                [f"control:{control}" for control in bench.controls()],
+                judges=own_judges(bench),
+                out=out / name,
+                watch=watch,
+                tell=tell,
+            )
         )
         yield done[-1]
     write_page(out / _PAGE, [(one.record, list(one.exhibits.values())) for one in done])

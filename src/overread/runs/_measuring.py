@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,9 @@ import msgspec
 from overread.benchmarks.benchmark import Benchmark, Pictured, ReaderRecord, Shows, Tables
 from overread.case import BadInput, Figure, Measure, Table
 from overread.engine import Tally
+from overread.judging import VERDICT_COLUMNS
 from overread.records import (
+    JudgeEntry,
     Measures,
     ReaderEntry,
     RunRecord,
@@ -62,6 +64,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def unanswered(self) -> int:
         return sum(reader.unanswered for reader in self.record.readers)
 
+    @property
+    def unjudged(self) -> int:
+        """Questions to judges that no reply came to."""
+        return sum(judge.unanswered for judge in self.record.judges)
+
 
 def measure_into(
     scratch: Path,
@@ -79,9 +86,11 @@ def measure_into(
     answers = read_frame(folder / "answers.parquet", ("reader", *bench.answer_schema))
     if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
         raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
+    verdicts = folder / "verdicts.parquet"
     tables = Tables(
         cases=read_frame(folder / "cases.parquet", bench.case_schema),
         answers=answers,
+        verdicts=read_frame(verdicts, VERDICT_COLUMNS) if record.judges else None,
         readers=tuple(
             ReaderRecord(name=r.name, traits=r.traits, identity=r.identity) for r in record.readers
         ),
@@ -231,16 +240,35 @@ def import_results(
             )
             for r in tables.readers
         ),
+        judges=tuple(_imported_judges(tables.verdicts)),
         versions=versions(),
     )
     with folder_being_written(folder, bench.policy) as scratch:
         tables.cases.write_parquet(scratch / "cases.parquet")
         tables.answers.write_parquet(scratch / "answers.parquet")
+        if tables.verdicts is not None:
+            tables.verdicts.write_parquet(scratch / "verdicts.parquet")
         record, records, exhibits = measure_into(scratch, scratch, bench, record)
     return Run(folder=folder, record=record, records=records, exhibits=exhibits), warnings
 
 
+def _imported_judges(verdicts: pl.DataFrame | None) -> Iterator[JudgeEntry]:
+    """What the record says of judges whose verdicts came with the results."""
+    if verdicts is None:
+        return
+    for (name,), own in verdicts.group_by("judge", maintain_order=True):
+        yield JudgeEntry(
+            name=str(name),
+            spec=f"imported:{name}",
+            identity="imported",
+            roles=tuple(own["role"].unique().sort()),
+            asked=own.height,
+            unanswered=int((own["outcome"] == "unanswered").sum()),
+            invalid=int((own["outcome"] == "invalid").sum()),
+        )
+
+
 def versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "polars", "pillow", "pydicom", "av", "aiohttp")
+    names = ("numpy", "scipy", "polars", "pillow", "pydicom", "av", "aiohttp", "json-repair")
     python = ".".join(map(str, sys.version_info[:3]))
     return {"python": python} | {name: version(name) for name in names}

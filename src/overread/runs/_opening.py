@@ -8,12 +8,15 @@ from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark
+from overread.benchmarks.benchmark import Benchmark, Judged
 from overread.case import BadInput, Reader
+from overread.judging.panel import panel_of
+from overread.judging.verdict import Role
 from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import Config, cache_folder, environment
+from overread.runs._judging import Judge
 
-__all__ = ["case_file", "open_cases", "open_readers", "phantom_cases"]
+__all__ = ["case_file", "open_cases", "open_judges", "open_readers", "phantom_cases"]
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -64,14 +67,18 @@ def open_readers(
     readers: Sequence[str | Mapping[str, Any] | Reader],
     config: Config,
     concurrency: int | None = None,
+    controls: Mapping[str, Reader] | None = None,
 ) -> tuple[list[ReaderSpec], list[Reader]]:
-    """Open every reader behind the guard of this data set; two may not share a name."""
+    """Open every reader behind the guard of this data set; two may not share a name.
+
+    `control:NAME` is one of the benchmark's controls, or of those given.
+    """
     if not readers:
         raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
     if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:
         raise BadInput(f"--concurrency {concurrency}: it must be from 1 to {_MOST_CALLS}.")
     guard = Guard(bench.policy, config.share_with)
-    controls = bench.controls()
+    known = bench.controls() if controls is None else controls
     specs: list[ReaderSpec] = []
     opened: list[Reader] = []
     for reader in readers:
@@ -79,9 +86,7 @@ def open_readers(
             spec = parse_spec(reader)
             if concurrency and spec.concurrency is None and spec.kind == "openai":
                 spec = msgspec.structs.replace(spec, concurrency=concurrency)
-            opened.append(
-                open_reader(spec, guard=guard, environment=environment(), controls=controls)
-            )
+            opened.append(open_reader(spec, guard=guard, environment=environment(), controls=known))
         else:
             spec = ReaderSpec(kind="control", model=reader.name, label=reader.name)
             opened.append(reader)
@@ -91,3 +96,45 @@ def open_readers(
     if twice:
         raise BadInput(f'two readers are called "{min(twice)}". Give one of them a label= option.')
     return specs, opened
+
+
+def open_judges(
+    bench: Benchmark,
+    judges: Sequence[str | Mapping[str, Any] | Reader],
+    config: Config,
+    concurrency: int | None = None,
+) -> tuple[list[ReaderSpec], list[Judge]]:
+    """Open every judge behind the guard of this data set, with what each judges.
+
+    A judge is `[ROLE=]SPEC`, a reader's table that may name its `role`, or a reader for every role.
+    """
+    if not judges:
+        return [], []
+    if not isinstance(bench, Judged):
+        raise BadInput(f"--judge: {bench.name} asks no judge. Leave the option out.")
+    words = [judge for judge in judges if isinstance(judge, str)]
+    panel = panel_of(words, bench.roles, bench.name)
+    seats: list[tuple[tuple[Role, ...], str | dict[str, Any] | Reader]] = [
+        (panel.roles_of(spec), spec) for spec in panel.specs
+    ]
+    for judge in judges:
+        if isinstance(judge, Mapping):
+            table = dict(judge)
+            seats.append((_roles_of(table, bench.roles, bench.name), table))
+        elif not isinstance(judge, str):
+            seats.append((bench.roles, judge))
+    specs, readers = open_readers(
+        bench, [spec for _, spec in seats], config, concurrency, controls=bench.judges()
+    )
+    return specs, [Judge(reader, roles) for (roles, _), reader in zip(seats, readers, strict=True)]
+
+
+def _roles_of(table: dict[str, Any], known: tuple[Role, ...], benchmark: str) -> tuple[Role, ...]:
+    """What a judge's table says it judges, taken out of it; every role where it names none."""
+    word = table.pop("role", None)
+    if word is None:
+        return known
+    roles = tuple(role for role in known if role == word)
+    if not roles:
+        raise BadInput(f'a judge has the role "{word}"; {benchmark} has {", ".join(known)}.')
+    return roles

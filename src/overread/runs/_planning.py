@@ -10,15 +10,16 @@ from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark
-from overread.case import BadInput, Clip, Inline, Picture, Reader, Request, Source
+from overread.benchmarks.benchmark import Benchmark, FollowsUp, Judged, Timed
+from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
 from overread.engine import Sources, Store, chunks, reply_key, request_digest
 from overread.readers import ReaderSpec
 from overread.runs._asking import trials_of
 from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
+from overread.runs._judging import Judge
 from overread.runs._left_out import Tell, remarks_of
-from overread.runs._opening import open_cases, open_readers
+from overread.runs._opening import open_cases, open_judges, open_readers
 
 __all__ = ["Forecast", "plan", "write_requests"]
 
@@ -33,7 +34,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     `calls` is what would be asked now: distinct requests without a kept reply. `pictures` counts
     what would be rendered, a clip by its frames. `undigested` counts
     trials whose pictures were never read, so that nobody can say whether their replies are kept;
-    they are counted as calls. Tokens are an estimate, `tokens_out` at most the whole budget.
+    they are counted as calls. Of a judge, whose questions hang on the replies, all is an estimate.
+    Tokens are an estimate, `tokens_out` at most the whole budget.
     """
 
     reader: str
@@ -46,6 +48,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     cost: float | None
+    judges: bool = False
 
 
 def plan(
@@ -53,6 +56,7 @@ def plan(
     cases: str | Path,
     readers: Sequence[str | Mapping[str, Any] | Reader],
     *,
+    judges: Sequence[str | Mapping[str, Any] | Reader] = (),
     edition: str = "corrected",
     store: str | Path | None = None,
     limit: int | None = None,
@@ -67,9 +71,10 @@ def plan(
     config = load_config()
     bench = open_cases(benchmark, cases, edition, settings or {})
     specs, opened = open_readers(bench, readers, config)
+    judge_specs, panel = open_judges(bench, judges, config)
     chosen, _ = survey(bench, limit)
     if tell is not None:
-        for line in remarks_of(bench):
+        for line in (*remarks_of(bench), *_not_counted(bench)):
             tell(line)
     place = Path(store) if store is not None else default_store(config)
     with ExitStack() as stack:
@@ -78,10 +83,15 @@ def plan(
         kept = stack.enter_context(Store(place))
         if requests is not None:
             write_requests(requests, bench, chosen, opened, kept)
-        return [
+        found = [
             _forecast(bench, chosen, reader, spec, kept)
             for reader, spec in zip(opened, specs, strict=True)
         ]
+        found += [
+            _judge_forecast(bench, chosen, opened, judge, spec)
+            for judge, spec in zip(panel, judge_specs, strict=True)
+        ]
+        return found
 
 
 def _forecast(
@@ -141,6 +151,60 @@ def _forecast(
         tokens_out=tokens_out,
         cost=spec.cost(tokens_in, tokens_out),
     )
+
+
+def _judge_forecast(
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    readers: Sequence[Reader],
+    judge: Judge,
+    spec: ReaderSpec,
+) -> Forecast:
+    """What a judge would be asked if every reply had its usual length; asked again for none."""
+    assert isinstance(bench, Judged)
+    columns = tuple(bench.answer_schema)
+    controls = bench.controls()
+    asked: list[tuple[Reader, frozenset[str] | None, int]] = [
+        (controls[name], bench.check_cases(chosen), 1) for name in bench.checks
+    ]
+    asked += [(reader, chosen, 0) for reader in readers]
+    calls = tokens_in = tokens_out = 0
+    for reader, of, check in asked:
+        for trial in trials_of(bench, of, reader)():
+            reply = Reply("x" * bench.usual_length(trial.condition))
+            cells = bench.answer(trial, reply, reader.traits)
+            row = dict(zip(columns, cells, strict=True)) | {"reader": reader.name, "check": check}
+            for role in judge.roles:
+                for question in bench.judge_trials(row, role):
+                    parts = (p for m in question.request.messages for p in m.parts)
+                    text = sum(len(part) for part in parts if isinstance(part, str))
+                    calls += 1
+                    tokens_in += text // _CHARACTERS_A_TOKEN
+                    tokens_out += question.request.decoding.max_tokens
+    return Forecast(
+        reader=f"judge {judge.reader.name}",
+        trials=calls,
+        answered=0,
+        calls=calls,
+        pictures=0,
+        undigested=0,
+        missing=0,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=spec.cost(tokens_in, tokens_out),
+        judges=True,
+    )
+
+
+def _not_counted(bench: Benchmark) -> Iterator[str]:
+    """A line on what a run would ask beyond the forecast."""
+    more = []
+    if isinstance(bench, FollowsUp) and bench.follows:
+        more.append("what follows from the replies")
+    if isinstance(bench, Timed) and bench.times:
+        more.append("what is timed")
+    if more:
+        yield f"{' and '.join(more)} comes on top of this forecast, for readers and judges."
 
 
 class _UnknownSource(Exception):

@@ -6,24 +6,35 @@ and read back in plan order, so that the files of two runs over one store are th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, LeavesOut
-from overread.case import Reader
-from overread.engine import Sources, Store, Studio, Tally, read_back
+from overread.case import Decoding, Reader
+from overread.engine import Plan, Sources, Store, Studio, Tally, read_back
 from overread.readers import ReaderSpec
-from overread.records import ReaderEntry, RunRecord, check_out, folder_being_written, write_rows
-from overread.runs._asking import ask_all, count_trials, run_async, trials_of
+from overread.records import (
+    JudgeEntry,
+    ReaderEntry,
+    RunRecord,
+    check_out,
+    folder_being_written,
+    write_rows,
+)
+from overread.runs._asking import Job, ask_in_turn, run_async
 from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
+from overread.runs._judging import Judge, Judging, verdict_schema
 from overread.runs._left_out import Tell, remarks_of, write_left_out
+from overread.runs._machine import machine
 from overread.runs._measuring import Run, measure_into, versions
-from overread.runs._opening import open_cases, open_readers
+from overread.runs._opening import open_cases, open_judges, open_readers
+from overread.runs._stages import Alone, Stage, stages_of, whole_plan
 
 __all__ = ["Unfinished", "Watch", "run"]
 
@@ -40,6 +51,7 @@ def run(
     cases: str | Path,
     readers: Sequence[str | Mapping[str, Any] | Reader],
     *,
+    judges: Sequence[str | Mapping[str, Any] | Reader] = (),
     edition: str = "corrected",
     out: str | Path | None = None,
     store: str | Path | None = None,
@@ -49,7 +61,7 @@ def run(
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Run:
-    """Ask the readers about the cases, measure, and write a run folder.
+    """Ask the readers about the cases, have judged what is to be judged, measure, write a folder.
 
     `tell` gets a line for whatever a user should know before anybody is asked.
 
@@ -61,6 +73,7 @@ def run(
     config = load_config()
     bench = open_cases(benchmark, cases, edition, settings or {})
     specs, opened = open_readers(bench, readers, config, concurrency)
+    judge_specs, panel = open_judges(bench, judges, config, concurrency)
     chosen, n_cases = survey(bench, limit)
     folder = Path(out) if out is not None else _default_folder(bench, specs, limit, settings or {})
     check_out(folder)
@@ -68,24 +81,21 @@ def run(
     if tell is not None:
         for line in remarks:
             tell(line)
-    totals = [count_trials(bench, chosen, reader) for reader in opened]
-    tallies = [Tally() for _ in opened]
-    shown = [
-        (reader.name, tally, total, spec)
-        for reader, tally, total, spec in zip(opened, tallies, totals, specs, strict=True)
-    ]
     with Store(store if store is not None else default_store(config)) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
+        asking = _Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
         try:
-            with watch(shown) if watch else nullcontext():
-                interrupted = run_async(
-                    ask_all(bench, chosen, opened, kept, studio, dataset, tallies)
-                )
-            _check_finished(opened, tallies, interrupted)
+            everybody = [*opened, *(judge.reader for judge in panel)]
+            interrupted = run_async(
+                ask_in_turn(asking.rounds(watch), everybody, kept, studio, dataset)
+            )
+            asking.check_finished(interrupted)
             with folder_being_written(folder, bench.policy) as scratch:
                 write_left_out(scratch, bench)
-                entries = _write_tables(bench, chosen, opened, specs, kept, studio, scratch)
+                _write_cases(bench, chosen, scratch)
+                entries = asking.write_answers(scratch)
+                judge_entries = asking.write_verdicts(scratch)
                 record = RunRecord(
                     benchmark=bench.name,
                     edition=bench.edition,
@@ -98,7 +108,9 @@ def run(
                     left_out=len(bench.left_out) if isinstance(bench, LeavesOut) else 0,
                     remarks=remarks,
                     settings=dict(settings or {}),
+                    machine=machine(),
                     readers=entries,
+                    judges=judge_entries,
                     versions=versions(),
                 )
                 record, records, exhibits = measure_into(
@@ -106,74 +118,206 @@ def run(
                 )
         finally:
             studio.close()
-    names = [reader.name for reader in opened]
     return Run(
         folder=folder,
         record=record,
         records=records,
         exhibits=exhibits,
-        tallies=dict(zip(names, tallies, strict=True)),
+        tallies=asking.tallies,
     )
 
 
-def _check_finished(readers: Sequence[Reader], tallies: Sequence[Tally], interrupted: bool) -> None:
-    kept = sum(tally.answered + tally.kept for tally in tallies)
-    if interrupted:
-        raise Unfinished(
-            f"interrupted; {kept} replies are kept. Run the same command again to resume."
+class _Asking:
+    """Everybody who is asked in a run, and about what. A class, for every step needs all of it."""
+
+    def __init__(
+        self,
+        bench: Benchmark,
+        chosen: frozenset[str] | None,
+        readers: Sequence[Reader],
+        specs: Sequence[ReaderSpec],
+        panel: Sequence[Judge],
+        judge_specs: Sequence[ReaderSpec],
+        store: Store,
+        studio: Studio,
+    ) -> None:
+        self._bench, self._chosen = bench, chosen
+        self._readers, self._specs = readers, specs
+        self._panel, self._judge_specs = panel, judge_specs
+        self._store, self._studio = store, studio
+        self._stages: list[list[Stage]] = [
+            stages_of(bench, chosen, reader, store, studio) for reader in readers
+        ]
+        self._judging = Judging(bench, chosen, readers, store, studio) if panel else None
+        self.tallies: dict[str, Tally] = {}
+
+    # ------------------------------------------------------------ asking
+
+    def rounds(self, watch: Watch | None) -> Generator[Sequence[Job], None, None]:
+        """Who is asked what, at once; then what follows from it.
+
+        Judges judge the controls before any reader is asked: one that cannot be asked at all, or
+        that the guard refuses, is found before it costs a call.
+        """
+        if self._judging is not None:
+            yield from self._round(watch, self._checks(self._judging), "check")
+            first = [
+                (judge.reader, self._judging.first_plan(judge), spec)
+                for judge, spec in zip(self._panel, self._judge_specs, strict=True)
+            ]
+            yield from self._round(watch, first, "check")
+        for number in range(max(len(stages) for stages in self._stages)):
+            stage = self._stages[0][number]
+            jobs = [
+                (reader, stages[number].plan, spec)
+                for reader, stages, spec in zip(
+                    self._readers, self._stages, self._specs, strict=True
+                )
+            ]
+            if stage.alone:  # nobody else is asked meanwhile
+                for reader, plan, spec in jobs:
+                    yield from self._round(watch, [(Alone(reader), plan, spec)], stage.name)
+            else:
+                yield from self._round(watch, jobs, "" if number == 0 else stage.name)
+        if self._judging is not None:
+            for attempt in count():
+                questions = [
+                    (judge.reader, self._judging.plan(judge, attempt), spec)
+                    for judge, spec in zip(self._panel, self._judge_specs, strict=True)
+                ]
+                name = "judging" if attempt == 0 else f"judging again {attempt}"
+                asked = yield from self._round(watch, questions, name)
+                if not asked:
+                    break
+
+    def _checks(self, judging: Judging) -> list[tuple[Reader, Plan, ReaderSpec]]:
+        """Controls whose replies are only there to be judged."""
+        return [
+            (control, judging.check_plan(control), _control(control)) for control in judging.checked
+        ]
+
+    def _round(
+        self,
+        watch: Watch | None,
+        questions: Sequence[tuple[Reader, Plan, ReaderSpec]],
+        name: str,
+    ) -> Generator[Sequence[Job], None, bool]:
+        """Have these asked, and say whether there was anything to ask."""
+        shown, jobs = [], []
+        for reader, plan, spec in questions:
+            label = f"{reader.name} ({name})" if name else reader.name
+            tally = self.tallies.setdefault(label, Tally())
+            jobs.append(Job(plan, reader, tally))
+            shown.append((label, tally, sum(1 for _ in plan()), spec))
+        if not any(total for _, _, total, _ in shown):
+            return False
+        with watch(shown) if watch else nullcontext():
+            yield jobs
+        return True
+
+    def check_finished(self, interrupted: bool) -> None:
+        kept = sum(tally.answered + tally.kept for tally in self.tallies.values())
+        if interrupted:
+            raise Unfinished(
+                f"interrupted; {kept} replies are kept. Run the same command again to resume."
+            )
+        stopped = [
+            f"{name}: {tally.stopped.rstrip('.')}"
+            for name, tally in self.tallies.items()
+            if tally.stopped
+        ]
+        if stopped:
+            raise Unfinished(
+                "; ".join(stopped)
+                + ". Nothing was measured. Mend that and run the same command again; "
+                f"the {kept} replies already there are kept."
+            )
+
+    # ------------------------------------------------------------ reading back
+
+    def write_answers(self, scratch: Path) -> tuple[ReaderEntry, ...]:
+        """Stream answers.parquet in the order of the plan."""
+        import polars as pl
+
+        bench = self._bench
+        asked = dict.fromkeys((reader.name for reader in self._readers), 0)
+        unanswered = dict(asked)
+        models: dict[str, str | None] = {}
+        decodings: dict[str, Decoding] = {}
+
+        def rows() -> Iterable[Sequence[Any]]:
+            for reader, stages in zip(self._readers, self._stages, strict=True):
+                said = read_back(whole_plan(stages), reader, self._store, self._studio)
+                for trial, reply, reason in said:
+                    asked[reader.name] += 1
+                    unanswered[reader.name] += reply is None
+                    if reply is not None:
+                        models[reader.name] = reply.model
+                        decodings[reader.name] = reader.traits.adjust(trial.request.decoding)
+                    yield (reader.name, *bench.answer(trial, reply, reader.traits, reason))
+
+        schema = {"reader": pl.String, **bench.answer_schema}
+        write_rows(scratch / "answers.parquet", schema, rows())
+        return tuple(
+            ReaderEntry(
+                name=reader.name,
+                spec=_described(spec),
+                identity=reader.identity,
+                traits=reader.traits,
+                asked=asked[reader.name],
+                unanswered=unanswered[reader.name],
+                model=models.get(reader.name),
+                decoding=decodings.get(reader.name),
+            )
+            for reader, spec in zip(self._readers, self._specs, strict=True)
         )
-    stopped = [
-        f"{reader.name}: {tally.stopped.rstrip('.')}"
-        for reader, tally in zip(readers, tallies, strict=True)
-        if tally.stopped
-    ]
-    if stopped:
-        raise Unfinished(
-            "; ".join(stopped)
-            + ". Nothing was measured. Mend that and run the same command again; "
-            f"the {kept} replies already there are kept."
+
+    def write_verdicts(self, scratch: Path) -> tuple[JudgeEntry, ...]:
+        """Stream verdicts.parquet in the order of the plan; nothing where nobody judges."""
+        judging = self._judging
+        if judging is None:
+            return ()
+        counts: dict[str, dict[str, int]] = {judge.reader.name: {} for judge in self._panel}
+        schema = verdict_schema()
+        outcome = list(schema).index("outcome")
+
+        def rows() -> Iterable[Sequence[Any]]:
+            for judge in self._panel:
+                own = counts[judge.reader.name]
+                for row in judging.rows(judge):
+                    own[row[outcome]] = own.get(row[outcome], 0) + 1
+                    yield row
+
+        write_rows(scratch / "verdicts.parquet", schema, rows())
+        return tuple(
+            JudgeEntry(
+                name=judge.reader.name,
+                spec=_described(spec),
+                identity=judge.reader.identity,
+                traits=judge.reader.traits,
+                roles=judge.roles,
+                asked=sum(counts[judge.reader.name].values()),
+                unanswered=counts[judge.reader.name].get("unanswered", 0),
+                invalid=counts[judge.reader.name].get("invalid", 0),
+            )
+            for judge, spec in zip(self._panel, self._judge_specs, strict=True)
         )
 
 
-def _write_tables(
-    bench: Benchmark,
-    chosen: frozenset[str] | None,
-    readers: Sequence[Reader],
-    specs: Sequence[ReaderSpec],
-    store: Store,
-    studio: Studio,
-    scratch: Path,
-) -> tuple[ReaderEntry, ...]:
-    """Stream cases.parquet and answers.parquet, in the order of the plan."""
-    import polars as pl
+def _described(spec: ReaderSpec) -> str:
+    return f"{spec.kind}:{spec.model}" + (f"@{spec.base_url}" if spec.base_url else "")
 
+
+def _control(reader: Reader) -> ReaderSpec:
+    return ReaderSpec(kind="control", model=reader.name, label=reader.name)
+
+
+def _write_cases(bench: Benchmark, chosen: frozenset[str] | None, scratch: Path) -> None:
+    """Stream cases.parquet, in the order of the set."""
     cases = (
         bench.case_row(case) for case in bench.cases() if chosen is None or case.case_id in chosen
     )
     write_rows(scratch / "cases.parquet", bench.case_schema, cases)
-    asked = dict.fromkeys((reader.name for reader in readers), 0)
-    unanswered = dict(asked)
-
-    def rows() -> Iterable[Sequence[Any]]:
-        for reader in readers:
-            plan = trials_of(bench, chosen, reader)
-            for trial, reply, reason in read_back(plan, reader, store, studio):
-                asked[reader.name] += 1
-                unanswered[reader.name] += reply is None
-                yield (reader.name, *bench.answer(trial, reply, reader.traits, reason))
-
-    write_rows(scratch / "answers.parquet", {"reader": pl.String, **bench.answer_schema}, rows())
-    return tuple(
-        ReaderEntry(
-            name=reader.name,
-            spec=f"{spec.kind}:{spec.model}" + (f"@{spec.base_url}" if spec.base_url else ""),
-            identity=reader.identity,
-            traits=reader.traits,
-            asked=asked[reader.name],
-            unanswered=unanswered[reader.name],
-        )
-        for reader, spec in zip(readers, specs, strict=True)
-    )
 
 
 def _default_folder(

@@ -9,17 +9,19 @@ from typing import Final
 
 import msgspec
 
+from overread.benchmarks.benchmark import Benchmark, Judged
 from overread.benchmarks.registry import BENCHMARKS
 from overread.case import BadInput
 from overread.runs._opening import open_cases
 from overread.runs._running import Watch, run
 
-__all__ = ["STANDARD_PHANTOMS", "Checked", "selfcheck"]
+__all__ = ["STANDARD_PHANTOMS", "Checked", "own_judges", "selfcheck"]
 
 # The sets of `demo`, `selfcheck` and the tests with a real model.
 STANDARD_PHANTOMS: Final[Mapping[str, str]] = {
     "grounding": "phantom:480",
     "heartbeat": "phantom:40",
+    "m3cot": "phantom:60",
 }
 
 
@@ -58,6 +60,11 @@ def selfcheck(
         yield _checked(name, f"{STANDARD_PHANTOMS[name]}:{seed}", watch)
 
 
+def own_judges(bench: Benchmark) -> list[str]:
+    """The judges that need no server, where a benchmark is judged."""
+    return [f"control:{name}" for name in bench.judges()] if isinstance(bench, Judged) else []
+
+
 def _checked(name: str, cases: str, watch: Watch | None) -> list[Checked]:
     found = {}
     with TemporaryDirectory() as scratch:
@@ -69,6 +76,7 @@ def _checked(name: str, cases: str, watch: Watch | None) -> list[Checked]:
                 name,
                 cases,
                 [f"control:{control}" for control in bench.expected()],
+                judges=own_judges(bench),
                 edition=edition,
                 settings=settings,
                 out=place / edition,

@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
+from overread.benchmarks.benchmark import Judged
 from overread.case import BadInput
 from overread.records import check_out
 from overread.runs._choosing import survey
 from overread.runs._environment import load_config
 from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
-from overread.runs._opening import open_cases, open_readers
+from overread.runs._opening import open_cases, open_judges, open_readers
 from overread.runs._running import Watch, run
 
 __all__ = ["Study", "run_study"]
@@ -40,10 +41,15 @@ class StudyRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A study file: `[[run]]` and `[[reader]]` tables; every reader goes through each run."""
+    """A study file: `[[run]]`, `[[reader]]` and `[[judge]]` tables.
+
+    Every reader goes through each run; judges judge where a benchmark asks for them. A judge is a
+    reader's table that may name its `role`.
+    """
 
     run: list[StudyRun]
     reader: list[dict[str, Any]]
+    judge: list[dict[str, Any]] = []
     store: str | None = None
     concurrency: int | None = None
 
@@ -58,16 +64,20 @@ def run_study(
     """Run everything a study file asks for, one run folder per benchmark."""
     study = read_study(path)
     config = load_config()
+    panels = []
     for part in study.run:  # a mistake in the last run is better known before the first is asked
         bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
         open_readers(bench, study.reader, config, study.concurrency)
+        panels.append(study.judge if isinstance(bench, Judged) else [])
+        open_judges(bench, panels[-1], config, study.concurrency)
         survey(bench, part.limit)
         check_out(part.folder(path))
-    for part in study.run:
+    for part, judges in zip(study.run, panels, strict=True):
         yield run(
             part.benchmark,
             part.cases,
             study.reader,
+            judges=judges,
             edition=part.edition,
             out=part.folder(path),
             store=store or study.store,

@@ -1,0 +1,339 @@
+"""Judges over one run: what they are asked, how often, and what becomes of what they say."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from overread.benchmarks.m3cot.benchmark import M3CoT
+from overread.benchmarks.m3cot.control_replies import CONTROLS
+from overread.benchmarks.m3cot.judged import REMINDER
+from overread.case import BadInput, Prompt, Reader, ReaderFailure, Reply
+from overread.engine import Plan, Sources, Store, Studio, ask
+from overread.judging import VERDICT_COLUMNS
+from overread.judging.lexical import judged
+from overread.judging.rubric import asked_of
+from overread.runs import run_async
+from overread.runs._judging import Judge, Judging, verdict_schema
+from support.m3_trees import Item, write_m3cot
+from support.readers import Scripted
+
+ITEMS = 6
+ROLES = ("answer", "steps", "order")
+QUESTIONS = ("answer", "precision", "recall", "order")
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    items = [
+        Item(
+            index,
+            question=f"Specimen {index}: which organ? (Select one option)\nA. Liver\nB. Spleen",
+            size=(8, 8),
+        )
+        for index in range(1, ITEMS + 1)
+    ]
+    return write_m3cot(tmp_path_factory.mktemp("set"), items)
+
+
+class Bench:
+    """A run without its files: readers and judges are asked one after the other."""
+
+    def __init__(self, cases: Path, store: Store, **settings: str) -> None:
+        edition = settings.pop("edition", "corrected")
+        self.bench = M3CoT.open(cases, edition, {"checks": "0"} | settings)
+        self.store, self.studio = store, Studio(Sources(store, 1))
+
+    def judging(self, *readers: Reader, limit: int | None = None) -> Judging:
+        chosen = None if limit is None else frozenset(str(i) for i in range(1, limit + 1))
+        for reader in readers:
+            self.ask(lambda reader=reader: self._trials(reader), reader)  # type: ignore[misc]
+        return Judging(self.bench, chosen, readers, self.store, self.studio)
+
+    def _trials(self, reader: Reader) -> Iterator[Any]:
+        for case in self.bench.cases():
+            yield from self.bench.trials(case, reader.traits)
+
+    def ask(self, plan: Plan, reader: Reader) -> int:
+        tally = run_async(ask(plan, reader, self.store, self.studio, dataset=1))
+        return tally.answered + tally.failed
+
+    def judge(self, judging: Judging, judge: Judge, rounds: int = 4) -> list[int]:
+        """How many calls each round of questions took."""
+        return [self.ask(judging.plan(judge, attempt), judge.reader) for attempt in range(rounds)]
+
+
+@pytest.fixture
+def bench(cases: Path, tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    made: list[Bench] = []
+    with Store(tmp_path / "store.sqlite") as store:
+
+        def make(**settings: str) -> Bench:
+            made.append(Bench(cases, store, **settings))
+            return made[-1]
+
+        yield make
+        for each in made:
+            each.studio.close()
+
+
+def reader(name: str = "reader") -> Scripted:
+    """It says something of its own about each item in each mode."""
+    return Scripted(
+        lambda p: Reply(f"1. CT\n2. {p.text[:12]} {len(p.text)}\nFinal answer: A"), name=name
+    )
+
+
+def judge_of(say: Callable[[Prompt], Reply | ReaderFailure], *roles: Any) -> Judge:
+    return Judge(Scripted(say, name="judge"), roles or ROLES)
+
+
+def lexical(prompt: Prompt) -> Reply:
+    return Reply(judged(prompt.text))
+
+
+def rows_of(judging: Judging, judge: Judge) -> list[dict[str, Any]]:
+    return [dict(zip(VERDICT_COLUMNS, row, strict=True)) for row in judging.rows(judge)]
+
+
+def asked_by_question(judge: Judge) -> Counter[str]:
+    assert isinstance(judge.reader, Scripted)
+    found: Counter[str] = Counter()
+    for text, times in judge.reader.asked.items():
+        found[asked_of(text) or "?"] += times
+    return found
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+def test_answers_are_judged_in_both_modes_and_reasoning_once(bench: Callable[..., Bench]) -> None:
+    here = bench()
+    judging, judge = here.judging(reader()), judge_of(lexical)
+    assert here.judge(judging, judge) == [5 * ITEMS, 0, 0, 0]
+    modes = {
+        q: Counter(
+            json.loads(r["about"])["mode"] for r in rows_of(judging, judge) if r["question"] == q
+        )
+        for q in QUESTIONS
+    }
+    assert modes["answer"] == {"direct": ITEMS, "cot": ITEMS}
+    assert modes["precision"] == modes["recall"] == modes["order"] == {"cot": ITEMS}
+
+
+@pytest.mark.parametrize(
+    ("role", "questions"),
+    [("answer", {"answer"}), ("steps", {"precision", "recall"}), ("order", {"order"})],
+)
+def test_a_judge_is_asked_what_its_roles_ask(
+    bench: Callable[..., Bench], role: Any, questions: set[str]
+) -> None:
+    here = bench()
+    judging, judge = here.judging(reader()), judge_of(lexical, role)
+    here.judge(judging, judge)
+    assert set(asked_by_question(judge)) == questions
+    assert {row["role"] for row in rows_of(judging, judge)} == {role}
+
+
+def test_readers_that_say_the_same_are_judged_once_and_have_a_row_each(
+    bench: Callable[..., Bench],
+) -> None:
+    here = bench()
+    one, other = reader("one"), reader("other")
+    judging, judge = here.judging(one, other), judge_of(lexical)
+    assert here.judge(judging, judge)[0] == 5 * ITEMS
+    rows = rows_of(judging, judge)
+    assert [row["reader"] for row in rows] == ["one"] * 5 * ITEMS + ["other"] * 5 * ITEMS
+    first, second = rows[: 5 * ITEMS], rows[5 * ITEMS :]
+    assert [row | {"reader": ""} for row in first] == [row | {"reader": ""} for row in second]
+
+
+@pytest.mark.parametrize(
+    "silence",
+    [Reply(""), Reply(" \n"), Reply("No.", refusal="No."), ReaderFailure("gone", heals=False)],
+)
+def test_what_was_not_said_is_shown_to_nobody(
+    bench: Callable[..., Bench], silence: Reply | ReaderFailure
+) -> None:
+    here = bench()
+    says = lambda p: silence if "Specimen 2" in p.text else Reply(p.text)  # noqa: E731
+    judging, judge = here.judging(Scripted(says, name="reader")), judge_of(lexical)
+    here.judge(judging, judge)
+    assert {row["case"] for row in rows_of(judging, judge)} == {"1", "3", "4", "5", "6"}
+
+
+def test_controls_are_judged_before_any_reader(bench: Callable[..., Bench]) -> None:
+    here = bench(checks="2")
+    judging, judge = here.judging(reader()), judge_of(lexical)
+    assert [control.name for control in judging.checked] == [f"control:{c}" for c in CONTROLS]
+    for control in judging.checked:
+        here.ask(judging.check_plan(control), control)
+    here.judge(judging, judge)
+    rows = rows_of(judging, judge)
+    checks = [row["check"] for row in rows]
+    assert checks == [True] * 2 * len(CONTROLS) * len(QUESTIONS) + [False] * 5 * ITEMS
+    names = [row["reader"] for row in rows if row["check"]]
+    assert list(dict.fromkeys(names)) == [control.name for control in judging.checked]
+
+
+def test_only_the_chosen_items_are_judged(bench: Callable[..., Bench]) -> None:
+    here = bench(checks="5")
+    judging, judge = here.judging(reader(), limit=2), judge_of(lexical)
+    for control in judging.checked:
+        here.ask(judging.check_plan(control), control)
+    here.judge(judging, judge)
+    assert {row["case"] for row in rows_of(judging, judge)} == {"1", "2"}
+
+
+def test_a_benchmark_that_asks_no_judge_says_so(tmp_path: Path) -> None:
+    other: Any = SimpleNamespace(name="grounding")
+    with Store(tmp_path / "store.sqlite") as store, pytest.raises(BadInput, match="asks no judge"):
+        Judging(other, None, [], store, Studio(Sources(store, 1)))
+
+
+# ---------------------------------------------------------------- asked again
+
+
+def readable_at(turn: int | None, told: bool = True) -> Callable[[Prompt], Reply]:
+    """A judge whose words can be read from its nth reply to a question on; None: never.
+
+    `told`: from the second time on it is told what was wrong.
+    """
+    turns: Counter[str] = Counter()
+
+    def say(prompt: Prompt) -> Reply:
+        question = prompt.text.removesuffix(f"\n\n{REMINDER}")
+        assert (question != prompt.text) is (told and turns[question] > 0)
+        turns[question] += 1
+        if turn is None or turns[question] < turn:
+            return Reply(f"Hmm, for the {turns[question]}. time.")
+        return lexical(prompt)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("turn", "reask", "rounds", "end"),
+    [
+        (1, 2, [30, 0, 0, 0], ("judged", 1)),
+        (2, 2, [30, 30, 0, 0], ("judged", 2)),
+        (3, 2, [30, 30, 30, 0], ("judged", 3)),
+        (4, 2, [30, 30, 30, 0], ("invalid", 3)),
+        (None, 2, [30, 30, 30, 0], ("invalid", 3)),
+        (None, 0, [30, 0, 0, 0], ("invalid", 1)),
+        (2, 1, [30, 30, 0, 0], ("judged", 2)),
+    ],
+)
+def test_what_cannot_be_read_is_asked_again_as_often_as_is_set(
+    bench: Callable[..., Bench],
+    turn: int | None,
+    reask: int,
+    rounds: Sequence[int],
+    end: tuple[str, int],
+) -> None:
+    here = bench(reask=str(reask))
+    judging, judge = here.judging(reader()), judge_of(readable_at(turn))
+    assert here.judge(judging, judge) == rounds
+    rows = rows_of(judging, judge)
+    assert {(row["outcome"], row["attempts"]) for row in rows} == {end}
+    if end[0] == "invalid":
+        assert {row["text"] for row in rows} == {f"Hmm, for the {end[1]}. time."}
+    # A second time over the same store nobody is asked, and the rows are the same.
+    assert here.judge(judging, judge) == [0, 0, 0, 0]
+    assert rows_of(judging, judge) == rows
+
+
+def test_the_authors_ask_again_for_the_order_alone(bench: Callable[..., Bench]) -> None:
+    here = bench(edition="authors")
+    judging, judge = here.judging(reader()), judge_of(readable_at(None, told=False))
+    assert here.judge(judging, judge) == [5 * ITEMS, ITEMS, ITEMS, 0]
+    attempts = {row["question"]: row["attempts"] for row in rows_of(judging, judge)}
+    assert attempts == {"answer": 1, "precision": 1, "recall": 1, "order": 3}
+
+
+def test_a_judge_that_falls_silent_when_asked_again_has_said_what_it_said(
+    bench: Callable[..., Bench],
+) -> None:
+    turns: Counter[str] = Counter()
+
+    def say(prompt: Prompt) -> Reply | ReaderFailure:
+        question = prompt.text.removesuffix(f"\n\n{REMINDER}")
+        turns[question] += 1
+        if turns[question] > 1 and "Specimen 3" in question:
+            return ReaderFailure("gone", heals=False)
+        return Reply("Hmm.")
+
+    here = bench()
+    judging, judge = here.judging(reader()), judge_of(say, "answer")
+    assert here.judge(judging, judge) == [12, 12, 10, 0]
+    found = {(row["case"], row["outcome"], row["attempts"]) for row in rows_of(judging, judge)}
+    assert ("3", "invalid", 1) in found
+    assert ("4", "invalid", 3) in found
+
+
+def test_a_judge_that_gives_no_reply_is_not_asked_again_within_a_run(
+    bench: Callable[..., Bench],
+) -> None:
+    def say(prompt: Prompt) -> Reply | ReaderFailure:
+        return (
+            ReaderFailure("HTTP 400: no", heals=False)
+            if "Specimen 5" in prompt.text
+            else lexical(prompt)
+        )
+
+    here = bench()
+    judging, judge = here.judging(reader()), judge_of(say)
+    assert here.judge(judging, judge) == [5 * ITEMS, 0, 0, 0]
+    silent = [row for row in rows_of(judging, judge) if row["case"] == "5"]
+    assert len(silent) == 5
+    for row in silent:
+        assert (row["outcome"], row["attempts"], row["text"], row["payload"]) == (
+            "unanswered",
+            0,
+            None,
+            None,
+        )
+        assert row["reason"] == "HTTP 400: no"
+
+
+# ---------------------------------------------------------------- what is written
+
+
+def test_a_refusal_is_called_one(bench: Callable[..., Bench]) -> None:
+    here = bench(reask="0")
+    judging = here.judging(reader())
+    judge = judge_of(lambda p: Reply("I will not.", refusal="I will not."), "answer")
+    here.judge(judging, judge)
+    assert {row["reason"] for row in rows_of(judging, judge)} == {"refused: no JSON in the reply"}
+
+
+def test_every_row_can_be_written_whatever_the_judge_said(bench: Callable[..., Bench]) -> None:
+    import polars as pl
+
+    nasty = [
+        '{"match": true, "final_answer": "\\ud800"}',
+        "\x00\x1b[31m<script>",
+        "[" * 300,
+        "9" * 9000,
+    ]
+    here = bench(reask="0")
+    judging = here.judging(reader())
+    judge = judge_of(lambda p: Reply(nasty[len(p.text) % len(nasty)] + " "), "answer", "order")
+    here.judge(judging, judge)
+    table = pl.DataFrame(list(judging.rows(judge)), schema=verdict_schema(), orient="row")
+    assert table.height == 3 * ITEMS
+
+
+def test_the_prompt_of_every_row_is_named(bench: Callable[..., Bench]) -> None:
+    here = bench()
+    judging, judge = here.judging(reader()), judge_of(lexical)
+    here.judge(judging, judge)
+    prompts = {(row["question"], row["prompt"]) for row in rows_of(judging, judge)}
+    assert len(prompts) == len(QUESTIONS)  # all items are of one kind
+    assert len({prompt for _, prompt in prompts}) == len(QUESTIONS)
