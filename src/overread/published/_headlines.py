@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from overread.case import Measure, Table
-from overread.published import heartbeat
+from overread.published import heartbeat, m3cot
 from overread.published._flag import Flag
 from overread.published._printed import Figures
 
 __all__ = ["headline_of", "headline_tables", "shown_of"]
 
 # The tables whose figures, and whose flags, a headline shows: the first one elsewhere.
-_TABLES = {"heartbeat": ("1", "2", "3", "4")}
+_TABLES = {"heartbeat": ("1", "2", "3", "4"), "m3cot": ("2", "A2")}
+_HEADLINES = {"heartbeat": heartbeat.headline, "m3cot": m3cot.headline}
 
 
 def headline_tables(found: Figures) -> tuple[str, ...]:
@@ -24,7 +25,8 @@ def headline_of(
     found: Figures, beside: Sequence[tuple[str, Sequence[Measure]]], flags: Sequence[Flag]
 ) -> list[Table] | None:
     """The paper's own headline with runs (name, measures) beside it; None where it has none."""
-    return heartbeat.headline(found, beside, flags) if found.benchmark == "heartbeat" else None
+    made = _HEADLINES.get(found.benchmark)
+    return None if made is None else made(found, beside, flags)
 
 
 def shown_of(found: Figures, run: str, signature: str, asked: str) -> Iterator[str]:
