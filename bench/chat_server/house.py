@@ -59,6 +59,11 @@ class Tally:
             "authorized": self.authorized,
         }
 
+    def peak(self) -> int:
+        """The most requests that were open at once; from here on it is counted anew."""
+        most, self.most_open = self.most_open, self.open
+        return most
+
     def bodies(self) -> dict[str, dict[str, int]]:
         return {d: {"asked": n, "answered": self.answers[d]} for d, n in self.asked.items()}
 
@@ -165,6 +170,8 @@ class House:
                 return as_json({"object": "list", "data": [model]})
             case b"/stats":
                 return as_json(self.tally.stats())
+            case b"/peak":
+                return as_json({"max_concurrency": self.tally.peak()})
             case b"/bodies":
                 return as_json(self.tally.bodies())
             case b"/kept":
