@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from overread.benchmarks.heartbeat.beats import area_curve, cavity_areas, red_areas, smoothed
+from overread.benchmarks.heartbeat.beats import (
+    area_curve,
+    cavity_areas,
+    extremes,
+    red_areas,
+    smoothed,
+)
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.controls import (
     EXPECTED,
@@ -104,7 +110,7 @@ def test_controls_are_readers_with_names_and_a_revision():
     for key, control in CONTROLS.items():
         assert isinstance(control, Reader)
         assert control.name == f"control:{key}"
-        assert control.identity == f"control:{key}:1"
+        assert control.identity == f"control:{key}:2"
         assert not control.traits.knows_truth
     # All but chance give one answer to one question, so that passes need not be repeated.
     assert [k for k, c in CONTROLS.items() if c.traits.temperature is None] == ["random"]
@@ -361,3 +367,22 @@ def test_who_reads_the_length_makes_no_error_at_all(worst, ok):
 def test_expectations_differ_by_the_window_in_one_control():
     fixed, authors = expected("fixed"), expected("two_thirds")
     assert {name for name in fixed if fixed[name] != authors[name]} == {"length-prior"}
+
+
+# ---------------------------------------------------------------- where a curve turns
+
+
+@pytest.mark.parametrize(
+    ("curve", "largest", "smallest"),
+    [
+        ([5, 7, 9, 7, 5, 3, 1, 3, 5, 7], 2, 6),
+        ([9, 8, 6, 4, 2, 1, 3, 5, 6, 6.5], 0, 5),  # the window begins with the largest
+        ([1, 3, 5, 7, 9], 4, 0),  # it only rises: there is no turn to go by
+        ([8, 9, 8.8, 7, 4, 1, 3, 6, 8, 9.5], 1, 5),  # filling nearly to the largest is no phase
+        ([8, 9, 8, 7, 4, 1, 3, 6, 9, 13], 9, 5),  # an edge that stands out is
+        ([4, 4, 4], 0, 0),
+        ([2, 1], 0, 1),
+    ],
+)
+def test_a_phase_is_where_the_curve_turns(curve, largest, smallest):
+    assert extremes(np.array(curve, float)) == (largest, smallest)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Pixels = npt.NDArray[np.uint8]
     Floats = npt.NDArray[np.floating[Any]]
 
-__all__ = ["area_curve", "cavity_areas", "red_areas", "smoothed"]
+__all__ = ["area_curve", "cavity_areas", "extremes", "red_areas", "smoothed"]
 
 _RED: Final = 40  # how far red must stand above green and blue; grey has none of it
 _SIDE: Final = 112  # pictures are taken as if of this width
@@ -33,6 +33,7 @@ _TO_VALVES: Final = 0.2
 # The edge's greys, as shares of the step from blood to wall.
 _BLOOD: Final = 0.2
 _WALL: Final = 0.7
+_STANDS_OUT: Final = 0.2  # of the curve's range
 _BEYOND: Final = 0.3  # how far the wall moves out from its mean place, in the same radii
 
 
@@ -126,6 +127,28 @@ def _middle(mean: Floats, scale: float) -> tuple[int, int, float] | None:
     row, column = row + rows.start, column + columns.start
     inner = float(free[row, column])
     return None if inner < 3 * scale else (row, column, inner)
+
+
+def extremes(curve: Floats) -> tuple[int, int]:
+    """The frames of the largest and the smallest area: where the curve turns, if it can be told.
+
+    At the window's edge a curve that still rises or falls shows no phase, and a weak heart fills to
+    nearly its largest before it is there. An edge therefore counts only if it stands out from the
+    best turn inside by a fifth of the curve's range.
+    """
+    return _extreme(curve), _extreme(-curve)
+
+
+def _extreme(curve: Floats) -> int:
+    import numpy as np
+
+    best = int(curve.argmax())
+    inside = np.arange(1, len(curve) - 1)
+    turns = inside[(curve[1:-1] >= curve[:-2]) & (curve[1:-1] >= curve[2:])]
+    if 0 < best < len(curve) - 1 or not turns.size:
+        return best
+    turn = int(turns[curve[turns].argmax()])
+    return turn if curve[best] - curve[turn] < _STANDS_OUT * np.ptp(curve) else best
 
 
 def smoothed(curve: Floats) -> Floats:
