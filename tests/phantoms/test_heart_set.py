@@ -11,13 +11,14 @@ import pytest
 
 from overread.benchmarks.heartbeat.clip_folder import find_csv, load
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.volumes import read_masks, read_volumes, volumes_of
+from overread.benchmarks.heartbeat.volumes import read_volumes, volumes_of
 from overread.benchmarks.heartbeat.windows import Window, authors_window, fixed_window
 from overread.case import BadInput, Clip, Source
 from overread.imaging import pixels, render_clip
 from overread.phantoms import heart
 from overread.phantoms.heart import COLUMNS, write_heart_set
 from overread.phantoms.heart_worker import heart as drawn
+from support.clip_files import masks_at
 
 N = 4
 
@@ -70,7 +71,7 @@ def test_a_clip_decodes_to_the_very_frames_drawn(folder):
         assert film.streams.video[0].average_rate == one.rhythm.fps
         frames = [frame.to_ndarray(format="gray") for frame in film.decode(video=0)]
     assert np.array_equal(frames, one.frames)
-    assert np.array_equal(read_masks(folder / "masks" / f"{names[0]}.npz"), one.masks)
+    assert np.array_equal(masks_at(folder / "masks" / f"{names[0]}.npz"), one.masks)
     clip = Clip(Source(str(folder), f"clips/{names[0]}.mkv"), (5, 0, len(frames) - 1))
     shown = [pixels(frame) for frame in render_clip(clip).frames]
     assert np.array_equal(shown, one.frames[[5, 0, -1]])
@@ -79,7 +80,7 @@ def test_a_clip_decodes_to_the_very_frames_drawn(folder):
 def test_volumes_and_masks_agree_with_each_other_and_with_the_csv(folder, cases):
     for case in cases:
         volumes = read_volumes(folder / case.volumes)
-        masks = read_masks(folder / case.mask)
+        masks = masks_at(folder / case.mask)
         assert len(volumes) == len(masks) == case.frames
         assert volumes_of(masks) == pytest.approx(volumes, rel=0.05)
         assert volumes[case.ed] == pytest.approx(case.ed_volume)

@@ -12,6 +12,9 @@ from PIL import Image
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian
 
+from overread.case import Source
+from overread.imaging import Films, mask_shape, masks_of
+
 SIZE = 32
 
 
@@ -103,3 +106,12 @@ __all__ = [
     "SIZE", "dicom", "frame", "number_of", "numbered", "png", "pydicom_frame", "video",
     "write",
 ]  # fmt: skip
+
+
+def masks_at(path: Path) -> NDArray[np.bool_]:
+    """Every mask of a file, as the product reads them."""
+    source = Source(str(path.parent), path.name)
+    shape = mask_shape(source)
+    assert shape is not None
+    frames, width, height = shape
+    return np.stack(masks_of(source, range(frames), (width, height), Films(0)))

@@ -19,9 +19,9 @@ import overread as ov
 from overread.benchmarks.heartbeat.clips import probe
 from overread.benchmarks.heartbeat.edition import CORRECTED, Options
 from overread.benchmarks.heartbeat.loading import load
-from overread.benchmarks.heartbeat.volumes import read_masks
 from overread.case import Clip, ClipMask, Source
 from overread.imaging import Films, pixels, render_clip
+from support.clip_files import masks_at
 from support.commands import phantom_cache, workspace
 from support.datasets import write_csv
 
@@ -96,7 +96,7 @@ def test_what_is_red_is_the_mask_and_the_rest_is_the_clip(echo: Path, beats: lis
         plain = render_clip(Clip(source, frames)).frames
         over = ClipMask(Source(str(echo), beat.mask))
         shown = render_clip(Clip(source, frames, mask=over)).frames
-        masks = read_masks(echo / beat.mask)
+        masks = masks_at(echo / beat.mask)
         for number, before, after in zip(frames, plain, shown, strict=True):
             grey, colour = pixels(before).astype(int), pixels(after).astype(int)
             grey = grey if grey.ndim == 3 else np.repeat(grey[..., None], 3, axis=2)
@@ -107,7 +107,7 @@ def test_what_is_red_is_the_mask_and_the_rest_is_the_clip(echo: Path, beats: lis
 
 def test_the_ventricle_is_larger_at_end_diastole(echo: Path, beats: list[Beat]) -> None:
     for beat in beats:
-        masks = read_masks(echo / beat.mask)
+        masks = masks_at(echo / beat.mask)
         assert masks[beat.ed].sum() > masks[beat.es].sum()
 
 
@@ -173,7 +173,7 @@ def test_area_finds_the_phases_under_the_overlay(
                 unseen.append(off)
                 continue
             # The frames it got are the very frames of the window, in order, each with its mask.
-            areas = read_masks(echo / beat.mask)[window].sum(axis=(1, 2))
+            areas = masks_at(echo / beat.mask)[window].sum(axis=(1, 2))
             assert (row["pred_ed"], row["pred_es"]) == (areas.argmax(), areas.argmin())
             if beat.first < window.start and window.stop - 1 < beat.last:
                 errors.append(off)

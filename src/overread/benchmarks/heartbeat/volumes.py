@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -17,11 +16,10 @@ if TYPE_CHECKING:
     Masks = npt.NDArray[np.bool_]
     Volumes = npt.NDArray[np.float64]
 
-__all__ = ["DISCS", "Method", "read_masks", "read_volumes", "volumes_of"]
+__all__ = ["DISCS", "Method", "read_volumes", "volumes_of"]
 
 Method = Literal["discs", "area"]
 DISCS: Final = 20
-_MOST_PIXELS: Final = 1 << 32
 
 
 def volumes_of(masks: Masks, method: Method = "discs") -> Volumes:
@@ -88,41 +86,6 @@ def _largest(mask: Masks) -> Masks:
 
 
 # ---------------------------------------------------------------- files
-
-
-def read_masks(path: Path) -> Masks:
-    """Masks of an npz: `lv`, each frame's pixels packed to bits, and `shape`, T x H x W.
-
-    An array of T x H x W, of any name, is taken too where the file holds only that.
-    """
-    import numpy as np
-
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            if {"lv", "shape"} <= set(kept.files):
-                return _unpacked(path, kept["lv"], [int(side) for side in kept["shape"]])
-            if len(kept.files) == 1 and (only := kept[kept.files[0]]).ndim == 3:
-                return np.asarray(only != 0)
-            names = ", ".join(kept.files) or "nothing"
-    except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file. Give the masks' path.") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError, KeyError):
-        raise BadInput(f"{path} cannot be read as npz. Write the masks again.") from None
-    raise BadInput(f"{path} holds {names}; masks are lv (packed bits) and shape, or one array.")
-
-
-def _unpacked(path: Path, packed: npt.NDArray[np.uint8], shape: list[int]) -> Masks:
-    import numpy as np
-
-    if len(shape) != 3 or min(shape) < 1 or math.prod(shape) > _MOST_PIXELS:
-        raise BadInput(f"{path}: shape is {shape}; it is frames, height and width.")
-    size = shape[1] * shape[2]
-    if packed.dtype != np.uint8 or packed.shape != (shape[0], -(-size // 8)):
-        raise BadInput(
-            f"{path}: lv has the shape {packed.shape} of {packed.dtype}, which does not hold "
-            f"masks of {shape[0]} x {shape[1]} x {shape[2]}. Write the masks again."
-        )
-    return np.unpackbits(packed, axis=1, count=size).reshape(shape).astype(np.bool_)
 
 
 def read_volumes(path: Path) -> Volumes:
