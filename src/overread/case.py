@@ -76,7 +76,11 @@ class Box(msgspec.Struct, frozen=True, gc=False):
 
 
 class Source(msgspec.Struct, frozen=True, gc=False, tag="file"):
-    """An image file: a name below a data root. A name that leaves the root is refused."""
+    """An image file: a name below a data root. A name that leaves the root is refused.
+
+    The root is a folder, a zip archive of which the name is a member, or a parquet file with a
+    column `image` of which the name is a row ("12").
+    """
 
     root: str
     name: str

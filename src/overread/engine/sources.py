@@ -1,26 +1,20 @@
-"""Digests of image files and clips, read once and kept by (path, size, mtime)."""
+"""Digests of image files and clips, read once and kept by (path, size, mtime).
+
+A member of a zip archive is digested by the archive's index alone, which the store need not keep.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
-from overread.case import Clip, Inline, Overlay, Request, Source
+from overread.case import BadInput, Clip, Inline, Overlay, Request, Source
 from overread.engine.keys import Slot
 from overread.engine.store import Store
-from overread.imaging import digest, locate, stamp
+from overread.imaging import Place, digest, is_archive, place, stamp
 
 __all__ = ["Sources"]
 
 _MOST = 100_000
-
-
-class _File(msgspec.Struct, frozen=True, gc=False):
-    """A file as it was when its digest was learnt; `path` is empty for bytes held in memory."""
-
-    digest: bytes
-    path: str = ""
-    size: int = 0
-    mtime_ns: int = 0
 
 
 class Sources:
@@ -29,7 +23,7 @@ class Sources:
     def __init__(self, store: Store, dataset: int) -> None:
         self._store = store
         self._dataset = dataset
-        self._known: dict[Source | Inline, _File] = {}
+        self._known: dict[Source | Inline, Place] = {}
         self._fresh: list[tuple[str, int, int, bytes, int]] = []
 
     def __call__(self, source: Source | Inline) -> bytes:
@@ -40,7 +34,7 @@ class Sources:
         """The digest if it is known without reading the file."""
         known = self._known.get(source)
         if known is None:
-            known = _held(source) if isinstance(source, Inline) else self._kept(_stat(source))
+            known = _held(source) if isinstance(source, Inline) else self._kept(place(source))
             if known is not None:
                 self._remember(source, known)
         return known.digest if known is not None else None
@@ -59,7 +53,7 @@ class Sources:
         return True
 
     def unknown(self, requests: list[Request]) -> set[Source | Inline]:
-        """Sources of these requests that are not in memory, each once."""
+        """Sources of these requests that must be read or looked up, each once."""
         known = self._known
         return {
             source
@@ -68,7 +62,7 @@ class Sources:
             for part in message.parts
             if not isinstance(part, str)
             for source in _sources(part)
-            if source not in known
+            if source not in known and not self._is_member(source)
         }
 
     def keep(self) -> None:
@@ -77,39 +71,45 @@ class Sources:
             rows, self._fresh = self._fresh, []
             self._store.keep_sources(rows)
 
-    def _file(self, source: Source | Inline) -> _File:
+    def _file(self, source: Source | Inline) -> Place:
         known = self._known.get(source)
         return known if known is not None else self._learn(source)
 
-    def _learn(self, source: Source | Inline) -> _File:
+    def _is_member(self, source: Source | Inline) -> bool:
+        """Learn a member of an archive, which costs less than asking a thread to."""
+        if isinstance(source, Inline) or not is_archive(source.root):
+            return False
+        try:
+            return self.peek(source) is not None
+        except BadInput:  # said again when its trials are keyed
+            return False
+
+    def _learn(self, source: Source | Inline) -> Place:
         if isinstance(source, Inline):
             return self._remember(source, _held(source))
-        file = _stat(source)
+        file = place(source)
         known = self._kept(file)
         if known is None:
             known = msgspec.structs.replace(file, digest=digest(source))
-            row = (known.path, known.size, known.mtime_ns, known.digest, self._dataset)
+            row = (known.kept_as, known.size, known.mtime_ns, known.digest, self._dataset)
             self._fresh.append(row)
         return self._remember(source, known)
 
-    def _kept(self, file: _File) -> _File | None:
-        kept = self._store.source(file.path, file.size, file.mtime_ns)
+    def _kept(self, file: Place) -> Place | None:
+        if file.digest:  # by the index of its archive
+            return file
+        kept = self._store.source(file.kept_as, file.size, file.mtime_ns)
         return msgspec.structs.replace(file, digest=kept) if kept is not None else None
 
-    def _remember(self, source: Source | Inline, file: _File) -> _File:
+    def _remember(self, source: Source | Inline, file: Place) -> Place:
         if len(self._known) >= _MOST:
             self._known.clear()  # flat memory; the store still knows them
         self._known[source] = file
         return file
 
 
-def _held(source: Inline) -> _File:
-    return _File(digest(source))
-
-
-def _stat(source: Source) -> _File:
-    path = locate(source, folder=True)  # masks of a clip may be a folder
-    return _File(b"", str(path), *stamp(path))
+def _held(source: Inline) -> Place:
+    return Place(digest=digest(source))
 
 
 def _sources(picture: Slot) -> list[Source | Inline]:

@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "MOST_PIXELS",
     "RENDERER",
+    "Archive",
     "Cache",
+    "Entry",
     "Films",
+    "Place",
+    "archive",
+    "check_there",
     "clip_images",
     "container_of",
     "digest",
+    "is_archive",
     "locate",
     "lossless_clip",
     "mask_shape",
@@ -26,15 +32,17 @@ __all__ = [
     "nifti_shape",
     "open_image",
     "pixels",
+    "place",
     "render",
     "render_clip",
     "stamp",
 ]
 
 if TYPE_CHECKING:
+    from overread.imaging._archive import Archive, Entry, archive, is_archive
     from overread.imaging._cache import Cache
     from overread.imaging._clips import clip_images, render_clip
-    from overread.imaging._files import digest, locate, stamp
+    from overread.imaging._files import Place, check_there, digest, locate, place, stamp
     from overread.imaging._films import Films
     from overread.imaging._masks import mask_shape, masks_of
     from overread.imaging._movie import lossless_clip, movie_frames
@@ -45,9 +53,16 @@ if TYPE_CHECKING:
     from overread.imaging._video import container_of
 
 _HOME = {
+    "Archive": "_archive",
+    "Entry": "_archive",
+    "archive": "_archive",
+    "is_archive": "_archive",
     "Cache": "_cache",
+    "Place": "_files",
+    "check_there": "_files",
     "digest": "_files",
     "locate": "_files",
+    "place": "_files",
     "stamp": "_files",
     "Films": "_films",
     "lossless_clip": "_movie",

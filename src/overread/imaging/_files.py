@@ -1,4 +1,4 @@
-"""Where an image file is, and what its bytes are."""
+"""Where an image is, and what its bytes are: a file below a folder, or one inside an archive."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import hashlib
 import os
 import re
 import stat
+import time
 from pathlib import Path
 
+import msgspec
+
 from overread.case import BadInput, Inline, Source
-
-# Larger than any single picture we can show; a guard against pointing at an archive by mistake.
-MOST_BYTES = 1 << 30
-
+from overread.imaging._archive import MOST_BYTES, Archive, archive, is_archive, looked_at
+from overread.imaging._parquet import Rows, is_rows, rows
 
 # As many as an hour of a clip's masks; a guard against pointing at a whole data set.
 MOST_IMAGES = 100_000
@@ -27,8 +28,14 @@ def locate(source: Source, *, folder: bool = False) -> Path:
 
     A manifest comes from someone else, so its names are not trusted: absolute names, `..`, NUL
     bytes and symbolic links that point out of the root are refused. A root may itself be a link.
+    What lies inside an archive has no path of its own: clips and folders of masks must be files.
     """
     root, name = source.root, source.name
+    if is_archive(root) or is_rows(root):
+        raise BadInput(
+            f"{name!r} lies inside {root!r}; clips and masks are not read from archives. Unpack it "
+            "and give its folder."
+        )
     if "\0" in name or "\0" in root:
         raise BadInput(f"{name!r}: a file name cannot hold a NUL byte. Mend the name.")
     if os.path.isabs(name) or ".." in name.split("/"):
@@ -128,15 +135,88 @@ def stamp(path: str | Path) -> tuple[int, int]:
     return total, int.from_bytes(names.digest()[:7])
 
 
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """The file on the disk that holds a source's bytes, and how it was when it was looked at.
+
+    `kept_as` tells the source from others in the same file. `digest` is empty where the bytes must
+    be read to have it, and `path` for bytes held in memory.
+    """
+
+    path: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    kept_as: str = ""
+    digest: bytes = b""
+
+
+def place(source: Source) -> Place:
+    """Where a source stands. Raises BadInput unless it is there; reads nothing of it."""
+    held = _holder(source.root)
+    if isinstance(held, Archive):
+        known = held.digest(source.name)
+        return Place(held.path, held.size, held.mtime_ns, digest=known)
+    if held is not None:
+        row = held.number(source.name)
+        return Place(held.path, held.size, held.mtime_ns, f"{held.path}#{row}")
+    path = locate(source, folder=True)  # masks of a clip may be a folder
+    return Place(str(path), *stamp(path), str(path))
+
+
+def check_there(source: Source) -> None:
+    """Raise BadInput unless the file, member or row is there and may be read."""
+    held = _holder(source.root)
+    if isinstance(held, Archive):
+        held.entry(source.name)
+    elif held is not None:
+        held.number(source.name)
+    else:
+        locate(source)
+
+
+# An archive of 20,000 members is looked at once in a while, not for every member: a system call
+# each took a tenth of a plan. Whoever reads a member finds out if the archive changed.
+_A_MOMENT = 0.5
+_lately: dict[str, tuple[float, Archive]] = {}
+
+
+def _holder(root: str) -> Archive | Rows | None:
+    """The archive or parquet file that a root is; None of a folder."""
+    if root[-4:].lower() == ".zip":
+        now = time.monotonic()
+        kept = _lately.get(root)
+        if kept is not None and now - kept[0] < _A_MOMENT:
+            return kept[1]
+        if found := looked_at(root, ".zip"):
+            opened = archive(root, found)
+            if len(_lately) > 8:  # a run has one or two roots
+                _lately.clear()
+            _lately[root] = (now, opened)
+            return opened
+    if found := looked_at(root, ".parquet"):
+        return rows(root, found)
+    return None
+
+
 def name_of(source: Source | Inline) -> str:
     """How errors call this source."""
-    return source.name if isinstance(source, Source) else "inline image"
+    if isinstance(source, Inline):
+        return "inline image"
+    if source.root[-8:].lower() == ".parquet":  # a number alone says nothing
+        return f"{os.path.basename(source.root)} row {source.name}"
+    return source.name
 
 
 def read(source: Source | Inline) -> bytes:
     """The file's bytes as they are."""
     if isinstance(source, Inline):
         return source.data
+    held = _holder(source.root)
+    if held is not None:
+        try:
+            return held.read(source.name)
+        except BadInput:
+            _lately.pop(source.root, None)  # whoever tries again finds it as it is then
+            raise
     path = locate(source)
     try:
         with open(path, "rb", buffering=0) as file:
@@ -158,9 +238,15 @@ def digest(source: Source | Inline) -> bytes:
 
     SHA-256, because processors compute it: measured at 1.6 times the speed of BLAKE2b, and whole
     files are hashed here. Of a folder, that of its images' digests in the order of their numbers.
+    Of a member of a zip archive, that of its name, size and CRC, for which nothing is read.
     """
     if isinstance(source, Inline):
         return hashlib.sha256(source.data).digest()[:16]
+    held = _holder(source.root)
+    if isinstance(held, Archive):
+        return held.digest(source.name)
+    if held is not None:
+        return hashlib.sha256(held.read(source.name)).digest()[:16]
     path = locate(source, folder=True)
     try:
         if path.is_dir():

@@ -172,7 +172,7 @@ def _looked_at(bench: Benchmark) -> tuple[int, int, list[str]]:
     A picture is looked for. Of a clip two frames are made, masks and all: its file may be there
     and not decode.
     """
-    from overread.imaging import Films, locate, render_clip
+    from overread.imaging import Films, check_there, render_clip
 
     total = missing = 0
     refused: list[str] = []
@@ -188,7 +188,7 @@ def _looked_at(bench: Benchmark) -> tuple[int, int, list[str]]:
                 clips.setdefault((clip.source, clip.mask), clip)
         for source in sources:
             try:
-                locate(source)
+                check_there(source)
             except BadInput:
                 missing += 1
         for clip in clips.values():
