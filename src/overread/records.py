@@ -51,6 +51,9 @@ class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     identity: str
     traits: Traits = Traits()
+    # What the user declared: parameters in billions, and the group it belongs to.
+    params_b: float | None = None
+    group: str | None = None
     asked: int = 0
     unanswered: int = 0
     # What answered, as the server names it, and how it was to decode; the last reply's.

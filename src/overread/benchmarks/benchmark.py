@@ -24,6 +24,8 @@ from overread.case import (
 from overread.judging import Read, Role
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from overread.judging.sheet import Unit
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Benchmark",
     "FollowsUp",
+    "ForPeople",
     "Imported",
     "Judged",
     "LeavesOut",
+    "LooksAhead",
     "Pictured",
     "ReaderRecord",
     "Recovered",
@@ -51,6 +55,9 @@ class ReaderRecord(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     traits: Traits = Traits()
     identity: str = ""
+    # What the user declared: parameters in billions, and the group it belongs to.
+    params_b: float | None = None
+    group: str | None = None
 
 
 class Tables(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +138,16 @@ class SubSampled(Protocol):
 
 
 @runtime_checkable
+class LooksAhead(Protocol):
+    """A benchmark whose measuring names readers or files: it refuses wrong ones beforehand.
+
+    It is told the readers of a run before anybody is asked.
+    """
+
+    def look_ahead(self, readers: Sequence[str]) -> None: ...
+
+
+@runtime_checkable
 class LeavesOut(Protocol):
     """A benchmark that cannot ask about everything in a set: it says what is left out, and why.
 
@@ -172,7 +189,8 @@ class Judged(Protocol):
     judge is fit, over `check_cases`. `judge_trials` are the questions about one row of answers; the
     row has the columns reader and check too, each question a condition of role, question, reader,
     about, check and prompt. `again` is a question asked once more; `usual_length` a reply's, in
-    characters, for forecasts. `read_verdict` reads a judge's words and never raises.
+    characters, for forecasts; 0 where no judge is sent it. `read_verdict` reads a judge's words and
+    never raises.
     """
 
     @property
@@ -199,6 +217,24 @@ class Sampled(Protocol):
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]: ...
     def units(self, tables: Tables) -> list[Unit]: ...
+
+
+@runtime_checkable
+class ForPeople(Protocol):
+    """A benchmark whose errors a person may label, and whose readers' replies people may rank.
+
+    `errors` are at most `n` wrong answers of a reader in each group, only those another reader got
+    right if one is named; `write_errors` makes a csv of them. `write_ranks` makes a csv of the
+    readers' replies to `n` items and says how many items and rows it has.
+    """
+
+    def errors(
+        self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None
+    ) -> Sequence[Any]: ...
+    def write_errors(self, path: Path, rows: Sequence[Any]) -> None: ...
+    def write_ranks(
+        self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
+    ) -> tuple[int, int]: ...
 
 
 @runtime_checkable

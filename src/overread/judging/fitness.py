@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
+from overread.case import Measure
 from overread.judging.verdict import Role
 from overread.stats import Interval, wilson
 
@@ -17,6 +18,7 @@ __all__ = [
     "UNFIT",
     "Check",
     "Fitness",
+    "fitness_measures",
     "fitness_of",
     "panel_label",
 ]
@@ -37,6 +39,8 @@ class Check(msgspec.Struct, frozen=True):
     question: str
     truth: bool
     said: bool | None
+    # Which part of the verdict is meant, where it has several: a score of four.
+    part: str = ""
 
 
 class Fitness(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +57,7 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
     sensitivity: Interval
     specificity: Interval
     unread: int
+    part: str = ""
 
     @property
     def label(self) -> str | None:
@@ -68,10 +73,11 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fitness_of(checks: Iterable[Check]) -> list[Fitness]:
-    """The fitness of each judge at each question, in the order they come."""
-    tried: dict[tuple[str, Role, str], list[Check]] = {}
+    """The fitness of each judge at each question and part of it, in the order they come."""
+    tried: dict[tuple[str, Role, str, str], list[Check]] = {}
     for check in checks:
-        tried.setdefault((check.judge, check.role, check.question), []).append(check)
+        place = (check.judge, check.role, check.question, check.part)
+        tried.setdefault(place, []).append(check)
     return [
         Fitness(
             judge=judge,
@@ -80,9 +86,32 @@ def fitness_of(checks: Iterable[Check]) -> list[Fitness]:
             sensitivity=_share([check.said is True for check in own if check.truth]),
             specificity=_share([check.said is False for check in own if not check.truth]),
             unread=sum(check.said is None for check in own),
+            part=part,
         )
-        for (judge, role, question), own in tried.items()
+        for (judge, role, question, part), own in tried.items()
     ]
+
+
+def fitness_measures(found: Sequence[Fitness]) -> Iterator[Measure]:
+    """Sensitivity and specificity of each judge at each question; no reader is measured here."""
+    for one in found:
+        shares = {"judge_sensitivity": one.sensitivity, "judge_specificity": one.specificity}
+        by = {"judge": one.judge, "question": one.question}
+        for name, share in shares.items():
+            note = f"{one.unread} verdicts could not be read" if one.unread else None
+            yield Measure(
+                reader="",
+                measure=name,
+                by=by | ({"component": one.part} if one.part else {}),
+                value=share.point,
+                n=share.n,
+                k=None if share.point is None else round(share.point * share.n),
+                low=share.low,
+                high=share.high,
+                method="wilson",
+                label=one.label,
+                note=note,
+            )
 
 
 def _below(side: Interval) -> bool:

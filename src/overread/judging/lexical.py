@@ -66,13 +66,17 @@ class LexicalJudge(msgspec.Struct, frozen=True):
 
 
 def judged(text: str, more: Mapping[str, Callable[[Mapping[str, str]], Any]] | None = None) -> str:
-    """The verdict on a framed text, as JSON; a plain sentence where it asks nothing known."""
+    """The verdict on a framed text; a plain sentence where it asks nothing known.
+
+    As JSON; what a question answers with text is given out as it is.
+    """
     known = {**QUESTIONS, **(more or {})}
     question, sections = asked_of(text), sections_of(text)
     if question not in known:
         return "I was not asked for a judgment."
     cut = {name: words[:_LONGEST] for name, words in sections.items()}
-    return json.dumps(known[question](cut), ensure_ascii=False)
+    said = known[question](cut)
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def _answer(sections: Mapping[str, str]) -> dict[str, Any]:

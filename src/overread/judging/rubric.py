@@ -8,7 +8,7 @@ same sections always give the same prompt.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ import msgspec
 from overread.case import BadInput, Message
 from overread.judging.verdict import Role
 
-__all__ = ["NOTICE", "Rubric", "asked_of", "frame", "load_rubric", "sections_of"]
+__all__ = ["NOTICE", "Rubric", "asked_of", "frame", "load_rubric", "own_words", "sections_of"]
 
 NOTICE: Final = (
     "Below, the material stands between tags with a fence, <name fence=…> and </name fence=…>. "
@@ -143,6 +143,23 @@ def load_rubric(path: Path, base: Rubric) -> Rubric:
     if fault:
         raise BadInput(f"{path}: {fault}.")
     return msgspec.structs.replace(base, name=path.stem, system=system, template=template)
+
+
+def own_words(folder: str, questions: Collection[str]) -> dict[str, Path]:
+    """The files QUESTION.txt that a user's folder has, by question; at least one, and no others."""
+    place = Path(folder)
+    own = {one: place / f"{one}.txt" for one in questions if (place / f"{one}.txt").is_file()}
+    names = ", ".join(f"{question}.txt" for question in questions)
+    if not own:
+        raise BadInput(f"--set rubrics={folder}: it holds none of {names}. Put one there.")
+    strange = sorted(
+        path.name
+        for path in place.glob("*.txt")
+        if path.stem not in questions or not path.is_file()
+    )
+    if strange:
+        raise BadInput(f"--set rubrics={folder}: {strange[0]} is none of {names}. Rename it.")
+    return own
 
 
 def _fault(template: str, sections: tuple[str, ...]) -> str:

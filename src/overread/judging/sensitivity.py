@@ -11,13 +11,25 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from overread.case import Measure
 from overread.judging.rubric import Rubric
 from overread.stats import Interval, wilson
 
-__all__ = ["CHANGES", "Change", "Sensitivity", "Variant", "changed", "restored", "variants"]
+__all__ = [
+    "CHANGES",
+    "SHIFT",
+    "Change",
+    "Sensitivity",
+    "Variant",
+    "changed",
+    "restored",
+    "shift_measure",
+    "variants",
+]
 
 T = TypeVar("T")
 Change: TypeAlias = Literal["sections", "steps", "length"]
+SHIFT: Final = "judge_shift"
 CHANGES: Final[tuple[Change, ...]] = ("sections", "steps", "length")
 
 # Polite words that say nothing of the case; they stand first, so that the answer stays last.
@@ -48,11 +60,12 @@ class Sensitivity(msgspec.Struct, frozen=True):
     share: Interval
 
 
-def variants(rubric: Rubric, sections: Mapping[str, str]) -> list[Variant]:
+def variants(rubric: Rubric, sections: Mapping[str, str], reply: str = "reply") -> list[Variant]:
     """Each change that can be made to this material; those that would change nothing are left out.
 
     `sections`: in reverse order, unless the template says where each goes. `steps`: the gold steps
-    in reverse. `length`: the reply behind a paragraph that says nothing.
+    in reverse. `length`: the reply, which is the section of that name, behind a paragraph that says
+    nothing.
     """
     made = []
     names = list(sections)
@@ -62,9 +75,9 @@ def variants(rubric: Rubric, sections: Mapping[str, str]) -> list[Variant]:
     if turned is not None:
         text, places = turned
         made.append(Variant("steps", {**sections, "steps": text}, places))
-    if sections.get("reply", "").strip():
-        padded = f"{_PADDING}\n\n{sections['reply']}"
-        made.append(Variant("length", {**sections, "reply": padded}))
+    if sections.get(reply, "").strip():
+        padded = f"{_PADDING}\n\n{sections[reply]}"
+        made.append(Variant("length", {**sections, reply: padded}))
     return made
 
 
@@ -102,3 +115,19 @@ def changed(
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     hits = sum(a != b for a, b in both)
     return Sensitivity(change, hits, len(both), len(pairs) - len(both), wilson(hits, len(both)))
+
+
+def shift_measure(by: Mapping[str, str], found: Sensitivity) -> Measure:
+    """`judge_shift`: that share, of the judge and the question that `by` names."""
+    return Measure(
+        reader="",
+        measure=SHIFT,
+        by={**by, "change": found.change},
+        value=found.share.point,
+        n=found.n,
+        k=found.changed,
+        low=found.share.low,
+        high=found.share.high,
+        method="wilson" if found.n else None,
+        note=f"{found.missing} without a verdict both times" if found.missing else None,
+    )

@@ -168,7 +168,8 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike) -> float | None:
     chance: NDArray[Any] = np.ones(1)  # of each total, from the least to the greatest
     for size, count in zip(sizes.tolist(), patients.tolist(), strict=True):
         coins = np.zeros(2 * size * count + 1)
-        coins[:: 2 * size] = [ways / 2**count for ways in _binomials(count)]
+        whole = 2**count
+        coins[:: 2 * size] = [ways / whole for ways in _binomials(count)]
         chance = np.convolve(chance, coins)
     totals = np.arange(chance.size) - chance.size // 2
     return min(1.0, float(chance[np.abs(totals) >= abs(int(sums.sum()))].sum()))

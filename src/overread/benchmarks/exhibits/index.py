@@ -15,11 +15,13 @@ class Index:
 
     def __init__(self, measures: Iterable[Measure]) -> None:
         self._found: dict[tuple[str, str, tuple[tuple[str, str], ...]], Measure] = {}
+        self._named: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], Measure]] = {}
         self._groups: dict[tuple[str, str], dict[str, None]] = {}
         readers: dict[str, None] = {}
         for record in measures:
             by = tuple(sorted(record.by.items()))
             self._found[record.reader, record.measure, by] = record
+            self._named.setdefault(record.measure, {})[record.reader, by] = record
             if not record.reader:  # the empty name stands for all readers together
                 continue
             readers.setdefault(record.reader)
@@ -49,12 +51,16 @@ class Index:
         """The same of the records about all readers together."""
         return [record for record in self._keyed(measure, keys) if not record.reader]
 
+    def every(self, measure: str) -> list[Measure]:
+        """Every record of a measure, whoever and whatever it is about."""
+        return list(self._named.get(measure, {}).values())
+
     def _keyed(self, measure: str, keys: Sequence[str]) -> list[Measure]:
         wanted = set(keys)
         return [
             record
-            for (_, name, by), record in self._found.items()
-            if name == measure and {key for key, _ in by} == wanted
+            for (_, by), record in self._named.get(measure, {}).items()
+            if {key for key, _ in by} == wanted
         ]
 
     def any(self, measure: str, **by: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.grounding.edition import Edition
+from overread.benchmarks.texts import storable
 from overread.case import Outcome, Reply, Traits, Trial
 
 __all__ = [
@@ -17,7 +18,6 @@ __all__ = [
     "p_yes",
     "parse",
     "read_reply",
-    "storable",
     "unanswered",
 ]
 
@@ -244,11 +244,6 @@ def answer_row(
     thought = None if reply.reasoning is None else storable(reply.reasoning)
     said = (storable(reply.text), thought, tokens, values, reply.refused, False)
     return (*where, *reading, *said, _note(reply, reason))
-
-
-def storable(text: str) -> str:
-    """The text with half characters (lone surrogates) replaced: no file can hold those."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _note(reply: Reply, reason: str) -> str | None:

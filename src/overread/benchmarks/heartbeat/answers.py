@@ -8,6 +8,7 @@ from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.order import ed_position
 from overread.benchmarks.heartbeat.parsing import parse_lenient, parse_strict, spoken
 from overread.benchmarks.heartbeat.windows import Window
+from overread.benchmarks.texts import storable
 from overread.case import Condition, Outcome, Reply, Trial
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ __all__ = [
     "answer_row",
     "read_text",
     "reread",
-    "storable",
     "truth_of",
 ]
 
@@ -189,8 +189,3 @@ def _noted(note: str | None, read: str | None) -> str | None:
     """A note with what this reading has to say at its end, in place of what an earlier one had."""
     own = (note or "").removesuffix(_TOO_LARGE).removesuffix("; ")
     return "; ".join(part for part in (own, read) if part) or None
-
-
-def storable(text: str) -> str:
-    """The text with half characters (lone surrogates) replaced: no file can hold those."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -17,7 +17,7 @@ import msgspec
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.files.models import declared_models
-from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread, storable
+from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import CONTEXTS, Edition, Options, settings
@@ -25,6 +25,7 @@ from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.parsing import Found, parse_lenient, parse_strict
 from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
 from overread.benchmarks.heartbeat.schemas import answer_schema, case_row, case_schema
+from overread.benchmarks.texts import storable
 from overread.case import BadInput, Policy, Traits
 
 if TYPE_CHECKING:

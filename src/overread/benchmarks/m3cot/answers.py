@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from overread.benchmarks.texts import storable
 from overread.case import Outcome, Reply, Trial
 
-__all__ = ["ANSWER_COLUMNS", "CUT_OFF", "answer_row", "storable"]
+__all__ = ["ANSWER_COLUMNS", "CUT_OFF", "answer_row"]
 
 ANSWER_COLUMNS: Final = (
     "case",
@@ -58,8 +59,3 @@ def answer_row(trial: Trial, reply: Reply | None, reason: str = "") -> tuple[obj
 
 def _noted(notes: list[str]) -> str | None:
     return storable("; ".join(notes)) or None
-
-
-def storable(text: str) -> str:
-    """The text with half characters (lone surrogates) replaced: no file can hold those."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
+from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot import schemas
 from overread.benchmarks.m3cot.answers import answer_row
 from overread.benchmarks.m3cot.cases import M3Case
@@ -18,7 +19,7 @@ from overread.benchmarks.m3cot.edition import MODES, SHOWS, settings
 from overread.benchmarks.m3cot.judged import judge_trials, reminded
 from overread.benchmarks.m3cot.loading import load, policy_at, root_of
 from overread.benchmarks.m3cot.rubrics import QUESTIONS_OF, ROLES, RUBRICS, rubrics_at
-from overread.benchmarks.m3cot.swaps import lot, swap_remarks, swaps, timed_items
+from overread.benchmarks.m3cot.swaps import swap_remarks, swaps, timed_items
 from overread.benchmarks.m3cot.trials import follow_ups, timed, trials
 from overread.benchmarks.m3cot.verdicts import read_verdict, reread
 from overread.benchmarks.m3cot.verdicts_authors import TRIES
@@ -38,7 +39,7 @@ from overread.judging.verdict import Read, Role
 
 if TYPE_CHECKING:
     from overread.benchmarks.benchmark import Recovered, Tables
-    from overread.benchmarks.m3cot.left import Left
+    from overread.benchmarks.left import Left
     from overread.judging.sheet import Unit
 
 __all__ = ["M3CoT"]

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from math import factorial
 from typing import Final, Literal, TypeAlias
 
+from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot.cases import M3Case
-from overread.benchmarks.m3cot.swaps import lot
 
 __all__ = [
     "CONTROLS",

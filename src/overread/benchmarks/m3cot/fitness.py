@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from overread.benchmarks.m3cot.agreement import compared
 from overread.benchmarks.m3cot.cases import M3Case
-from overread.benchmarks.m3cot.judged import variant_of
 from overread.benchmarks.m3cot.verdicts import QUESTIONS
 from overread.case import Measure
-from overread.judging.fitness import Fitness, panel_label
-from overread.judging.sensitivity import CHANGES, Change, Sensitivity, Variant, changed, restored
+from overread.judging.asking import variant_of
+from overread.judging.fitness import Fitness, fitness_measures, panel_label
+from overread.judging.sensitivity import (
+    CHANGES,
+    SHIFT,
+    Change,
+    Sensitivity,
+    Variant,
+    changed,
+    restored,
+    shift_measure,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["SHIFT", "fitness_measures", "labels_of", "shift_measures"]
 
-SHIFT: Final = "judge_shift"
 # What was said of each control's reply to each item; None where it cannot be read.
 _Said: TypeAlias = dict[tuple[str, str], Any]
 
@@ -30,27 +38,6 @@ def labels_of(verdicts: pl.DataFrame, found: Sequence[Fitness]) -> Mapping[tuple
     pairs = verdicts.select("judge", "question").unique().sort("judge", "question").iter_rows()
     labels = {(j, q): panel_label([j], [q], found) for j, q in pairs}
     return {pair: label for pair, label in labels.items() if label is not None}
-
-
-def fitness_measures(found: Sequence[Fitness]) -> Iterator[Measure]:
-    """Sensitivity and specificity of each judge at each question; no reader is measured here."""
-    for one in found:
-        shares = {"judge_sensitivity": one.sensitivity, "judge_specificity": one.specificity}
-        for name, share in shares.items():
-            note = f"{one.unread} verdicts could not be read" if one.unread else None
-            yield Measure(
-                reader="",
-                measure=name,
-                by={"judge": one.judge, "question": one.question},
-                value=share.point,
-                n=share.n,
-                k=None if share.point is None else round(share.point * share.n),
-                low=share.low,
-                high=share.high,
-                method="wilson",
-                label=one.label,
-                note=note,
-            )
 
 
 def shift_measures(verdicts: pl.DataFrame, cases: Mapping[str, M3Case]) -> Iterator[Measure]:
@@ -74,7 +61,7 @@ def shift_measures(verdicts: pl.DataFrame, cases: Mapping[str, M3Case]) -> Itera
         for change in CHANGES:
             if change in told:
                 found = _shift(question, change, told.get("", {}), told[change], cases)
-                yield _shift_measure(judge, question, found)
+                yield shift_measure({"judge": judge, "question": question}, found)
 
 
 def _shift(
@@ -97,18 +84,3 @@ def _shift(
 def _labels(question: str, value: Any, width: int, without: Mapping[str, int]) -> list[Any]:
     found = compared(question, {**value, **without} if value is not None and without else value)
     return found if len(found) == width else [None] * width
-
-
-def _shift_measure(judge: str, question: str, found: Sensitivity) -> Measure:
-    return Measure(
-        reader="",
-        measure=SHIFT,
-        by={"judge": judge, "question": question, "change": found.change},
-        value=found.share.point,
-        n=found.n,
-        k=found.changed,
-        low=found.share.low,
-        high=found.share.high,
-        method="wilson" if found.n else None,
-        note=f"{found.missing} without a verdict both times" if found.missing else None,
-    )

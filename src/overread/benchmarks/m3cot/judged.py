@@ -10,7 +10,9 @@ import msgspec
 from overread.benchmarks.m3cot.cases import Kind, M3Case
 from overread.benchmarks.m3cot.check_truth import check_pairs
 from overread.benchmarks.m3cot.rubrics import DECODING, QUESTIONS_OF, sections
-from overread.case import Message, Request, Trial
+from overread.case import Request, Trial
+from overread.judging import asking
+from overread.judging.asking import variant_of
 from overread.judging.fitness import Check, Fitness, fitness_of
 from overread.judging.rubric import Rubric, frame
 from overread.judging.sensitivity import variants
@@ -29,11 +31,6 @@ def about_of(row: Mapping[str, Any], variant: str = "") -> str:
     keys = ("follow", "image", "mode", "timed")
     told = {key: row[key] for key in keys} | ({"variant": variant} if variant else {})
     return msgspec.json.encode(told).decode()
-
-
-def variant_of(about: str) -> str:
-    """What was changed before it was judged; empty where nothing was."""
-    return str(msgspec.json.decode(about).get("variant", ""))
 
 
 def judge_trials(
@@ -84,15 +81,8 @@ REMINDER: Final = (
 
 
 def reminded(trial: Trial, attempt: int) -> Trial:
-    """The question with a reminder at its end: asked alike, a judge without chance says the same.
-
-    A trial that was reminded before is not reminded twice.
-    """
-    *before, last = trial.request.messages
-    text = "\n".join(str(part) for part in last.parts).removesuffix(f"\n\n{REMINDER}")
-    messages = (*before, Message(last.role, (f"{text}\n\n{REMINDER}",)))
-    request = msgspec.structs.replace(trial.request, messages=messages)
-    return msgspec.structs.replace(trial, request=request, repeat=attempt)
+    """The question once more, with the reminder."""
+    return asking.reminded(trial, attempt, REMINDER)
 
 
 def fitness_in(verdicts: pl.DataFrame, cases: Mapping[str, M3Case]) -> list[Fitness]:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from overread.benchmarks.files.card import policy_of
+from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot import official, own_set
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.edition import Options
-from overread.benchmarks.m3cot.left import Left
 from overread.case import BadInput, Policy
 
 __all__ = ["load", "policy_at", "root_of"]

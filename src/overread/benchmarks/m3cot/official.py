@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.cases import STEPS, TASKS, M3Case, Step, kind_of
-from overread.benchmarks.m3cot.left import Left
 from overread.benchmarks.m3cot.workbook import sheet_of
 from overread.case import BadInput
 

@@ -17,9 +17,10 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
+from overread.benchmarks.files.jsonl import lines_of
 from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, Kind, M3Case, Step, StepType, kind_of
-from overread.benchmarks.m3cot.left import Left
 from overread.benchmarks.m3cot.official import STEP_COLUMNS, is_empty_step, task_of
 from overread.case import BadInput, Source
 
@@ -88,23 +89,7 @@ def load(path: Path, root: Path, *, seen: bool = True) -> tuple[list[M3Case], li
 
 
 def _fields(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    return _lines(path) if path.suffix.lower() == ".jsonl" else iter(rows_of(path, NEEDED))
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            yield number, msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInput(
-                f"{path.name} line {number} is no JSON object: {error}. Fix the line."
-            ) from None
+    return lines_of(path) if path.suffix.lower() == ".jsonl" else iter(rows_of(path, NEEDED))
 
 
 class _Row(msgspec.Struct):

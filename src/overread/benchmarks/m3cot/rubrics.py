@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from overread.benchmarks.m3cot.cases import Kind, M3Case
-from overread.case import BadInput, Decoding
-from overread.judging.rubric import Rubric, load_rubric
+from overread.case import Decoding
+from overread.judging.rubric import Rubric, load_rubric, own_words
 from overread.judging.verdict import Role
 
 __all__ = ["DECODING", "QUESTIONS_OF", "ROLES", "RUBRICS", "rubrics_at", "sections"]
@@ -141,20 +140,10 @@ def rubrics_at(folder: str | None) -> Mapping[str, Mapping[Kind, Rubric]]:
     """The rubrics, with a user's own words where the folder has QUESTION.txt."""
     if folder is None:
         return RUBRICS
-    place = Path(folder)
-    own = [question for question in RUBRICS if (place / f"{question}.txt").is_file()]
-    if not own:
-        names = ", ".join(f"{question}.txt" for question in RUBRICS)
-        raise BadInput(f"--set rubrics={folder}: it holds none of {names}. Put one there.")
-    strange = sorted(
-        path.name for path in place.glob("*.txt") if path.stem not in RUBRICS or not path.is_file()
-    )
-    if strange:
-        names = ", ".join(f"{question}.txt" for question in RUBRICS)
-        raise BadInput(f"--set rubrics={folder}: {strange[0]} is none of {names}. Rename it.")
+    own = own_words(folder, RUBRICS)
     return {
         question: {
-            kind: load_rubric(place / f"{question}.txt", rubric) if question in own else rubric
+            kind: load_rubric(own[question], rubric) if question in own else rubric
             for kind, rubric in by_kind.items()
         }
         for question, by_kind in RUBRICS.items()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.benchmarks.m3cot.answers import ANSWER_COLUMNS, storable
+from overread.benchmarks.m3cot.answers import ANSWER_COLUMNS
 from overread.benchmarks.m3cot.cases import M3Case
+from overread.benchmarks.texts import storable
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from hashlib import blake2b
+from collections import defaultdict
+from collections.abc import Iterable
 
+from overread.benchmarks.draws import derangement, lot
 from overread.benchmarks.m3cot.cases import M3Case
 
-__all__ = ["lot", "swap_remarks", "swaps", "timed_items"]
-
-
-def lot(purpose: str, seed: int, name: str) -> int:
-    """A number of 128 bits that depends on these three alone, on every machine."""
-    text = f"{purpose}|{seed}|{name}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=16).digest())
+__all__ = ["swap_remarks", "swaps", "timed_items"]
 
 
 def swaps(cases: Iterable[M3Case], seed: int) -> dict[str, M3Case]:
@@ -28,48 +22,15 @@ def swaps(cases: Iterable[M3Case], seed: int) -> dict[str, M3Case]:
     for case in cases:
         tasks[case.task].append(case)
     return {
-        case.case_id: lender for task in tasks.values() for case, lender in _deranged(task, seed)
+        case.case_id: lender
+        for task in tasks.values()
+        for case, lender in derangement(task, seed, name=lambda case: case.case_id, links=_links)
     }
 
 
-def _deranged(task: Sequence[M3Case], seed: int) -> Iterable[tuple[M3Case, M3Case]]:
-    owner = _owners(task)
-    drawn = sorted(
-        task,
-        key=lambda case: (
-            lot("owner", seed, owner[case.case_id]),
-            owner[case.case_id],
-            lot("swap", seed, case.case_id),
-            case.case_id,
-        ),
-    )
-    # Owners stand together, so a shift by the largest of them leads everyone to another owner.
-    shift = max(Counter(owner.values()).values())
-    for place, case in enumerate(drawn):
-        lender = drawn[(place + shift) % len(drawn)]
-        if owner[lender.case_id] == owner[case.case_id]:
-            others = [other for other in drawn if owner[other.case_id] != owner[case.case_id]]
-            if not others:
-                return
-            lender = others[lot("lender", seed, case.case_id) % len(others)]
-        yield case, lender
-
-
-def _owners(task: Sequence[M3Case]) -> dict[str, str]:
-    """By case id: one name for all items that share an image or a patient, whatever links them."""
-    above: dict[str, str] = {}
-
-    def top(name: str) -> str:
-        while above.setdefault(name, name) != name:
-            name = above[name]
-        return name
-
-    for case in task:
-        image = top(f"image {case.image}")
-        patient = image if case.patient is None else top(f"patient {case.patient}")
-        # The smaller name leads, so that it does not matter which item comes first.
-        above[max(image, patient)] = min(image, patient)
-    return {case.case_id: top(f"image {case.image}") for case in task}
+def _links(case: M3Case) -> tuple[str, ...]:
+    image = f"image {case.image}"
+    return (image,) if case.patient is None else (image, f"patient {case.patient}")
 
 
 def swap_remarks(cases: Iterable[M3Case], swapped: dict[str, M3Case]) -> tuple[str, ...]:

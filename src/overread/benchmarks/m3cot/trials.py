@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.edition import MODES, Edition, Options
 from overread.benchmarks.m3cot.prompts import answer_first, question, truncated
 from overread.benchmarks.m3cot.sentences import first_half
-from overread.benchmarks.m3cot.swaps import lot
 from overread.case import (
     Box,
     Condition,

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from overread.benchmarks.exhibits.looks import LOOKS
+from overread.benchmarks.exhibits.texts import CUT
 from overread.benchmarks.m3cot.exhibits import case_views, exhibits
-from overread.benchmarks.m3cot.exhibits.case_view import _READERS, _WHICH, CUT
-from overread.benchmarks.m3cot.exhibits.looks import LOOKS
+from overread.benchmarks.m3cot.exhibits.case_view import _READERS, _WHICH
 from overread.case import Figure
 from overread.judging.fitness import UNFIT
 from support.m3_everything import RULES, everything, everything_measured

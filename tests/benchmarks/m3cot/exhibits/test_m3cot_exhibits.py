@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from overread.benchmarks.exhibits.looks import LOOKS
+from overread.benchmarks.exhibits.texts import CUT, cut
 from overread.benchmarks.m3cot.agreement import agreement_measures
 from overread.benchmarks.m3cot.edition import CORRECTED
 from overread.benchmarks.m3cot.exhibits import case_views, exhibits
-from overread.benchmarks.m3cot.exhibits.case_view import CUT, cut
-from overread.benchmarks.m3cot.exhibits.looks import LOOKS
 from overread.benchmarks.m3cot.fitness import fitness_measures
 from overread.benchmarks.m3cot.measures import measure
 from overread.benchmarks.m3cot.response_time import METRICS as TIMES

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from overread.benchmarks.exhibits.texts import CUT, cut
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.marks import COT, Marks, facts_of, marks_of
 from overread.benchmarks.m3cot.paths import path_of
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
     from overread.benchmarks.benchmark import Tables
     from overread.benchmarks.m3cot.cases import M3Case
 
-__all__ = ["CUT", "case_views", "cut"]
+__all__ = ["case_views"]
 
-CUT: Final = 240
-"""Characters of a step, an answer or a reason that are shown; of a question twice as many."""
 _READERS: Final = 3
 _STEPS: Final = 20
 _WHICH: Final = {"best": 1.0, "middle": 0.5, "worst": 0.0}
@@ -37,17 +36,6 @@ _NAMES: Final = {
     "restatement": "the question again",
     "other": "of no known type",
 }
-
-
-def cut(text: str, most: int = CUT) -> str:
-    """Text on one line, without characters that do not print, and not too long.
-
-    >>> cut("a\\u202eb\\n  c"), cut("abcdef", 4)
-    ('a\\ufffdb c', 'abcd…')
-    """
-    plain = " ".join(text[: 8 * most].split())
-    shown = "".join(one if one.isprintable() else "\ufffd" for one in plain)
-    return shown if len(shown) <= most and len(text) <= 8 * most else f"{shown[:most]}…"
 
 
 class _View(NamedTuple):

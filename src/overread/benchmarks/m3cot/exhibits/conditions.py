@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
-from overread.benchmarks.exhibits.cells import p_value, table
+from overread.benchmarks.exhibits.cells import table
 from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.exhibits.numbers import NOT_ASKED, cell, tested
 from overread.benchmarks.m3cot.edition import FOLLOWS, IMAGES, MODES
-from overread.benchmarks.m3cot.exhibits.numbers import NOT_ASKED, cell, worth
 from overread.benchmarks.m3cot.exhibits.panels import notes_on_judges
-from overread.case import Measure, Table
+from overread.case import Table
 
 __all__ = ["follow_table", "image_table"]
 
@@ -42,7 +40,7 @@ def image_table(index: Index, signature: str) -> Table | None:
             for image in asked:
                 by = {"mode": mode, "image": image}
                 effect = index.get(reader, "image_effect", **by)
-                cells += [cell(index.get(reader, "accuracy", **by)), _tested(effect)]
+                cells += [cell(index.get(reader, "accuracy", **by)), tested(effect)]
             if mode == "cot":
                 words = [index.get(reader, "survives", image=image) for image in asked]
                 cells += [cell(one) for one in (*words, index.get(reader, "survives_chance"))]
@@ -71,14 +69,6 @@ def image_table(index: Index, signature: str) -> Table | None:
         ),
         facts=2,
     )
-
-
-def _tested(record: Measure | None) -> str:
-    if record is None or record.value is None:
-        return cell(record)
-    bare = msgspec.structs.replace(record, label=None)
-    tests = f"p={p_value(record.p)} q={p_value(record.q)}".replace("=<", "<")
-    return f"{cell(bare)} {tests}{worth(record)}"
 
 
 def follow_table(index: Index, signature: str) -> Table | None:

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, table
+from overread.benchmarks.exhibits.columns import Column
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.m3cot.exhibits.numbers import NOT_ASKED, cell, plain, worth
+from overread.benchmarks.exhibits.numbers import NOT_ASKED, cell, plain, worth
 from overread.benchmarks.m3cot.exhibits.panels import notes_on_judges
 from overread.case import Measure, Table
 
-__all__ = ["COLUMNS", "Column", "paper_tables", "summary"]
-
-
-class Column(NamedTuple):
-    """A measure as it heads a column, and the question judges were asked for it."""
-
-    heading: str
-    measure: str
-    by: tuple[tuple[str, str], ...] = ()
-    question: str = ""
-
-    def of(self, index: Index, reader: str, **more: str) -> Measure | None:
-        return index.get(reader, self.measure, **dict(self.by), **more)
-
-    def stands(self, index: Index) -> bool:
-        """Whether any reader has a value here."""
-        return index.any(self.measure, **dict(self.by))
+__all__ = ["COLUMNS", "paper_tables", "summary"]
 
 
 _DIRECT: Final = (("mode", "direct"),)

@@ -7,7 +7,7 @@ from typing import Final
 
 from overread.benchmarks.exhibits.cells import p_value, table
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.m3cot.exhibits.numbers import cell
+from overread.benchmarks.exhibits.numbers import cell
 from overread.benchmarks.m3cot.exhibits.panels import notes_on_judges
 from overread.case import Measure, Table
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from overread.benchmarks.exhibits.dots import Panel, dots
 from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.exhibits.looks import cast_of, point_row, spoken, unfit_note
 from overread.benchmarks.exhibits.style import shown
-from overread.benchmarks.m3cot.exhibits.dots import dots
 from overread.benchmarks.m3cot.exhibits.headline import COLUMNS
-from overread.benchmarks.m3cot.exhibits.looks import cast_of, point_row, spoken, unfit_note
 from overread.benchmarks.m3cot.exhibits.panels import notes_on_judges
 from overread.benchmarks.m3cot.exhibits.tasks import tasks_of
 from overread.case import Figure
@@ -44,7 +44,7 @@ def task_figure(index: Index, signature: str) -> Figure | None:
     if not rows:
         return None
     lanes = list(dict.fromkeys(str(row["lane"]) for row in rows))
-    panels = [name for name in _PANELS if any(row["panel"] == name for row in rows)]
+    panels = [Panel(name) for name in _PANELS if any(row["panel"] == name for row in rows)]
     return Figure(
         name="task_lanes",
         title="Task by task, side by side",

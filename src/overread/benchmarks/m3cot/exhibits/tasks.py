@@ -6,9 +6,9 @@ from typing import Final
 
 from overread.benchmarks.exhibits.cells import table
 from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.exhibits.numbers import cell
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.exhibits.headline import COLUMNS
-from overread.benchmarks.m3cot.exhibits.numbers import cell
 from overread.benchmarks.m3cot.exhibits.panels import notes_on_judges
 from overread.case import Table
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from overread.benchmarks.m3cot.answers import storable
 from overread.benchmarks.m3cot.results.files import Result
 from overread.benchmarks.m3cot.results.judges import Judgement, judgements_of
 from overread.benchmarks.m3cot.results.names import UNNAMED, brief
@@ -16,6 +15,7 @@ from overread.benchmarks.m3cot.results.predictions import (
     predictions_of,
     totals_of,
 )
+from overread.benchmarks.texts import storable
 from overread.case import BadInput
 
 __all__ = ["NOT_KEPT", "Collected"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.cases import M3Case
-from overread.benchmarks.m3cot.left import Left
 from overread.benchmarks.m3cot.official import task_of
 from overread.benchmarks.m3cot.results.names import brief, index_of
 from overread.benchmarks.m3cot.schemas import case_row

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from overread.benchmarks.exhibits.cells import NOT_KNOWN
+import msgspec
+
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value
 from overread.case import Measure
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 
-__all__ = ["LIMITED", "NOT_ASKED", "cell", "plain", "ratio", "worth"]
+__all__ = ["LIMITED", "NOT_ASKED", "cell", "coefficient", "plain", "ratio", "tested", "worth"]
 
 NOT_ASKED: Final = "-"
 # Marks a number whose judges were never tried on replies of known truth.
@@ -57,3 +59,27 @@ def cell(record: Measure | None) -> str:
     if record.n is not None:
         text += f" n={record.n}"
     return text + worth(record)
+
+
+def tested(record: Measure | None) -> str:
+    """A cell with its p and q."""
+    if record is None or record.value is None:
+        return cell(record)
+    bare = msgspec.structs.replace(record, label=None)
+    tests = f"p={p_value(record.p)} q={p_value(record.q)}".replace("=<", "<")
+    return f"{cell(bare)} {tests}{worth(record)}"
+
+
+def coefficient(record: Measure | None) -> str:
+    """`0.81 [0.76, 0.85]`, for what is no share: a correlation, or kappa."""
+    if record is None or record.value is None:
+        return NOT_KNOWN
+    text = _hundredths(record.value)
+    if record.low is not None and record.high is not None:
+        text += f" [{_hundredths(record.low)}, {_hundredths(record.high)}]"
+    return text
+
+
+def _hundredths(value: float) -> str:
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from overread.benchmarks.exhibits.columns import Column
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.style import BLUE, INK, VERMILLION, Spec, shown
-from overread.benchmarks.m3cot.exhibits.headline import Column
 from overread.case import Measure
 from overread.judging.fitness import UNFIT
 
@@ -47,9 +47,7 @@ class Cast(NamedTuple):
 def cast_of(index: Index, columns: Sequence[Column]) -> Cast:
     """The first readers with any of these numbers."""
     some = [
-        reader
-        for reader in index.readers
-        if any((one := column.of(index, reader)) and one.value is not None for column in columns)
+        reader for reader in index.readers if any(column.known(index, reader) for column in columns)
     ]
     kept = some[: len(LOOKS)]
     return Cast(shown(kept), len(some) - len(kept))

@@ -1,0 +1,109 @@
+"""Draws by seed that depend on names alone: the same on every machine, whatever the order."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from hashlib import blake2b
+from typing import TypeVar
+
+__all__ = ["derangement", "lot", "spread"]
+
+T = TypeVar("T")
+
+
+def lot(purpose: str, seed: int, name: str) -> int:
+    """A number of 128 bits that depends on these three alone, on every machine."""
+    text = f"{purpose}|{seed}|{name}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=16).digest())
+
+
+def derangement(
+    items: Sequence[T],
+    seed: int,
+    *,
+    name: Callable[[T], str],
+    links: Callable[[T], Sequence[str]],
+) -> Iterator[tuple[T, T]]:
+    """Each item with the one that lends to it: never one that it is linked to.
+
+    Items that share a link have one owner, whatever chain of links joins them; every item has at
+    least one link. Each item lends once, unless one owner has more than half of them. An item
+    without a stranger is left out.
+    """
+    if not items:
+        return
+    owner = _owners(items, name, links)
+    drawn = sorted(
+        items,
+        key=lambda item: (
+            lot("owner", seed, owner[name(item)]),
+            owner[name(item)],
+            lot("swap", seed, name(item)),
+            name(item),
+        ),
+    )
+    # Owners stand together, so a shift by the largest of them leads everyone to another owner.
+    shift = max(Counter(owner.values()).values())
+    strangers: dict[str, list[T]] = {}
+    for place, item in enumerate(drawn):
+        lender, own = drawn[(place + shift) % len(drawn)], owner[name(item)]
+        if owner[name(lender)] == own:
+            if own not in strangers:
+                strangers[own] = [other for other in drawn if owner[name(other)] != own]
+            others = strangers[own]
+            if not others:
+                return
+            lender = others[lot("lender", seed, name(item)) % len(others)]
+        yield item, lender
+
+
+def _owners(
+    items: Iterable[T], name: Callable[[T], str], links: Callable[[T], Sequence[str]]
+) -> dict[str, str]:
+    """By name: one link that stands for all that are joined to it."""
+    above: dict[str, str] = {}
+
+    def top(link: str) -> str:
+        while above.setdefault(link, link) != link:
+            # Halving the way up as it is gone keeps long chains short.
+            above[link] = above[above[link]]
+            link = above[link]
+        return link
+
+    known = {name(item): links(item) for item in items}
+    for first, *rest in known.values():
+        for link in rest:
+            one, other = top(first), top(link)
+            # The smaller leads, so that it does not matter which item comes first.
+            above[max(one, other)] = min(one, other)
+    return {called: top(first) for called, (first, *_) in known.items()}
+
+
+def spread(
+    items: Iterable[T],
+    n: int,
+    seed: int,
+    *,
+    purpose: str,
+    name: Callable[[T], str],
+    stratum: Callable[[T], Hashable],
+) -> list[T]:
+    """A sample of n items, or all where there are fewer, from every stratum in proportion.
+
+    The order of the items does not matter, and a larger sample holds the smaller: all items have
+    one order, in which those of a stratum stand at equal distances.
+    """
+    strata: dict[Hashable, list[tuple[int, str, T]]] = defaultdict(list)
+    for item in items:
+        called = name(item)
+        strata[stratum(item)].append((lot(purpose, seed, called), called, item))
+    placed = []
+    for members in strata.values():
+        members.sort(key=lambda member: member[:2])
+        for rank, (drawn, called, item) in enumerate(members):
+            # Exact, so that ties are ties: the middle of the rank's part of the stratum.
+            placed.append((Fraction(2 * rank + 1, 2 * len(members)), drawn, called, item))
+    placed.sort(key=lambda one: one[:3])
+    return [item for *_, item in placed[: max(0, n)]]

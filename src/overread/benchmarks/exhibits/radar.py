@@ -1,0 +1,153 @@
+"""Numbers from 0 to 100 around a circle, as papers draw them; one web, or several side by side.
+
+No intervals: each figure made of this names another that has them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from overread.benchmarks.exhibits.looks import Cast, point_row, told
+from overread.benchmarks.exhibits.style import FAINT, PAPER, Spec, figure_spec, label_room
+from overread.case import Measure
+
+__all__ = ["Web", "radar", "vertices"]
+
+_SIDE: Final = 330
+_RINGS: Final = (25, 50, 75, 100)
+# How far a drawing reaches beyond its centre, in percent; at the sides there is room for names.
+_REACH: Final = 118
+_LABELS: Final = 110
+_OPEN: Final[Spec] = {"filled": False, "fill": PAPER}
+
+
+class Web(NamedTuple):
+    """One circle: its title (none where it stands alone) and the names of its axes."""
+
+    title: str
+    headings: Sequence[str]
+
+
+def vertices(
+    reader: str, name: str, web: Web, records: Sequence[Measure], **more: object
+) -> Iterator[Spec]:
+    """A reader's points on a web; the first comes again at the end and closes the line."""
+    axes = len(web.headings)
+    for turn in range(axes + 1):
+        record = records[turn % axes]
+        row = point_row(reader, name, web.headings[turn % axes], record, turn=turn, **more)
+        x, y = _at(turn, axes, row["value"])
+        yield row | {"web": web.title, "x": x, "y": y}
+
+
+def radar(rows: Sequence[Spec], webs: Sequence[Web], cast: Cast) -> Spec:
+    """The whole figure of rows that `vertices` made."""
+    if len(webs) == 1:
+        return figure_spec(rows, **_drawn(webs[0], cast))
+    parts = [
+        {"title": {"text": web.title, "frame": "group", "anchor": "middle"}, **_drawn(web, cast)}
+        for web in webs
+    ]
+    return figure_spec(rows, hconcat=parts, spacing=30)
+
+
+def _at(turn: float, axes: int, value: float) -> tuple[float, float]:
+    """Where a value stands on an axis; the first points up, the others follow clockwise."""
+    angle = math.pi / 2 - 2 * math.pi * (turn % axes) / axes
+    return round(value * math.cos(angle), 6), round(value * math.sin(angle), 6)
+
+
+def _drawn(web: Web, cast: Cast) -> Spec:
+    colour, shape = told(cast)
+    room = label_room(web.headings) * 2 * _REACH / _SIDE
+    wide = max(_REACH, _LABELS + room)
+    place: Spec = {
+        name: {
+            "field": name,
+            "type": "quantitative",
+            "scale": {"domain": [-reach, reach], "nice": False, "zero": False},
+            "axis": None,
+        }
+        for name, reach in (("x", wide), ("y", _REACH))
+    }
+    here = f"datum.web === '{web.title}'"
+    point: Spec = {"type": "point", "size": 60, "opacity": 1, "strokeWidth": 1.5}
+    layers: list[Spec] = [
+        *_web(len(web.headings), place),
+        *_names(web.headings, place),
+        {
+            "transform": [{"filter": here}],
+            "mark": {"type": "line", "strokeWidth": 2, "opacity": 0.85},
+            "encoding": {
+                **place,
+                "color": colour,
+                "order": {"field": "turn", "type": "quantitative"},
+            },
+        },
+    ]
+    for test, fill in (("!datum.unfit", {"filled": True}), ("datum.unfit", _OPEN)):
+        layers.append(
+            {
+                "transform": [{"filter": f"{here} && {test}"}],
+                "mark": {**point, **fill},
+                "encoding": {**place, "color": colour, "shape": shape},
+            }
+        )
+    return {"width": round(_SIDE * wide / _REACH), "height": _SIDE, "layer": layers}
+
+
+def _web(axes: int, place: Spec) -> Iterator[Spec]:
+    """Rings and spokes, and the numbers of the rings, half-way between two spokes."""
+    rings = [
+        {"ring": ring, "turn": turn, "x": at[0], "y": at[1]}
+        for ring in _RINGS
+        for turn in range(axes + 1)
+        if (at := _at(turn, axes, ring))
+    ]
+    yield {
+        "data": {"values": rings},
+        "mark": {"type": "line", "color": FAINT, "strokeWidth": 0.8, "opacity": 0.5},
+        "encoding": {
+            **place,
+            "detail": {"field": "ring", "type": "nominal"},
+            "order": {"field": "turn", "type": "quantitative"},
+        },
+    }
+    spokes = [
+        {"x": 0, "y": 0, "x2": at[0], "y2": at[1]}
+        for turn in range(axes)
+        if (at := _at(turn, axes, 100))
+    ]
+    yield {
+        "data": {"values": spokes},
+        "mark": {"type": "rule", "color": FAINT, "strokeWidth": 0.8, "opacity": 0.5},
+        "encoding": {**place, "x2": {"field": "x2"}, "y2": {"field": "y2"}},
+    }
+    numbers = [
+        {"x": at[0], "y": at[1], "said": str(ring)}
+        for ring in _RINGS
+        if (at := _at(-0.5, axes, ring * math.cos(math.pi / axes)))
+    ]
+    yield {
+        "data": {"values": numbers},
+        "mark": {"type": "text", "fontSize": 10, "color": FAINT},
+        "encoding": {**place, "text": {"field": "said"}},
+    }
+
+
+def _names(headings: Sequence[str], place: Spec) -> Iterator[Spec]:
+    """The axes' names at the rim, each on its own side of it."""
+    sides: dict[str, list[dict[str, Any]]] = {"center": [], "left": [], "right": []}
+    for turn, heading in enumerate(headings):
+        x, y = _at(turn, len(headings), _LABELS)
+        side = "center" if abs(x) < 1 else "left" if x > 0 else "right"
+        sides[side].append({"x": x, "y": y, "said": heading})
+    for align, values in sides.items():
+        if values:
+            yield {
+                "data": {"values": values},
+                "mark": {"type": "text", "align": align, "baseline": "middle", "fontSize": 12},
+                "encoding": {**place, "text": {"field": "said"}},
+            }
