@@ -275,7 +275,7 @@ def test_a_benchmark_finds_its_phantoms(tmp_path, monkeypatch):
     assert [how[1:] for how in asked] == [(48, 2), (48, 3)]
     assert len({how[0] for how in asked}) == 2
     with pytest.raises(BadInput, match="no phantoms"):
-        write_set("medcmr", tmp_path, 48)
+        write_set("another", tmp_path, 48)
 
 
 def test_another_folder_is_never_overwritten(folder, tmp_path):

@@ -23,4 +23,12 @@ def write_set(benchmark: str, root: Path, n: int, seed: int = 0) -> Path:
         return write_question_set(
             root / f"phantom-question-{n}-{seed}-r{QUESTION_REVISION}", n, seed
         )
-    raise BadInput(f'benchmark "{benchmark}" has no phantoms; grounding, heartbeat and m3cot have.')
+    if benchmark == "medcmr":
+        from overread.phantoms.vignette import VIGNETTE_REVISION, write_vignette_set
+
+        return write_vignette_set(
+            root / f"phantom-vignette-{n}-{seed}-r{VIGNETTE_REVISION}", n, seed
+        )
+    raise BadInput(
+        f'benchmark "{benchmark}" has no phantoms; grounding, heartbeat, m3cot and medcmr have.'
+    )

@@ -49,6 +49,7 @@ class Smear(msgspec.Struct, frozen=True):
 def smear(
     rng: np.random.Generator,
     *,
+    placed: Sequence[Cell] = (),
     whites: Sequence[str] = (),
     platelets: int = 6,
     reds: int = 70,
@@ -57,9 +58,10 @@ def smear(
 ) -> Smear:
     """One field: these white cells, so many platelets, up to so many red cells of one kind.
 
+    `placed` are cells that have their place already; the others go where there is room.
     `sickled` of the red cells are crescents. Where the field has no room left, red cells are fewer.
     """
-    cells: list[Cell] = []
+    cells = list(placed)
     for kind in whites:
         _place(rng, cells, kind, _WHITE * rng.uniform(0.95, 1.05), within=True)
     for _ in range(sickled):
