@@ -95,6 +95,7 @@ def test_rates_are_fractions_and_absent_is_none(found: Figures) -> None:
 
 # Printed as they are; the others in percent.
 PLAIN = ("rho", "efficiency", "latency", "seconds")
+PLAIN += ("rouge_l", "edit_similarity", "share", "win_ratio_gap")
 
 
 def test_what_rounding_may_hide_is_kept(found: Figures) -> None:
@@ -128,6 +129,7 @@ OTHERS = {
     "grounding": {"radiologist S.Z.", "radiologist L.A.", "probe set", "all nine", "all but RAD-DINO"},
     "heartbeat": {"Random", "windows"},
     "m3cot": set(),
+    "medcmr": {"probe set"},
 }  # fmt: skip
 
 

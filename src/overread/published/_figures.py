@@ -16,7 +16,7 @@ from overread.published._reading import read_part
 
 __all__ = ["BENCHMARKS", "figures", "published", "read_figures"]
 
-BENCHMARKS: Final = ("grounding", "heartbeat", "m3cot")
+BENCHMARKS: Final = ("grounding", "heartbeat", "m3cot", "medcmr")
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final, TypeAlias
 
-from overread.published import grounding, heartbeat, m3cot
+from overread.published import grounding, heartbeat, m3cot, medcmr
 from overread.published._figures import figures
 from overread.published._flag import Flag
 from overread.published._printed import Figures
@@ -18,6 +18,7 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = {
     "grounding": grounding.CHECKS,
     "heartbeat": heartbeat.CHECKS,
     "m3cot": m3cot.CHECKS,
+    "medcmr": medcmr.CHECKS,
 }
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from overread.case import Measure, Table
-from overread.published import heartbeat, m3cot
+from overread.published import heartbeat, m3cot, medcmr
 from overread.published._flag import Flag
 from overread.published._printed import Figures
 
 __all__ = ["headline_of", "headline_tables", "shown_of"]
 
 # The tables whose figures, and whose flags, a headline shows: the first one elsewhere.
-_TABLES = {"heartbeat": ("1", "2", "3", "4"), "m3cot": ("2", "A2")}
-_HEADLINES = {"heartbeat": heartbeat.headline, "m3cot": m3cot.headline}
+_TABLES = {"heartbeat": ("1", "2", "3", "4"), "m3cot": ("2", "A2"), "medcmr": ("2", "3")}
+_HEADLINES = {"heartbeat": heartbeat.headline, "m3cot": m3cot.headline, "medcmr": medcmr.headline}
 
 
 def headline_tables(found: Figures) -> tuple[str, ...]:

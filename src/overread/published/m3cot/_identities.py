@@ -6,17 +6,16 @@ A flag means that no unrounded numbers fit: every check takes what rounding may 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from itertools import product
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
 from overread.published._flag import Flag
 from overread.published._printed import Figures, Printed
+from overread.published._spans import SLACK, Span, apart, of_spans, span_of
 
 __all__ = ["CHECKS"]
 
 _NUMBERS: Final = "from the printed numbers"
-_SLACK: Final = 1e-9
 # An item has two to four gold steps (M3COT 1).
 _FEWEST, _MOST = 2, 4
 # Accuracy is the mean of two judges over all items.
@@ -25,29 +24,6 @@ _DIRECT: Final = {"mode": "direct"}
 _COT: Final = {"mode": "cot"}
 # What the authors' README prints in the place of Table 2's accuracy (M3COT 9).
 _README: Final = {("MedGemma-27B", "cot"): 0.4588}
-
-
-class _Span(NamedTuple):
-    """All that a printed number may have been before it was rounded."""
-
-    low: float
-    high: float
-
-
-def _span(printed: Printed | None) -> _Span | None:
-    if printed is None or printed.record.value is None:
-        return None
-    return _Span(printed.record.value - printed.half, printed.record.value + printed.half)
-
-
-def _of(make: Callable[..., float], *spans: _Span) -> _Span:
-    """All values of something that rises or falls with each of its numbers."""
-    found = [make(*corner) for corner in product(*spans)]
-    return _Span(min(found), max(found))
-
-
-def _apart(one: _Span, two: _Span) -> bool:
-    return one.low > two.high + _SLACK or one.high < two.low - _SLACK
 
 
 def _flag(
@@ -68,12 +44,12 @@ def harmonic_mean(figures: Figures) -> Iterator[Flag]:
     """F1 = 2PR/(P + R) of the printed averages."""
     for system in figures.systems:
         printed = figures.find(system.name, "f1")
-        own = _span(printed)
-        p, r = (_span(figures.find(system.name, name)) for name in ("precision", "recall"))
+        own = span_of(printed)
+        p, r = (span_of(figures.find(system.name, name)) for name in ("precision", "recall"))
         if printed is None or own is None or p is None or r is None:
             continue
-        made = _of(lambda p, r: 2 * p * r / (p + r), p, r)
-        if _apart(own, made):
+        made = of_spans(lambda p, r: 2 * p * r / (p + r), p, r)
+        if apart(own, made):
             middle = (made.low + made.high) / 2
             what = "F1 is not the harmonic mean of P and R"
             yield _flag(printed, what, printed.cell, f"{100 * middle:.2f}")
@@ -83,12 +59,12 @@ def impact_is_the_difference(figures: Figures) -> Iterator[Flag]:
     """I = Acc_step - Acc_direct."""
     for system in figures.systems:
         printed = figures.find(system.name, "impact")
-        own = _span(printed)
-        cot, direct = (_span(figures.find(system.name, "accuracy", by)) for by in (_COT, _DIRECT))
+        own = span_of(printed)
+        cot, direct = (span_of(figures.find(system.name, "accuracy", by)) for by in (_COT, _DIRECT))
         if printed is None or own is None or cot is None or direct is None:
             continue
-        made = _of(lambda cot, direct: cot - direct, cot, direct)
-        if _apart(own, made):
+        made = of_spans(lambda cot, direct: cot - direct, cot, direct)
+        if apart(own, made):
             middle = (made.low + made.high) / 2
             what = "I is not the difference of the two accuracies"
             yield _flag(printed, what, printed.cell, f"{100 * middle:.2f}")
@@ -98,13 +74,13 @@ def latency_is_the_ratio(figures: Figures) -> Iterator[Flag]:
     """L = T_cot / T_direct of Table A2: totals over the same items are to each other as means."""
     for system in figures.systems:
         printed = figures.find(system.name, "latency")
-        own = _span(printed)
+        own = span_of(printed)
         times = [figures.find(system.name, "seconds", by) for by in (_COT, _DIRECT)]
-        cot, direct = map(_span, times)
+        cot, direct = map(span_of, times)
         if printed is None or own is None or cot is None or direct is None or direct.low <= 0:
             continue
-        made = _of(lambda cot, direct: cot / direct, cot, direct)
-        if _apart(own, made):
+        made = of_spans(lambda cot, direct: cot / direct, cot, direct)
+        if apart(own, made):
             cells = " / ".join(time.cell for time in times if time is not None)
             what = "L is not the ratio of the times in Table A2"
             expected = f"{_ratio(times):.2f} ({cells} s)"
@@ -120,14 +96,14 @@ def steps_a_second(figures: Figures) -> Iterator[Flag]:
     """E times the seconds of an item are its matched steps: R times two to four gold steps."""
     for system in figures.systems:
         printed = figures.find(system.name, "efficiency")
-        own, recall = _span(printed), _span(figures.find(system.name, "recall"))
+        own, recall = span_of(printed), span_of(figures.find(system.name, "recall"))
         time = figures.find(system.name, "seconds", _COT)
-        cot = _span(time)
+        cot = span_of(time)
         if printed is None or own is None or recall is None or time is None or cot is None:
             continue
-        matched = _of(lambda e, t: e * t, own, cot)
-        possible = _Span(_FEWEST * recall.low, _MOST * recall.high)
-        if _apart(matched, possible):
+        matched = of_spans(lambda e, t: e * t, own, cot)
+        possible = Span(_FEWEST * recall.low, _MOST * recall.high)
+        if apart(matched, possible):
             low, high = (bound / (cot.low + cot.high) * 2 for bound in possible)
             what = "E does not go with R and the time in Table A2: an item has two to four steps"
             found = f"{printed.cell} with {time.cell} s"
@@ -141,10 +117,10 @@ def whole_counts(figures: Figures) -> Iterator[Flag]:
     for system in figures.systems:
         for by in (_DIRECT, _COT):
             printed = figures.find(system.name, "accuracy", by)
-            own = _span(printed)
+            own = span_of(printed)
             if printed is None or own is None:
                 continue
-            first, last = math.ceil((own.low - _SLACK) * n), math.floor((own.high + _SLACK) * n)
+            first, last = math.ceil((own.low - SLACK) * n), math.floor((own.high + SLACK) * n)
             if first > last:
                 near = " or ".join(f"{100 * k / n:.2f} ({k}/{n})" for k in (last, first))
                 what = f"accuracy {by['mode']}: no whole count of two judges gives it"
@@ -155,7 +131,7 @@ def readme(figures: Figures) -> Iterator[Flag]:
     """The authors' README prints some of the accuracies once more."""
     for (reader, mode), value in _README.items():
         printed = figures.find(reader, "accuracy", {"mode": mode})
-        span = _span(printed)
+        span = span_of(printed)
         if printed is not None and span is not None and not span.low <= value <= span.high:
             what = f"accuracy {mode}: the authors' README has another number"
             note = "M3COT 9: the paper's and the README's accuracies differ by up to 0.42 points"
