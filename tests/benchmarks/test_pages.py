@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 from overread.benchmarks.registry import BENCHMARKS, metrics
+from overread.case import Measure
 
 ROOT = Path(__file__).parents[2]
 LOOSE = "–"  # an option that is not set
 # Whose section of editions.md has tables of rules and options.
-TABLED = ("heartbeat", "m3cot")
+TABLED = ("heartbeat", "m3cot", "medcmr")
 
 
 def page(name: str) -> str:
@@ -93,7 +95,7 @@ def test_the_table_of_options_has_their_defaults(benchmark: str) -> None:
     words = {name: default for name, default in told.items() if default != LOOSE}
     assert rules.settings("corrected", words)[1] == rules.Options()
     unset = [name for name, default in told.items() if default == LOOSE]
-    assert all(getattr(rules.Options(), name) is None for name in unset)
+    assert all(getattr(rules.Options(), name) in (None, ()) for name in unset)
 
 
 def test_every_golden_file_of_m3cot_is_said_to_be_reproduced() -> None:
@@ -107,6 +109,14 @@ def test_every_golden_file_of_m3cot_is_said_to_be_reproduced() -> None:
         for test in named:
             # The test stands in a file that reads the golden one.
             assert any(f"def {test}(" in text and name in text for text in tests), (name, test)
+
+
+def test_the_page_says_what_measuring_medcmr_again_cannot_undo() -> None:
+    rules = rules_of("medcmr")
+    assert rules.SHOWS & set(rules.RULES) == {"reask"}
+    assert set(rules.Options.__struct_fields__) - rules.SHOWS == {"errors", "ranks", "pairs"}
+    told = section("editions.md", "medcmr").split("cannot undo\n")[1]
+    assert "`reask` and all options are refused but `errors`,\n`ranks` and `pairs`" in told
 
 
 def test_the_page_says_what_measuring_again_cannot_undo() -> None:
@@ -182,21 +192,59 @@ def test_the_page_on_measures_names_every_key_of_m3cot() -> None:
         assert [value for value in values if value not in re.findall(r"\w+", by[key])] == []
 
 
-def test_the_page_on_measures_says_by_what_each_is_given() -> None:
-    """Every key of every record stands in the row of its measure."""
-    from support.m3_everything import everything_measured
-
-    lines = section("measures.md", "m3cot").splitlines()
+def told_keys(benchmark: str) -> dict[str, set[str]]:
+    """By measure, the keys that the tables of its section name."""
     told: dict[str, set[str]] = {}
     before: set[str] = set()
-    for line in lines:
+    for line in section("measures.md", benchmark).splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if not line.startswith("| `") or len(cells) != 3:
             continue
         keys = before if cells[2] == "as above" else set(re.findall(r"`(\w+)`", cells[2]))
         before = keys
         told |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), keys)
+    return told
+
+
+def keys_of(records: Iterable[Measure]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for record in everything_measured():
+    for record in records:
         found.setdefault(record.measure, set()).update(record.by)
-    assert told == found
+    return found
+
+
+def test_the_page_on_measures_says_by_what_each_is_given() -> None:
+    """Every key of every record stands in the row of its measure."""
+    from support.m3_everything import everything_measured
+
+    assert told_keys("m3cot") == keys_of(everything_measured())
+
+
+def test_the_page_on_measures_says_by_what_each_of_medcmr_is_given() -> None:
+    from overread.benchmarks.medcmr.edition import CORRECTED
+    from support.med_runs import chosen_measures, random_run
+    from support.medcmr_measures import LONG, everything_measured
+
+    told = told_keys("medcmr")
+    shown = keys_of(everything_measured(LONG[:3]))
+    # Whatever an exhibit shows is there, and what is there has a source.
+    metrics_too = {metric.name for owner, metric in metrics() if owner == "medcmr"}
+    assert set(told) == set(shown) | metrics_too
+    counted = keys_of(chosen_measures(random_run(1), CORRECTED))
+    assert {"accuracy", "survives", "order_consistency"} <= set(counted)
+    for found in (shown, counted):
+        assert {name: keys - told[name] for name, keys in found.items() if keys - told[name]} == {}
+
+
+def test_the_page_on_measures_names_every_key_of_medcmr() -> None:
+    from overread.benchmarks.medcmr.components import COMPONENTS, QUESTIONS
+    from overread.benchmarks.medcmr.error_labels import ERRORS
+    from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS
+
+    table = rows(section("measures.md", "medcmr"), "`by`")
+    by = {name: row[1] for row in table for name in row[0].split("` `")}
+    assert set(by) == set().union(*told_keys("medcmr").values())
+    known = {"dimension": DIMENSIONS, "ability": ABILITIES, "component": COMPONENTS}
+    known |= {"question": QUESTIONS, "error": ERRORS}
+    for key, values in known.items():
+        assert [value for value in values if value not in re.findall(r"\w+", by[key])] == []

@@ -54,7 +54,8 @@ def test_without_a_benchmark_those_with_figures_are_listed(overread: Overread) -
     assert done.code == 0
     assert "arXiv 2606.17710v2" in row(done.out, "grounding")
     assert "MIDL 2026" in row(done.out, "heartbeat")
-    assert json.loads(overread("published", "--json").out) == ["grounding", "heartbeat", "m3cot"]
+    assert json.loads(overread("published", "--json").out) == list(BENCHMARKS)
+    assert BENCHMARKS == ("grounding", "heartbeat", "m3cot", "medcmr")
 
 
 def test_the_headline_is_laid_out_like_our_summary(overread: Overread) -> None:
@@ -250,7 +251,7 @@ def test_runs_of_one_benchmark_are_not_put_beside_another(
     [
         (
             ("published", "frob"),
-            'benchmark is "frob"; printed figures are kept of grounding, heartbeat, m3cot.',
+            'benchmark is "frob"; printed figures are kept of grounding, heartbeat, m3cot, medcmr.',
         ),
         ((*HEADLINE, "--table", "7"), "--table 7: arXiv 2606.17710v2 has none"),
         ((*HEADLINE, "--beside", "nowhere"), "nowhere: not a run folder"),
@@ -283,3 +284,39 @@ def test_a_run_of_something_else_does_not_belong_there(
     done = overread(*HEADLINE, "--beside", "other")
     assert done.code == 2
     assert "--beside other: it is a run of medcmr, not of grounding." in done.complaint
+
+
+# ---------------------------------------------------------------- medcmr
+
+
+def test_the_two_scores_that_do_not_add_up_are_marked(overread: Overread) -> None:
+    done = overread("published", "medcmr")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    own = [line for line in lines if "S is not the weighted mean of its four parts" in line]
+    assert [line.split(":")[0].rsplit(", ")[-1] for line in own] == [
+        "Gemini-2.5-Pro",
+        "Qwen3-VL-32B",
+    ]
+    tables = [line.split()[1:] for line in lines if line.startswith("GPT-5 ")]
+    assert [" ".join(row) for row in tables] == [
+        "66.08 71.45 62.06 58.33 60.30 55.19 69.00 57.81 97.77 88.86 40.45 34.65 48.70",
+        "65.42 53.44 63.66 61.11 64.61 57.39",
+    ]
+
+
+def test_a_run_of_vignettes_stands_below_the_paper(
+    overread: Overread, tmp_path: Path, phantom_cache: Path
+) -> None:
+    import overread as ov
+
+    place = tmp_path / "run"
+    ov.run("medcmr", "phantom:28", ["control:oracle"], out=place, store=tmp_path / "store.sqlite")
+    done = overread("published", "medcmr", "--beside", place)
+    assert (done.code, done.err) == (0, "")
+    mine = [line for line in done.out.splitlines() if line.startswith(f"control:oracle ({place})")]
+    assert [line.removeprefix(f"control:oracle ({place})").split() for line in mine] == [
+        ["100.00"] * 8 + ["n/a"] * 5,  # nobody judged
+        ["100.00"] * 6,
+    ]
+    assert f"{place} has 28 cases, not the paper's 20,653" in done.out

@@ -17,6 +17,7 @@ BENCHMARKS: Final[Mapping[str, str]] = {
     "grounding": "overread.benchmarks.grounding:Grounding",
     "heartbeat": "overread.benchmarks.heartbeat:Heartbeat",
     "m3cot": "overread.benchmarks.m3cot:M3CoT",
+    "medcmr": "overread.benchmarks.medcmr:MedCMR",
 }
 
 

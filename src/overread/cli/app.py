@@ -19,11 +19,13 @@ from overread.cli import (
     build,
     demo,
     doctor,
+    error_sample,
     imports,
     judge_sample,
     measure,
     plan,
     published,
+    rank_sample,
     run,
     selfcheck,
     sight,
@@ -69,6 +71,8 @@ app.command("plan")(plan.command)
 app.command("measure")(measure.command)
 app.command("import")(imports.command)
 app.command("judge-sample")(judge_sample.command)
+app.command("error-sample")(error_sample.command)
+app.command("rank-sample")(rank_sample.command)
 app.command("transfer")(transfer.command)
 app.command("selfcheck")(selfcheck.command)
 app.command("sight")(sight.command)

@@ -14,7 +14,9 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding, heartbeat or m3cot.")],
+    benchmark: Annotated[
+        str, typer.Argument(help="A benchmark: grounding, heartbeat, m3cot or medcmr.")
+    ],
     replies: Annotated[
         Path | None,
         typer.Option("--replies", help="What the paper's scripts wrote: a file or folder."),

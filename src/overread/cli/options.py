@@ -43,7 +43,7 @@ Readers = Annotated[
 ]
 Judges = Annotated[
     list[str] | None,
-    typer.Option("--judge", help="[answer|steps|order=]SPEC: a reader that judges. Repeatable."),
+    typer.Option("--judge", help="[answer|steps|order|score=]SPEC: a judge. Repeatable."),
 ]
 Edition = Annotated[str, typer.Option("--edition", help="corrected (default) or authors.")]
 Out = Annotated[Path | None, typer.Option("--out", help="The run folder to write.")]

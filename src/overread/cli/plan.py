@@ -17,7 +17,9 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding, heartbeat or m3cot.")],
+    benchmark: Annotated[
+        str, typer.Argument(help="A benchmark: grounding, heartbeat, m3cot or medcmr.")
+    ],
     cases: options.Cases = None,
     reader: options.Readers = None,
     judge: options.Judges = None,

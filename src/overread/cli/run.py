@@ -16,9 +16,7 @@ __all__ = ["command"]
 def command(
     benchmark: Annotated[
         str,
-        typer.Argument(
-            help="A benchmark, as grounding, heartbeat or m3cot; or a study file, .toml."
-        ),
+        typer.Argument(help="grounding, heartbeat, m3cot or medcmr; or a study file, .toml."),
     ],
     cases: options.Cases = None,
     reader: options.Readers = None,

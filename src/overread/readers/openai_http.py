@@ -68,7 +68,7 @@ class OpenAIReader:
         self._session: aiohttp.ClientSession | None = None
         self._tail = _tail(spec)
 
-    @property
+    @functools.cached_property
     def identity(self) -> str:
         """What makes two readers the same: kind, model, revision, where it is served, extras."""
         url = urlsplit(self.spec.base_url)

@@ -9,12 +9,14 @@ __all__ = [
     "STANDARD_PHANTOMS",
     "Checked",
     "Config",
+    "ErrorSample",
     "Finding",
     "Forecast",
     "JudgeSample",
     "PersonAgreement",
     "ProbeSet",
     "PublishedFigures",
+    "RankSample",
     "Recipe",
     "Run",
     "Transfer",
@@ -24,6 +26,7 @@ __all__ = [
     "default_store",
     "demo",
     "environment",
+    "error_sample",
     "examine",
     "import_results",
     "judge_sample",
@@ -36,6 +39,7 @@ __all__ = [
     "plan",
     "published_figures",
     "published_list",
+    "rank_sample",
     "run",
     "run_async",
     "run_study",
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
     )
     from overread.runs._measuring import Run, import_results, measure
     from overread.runs._opening import open_cases, open_readers, phantom_cases
+    from overread.runs._people import ErrorSample, RankSample, error_sample, rank_sample
     from overread.runs._planning import Forecast, plan
     from overread.runs._published import PublishedFigures, published_figures, published_list
     from overread.runs._running import Unfinished, Watch, run
@@ -90,6 +95,10 @@ _HOME = {
     "open_cases": "overread.runs._opening",
     "open_readers": "overread.runs._opening",
     "phantom_cases": "overread.runs._opening",
+    "ErrorSample": "overread.runs._people",
+    "RankSample": "overread.runs._people",
+    "error_sample": "overread.runs._people",
+    "rank_sample": "overread.runs._people",
     "Forecast": "overread.runs._planning",
     "plan": "overread.runs._planning",
     "PublishedFigures": "overread.runs._published",

@@ -11,6 +11,7 @@ from overread.case import BadInput, Table
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.agreement import Agreement
 from overread.records import RunRecord, folder_being_written, read_frame, read_record
+from overread.runs._people import check_free
 from overread.stats import Interval
 
 __all__ = ["JudgeSample", "PersonAgreement", "judge_sample", "person_agreement"]
@@ -45,7 +46,7 @@ def judge_sample(folder: str | Path, out: str | Path, *, n: int = 50, seed: int 
     place, record = Path(folder), read_record(Path(folder))
     bench = _sampled(place, record)
     made = JudgeSample(sheet=Path(out) / "sheet.csv", key=Path(out) / "key.csv", rows=0)
-    _check_free(Path(out), made.sheet, made.key)
+    check_free(Path(out), made.sheet, made.key)
     taken = sample(bench.units(_tables(place, record)), n, seed)
     if not taken:
         raise BadInput(f"{place}: no verdict of its judges could be read; nothing to sample.")
@@ -105,15 +106,6 @@ def _tables(place: Path, record: RunRecord) -> Tables:
         verdicts=read_frame(place / "verdicts.parquet", VERDICT_COLUMNS),
         readers=tuple(ReaderRecord(name=reader.name) for reader in record.readers),
     )
-
-
-def _check_free(out: Path, *files: Path) -> None:
-    """A person may have filled what is there."""
-    if (out.exists() or out.is_symlink()) and not out.is_dir():
-        raise BadInput(f"--out {out}: a file stands there. Give a folder.")
-    for path in files:
-        if path.exists() or path.is_symlink():
-            raise BadInput(f"{path} is there already. Move it away, or give another folder.")
 
 
 def _table(found: list[Agreement], record: RunRecord) -> Table:

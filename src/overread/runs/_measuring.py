@@ -92,7 +92,14 @@ def measure_into(
         answers=answers,
         verdicts=read_frame(verdicts, VERDICT_COLUMNS) if record.judges else None,
         readers=tuple(
-            ReaderRecord(name=r.name, traits=r.traits, identity=r.identity) for r in record.readers
+            ReaderRecord(
+                name=r.name,
+                traits=r.traits,
+                identity=r.identity,
+                params_b=r.params_b,
+                group=r.group,
+            )
+            for r in record.readers
         ),
         partial=record.limit is not None,
         asked_under="" if record.imported else record.answers_edition,
@@ -236,6 +243,8 @@ def import_results(
                 spec=f"imported:{r.name}",
                 identity=r.identity,
                 traits=r.traits,
+                params_b=r.params_b,
+                group=r.group,
                 asked=counts.get(r.name, 0),
             )
             for r in tables.readers

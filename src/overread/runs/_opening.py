@@ -78,7 +78,6 @@ def open_readers(
     if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:
         raise BadInput(f"--concurrency {concurrency}: it must be from 1 to {_MOST_CALLS}.")
     guard = Guard(bench.policy, config.share_with)
-    known = bench.controls() if controls is None else controls
     specs: list[ReaderSpec] = []
     opened: list[Reader] = []
     for reader in readers:
@@ -86,7 +85,11 @@ def open_readers(
             spec = parse_spec(reader)
             if concurrency and spec.concurrency is None and spec.kind == "openai":
                 spec = msgspec.structs.replace(spec, concurrency=concurrency)
-            opened.append(open_reader(spec, guard=guard, environment=environment(), controls=known))
+            if controls is None:  # made of all cases, where any is asked for
+                controls = bench.controls() if spec.kind == "control" else None
+            opened.append(
+                open_reader(spec, guard=guard, environment=environment(), controls=controls or {})
+            )
         else:
             spec = ReaderSpec(kind="control", model=reader.name, label=reader.name)
             opened.append(reader)

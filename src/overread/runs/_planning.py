@@ -133,10 +133,14 @@ def _forecast(
                 continue
             seen.add(key)
             undigested += not isinstance(key, bytes)
-            pictures |= dict.fromkeys(request.pictures, 1)
-            pictures |= {clip: len(clip.frames) for clip in request.clips}
-            frames = len(request.pictures) + sum(len(clip.frames) for clip in request.clips)
-            text = sum(len(p) for m in request.messages for p in m.parts if isinstance(p, str))
+            text = frames = 0
+            for message in request.messages:
+                for part in message.parts:
+                    if isinstance(part, str):
+                        text += len(part)
+                    else:
+                        pictures[part] = len(part.frames) if isinstance(part, Clip) else 1
+                        frames += pictures[part]
             tokens_in += text // _CHARACTERS_A_TOKEN + _TOKENS_A_PICTURE * frames
             tokens_out += request.decoding.max_tokens
     return Forecast(
@@ -171,8 +175,10 @@ def _judge_forecast(
     calls = tokens_in = tokens_out = 0
     for reader, of, check in asked:
         for trial in trials_of(bench, of, reader)():
-            reply = Reply("x" * bench.usual_length(trial.condition))
-            cells = bench.answer(trial, reply, reader.traits)
+            length = bench.usual_length(trial.condition)
+            if not length:
+                continue
+            cells = bench.answer(trial, Reply("x" * length), reader.traits)
             row = dict(zip(columns, cells, strict=True)) | {"reader": reader.name, "check": check}
             for role in judge.roles:
                 for question in bench.judge_trials(row, role):

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, LeavesOut
+from overread.benchmarks.benchmark import Benchmark, LeavesOut, LooksAhead
 from overread.case import Decoding, Reader
 from overread.engine import Plan, Sources, Store, Studio, Tally, read_back
 from overread.readers import ReaderSpec
@@ -73,6 +73,8 @@ def run(
     config = load_config()
     bench = open_cases(benchmark, cases, edition, settings or {})
     specs, opened = open_readers(bench, readers, config, concurrency)
+    if isinstance(bench, LooksAhead):
+        bench.look_ahead([reader.name for reader in opened])
     judge_specs, panel = open_judges(bench, judges, config, concurrency)
     chosen, n_cases = survey(bench, limit)
     folder = Path(out) if out is not None else _default_folder(bench, specs, limit, settings or {})
@@ -264,6 +266,8 @@ class _Asking:
                 spec=_described(spec),
                 identity=reader.identity,
                 traits=reader.traits,
+                params_b=spec.params_b,
+                group=spec.group,
                 asked=asked[reader.name],
                 unanswered=unanswered[reader.name],
                 model=models.get(reader.name),

@@ -22,6 +22,7 @@ STANDARD_PHANTOMS: Final[Mapping[str, str]] = {
     "grounding": "phantom:480",
     "heartbeat": "phantom:40",
     "m3cot": "phantom:60",
+    "medcmr": "phantom:84",
 }
 
 

@@ -1,0 +1,407 @@
+"""The Med-CMR benchmark: one edition of its rules over one set of items."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import overread
+from overread.benchmarks.draws import lot
+from overread.benchmarks.medcmr import schemas
+from overread.benchmarks.medcmr.answers import answer_row
+from overread.benchmarks.medcmr.cases import MedCase
+from overread.benchmarks.medcmr.edition import SHOWS, settings
+from overread.benchmarks.medcmr.judged import judge_trials, reminded
+from overread.benchmarks.medcmr.loading import Loaded, load, policy_at, root_of
+from overread.benchmarks.medcmr.reformulated import chosen as reformulated
+from overread.benchmarks.medcmr.rubrics import RUBRICS, rubrics_at
+from overread.benchmarks.medcmr.swaps import swap_remarks, swaps
+from overread.benchmarks.medcmr.trials import trials
+from overread.benchmarks.medcmr.verdicts import read_verdict
+from overread.case import (
+    BadInput,
+    Condition,
+    Figure,
+    Measure,
+    Policy,
+    Reader,
+    Reply,
+    Table,
+    Traits,
+    Trial,
+)
+from overread.judging.verdict import Read, Role
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from overread.benchmarks.benchmark import Recovered, Tables
+    from overread.benchmarks.medcmr.error_labels import ErrorRow
+    from overread.judging.sheet import Unit
+
+__all__ = ["MedCMR"]
+
+
+class MedCMR:
+    """Can it integrate evidence on hard cases? A `Benchmark` that is `Judged`."""
+
+    name = "medcmr"
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        policy: Policy,
+        path: Path | None,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.policy = policy
+        self.path = path
+        self.rules, self.options = settings(edition, words)
+        self._chosen: frozenset[str] | None = None
+
+    @classmethod
+    def open(
+        cls, path: str | Path, edition: str = "corrected", words: Mapping[str, str] | None = None
+    ) -> MedCMR:
+        """The benchmark over the release, a set of one's own, or another known layout."""
+        place = Path(path)
+        opened = cls(dataset="", policy="credentialed", path=place, edition=edition, words=words)
+        opened.policy = policy_at(place, opened.options)
+        folder = place if place.is_dir() else place.parent
+        opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
+        rubrics_at(opened.options.rubrics)  # words that cannot be read are found before
+        _ = opened._reformulated  # and so is a list of items
+        return opened
+
+    @classmethod
+    def of_run(
+        cls,
+        dataset: str,
+        policy: Policy,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> MedCMR:
+        """The benchmark over kept tables: it can measure, not ask."""
+        return cls(dataset=dataset, policy=policy, path=None, edition=edition, words=words)
+
+    @property
+    def edition(self) -> str:
+        return self.rules.label
+
+    @property
+    def shows(self) -> frozenset[str]:
+        return SHOWS
+
+    @property
+    def case_schema(self) -> Mapping[str, Any]:
+        return schemas.case_schema()
+
+    @property
+    def answer_schema(self) -> Mapping[str, Any]:
+        return schemas.answer_schema()
+
+    # ------------------------------------------------------------ cases
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        found = load(self._kept_path(), self.options)
+        kept = [case for case in found.cases if case.kind in self.options.kinds]
+        if not kept:
+            kinds = ", ".join(self.options.kinds)
+            raise BadInput(f"{self.path}: none of its items is of the kind {kinds}. See kinds=.")
+        return found._replace(cases=kept)
+
+    @cached_property
+    def _by_id(self) -> dict[str, MedCase]:
+        return {case.case_id: case for case in self._loaded.cases}
+
+    @cached_property
+    def _swapped(self) -> dict[str, MedCase]:
+        asked = "swap" in self.options.images
+        return swaps(self._loaded.cases, self.rules.seed) if asked else {}
+
+    @cached_property
+    def _reformulated(self) -> frozenset[str]:
+        cases, drawn = self._loaded.cases, self.options.reformulate.isdecimal()
+        if drawn and self._chosen is not None:
+            cases = [case for case in cases if case.case_id in self._chosen]
+        return reformulated(cases, self.options, self.rules.seed)
+
+    def cases(self) -> Iterable[MedCase]:
+        return self._loaded.cases
+
+    def case_row(self, case: MedCase) -> Sequence[Any]:
+        return schemas.case_row(case, self._swapped.get(case.case_id))
+
+    def stratum(self, case: MedCase) -> tuple[str, ...]:
+        return case.kind, case.dimension or ""
+
+    @property
+    def left_out(self) -> Sequence[tuple[str, str]]:
+        return self._loaded.left
+
+    @cached_property
+    def remarks(self) -> Sequence[str]:
+        """What the loader says; items that none lends an image; items that controls confuse."""
+        from overread.benchmarks.medcmr.controls import untold
+
+        lines = tuple(self._loaded.remarks)
+        if "original" not in self.options.images:
+            images = ", ".join(self.options.images)
+            lines += (f"no item is shown with its own images: all numbers are under {images}.",)
+        if "swap" in self.options.images:
+            lines += tuple(swap_remarks(self._loaded.cases, self._swapped))
+        alike = len(untold(self._loaded.cases, self._reformulated))
+        if alike:
+            lines += (f"{alike} items cannot be told from others: controls do not know these.",)
+        return lines
+
+    @cached_property
+    def root(self) -> str:
+        return str(root_of(self._kept_path(), self.options).absolute())
+
+    def look_ahead(self, readers: Sequence[str]) -> None:
+        """Refuse pairs of readers that are not in the run, and sheets that are not there."""
+        self.options.check_pairs(readers)
+        for name in ("errors", "ranks"):
+            for sheet in (getattr(self.options, name) or "").split(","):
+                if sheet and not Path(sheet).is_file():
+                    raise BadInput(f"--set {name}={sheet}: there is no such file. Give its path.")
+
+    # ------------------------------------------------------------ asking
+
+    def trials(self, case: MedCase, traits: Traits) -> Iterator[Trial]:
+        return trials(
+            case,
+            traits,
+            self.rules,
+            self.options,
+            self.root,
+            self._swapped.get(case.case_id),
+            case.case_id in self._reformulated,
+        )
+
+    def answer(
+        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+    ) -> Sequence[Any]:
+        case = self._by_id[trial.case]
+        return answer_row(trial, reply, traits, self.rules, case, reason)
+
+    # ------------------------------------------------------------ judging
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        return ("score",)
+
+    def reask(self, condition: Condition) -> int:
+        return self.rules.reask
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """Controls whose replies judges judge first; none where nothing is to be checked."""
+        from overread.benchmarks.medcmr.check_truth import CHECKED
+
+        return CHECKED if self.options.checks else ()
+
+    def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
+        """A seeded sample of the open items whose control replies are known for sure."""
+        return frozenset(self._checkable(chosen)[: self.options.checks])
+
+    def _checkable(self, chosen: frozenset[str] | None) -> list[str]:
+        from overread.benchmarks.medcmr.controls import told_apart
+
+        judged = [case for case in self.cases() if self._judged(case)]
+        sure = told_apart(judged)
+        among = sorted(sure if chosen is None else sure & chosen)
+        return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
+
+    def _judged(self, case: MedCase) -> bool:
+        return case.kind == "open" or case.case_id in self._reformulated
+
+    def sample_from(self, chosen: frozenset[str]) -> None:
+        """Draw what is asked of a sample from these cases only."""
+        self._chosen = chosen
+        for drawn in ("_varied", "_reformulated"):
+            self.__dict__.pop(drawn, None)
+
+    @cached_property
+    def _varied(self) -> frozenset[str]:
+        """The first of the items that judges are checked on."""
+        most = self.options.variants
+        return frozenset(self._checkable(self._chosen)[:most] if most else ())
+
+    def judges(self) -> Mapping[str, Reader]:
+        from overread.benchmarks.medcmr.lexical_score import lexical_judge
+
+        return {"lexical-judge": lexical_judge()}
+
+    @cached_property
+    def _rubrics(self) -> Any:
+        return rubrics_at(self.options.rubrics)
+
+    def again(self, trial: Trial, attempt: int) -> Trial:
+        """The same question with a word on what was wrong."""
+        return reminded(trial, attempt)
+
+    def usual_length(self, condition: Condition) -> int:
+        """Characters: the some 300 tokens that models reason for; no judge is sent a letter."""
+        return 0 if condition["form"] == "mcq" else 1200
+
+    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]:
+        varied = bool(row["check"]) and row["case"] in self._varied
+        return judge_trials(row, role, self._by_id[row["case"]], self._rubrics, varied=varied)
+
+    def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
+        return read_verdict(str(condition["question"]), text)
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        from overread.benchmarks.medcmr.units import CHOICES
+
+        return CHOICES
+
+    def units(self, tables: Tables) -> list[Unit]:
+        """What judges judged in a run, for a person to judge too."""
+        from overread.benchmarks.medcmr.units import units_of
+
+        return units_of(tables)
+
+    # ------------------------------------------------------------ measuring
+
+    def reread(self, tables: Tables) -> Tables:
+        """Replies and verdicts read again under this edition."""
+        from overread.benchmarks.medcmr.answers import reread
+        from overread.benchmarks.medcmr.verdicts import reread as reread_verdicts
+
+        known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
+        answers = reread(tables.answers, known, tables.readers, self.rules)
+        verdicts = tables.verdicts
+        if verdicts is not None:
+            verdicts = reread_verdicts(verdicts, self.rules)
+        return msgspec.structs.replace(tables, answers=answers, verdicts=verdicts)
+
+    def measure(self, tables: Tables) -> list[Measure]:
+        from overread.benchmarks.medcmr.agreement import agreement_measures
+        from overread.benchmarks.medcmr.fitness import (
+            fitness_in,
+            fitness_measures,
+            labels_of,
+            shift_measures,
+        )
+        from overread.benchmarks.medcmr.measures import measure
+
+        verdicts = tables.verdicts
+        if verdicts is None:
+            return measure(tables, None, self.rules, self.options)
+        known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
+        found = fitness_in(verdicts, known)
+        judged = verdicts.filter(~verdicts["check"])
+        labels = labels_of(judged, found)
+        records = measure(tables, judged, self.rules, self.options, labels=labels)
+        agreed = agreement_measures(tables.cases, judged, self.rules)
+        shifted = shift_measures(verdicts, known)
+        return [*records, *fitness_measures(found), *shifted, *agreed]
+
+    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
+        from overread.benchmarks.medcmr.exhibits import exhibits
+
+        return exhibits(measures, signature)
+
+    def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
+        """Questions, options and replies side by side: who gets the page gets the questions."""
+        from overread.benchmarks.medcmr.exhibits.case_view import case_views
+
+        return case_views(tables, self.rules, signature)
+
+    def errors(
+        self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None
+    ) -> Sequence[ErrorRow]:
+        from overread.benchmarks.medcmr.error_labels import sample_errors
+
+        return sample_errors(tables, reader, n, seed, right_for)
+
+    def write_errors(self, path: Path, rows: Sequence[ErrorRow]) -> None:
+        from overread.benchmarks.medcmr.error_labels import write_error_sheet
+
+        write_error_sheet(path, rows)
+
+    def write_ranks(
+        self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
+    ) -> tuple[int, int]:
+        from overread.benchmarks.medcmr.ranks import write_rank_sheet
+
+        items = write_rank_sheet(path, tables, readers, n, seed)
+        return items, items * len(set(readers))
+
+    def controls(self) -> Mapping[str, Reader]:
+        from overread.benchmarks.medcmr.controls import medcmr_controls
+
+        return medcmr_controls(self.cases(), self.rules.seed, self._reformulated)
+
+    def expected(self) -> Mapping[str, str]:
+        from overread.benchmarks.medcmr.recovery import EXPECTED
+
+        return EXPECTED
+
+    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
+        from overread.benchmarks.medcmr.recovery import recovered
+
+        return recovered(measures)
+
+    def signature(self, tables: Tables) -> str:
+        """One line that says whether two numbers may be compared."""
+        rules, options, answers = self.rules, self.options, tables.answers
+        parts = [
+            "medcmr",
+            f"edition:{self.edition}",
+            f"cases:{tables.cases.height}@{self.dataset.rpartition('@')[2]}",
+            f"forms:{','.join(dict.fromkeys(answers['form'].unique().sort()))}",
+            f"images:{','.join(image for image in answers['image'].unique().sort())}",
+            f"orders:{self._orders(answers)}",
+            f"px:{options.px or 'own'}",
+            f"judges:{self._judged_by(tables)}",
+            f"boot:{rules.boot}:{rules.seed}",
+            f"overread:{overread.__version__}",
+        ]
+        asked = tables.asked_under.partition("+")[0]
+        if asked and asked != rules.name:
+            parts.append(f"shown:{asked}")
+        return "|".join(parts + ["partial"] * tables.partial)
+
+    def _orders(self, answers: pl.DataFrame) -> int:
+        """The most orders of its options that any item was shown in."""
+        shown = answers.filter(answers["form"] == "mcq").select("case", "order").unique()
+        return max(shown["case"].value_counts()["count"], default=1)
+
+    def _judged_by(self, tables: Tables) -> str:
+        """Each judge, and the words all of them got."""
+        if tables.verdicts is None or tables.verdicts.is_empty():
+            return "none"
+        names = ",".join(sorted(set(tables.verdicts["judge"])))
+        sent = set(tables.verdicts["prompt"].drop_nulls())
+        if not sent:
+            return f"{names}@theirs"
+        # Which items have captions decides which words are sent, and must not show here.
+        ours = {rubric.digest for rubric in RUBRICS.values()}
+        words = "".join(sorted(ours if sent <= ours else sent))
+        return f"{names}@{hashlib.sha256(words.encode()).hexdigest()[:6]}"
+
+    def _digest(self) -> str:
+        """Of what is asked about: every case's facts, in their order."""
+        digest = hashlib.sha256()
+        for case in self._loaded.cases:
+            digest.update(msgspec.json.encode(case))
+        return digest.hexdigest()[:8]
+
+    def _kept_path(self) -> Path:
+        if self.path is None:
+            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
+        return self.path

@@ -1,0 +1,222 @@
+"""A handful of items with what readers said of them: errors first.
+
+All words are other people's: they are cut, and shown without what would act on the text around
+them. The page escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from overread.benchmarks.exhibits.texts import CUT, cut
+from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.medcmr.edition import Edition
+from overread.benchmarks.medcmr.schemas import cases_in
+from overread.case import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = ["ITEMS", "case_views"]
+
+ITEMS: Final = 6
+"""Items of each kind that are shown."""
+_READERS: Final = 6
+_OPTION: Final = 80
+_SCALES: Final = {"clarity": 1, "coherence": 1, "visual": 4, "truth": 4}
+# The truth's normalised score below which an open answer is an error.
+_RIGHT: Final = 0.5
+
+
+def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Table]:
+    """Multiple-choice items, then open ones; those that the first reader errs on come first."""
+    cases = {case.case_id: case for case in cases_in(tables.cases)}
+    readers = [reader.name for reader in tables.readers][:_READERS]
+    said = _said(tables.answers, readers)
+    scores = _scores(tables.verdicts, edition)
+    for kind, make in (("mcq", _choices), ("open", _opens)):
+        own = [
+            case
+            for name, case in cases.items()
+            if case.kind == kind and any((reader, name, kind) in said for reader in readers)
+        ]
+        if own:
+            chosen = _chosen(own, readers, said, scores, edition.seed)
+            left = len(tables.readers) - len(readers)
+            yield make(chosen, readers, said, scores, signature, left)
+
+
+_Said = Mapping[tuple[str, str, str], Mapping[str, Any]]
+# By reader, case and judge: the normalised scores.
+_Scores = Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
+
+
+def _said(answers: pl.DataFrame, readers: Sequence[str]) -> _Said:
+    """What was said to the item as the set has it: by reader, case and form."""
+    own = answers.filter(
+        (answers["image"] == "original")
+        & (answers["order"] == 0)
+        & (answers["form"] != "reformulated")
+        & answers["reader"].is_in(list(readers))
+    )
+    columns = ("reader", "case", "form", "outcome", "choice", "reasoning", "answer", "text")
+    return {
+        (row["reader"], row["case"], row["form"]): row
+        for row in own.select(columns).iter_rows(named=True)
+    }
+
+
+def _scores(verdicts: pl.DataFrame | None, edition: Edition) -> _Scores:
+    if verdicts is None or verdicts.is_empty():
+        return {}
+    from overread.benchmarks.medcmr.verdicts import reread
+
+    found: dict[tuple[str, str], dict[str, Mapping[str, float]]] = {}
+    kept = reread(verdicts, edition)
+    own = kept.filter(~kept["check"]).select("judge", "reader", "case", "about", "payload")
+    for judge, reader, case, about, payload in own.iter_rows():
+        told = msgspec.json.decode(about)
+        plain = told.get("form") == "open" and told.get("image") == "original"
+        if payload is None or not plain or told.get("variant"):
+            continue
+        raw = msgspec.json.decode(payload)
+        found.setdefault((reader, case), {})[judge] = {
+            name: raw[name] / most for name, most in _SCALES.items() if raw.get(name) is not None
+        }
+    return found
+
+
+def _chosen(
+    cases: Sequence[MedCase], readers: Sequence[str], said: _Said, scores: _Scores, seed: int
+) -> list[MedCase]:
+    """A handful by lot: two thirds errors of the first reader, as far as there are any."""
+
+    def lot(case: MedCase) -> bytes:
+        return blake2b(f"{seed}|{case.case_id}".encode(), digest_size=8).digest()
+
+    drawn = sorted(cases, key=lot)
+    errors = [case for case in drawn if not _right(readers[0], case, said, scores)]
+    others = [case for case in drawn if _right(readers[0], case, said, scores)]
+    most = max(ITEMS - len(others), ITEMS - ITEMS // 3)
+    kept = errors[:most]
+    return [*kept, *others[: ITEMS - len(kept)]]
+
+
+def _right(reader: str, case: MedCase, said: _Said, scores: _Scores) -> bool:
+    row = said.get((reader, case.case_id, case.kind))
+    if row is None or row["outcome"] not in ("answered", "unparsed"):
+        return False
+    if case.kind == "mcq":
+        return bool(row["choice"] == case.answer)
+    given = scores.get((reader, case.case_id), {}).values()
+    truths = [one["truth"] for one in given if "truth" in one]
+    # Where nobody judged, nothing is known to be an error.
+    return not truths or sum(truths) / len(truths) >= _RIGHT
+
+
+def _facts(case: MedCase) -> str:
+    said = [one for one in (case.dimension, case.modality, case.system) if one]
+    return f"{cut(case.case_id, 60)}{': ' if said else ''}{', '.join(cut(s, 60) for s in said)}"
+
+
+def _choices(
+    cases: Sequence[MedCase],
+    readers: Sequence[str],
+    said: _Said,
+    scores: _Scores,
+    signature: str,
+    left: int,
+) -> Table:
+    rows = []
+    for case in cases:
+        options = " ".join(
+            f"{letter}) {cut(text, _OPTION)}"
+            for letter, text in zip(LETTERS, case.options, strict=False)
+        )
+        right = f"{case.answer}) {cut(case.truth, _OPTION)}"
+        head = (_facts(case), cut(case.question, 2 * CUT), options, right)
+        for reader in readers:
+            row = said.get((reader, case.case_id, "mcq"))
+            if row is not None:
+                rows.append((*head, reader, *_choice(case, row)))
+                head = ("", "", "", "")
+    return Table(
+        name="cases_mcq",
+        title="Some multiple-choice items, errors first",
+        columns=("item", "question", "options", "right", "reader", "chose", "so it is"),
+        rows=tuple(rows),
+        signature=signature,
+        notes=tuple(_notes("chose another option", left)),
+    )
+
+
+def _choice(case: MedCase, row: Mapping[str, Any]) -> tuple[str, str]:
+    choice = row["choice"]
+    if choice is None:
+        text = cut(row["text"] or "", _OPTION)
+        return text or "nothing", "invalid" if row["outcome"] == "unparsed" else row["outcome"]
+    place = LETTERS.find(choice)
+    words = case.options[place] if 0 <= place < len(case.options) else ""
+    return f"{choice}) {cut(words, _OPTION)}", "right" if choice == case.answer else "wrong"
+
+
+def _opens(
+    cases: Sequence[MedCase],
+    readers: Sequence[str],
+    said: _Said,
+    scores: _Scores,
+    signature: str,
+    left: int,
+) -> Table:
+    rows = []
+    for case in cases:
+        head = (_facts(case), cut(case.question, 2 * CUT), cut(case.answer))
+        for reader in readers:
+            row = said.get((reader, case.case_id, "open"))
+            if row is None:
+                continue
+            spoken = row["outcome"] in ("answered", "unparsed")
+            reasoning = row["reasoning"] or ("" if row["answer"] else row["text"]) or ""
+            words = (cut(reasoning), cut(row["answer"] or "")) if spoken else ("", row["outcome"])
+            given = scores.get((reader, case.case_id), {})
+            rows.append((*head, reader, *words, _scored(given)))
+            head = ("", "", "")
+    return Table(
+        name="cases_open",
+        title="Some open items, errors first",
+        columns=("item", "question", "true answer", "reader", "reasoning", "answer", "scores"),
+        rows=tuple(rows),
+        signature=signature,
+        notes=(
+            "Scores: Con, Coh, VA, GT, each from 0 to 100, as the judge gave them.",
+            *_notes("had less than half of the truth", left),
+        ),
+    )
+
+
+def _scored(given: Mapping[str, Mapping[str, float]]) -> str:
+    """`judge: Con 100, Coh 50, VA 25, GT 0`."""
+    heads = {"clarity": "Con", "coherence": "Coh", "visual": "VA", "truth": "GT"}
+    return "; ".join(
+        f"{judge}: {', '.join(f'{heads[name]} {100 * one[name]:.0f}' for name in one)}"
+        for judge, one in given.items()
+    ) or "not judged"  # fmt: skip
+
+
+def _notes(error: str, left: int) -> Iterator[str]:
+    yield (
+        f"Up to {ITEMS} items by lot, first those on which the first reader {error}: they show "
+        "what its errors look like, not how many there are. Who gets the page gets these items."
+    )
+    if left > 0:
+        yield f"The first {_READERS} readers; {left} more are left out."
+    yield (
+        f"Texts are cut after {CUT} characters, the question after {2 * CUT}, options after "
+        f"{_OPTION}."
+    )

@@ -1,0 +1,118 @@
+"""Cases from whatever lies at a path: the release, a set of another layout, or one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from overread.benchmarks.files.card import policy_of
+from overread.benchmarks.medcmr import own_set, release
+from overread.benchmarks.medcmr.edition import Options
+from overread.benchmarks.medcmr.gathering import Loaded
+from overread.benchmarks.medcmr.layouts import (
+    medframe,
+    medxpert,
+    omnimed,
+    path_vqa,
+    pmc_vqa,
+    slake,
+    vqa_rad,
+)
+from overread.benchmarks.medcmr.layouts.finding import Layout, Set
+from overread.case import BadInput, Policy
+
+__all__ = ["LAYOUTS", "Loaded", "load", "policy_at", "root_of"]
+
+LAYOUTS: Final[tuple[Layout, ...]] = (
+    slake.LAYOUT,
+    pmc_vqa.LAYOUT,
+    omnimed.LAYOUT,
+    medxpert.LAYOUT,
+    medframe.LAYOUT,
+    path_vqa.LAYOUT,
+    # Last: its parquet form has columns that many sets have.
+    vqa_rad.LAYOUT,
+)
+_EXPECTED: Final = (
+    f"{release.ARCHIVE} of Med-CMR or its folder; {', '.join(sorted(a.name for a in LAYOUTS))} as "
+    "published; or a csv, jsonl or json with question, image and answer"
+)
+
+
+class _Found(NamedTuple):
+    """What lies at a path, and below what its images stand."""
+
+    root: Path
+    # Where dataset.toml may be.
+    homes: tuple[Path, ...]
+    place: release.Place | None = None
+    layout: Layout | None = None
+    files: Set | None = None
+    own: Path | None = None
+
+
+def root_of(path: str | Path, options: Options) -> Path:
+    """What images stand below: a folder, an archive, or a parquet file."""
+    return Path(options.root) if options.root is not None else _find(Path(path)).root
+
+
+def policy_at(path: str | Path, options: Options) -> Policy:
+    """Who may see the set: what `dataset.toml` says beside it or its items; the strictest counts.
+
+    Images kept elsewhere have their own; a set without a card is credentialed.
+    """
+    homes = _find(Path(path)).homes
+    cards = [home for home in homes if (home / "dataset.toml").is_file()] or [homes[0]]
+    return policy_of(*cards) if options.root is None else policy_of(*cards, Path(options.root))
+
+
+def load(path: str | Path, options: Options, *, seen: bool = True) -> Loaded:
+    """The cases at a path, the items left out, each with its reason, and what should be told.
+
+    Where nobody is to see them (an import), images may be absent.
+    """
+    found = _find(Path(path))
+    root = Path(options.root) if options.root is not None else found.root
+    loaded = _load(found, root, options, seen)
+    if not loaded.cases:
+        left = loaded.left
+        first = f"; the first is {left[0].case}: {left[0].reason}" if left else ""
+        raise BadInput(f"{path}: no item can be asked about, {len(left)} are left out{first}.")
+    return loaded
+
+
+def _load(found: _Found, root: Path, options: Options, seen: bool) -> Loaded:
+    if found.place is not None:
+        return release.load(found.place, root, seen=seen)
+    if found.layout is not None and found.files is not None:
+        return found.layout.load(found.files, root, options, seen)
+    assert found.own is not None
+    return own_set.load(found.own, root, language=options.language, seen=seen)
+
+
+def _find(path: Path) -> _Found:
+    try:
+        if path.exists():
+            return _look(path)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}. Mend its rights.") from None
+    raise BadInput(f"{path}: there is no such file or folder. Expected {_EXPECTED}.")
+
+
+def _look(path: Path) -> _Found:
+    folder = path if path.is_dir() else path.parent
+    place = release.find(path)
+    if place is not None:
+        below = place.root if place.root.is_dir() else place.root.parent
+        homes = (folder, below, below / release.FOLDER)
+        return _Found(place.root, tuple(dict.fromkeys(homes)), place)
+    for layout in LAYOUTS:
+        files = layout.find(path)
+        if files is not None:
+            below = files.root if files.root.is_dir() else files.root.parent
+            homes = (folder, below, files.files[0].parent)
+            return _Found(files.root, tuple(dict.fromkeys(homes)), None, layout, files)
+    own = own_set.find(path)
+    if own is None:
+        raise BadInput(f"{path} is no set of questions. Expected {_EXPECTED}.")
+    return _Found(folder, (folder,), own=own)

@@ -1,0 +1,318 @@
+"""A run as arrays: the items by kind and index, and what each reader said of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from overread.benchmarks.drafts import Floats, Ints, Mask
+from overread.benchmarks.medcmr.cases import KINDS, LETTERS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "MCQ",
+    "OPEN",
+    "OUTCOMES",
+    "REFORMULATED",
+    "Cell",
+    "Facts",
+    "Marks",
+    "Said",
+    "facts_of",
+    "kind_of",
+    "marks_of",
+    "placed",
+]
+
+Codes: TypeAlias = NDArray[np.int8]
+OUTCOMES: Final = ("answered", "unparsed", "refused", "unanswered")
+_UNANSWERED: Final = OUTCOMES.index("unanswered")
+_FACTS: Final = ("dimension", "subtype", "ability", "modality", "system")
+
+
+class Cell(NamedTuple):
+    """What was asked about an item, the item aside."""
+
+    form: str
+    image: str = "original"
+    order: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """The item's own question, images and order."""
+        return self.form != "reformulated" and self.image == "original" and not self.order
+
+
+MCQ: Final = Cell("mcq")
+OPEN: Final = Cell("open")
+REFORMULATED: Final = Cell("reformulated")
+
+
+def kind_of(form: str) -> str:
+    """The kind of item that is asked in this form."""
+    return "open" if form == "open" else "mcq"
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """The items, multiple choice first, by ascending index.
+
+    Facts that an item does not have are "". `answer` and `longest` are the places of the right and
+    of the longest option (the first of several), -1 for an open item; `options` how many there are.
+    `clusters` are codes: items resampled together have one.
+    """
+
+    cases: tuple[str, ...]
+    index: Ints
+    kinds: NDArray[np.str_]
+    dimension: NDArray[np.str_]
+    subtype: NDArray[np.str_]
+    ability: NDArray[np.str_]
+    modality: NDArray[np.str_]
+    system: NDArray[np.str_]
+    answer: Ints
+    longest: Ints
+    options: Ints
+    clusters: Ints
+
+    @property
+    def n(self) -> int:
+        return len(self.cases)
+
+    def of(self, kind: str) -> Mask:
+        """Items of one kind."""
+        found: Mask = self.kinds == kind
+        return found
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A reader's replies in one cell, by the item's place among the facts.
+
+    `rows` are items with a row of answers. `outcome` is a place among OUTCOMES; without a row, as
+    unanswered. `choice` and `shown` are the places of the option named in the case and in the
+    question, -1 without one. `cut` where the token limit ended the reply; `ended` where it is known
+    how the reply ended.
+    """
+
+    rows: Mask
+    outcome: Codes
+    choice: Codes
+    shown: Codes
+    cut: Mask
+    ended: Mask
+    # Items x options in the case's order, NaN where not known; None where nothing is known.
+    probabilities: Floats | None
+
+    def __len__(self) -> int:
+        return int(self.rows.sum())
+
+    def had(self, outcome: str) -> Mask:
+        """Items whose reply had this outcome."""
+        found: Mask = self.outcome == OUTCOMES.index(outcome)
+        return found
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What one reader said."""
+
+    reader: str
+    facts: Facts
+    said: Mapping[Cell, Said]
+
+    def asked(self, cell: Cell) -> Mask:
+        """Items the reader had to answer: all of the kind where it is asked plainly, else those
+        with a row."""
+        if cell not in self.said:
+            return np.zeros(self.facts.n, dtype=bool)
+        return self.facts.of(kind_of(cell.form)) if cell.plain else self.said[cell].rows
+
+    def right(self, cell: Cell) -> Mask:
+        """Items whose right option was named; nothing else is right."""
+        if cell not in self.said:
+            return np.zeros(self.facts.n, dtype=bool)
+        chosen = self.said[cell].choice
+        found: Mask = self.asked(cell) & (chosen >= 0) & (chosen == self.facts.answer)
+        return found
+
+    def orders(self) -> list[Cell]:
+        """The cells of every order of the options that was asked, the set's own first."""
+        return sorted(cell for cell in self.said if cell[:2] == MCQ[:2])
+
+    @property
+    def permuted(self) -> bool:
+        """Whether options were also shown in further orders."""
+        return len(self.orders()) > 1
+
+
+def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
+    """The items of `cases.parquet`; `clusters` as in the edition."""
+    import polars as pl
+
+    letters = {letter: place for place, letter in enumerate(LETTERS)}
+    choices = pl.col("kind") == "mcq"
+    options = pl.col("options").fill_null([])
+    lengths = options.list.eval(pl.element().str.len_chars())
+    rows = (
+        cases.with_columns(_kind=pl.col("kind").replace_strict(KINDS, range(len(KINDS))))
+        .sort("_kind", "index", "case")
+        .with_columns(
+            _answer=pl.when(choices)
+            .then(pl.col("answer").replace_strict(letters, default=None, return_dtype=pl.Int64))
+            .fill_null(-1),
+            # The first of several: arg_max takes the first.
+            _longest=pl.when(choices).then(lengths.list.arg_max().cast(pl.Int64)).fill_null(-1),
+            _options=pl.when(choices).then(options.list.len().cast(pl.Int64)).fill_null(0),
+        )
+    )
+    words = {
+        name: rows[name].cast(pl.String).fill_null("").to_numpy().astype(np.str_)
+        for name in ("kind", *_FACTS)
+    }
+    return Facts(
+        cases=tuple(rows["case"].to_list()),
+        index=rows["index"].to_numpy().astype(np.int64),
+        kinds=words["kind"],
+        dimension=words["dimension"],
+        subtype=words["subtype"],
+        ability=words["ability"],
+        modality=words["modality"],
+        system=words["system"],
+        answer=rows["_answer"].to_numpy().astype(np.int64),
+        longest=rows["_longest"].to_numpy().astype(np.int64),
+        options=rows["_options"].to_numpy().astype(np.int64),
+        clusters=_clusters(rows) if clusters == "image" else np.arange(rows.height),
+    )
+
+
+def _clusters(rows: pl.DataFrame) -> Ints:
+    """Items that share an image file or a patient have one code, also by way of others.
+
+    Codes are given where a cluster is first seen, so names do not matter.
+    """
+    import polars as pl
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = rows.height
+    numbered = rows.with_columns(_place=pl.int_range(n, dtype=pl.Int64))
+    # An image and a patient of one name are two things.
+    exploded = numbered.select("_place", "images").explode("images")
+    images = exploded.select("_place", owner=pl.lit("i") + pl.col("images"))
+    patients = numbered.select("_place", owner=pl.lit("p") + pl.col("patient"))
+    ties = pl.concat([images, patients]).drop_nulls()
+    if not ties.height:
+        return np.arange(n)
+    owner = ties["owner"].rank("dense").to_numpy().astype(np.int64) - 1 + n
+    place = ties["_place"].to_numpy()
+    size = int(owner.max()) + 1
+    graph = coo_array((np.ones(len(place), np.int8), (place, owner)), shape=(size, size))
+    _, found = connected_components(graph, directed=False)
+    _, first, codes = np.unique(found[:n], return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[codes]
+
+
+def placed(frame: pl.DataFrame, facts: Facts) -> pl.DataFrame:
+    """The rows about these items, with the item's `place` among the facts."""
+    import polars as pl
+
+    places = pl.DataFrame(
+        {"case": pl.Series(facts.cases, dtype=pl.String), "place": np.arange(facts.n)}
+    )
+    return frame.join(places, on="case", how="inner", maintain_order="left")
+
+
+def marks_of(readers: tuple[str, ...], facts: Facts, answers: pl.DataFrame) -> list[Marks]:
+    """The marks of every reader, in the readers' order; `answers` as `placed` has them."""
+    said: dict[str, dict[Cell, Said]] = {reader: {} for reader in readers}
+    for (reader, form, image, order), rows in _parts(answers):
+        if reader in said:
+            said[reader][Cell(form, image, order)] = _said(facts, rows)
+    return [Marks(reader, facts, said[reader]) for reader in readers]
+
+
+def _parts(answers: pl.DataFrame) -> Iterator[tuple[tuple[str, str, str, int], pl.DataFrame]]:
+    """The rows of each reader and cell, with outcomes and letters as codes."""
+    import polars as pl
+
+    def coded(column: str, words: Iterable[str], none: int) -> pl.Expr:
+        codes = {word: code for code, word in enumerate(words)}
+        named = pl.col(column).replace_strict(codes, default=None, return_dtype=pl.Int8)
+        return named.fill_null(none).alias(column)
+
+    where = ("reader", "form", "image", "order")
+    kept = answers.select(
+        "reader",
+        "form",
+        "image",
+        pl.col("order").fill_null(0),
+        "place",
+        coded("outcome", OUTCOMES, _UNANSWERED),
+        coded("choice", LETTERS, -1),
+        coded("shown", LETTERS, -1),
+        (pl.col("finish") == "length").fill_null(False).alias("cut"),
+        pl.col("finish").is_not_null().alias("ended"),
+        "probabilities",
+    )
+    for key, rows in kept.partition_by(where, as_dict=True, include_key=False).items():
+        reader, form, image, order = key
+        yield (str(reader), str(form), str(image), int(order)), rows
+
+
+def _said(facts: Facts, rows: pl.DataFrame) -> Said:
+    at = rows["place"].to_numpy()
+
+    def codes(column: str, none: int) -> Codes:
+        found: Codes = np.full(facts.n, none, dtype=np.int8)
+        found[at] = rows[column].to_numpy()
+        return found
+
+    def mask(values: bool | Mask) -> Mask:
+        found = np.zeros(facts.n, dtype=bool)
+        found[at] = values
+        return found
+
+    outcome = codes("outcome", _UNANSWERED)
+    # A choice stands only where the reply was read.
+    read = outcome == OUTCOMES.index("answered")
+    return Said(
+        rows=mask(True),
+        outcome=outcome,
+        choice=np.where(read, codes("choice", -1), np.int8(-1)),
+        shown=np.where(read, codes("shown", -1), np.int8(-1)),
+        cut=mask(rows["cut"].to_numpy()),
+        ended=mask(rows["ended"].to_numpy()),
+        probabilities=_probabilities(facts, rows),
+    )
+
+
+def _probabilities(facts: Facts, rows: pl.DataFrame) -> Floats | None:
+    """One for each option, or none of the item's are kept."""
+    import polars as pl
+
+    if rows["probabilities"].null_count() == rows.height:
+        return None
+    known = rows.select("place", "probabilities").drop_nulls("probabilities")
+    known = known.filter(pl.col("probabilities").list.len() > 0)
+    if not known.height:
+        return None
+    found: Floats = np.full((facts.n, int(facts.options.max())), np.nan)
+    place: Ints = known["place"].to_numpy()
+    lengths = known["probabilities"].list.len().to_numpy().astype(np.int64)
+    fit = lengths == facts.options[place]
+    flat = known["probabilities"].list.explode().cast(pl.Float64).fill_null(np.nan).to_numpy()
+    row = np.repeat(place, lengths)
+    column = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    kept = np.repeat(fit, lengths)
+    found[row[kept], column[kept]] = flat[kept]
+    beyond = np.arange(found.shape[1])[None, :] >= facts.options[:, None]
+    # Past the last option there is nothing; inside, a gap leaves the item without any.
+    partial = (np.isnan(found) & ~beyond).any(axis=1)
+    found[partial] = np.nan
+    return found if not np.isnan(found).all() else None
