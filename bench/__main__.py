@@ -9,13 +9,14 @@ import argparse
 import json
 import sys
 
-from bench import clips, heartbeat, measuring, million, throughput
+from bench import clips, heartbeat, measuring, medcmr, million, throughput
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
     "rendering": throughput.against_codecs,
     "clips": clips.against_the_decoder,
     "heartbeat": heartbeat.paper_size,
+    "medcmr": medcmr.from_the_archive,
     "million": million.flat_memory,
     "measuring": measuring.full_size,
 }
