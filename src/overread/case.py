@@ -19,6 +19,7 @@ import msgspec
 __all__ = [
     "BadInput",
     "Box",
+    "Card",
     "Clip",
     "ClipForm",
     "ClipMask",
@@ -26,6 +27,7 @@ __all__ = [
     "Decoding",
     "Figure",
     "Fill",
+    "Headline",
     "Inline",
     "Limits",
     "Measure",
@@ -44,8 +46,10 @@ __all__ = [
     "Reply",
     "Request",
     "Resize",
+    "Said",
     "Shown",
     "ShownClip",
+    "Slide",
     "Source",
     "Table",
     "Traits",
@@ -467,6 +471,54 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
+class Headline(msgspec.Struct, frozen=True, kw_only=True):
+    """What a benchmark says of one reader in a sentence, and the measure it stands on.
+
+    `answer` is its short form: yes, no, in part, or cannot tell (the data do not decide it).
+    """
+
+    reader: str
+    question: str
+    answer: Literal["yes", "no", "in part", "cannot tell"]
+    sentence: str
+    measure: Measure
+
+
+class Slide(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture or clip on a card, with boxes drawn over it in the pixels a reader was shown."""
+
+    label: str
+    picture: Picture | Clip
+    boxes: tuple[tuple[str, Box], ...] = ()
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What one reader said about a case: short lines, and its own words where they are worth it.
+
+    `right` and `flipped` are None where neither can be said.
+    """
+
+    reader: str
+    lines: tuple[tuple[str, str], ...] = ()
+    text: str = ""
+    right: bool | None = None
+    flipped: bool | None = None
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """One case as a person looks at it: what was shown, asked and true, and what readers said.
+
+    `facts` are what cards are filtered by; `texts` are labelled texts such as question and options.
+    """
+
+    case: str
+    title: str
+    facts: dict[str, str] = {}
+    texts: tuple[tuple[str, str], ...] = ()
+    slides: tuple[Slide, ...] = ()
+    said: tuple[Said, ...] = ()
+
+
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """An exhibit that is a table: cells are ready to print; `signature` says what it stands on."""
 
@@ -504,9 +556,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     def svg(self, background: str = "white") -> str:
         """The drawing as an SVG document. Nothing is fetched."""
-        from vl_convert import vegalite_to_svg
-
-        return vegalite_to_svg(self._json(background), allowed_base_urls=[])
+        return _drawn(self._json(background))
 
     def save(self, path: str | Path) -> None:
         """Write the drawing; the suffix says how: .svg, .png (300 dpi), .pdf, .json, .csv.
@@ -556,6 +606,14 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         writer.writeheader()
         writer.writerows(_drawable(self.rows))
         return text.getvalue().encode()
+
+
+@functools.lru_cache(64)
+def _drawn(spec: str) -> str:
+    """A drawing, once for all pages that hold it: each takes a tenth of a second."""
+    from vl_convert import vegalite_to_svg
+
+    return vegalite_to_svg(spec, allowed_base_urls=[])
 
 
 def _drawable(part: Any) -> Any:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from overread.case import (
+    Card,
     Condition,
     Figure,
+    Headline,
     Measure,
     Policy,
     Reader,
@@ -32,8 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Benchmark",
+    "Browsed",
+    "Compared",
+    "Described",
     "FollowsUp",
     "ForPeople",
+    "Headlined",
     "Imported",
     "Judged",
     "LeavesOut",
@@ -235,6 +241,55 @@ class ForPeople(Protocol):
     def write_ranks(
         self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
     ) -> tuple[int, int]: ...
+
+
+@runtime_checkable
+class Headlined(Protocol):
+    """A benchmark that says in a sentence what it found of each reader."""
+
+    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]: ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A benchmark that says how its numbers came about, and what they cannot tell.
+
+    Whole sentences that an author may paste: what was asked and how it was counted; what limits it,
+    as far as the benchmark and these measures give cause. `asked_under` is the edition the readers
+    were asked under, where that is not this one; empty where somebody else asked them.
+    """
+
+    def methods(self, asked_under: str | None = None) -> Sequence[str]: ...
+    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class Compared(Protocol):
+    """A benchmark whose readers may be compared case by case, within a run and across runs.
+
+    `per_case` gives for each headline measure a frame of reader, case, cluster and value;
+    `higher_is_better` says of these measures whether more is better, where that can be said.
+    """
+
+    @property
+    def higher_is_better(self) -> Mapping[str, bool]: ...
+    def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]: ...
+
+
+@runtime_checkable
+class Browsed(Protocol):
+    """A benchmark whose cases a person may look at one by one.
+
+    `facets` are the facts to filter by, in order. `card_index` has a row for each case and reader:
+    case, reader, right, flipped (null where neither can be said) and the facets; it is worked out
+    in columns, for a run may have 200,000 answers. `cards` are the cards of these cases in this
+    order; they have slides where the benchmark was opened over its cases.
+    """
+
+    @property
+    def facets(self) -> tuple[str, ...]: ...
+    def card_index(self, tables: Tables) -> pl.DataFrame: ...
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]: ...
 
 
 @runtime_checkable

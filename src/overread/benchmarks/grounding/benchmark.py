@@ -17,9 +17,23 @@ from overread.benchmarks.grounding.edition import SHOWS, settings
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.subset import Subset, robustness_subset
 from overread.benchmarks.grounding.trials import trials
-from overread.case import BadInput, Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
+from overread.case import (
+    BadInput,
+    Card,
+    Figure,
+    Headline,
+    Measure,
+    Policy,
+    Reader,
+    Reply,
+    Table,
+    Traits,
+    Trial,
+)
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from overread.benchmarks.benchmark import Recovered, Tables
 
 __all__ = ["Grounding"]
@@ -206,6 +220,68 @@ class Grounding:
             for name, word in self.expected().items()
             if (record := found.get(f"control:{name}")) is not None
         ]
+
+    # ------------------------------------------------------------ for the report
+
+    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
+        from overread.benchmarks.grounding.headline import headlines
+
+        return headlines(measures, self.rules)
+
+    def methods(self, asked_under: str | None = None) -> Sequence[str]:
+        """`asked_under` is the edition that readers were asked under, if not this one.
+
+        Empty where somebody else asked them.
+        """
+        from overread.benchmarks.grounding.described import methods
+
+        return methods(self.rules, self.options, asked_under)
+
+    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+        from overread.benchmarks.grounding.described import limitations
+        from overread.benchmarks.reporting import MADE_UP, PHANTOM
+
+        made_up = [MADE_UP] if self.dataset.startswith(PHANTOM) else []
+        return [*made_up, *limitations(measures, self.rules, self.options)]
+
+    def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
+        from overread.benchmarks.grounding.per_case import per_case
+
+        return per_case(tables, self.rules, self.options)
+
+    @property
+    def higher_is_better(self) -> Mapping[str, bool]:
+        """Of the measures that `per_case` has, those of which it can be said."""
+        from overread.benchmarks.grounding.per_case import HIGHER
+
+        return HIGHER
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        from overread.benchmarks.grounding.cards import FACETS
+
+        return FACETS
+
+    def card_index(self, tables: Tables) -> pl.DataFrame:
+        from overread.benchmarks.grounding.cards import card_index
+
+        return card_index(tables, self.rules, self.options)
+
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
+        from overread.benchmarks.grounding.cards import cards
+
+        opened = None if self.manifest is None else self._as_shown
+        return cards(tables, chosen, self.rules, self.options, opened)
+
+    def _as_shown(self, name: str) -> tuple[GroundingCase, Sequence[Trial]] | None:
+        case = self._by_name.get(name)
+        return None if case is None else (case, list(self.trials(case, Traits())))
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, GroundingCase]:
+        return {case.case_id: case for case in self.cases()}
+
+    # ------------------------------------------------------------ what the numbers stand on
 
     def signature(self, tables: Tables) -> str:
         """One line that says whether two numbers may be compared."""

@@ -27,7 +27,20 @@ from overread.benchmarks.heartbeat.edition import (
 from overread.benchmarks.heartbeat.loading import load, root_of
 from overread.benchmarks.heartbeat.trials import clip_of, trials
 from overread.benchmarks.heartbeat.windows import Window, window_of
-from overread.case import BadInput, Figure, Measure, Policy, Reader, Reply, Table, Traits, Trial
+from overread.case import (
+    BadInput,
+    Card,
+    Clip,
+    Figure,
+    Headline,
+    Measure,
+    Policy,
+    Reader,
+    Reply,
+    Table,
+    Traits,
+    Trial,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -209,6 +222,68 @@ class Heartbeat:
             return shown_frames(cases[name], start, count, context, self.root)
 
         return strips(tables, frames, self.rules, signature)
+
+    # ------------------------------------------------------------ for the report
+
+    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
+        from overread.benchmarks.heartbeat.headline import headlines
+
+        return headlines(measures)
+
+    def methods(self, asked_under: str | None = None) -> Sequence[str]:
+        """`asked_under` is the edition that readers were asked under, if not this one.
+
+        Empty where somebody else asked them.
+        """
+        from overread.benchmarks.heartbeat.described import methods
+
+        return methods(self.rules, self.options, asked_under)
+
+    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+        from overread.benchmarks.heartbeat.described import limitations
+        from overread.benchmarks.reporting import MADE_UP, PHANTOM
+
+        made_up = [MADE_UP] if self.dataset.startswith(PHANTOM) else []
+        return [*made_up, *limitations(measures, self.rules, self.options)]
+
+    def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
+        from overread.benchmarks.heartbeat.per_case import per_case
+
+        return per_case(tables, self.rules)
+
+    @property
+    def higher_is_better(self) -> Mapping[str, bool]:
+        """Of the measures that `per_case` has."""
+        from overread.benchmarks.heartbeat.per_case import HIGHER
+
+        return HIGHER
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        from overread.benchmarks.heartbeat.cards import FACETS
+
+        return FACETS
+
+    def card_index(self, tables: Tables) -> pl.DataFrame:
+        from overread.benchmarks.heartbeat.cards import card_index
+
+        return card_index(tables, self.rules)
+
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
+        from overread.benchmarks.heartbeat.cards import cards
+
+        shown = None if self.path is None else self._as_shown
+        return cards(tables, chosen, self.rules, shown)
+
+    def _as_shown(self, name: str, frames: tuple[int, ...], context: str) -> Clip | None:
+        case = self._by_name.get(name)
+        return None if case is None else clip_of(case, frames, context, self.root)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, HeartbeatCase]:
+        return {case.case_id: case for case in self.cases()}
+
+    # ------------------------------------------------------------ controls and signature
 
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.heartbeat.controls import heartbeat_controls

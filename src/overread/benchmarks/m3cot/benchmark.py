@@ -25,8 +25,10 @@ from overread.benchmarks.m3cot.verdicts import read_verdict, reread
 from overread.benchmarks.m3cot.verdicts_authors import TRIES
 from overread.case import (
     BadInput,
+    Card,
     Condition,
     Figure,
+    Headline,
     Measure,
     Policy,
     Reader,
@@ -38,6 +40,8 @@ from overread.case import (
 from overread.judging.verdict import Read, Role
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from overread.benchmarks.benchmark import Recovered, Tables
     from overread.benchmarks.left import Left
     from overread.judging.sheet import Unit
@@ -274,15 +278,18 @@ class M3CoT:
         from overread.benchmarks.m3cot.fitness import fitness_measures, labels_of, shift_measures
         from overread.benchmarks.m3cot.judged import fitness_in
         from overread.benchmarks.m3cot.measures import measure
+        from overread.benchmarks.reporting import unseeing_noted
 
         verdicts = tables.verdicts
         if verdicts is None:
-            return measure(tables, None, self.rules, self.options)
+            records = measure(tables, None, self.rules, self.options)
+            return unseeing_noted(records, tables.readers, "answered")
         known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
         found = fitness_in(verdicts, known)
         judged = verdicts.filter(~verdicts["check"])
         labels = labels_of(judged, found)
         records = measure(tables, judged, self.rules, self.options, labels=labels)
+        records = unseeing_noted(records, tables.readers, "answered")
         agreed = agreement_measures(tables.cases, judged, self.rules)
         shifted = shift_measures(verdicts, known)
         return [*records, *fitness_measures(found), *shifted, *agreed]
@@ -362,3 +369,58 @@ class M3CoT:
         if self.path is None:
             raise BadInput("this run was opened from its tables. Give --cases to ask again.")
         return self.path
+
+    # ------------------------------------------------------------ reporting
+
+    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
+        from overread.benchmarks.m3cot.headline import headlines
+
+        return headlines(measures, self.dataset)
+
+    def methods(self, asked_under: str | None = None) -> Sequence[str]:
+        """`asked_under` is the edition that readers were asked under, if not this one.
+
+        Empty where somebody else asked them.
+        """
+        from overread.benchmarks.m3cot.described import methods
+
+        return methods(self.rules, self.options, asked_under)
+
+    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+        from overread.benchmarks.m3cot.described import limitations
+
+        return limitations(measures, self.dataset)
+
+    def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
+        from overread.benchmarks.m3cot.per_case import per_case
+
+        return per_case(tables, self.rules)
+
+    @property
+    def higher_is_better(self) -> Mapping[str, bool]:
+        """Of the measures that `per_case` has."""
+        from overread.benchmarks.m3cot.per_case import HIGHER
+
+        return HIGHER
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        from overread.benchmarks.m3cot.cards import FACETS
+
+        return FACETS
+
+    def card_index(self, tables: Tables) -> pl.DataFrame:
+        from overread.benchmarks.m3cot.cards import card_index
+
+        return card_index(tables)
+
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
+        """The cards of these cases; with what readers were shown, where the set was opened."""
+        from overread.benchmarks.m3cot.cards import cards
+
+        return cards(tables, chosen, None if self.path is None else self._shown_of)
+
+    def _shown_of(self, name: str) -> Sequence[Trial]:
+        """The trials of a case for a reader that sees; none of a case the set has not."""
+        case = self._by_id.get(name)
+        return () if case is None else tuple(self.trials(case, Traits()))

@@ -25,8 +25,10 @@ from overread.benchmarks.medcmr.trials import trials
 from overread.benchmarks.medcmr.verdicts import read_verdict
 from overread.case import (
     BadInput,
+    Card,
     Condition,
     Figure,
+    Headline,
     Measure,
     Policy,
     Reader,
@@ -297,15 +299,18 @@ class MedCMR:
             shift_measures,
         )
         from overread.benchmarks.medcmr.measures import measure
+        from overread.benchmarks.reporting import unseeing_noted
 
         verdicts = tables.verdicts
         if verdicts is None:
-            return measure(tables, None, self.rules, self.options)
+            records = measure(tables, None, self.rules, self.options)
+            return unseeing_noted(records, tables.readers, "unanswered_rate")
         known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
         found = fitness_in(verdicts, known)
         judged = verdicts.filter(~verdicts["check"])
         labels = labels_of(judged, found)
         records = measure(tables, judged, self.rules, self.options, labels=labels)
+        records = unseeing_noted(records, tables.readers, "unanswered_rate")
         agreed = agreement_measures(tables.cases, judged, self.rules)
         shifted = shift_measures(verdicts, known)
         return [*records, *fitness_measures(found), *shifted, *agreed]
@@ -405,3 +410,58 @@ class MedCMR:
         if self.path is None:
             raise BadInput("this run was opened from its tables. Give --cases to ask again.")
         return self.path
+
+    # ------------------------------------------------------------ reporting
+
+    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
+        from overread.benchmarks.medcmr.headline import headlines
+
+        return headlines(measures, self.dataset)
+
+    def methods(self, asked_under: str | None = None) -> Sequence[str]:
+        """`asked_under` is the edition that readers were asked under, if not this one.
+
+        Empty where somebody else asked them.
+        """
+        from overread.benchmarks.medcmr.described import methods
+
+        return methods(self.rules, self.options, asked_under)
+
+    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+        from overread.benchmarks.medcmr.described import limitations
+
+        return limitations(measures, self.dataset)
+
+    def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
+        from overread.benchmarks.medcmr.per_case import per_case
+
+        return per_case(tables, self.rules, self.options)
+
+    @property
+    def higher_is_better(self) -> Mapping[str, bool]:
+        """Of the measures that `per_case` has."""
+        from overread.benchmarks.medcmr.per_case import HIGHER
+
+        return HIGHER
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        from overread.benchmarks.medcmr.cards import FACETS
+
+        return FACETS
+
+    def card_index(self, tables: Tables) -> pl.DataFrame:
+        from overread.benchmarks.medcmr.cards import card_index
+
+        return card_index(tables)
+
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
+        """The cards of these cases; with what readers were shown, where the set was opened."""
+        from overread.benchmarks.medcmr.cards import cards
+
+        return cards(tables, chosen, None if self.path is None else self._shown_of)
+
+    def _shown_of(self, name: str) -> Sequence[Trial]:
+        """The trials of a case for a reader that sees; none of a case the set has not."""
+        case = self._by_id.get(name)
+        return () if case is None else tuple(self.trials(case, Traits()))

@@ -145,11 +145,15 @@ def unlettered(options: Sequence[str]) -> tuple[str, ...]:
     >>> unlettered(["A. left", "(B) right"]), unlettered(["A. left", "right"])
     (('left', 'right'), ('A. left', 'right'))
     """
-    bare = [_behind(letter, text) for letter, text in zip(LETTERS, options, strict=False)]
-    kept = [text for text in bare if text]
+    kept: list[str] = []
+    for letter, text in zip(LETTERS, options, strict=False):
+        bare = _behind(letter, text)
+        if not bare:  # for most sets at the first option
+            break
+        kept.append(bare)
     if 2 <= len(options) == len(kept):
         return tuple(kept)
-    return tuple(text.strip() for text in options)
+    return tuple([text.strip() for text in options])
 
 
 def _behind(letter: str, text: str) -> str:
@@ -255,10 +259,11 @@ def _telling(cases: Sequence[MedCase]) -> Iterator[str]:
     """Questions that give the caption or the answer away: readers are asked them as they stand."""
     captions, answers = [], []
     for case in cases:
-        if case.caption is not None and _holds(case.question, case.caption):
+        asked = same_text(case.question)
+        if case.caption is not None and _holds(asked, case.caption):
             captions.append(case.case_id)
         truth = case.truth
-        if truth.count(" ") + 1 >= _TELLING_WORDS and _holds(case.question, truth):
+        if truth.count(" ") + 1 >= _TELLING_WORDS and _holds(asked, truth):
             answers.append(case.case_id)
     if captions:
         yield f"{_questions(captions)} caption word for word: {listed(captions)}."
@@ -274,12 +279,10 @@ def _questions(found: Sequence[object]) -> str:
     return _of(found, "question holds its", "questions hold their")
 
 
-def _holds(question: str, text: str) -> bool:
-    # The text's last word is seldom in the question; all of it is looked for only where it is.
-    last = text.rsplit(None, 1)[-1:]
-    if not last or last[0].casefold() not in question.casefold():
-        return False
-    return same_text(text) in same_text(question)
+def _holds(asked: str, text: str) -> bool:
+    # The text's last two words are seldom in the question; all of it is looked for if they are.
+    end = " ".join(text.rsplit(None, 2)[-2:]).casefold()
+    return bool(end) and end in asked and same_text(text) in asked
 
 
 def _line(text: str) -> str:

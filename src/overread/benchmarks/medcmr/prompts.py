@@ -30,7 +30,7 @@ OPEN: Final = (
 
 def mcq(question: str, options: Sequence[str]) -> str:
     """The prompt of a multiple-choice item; the options in the order in which they are shown."""
-    named = (f"{letter}) {text.strip()}" for letter, text in zip(LETTERS, options, strict=False))
+    named = [f"{letter}) {text.strip()}" for letter, text in zip(LETTERS, options, strict=False)]
     last = ANSWER_ONLY(LETTERS[len(options) - 1])
     return "\n".join((OPENING + question.strip(), "Options:", *named, last))
 

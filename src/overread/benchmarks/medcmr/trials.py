@@ -79,8 +79,10 @@ def _mcq(
     traits: Traits,
     options: Options,
 ) -> Trial:
-    shown = [case.options[place] for place in shown_order(case, order)]
-    text = prompts.mcq(case.question, shown)
+    options_shown = case.options
+    if order:
+        options_shown = tuple(case.options[place] for place in shown_order(case, order))
+    text = prompts.mcq(case.question, options_shown)
     if traits.reasoning:
         # The first token is then of the thinking: its alternatives say nothing of the letter.
         tokens, alternatives = max(options.letter_tokens, REASONED_TOKENS), 0

@@ -1,0 +1,246 @@
+"""Cases one by one: the pictures side by side, and what every reader made of each.
+
+`right`: the answer to the original is the right one under the edition. `flipped`: the target mask
+changed the answer to the original, whatever was right. Both need answers that could be read, and
+`right` a key; otherwise neither can be said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from overread.benchmarks.grounding.answers import RECORDED
+from overread.benchmarks.grounding.boxes import at_resolution
+from overread.benchmarks.grounding.cases import GroundingCase, boxed
+from overread.benchmarks.grounding.edition import Edition, Options
+from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display, question
+from overread.case import Card, Said, Slide, Trial
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = ["FACETS", "Opened", "card_index", "cards"]
+
+FACETS: Final = ("finding", "view", "sex", "label", "source")
+"""What cards are filtered by; `label` is the right answer under the edition."""
+
+UNKNOWN: Final = "not known"
+_LABELS: Final = {1: "Yes", 0: "No"}
+_SHOWN: Final = ("original", "target_mask", "irrelevant_mask", "swap")
+_NAMES: Final = {
+    "original": "original",
+    "swap": "another patient's image",
+    "target_mask": "finding covered",
+    "irrelevant_mask": "covered elsewhere",
+    "opposite_swap": "another patient's image, opposite label",
+    "blank": "black image",
+    "no_image": "no image",
+}
+_WORDS: Final = 20  # a reply shorter than this says no more than its answer
+
+# The case of this name and its trials for a reader that sees, where the benchmark was opened.
+Opened = Callable[[str], tuple[GroundingCase, Sequence[Trial]] | None]
+
+
+def card_index(tables: Tables, edition: Edition, options: Options) -> pl.DataFrame:
+    """A row for each case and reader that was asked about it: right, flipped and the facets."""
+    import polars as pl
+
+    asked = _asked(tables, edition, options)
+    code = pl.when(pl.col("outcome") == "answered").then(pl.col("answer"))
+    keys = ("reader", "case")
+
+    def under(image: str) -> pl.DataFrame:
+        rows = asked.filter((pl.col("image") == image) & (pl.col("repeat") == 0))
+        return rows.unique(keys, keep="first", maintain_order=True).select(*keys, code.alias(image))
+
+    facts = _facts(tables.cases, edition)
+    readers = pl.DataFrame(
+        {"reader": [r.name for r in tables.readers]}, schema={"reader": pl.String}
+    ).with_row_index("_reader")
+    index = asked.select(keys).unique().join(readers, on="reader", how="inner")
+    index = index.join(facts.with_row_index("_case"), on="case", how="inner")
+    for image in ("original", "target_mask"):
+        index = index.join(under(image), on=keys, how="left")
+    return index.sort("_case", "_reader").select(
+        "case",
+        "reader",
+        pl.when(pl.col("truth") >= 0).then(pl.col("original") == pl.col("truth")).alias("right"),
+        (pl.col("original") != pl.col("target_mask")).alias("flipped"),
+        *FACETS,
+    )
+
+
+def _asked(tables: Tables, edition: Edition, options: Options) -> pl.DataFrame:
+    """The answers to the headline's question; a reader without text is not asked of sentences."""
+    import polars as pl
+
+    asked = tables.answers.filter(
+        (pl.col("phrasing") == options.phrasing) & (pl.col("px") == options.px)
+    )
+    blind = [r.name for r in tables.readers if r.traits.modality == "vision"]
+    if not blind or edition.vision_on_sentences == "yes":
+        return asked
+    sentences = tables.cases.filter(pl.col("source") == SENTENCE_SOURCE)["case"]
+    of_them = pl.col("reader").is_in(blind) & pl.col("case").is_in(sentences.implode())
+    return asked.filter(~of_them)
+
+
+def _facts(cases: pl.DataFrame, edition: Edition) -> pl.DataFrame:
+    """The facets of the cases as words, and the key."""
+    import polars as pl
+
+    from overread.benchmarks.grounding.facts import facts_of
+
+    truth = pl.Series("truth", facts_of(cases, edition).truth)
+    label = pl.lit(truth).replace_strict(_LABELS, default="no key", return_dtype=pl.String)
+    texts = {"finding": "finding", "view": "view", "sex": "gender", "source": "source"}
+    return cases.select(
+        "case",
+        truth,
+        label.alias("label"),
+        *(pl.col(column).fill_null(UNKNOWN).alias(name) for name, column in texts.items()),
+    )
+
+
+# ---------------------------------------------------------------- the cards
+
+
+def cards(
+    tables: Tables,
+    chosen: Sequence[str],
+    edition: Edition,
+    options: Options,
+    opened: Opened | None = None,
+) -> Iterator[Card]:
+    """The cards of these cases, in this order; a name that is no case's is passed over.
+
+    Slides are what readers were shown in the four conditions of the paper, as far as these were
+    asked; the matched box stands in where the irrelevant one was not.
+    """
+    import polars as pl
+
+    names = list(dict.fromkeys(chosen))
+    own = tables.cases.filter(pl.col("case").is_in(names))
+    facts = {row["case"]: row for row in _facts(own, edition).iter_rows(named=True)}
+    rows = {row["case"]: row for row in own.iter_rows(named=True)}
+    answers: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    columns = (
+        "reader", "case", "image", "repeat", "outcome", "answer", "p_yes", "p_reason", "text",
+    )  # fmt: skip
+    asked = _asked(tables, edition, options).filter(pl.col("case").is_in(names))
+    for row in asked.select(columns).iter_rows(named=True):
+        answers.setdefault(row["case"], {}).setdefault(row["reader"], []).append(row)
+    readers = [r.name for r in tables.readers]
+    for name in names:
+        if name not in rows:
+            continue
+        said = answers.get(name, {})
+        yield Card(
+            case=name,
+            title=_title(rows[name]),
+            facts={facet: facts[name][facet] for facet in FACETS},
+            texts=tuple(_texts(rows[name], facts[name]["label"], options)),
+            slides=tuple(_slides(name, edition, options, opened)),
+            said=tuple(
+                _said(reader, said[reader], facts[name]["truth"])
+                for reader in readers
+                if reader in said
+            ),
+        )
+
+
+def _title(row: dict[str, Any]) -> str:
+    if row["source"] == SENTENCE_SOURCE:
+        return "a sentence of a report"
+    return display(row["finding"]) if row["finding"] else row["case"]
+
+
+def _texts(row: dict[str, Any], label: str, options: Options) -> Iterator[tuple[str, str]]:
+    if row["finding"] or row["source"] == SENTENCE_SOURCE:
+        words = row["error_sentence"]
+        yield "question", question(row["source"], row["finding"], words, options.phrasing)
+    yield "right answer", label
+    for column, name in (("error_type", "injected error"), ("original_sentence", "the report has")):
+        if row[column]:
+            yield name, row[column]
+
+
+def _said(reader: str, rows: Sequence[dict[str, Any]], truth: int) -> Said:
+    first = {row["image"]: row for row in reversed(rows) if row["repeat"] == 0}
+    original, covered = (_answer(first.get(image)) for image in ("original", "target_mask"))
+    lines = [(_named(image), _line(first[image])) for image in sorted(first, key=_rank)]
+    again = next((row for row in rows if row["repeat"] > 0 and row["image"] == "original"), None)
+    if again is not None:
+        lines.append(("original, asked again", _line(again)))
+    return Said(
+        reader=reader,
+        lines=tuple(lines),
+        text=_words(first.get("original")),
+        right=None if original is None or truth < 0 else original == truth,
+        flipped=None if original is None or covered is None else original != covered,
+    )
+
+
+def _answer(row: dict[str, Any] | None) -> int | None:
+    found: int | None = row["answer"] if row is not None and row["outcome"] == "answered" else None
+    return found
+
+
+def _line(row: dict[str, Any]) -> str:
+    """The answer and how sure it was of it, where it said so; else what became of the trial."""
+    answer = _answer(row)
+    if answer is None:
+        # An answer that is none is unparsed, as it is in the measures.
+        return "unparsed" if row["outcome"] == "answered" else str(row["outcome"])
+    word = _LABELS.get(answer, str(answer))
+    if row["p_yes"] is None or row["p_reason"] not in (None, RECORDED):
+        return word
+    sure = row["p_yes"] if answer == 1 else 1 - row["p_yes"]
+    return f"{word}, {100 * sure:.1f} % sure"
+
+
+def _words(row: dict[str, Any] | None) -> str:
+    """The reply to the original, where it is more than its answer."""
+    text = "" if row is None else (row["text"] or "").strip()
+    if row is None or (row["outcome"] == "answered" and len(text) < _WORDS):
+        return ""
+    return text
+
+
+def _rank(image: str) -> tuple[int, str]:
+    order = (*_SHOWN, *_NAMES)
+    return (order.index(image) if image in order else len(order)), image
+
+
+def _named(image: str) -> str:
+    return _NAMES.get(image, image.replace("_", " "))
+
+
+# ---------------------------------------------------------------- the pictures
+
+
+def _slides(
+    name: str, edition: Edition, options: Options, opened: Opened | None
+) -> Iterator[Slide]:
+    found = opened(name) if opened is not None else None
+    if found is None:
+        return
+    case, trials = found
+    pictures = {
+        str(trial.condition["image"]): trial.request.pictures
+        for trial in trials
+        if trial.condition["px"] == options.px
+        and trial.condition["phrasing"] == options.phrasing
+        and trial.repeat == 0
+    }
+    finding = at_resolution(case.box, options.px) if case.box and boxed(case, edition) else None
+    for image in _SHOWN:
+        if image == "irrelevant_mask" and image not in pictures:
+            image = "matched_1"
+        for picture in pictures.get(image, ()):
+            boxes = () if finding is None or image == "swap" else (("finding", finding),)
+            yield Slide(label=_named(image), picture=picture, boxes=boxes)

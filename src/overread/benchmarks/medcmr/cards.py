@@ -1,0 +1,167 @@
+"""Items one by one: images, question and options, and what every reader chose or wrote.
+
+`right`: of a multiple-choice item as the set has it, the right option was named. What names no
+single option and a refusal are not right; where no reply came it cannot be said, nor can it of an
+open item, which judges score and nobody calls right or wrong. `flipped`: the reader named another
+option when the image was black, another item's or left out, or when the options were turned;
+options are told by their texts, not by the letters they had. It needs an option named both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from overread.benchmarks.exhibits.texts import cut
+from overread.benchmarks.medcmr.card_said import IMAGES, Scores, said_of, scores_of
+from overread.benchmarks.medcmr.cases import LETTERS
+from overread.benchmarks.medcmr.schemas import cases_in
+from overread.case import Card, Slide, Trial
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.medcmr.cases import MedCase
+
+__all__ = ["FACETS", "UNKNOWN", "Opened", "card_index", "cards"]
+
+FACETS: Final = ("kind", "dimension", "ability", "modality", "system")
+"""What cards are filtered by."""
+UNKNOWN: Final = "not known"
+_TITLE: Final = 100
+
+# The trials of the case of this name for a reader that sees, where the benchmark was opened.
+Opened = Callable[[str], Sequence[Trial]]
+
+
+def card_index(tables: Tables) -> pl.DataFrame:
+    """A row for each case and reader that was asked about it: right, flipped and the facets."""
+    import polars as pl
+
+    keys = ["reader", "case"]
+    facts = tables.cases.select(
+        "case",
+        *(_facet(name) for name in FACETS),
+        _answer=pl.when(pl.col("kind") == "mcq").then(pl.col("answer")),
+    ).unique("case", keep="first", maintain_order=True)
+    readers = pl.DataFrame(
+        {"reader": [r.name for r in tables.readers]}, schema={"reader": pl.String}
+    ).unique("reader", keep="first", maintain_order=True)
+    index = tables.answers.select(keys).unique()
+    index = index.join(readers.with_row_index("_reader"), on="reader", how="inner")
+    index = index.join(facts.with_row_index("_case"), on="case", how="inner")
+    chosen = tables.answers.filter(pl.col("form") == "mcq").select(
+        *keys,
+        "outcome",
+        choice=pl.when(pl.col("outcome") == "answered").then(pl.col("choice")),
+        own=(pl.col("image") == "original") & (pl.col("order").fill_null(0) == 0),
+    )
+    own = chosen.filter("own").unique(keys, keep="last", maintain_order=True).drop("own")
+    others = chosen.filter(~pl.col("own") & pl.col("choice").is_not_null())
+    turned = (
+        others.select(*keys, other="choice")
+        .join(own.select(*keys, "choice").drop_nulls(), on=keys, how="inner")
+        .group_by(keys)
+        .agg(flipped=(pl.col("other") != pl.col("choice")).any())
+    )
+    index = index.join(own, on=keys, how="left").join(turned, on=keys, how="left")
+    replied = pl.col("outcome").is_in(["answered", "unparsed", "refused"])
+    right = pl.col("choice").eq(pl.col("_answer")).fill_null(False)
+    return index.sort("_case", "_reader").select(
+        "case",
+        "reader",
+        pl.when(replied & pl.col("_answer").is_not_null()).then(right).alias("right"),
+        "flipped",
+        *FACETS,
+    )
+
+
+def _facet(name: str) -> pl.Expr:
+    import polars as pl
+
+    words = pl.col(name).cast(pl.String).fill_null("")
+    return pl.when(words == "").then(pl.lit(UNKNOWN)).otherwise(words).alias(name)
+
+
+# ---------------------------------------------------------------- the cards
+
+
+def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -> Iterator[Card]:
+    """The cards of these cases, in this order; a name that is no case's is passed over.
+
+    Slides are what readers were shown: the item's own images, and the black ones and another
+    item's where these were asked. The caption is on the card, though no reader saw it.
+    """
+    import msgspec
+    import polars as pl
+
+    names = list(dict.fromkeys(chosen))
+    among = pl.col("case").is_in(names)
+    own = msgspec.structs.replace(
+        tables,
+        cases=tables.cases.filter(among),
+        answers=tables.answers.filter(among),
+        verdicts=None if tables.verdicts is None else tables.verdicts.filter(among),
+    )
+    told = {(row[0], row[1]): row[2:4] for row in card_index(own).iter_rows()}
+    scores = scores_of(own.verdicts)
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    columns = (
+        "reader", "case", "form", "image", "order", "outcome", "choice", "reasoning", "answer",
+        "text",
+    )  # fmt: skip
+    for row in own.answers.select(columns).iter_rows(named=True):
+        rows.setdefault((row["case"], row["reader"]), []).append(row)
+    cases = {case.case_id: case for case in cases_in(own.cases)}
+    readers = dict.fromkeys(reader.name for reader in tables.readers)
+    for name in names:
+        if name in cases:
+            yield _card(cases[name], readers, rows, told, scores, opened)
+
+
+def _card(
+    case: MedCase,
+    readers: dict[str, None],
+    rows: dict[tuple[str, str], list[dict[str, Any]]],
+    told: dict[tuple[Any, ...], tuple[Any, ...]],
+    scores: Scores,
+    opened: Opened | None,
+) -> Card:
+    name = case.case_id
+    return Card(
+        case=name,
+        title=cut(case.question, _TITLE) or cut(name, _TITLE),
+        facts={facet: getattr(case, facet) or UNKNOWN for facet in FACETS},
+        texts=tuple(_texts(case)),
+        slides=tuple(_slides(name, opened)),
+        said=tuple(
+            said_of(reader, case, rows[name, reader], scores, *told[name, reader])
+            for reader in readers
+            if (name, reader) in told
+        ),
+    )
+
+
+def _texts(case: MedCase) -> Iterator[tuple[str, str]]:
+    yield "question", case.question
+    for letter, text in zip(LETTERS, case.options, strict=False):
+        yield f"option {letter}{' (right)' if letter == case.answer else ''}", text
+    if case.kind == "open":
+        yield "true answer", case.answer
+    if case.caption:
+        yield "what experts wrote of the image (no reader saw it)", case.caption
+
+
+def _slides(name: str, opened: Opened | None) -> Iterator[Slide]:
+    seen: set[str] = set()
+    for trial in opened(name) if opened is not None else ():
+        image = str(trial.condition["image"])
+        if image in seen:
+            continue
+        seen.add(image)
+        pictures = trial.request.pictures
+        for number, picture in enumerate(pictures, start=1):
+            label = IMAGES.get(image, image)
+            label = f"{label}, {number} of {len(pictures)}" if len(pictures) > 1 else label
+            yield Slide(label=label, picture=picture)

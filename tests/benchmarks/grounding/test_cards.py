@@ -1,0 +1,249 @@
+"""Cases one by one: the index against the obvious, cards, and the pictures as readers saw them."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from overread.benchmarks.benchmark import Browsed, ReaderRecord, Tables
+from overread.benchmarks.grounding import Grounding
+from overread.benchmarks.grounding.cards import FACETS
+from overread.benchmarks.grounding.cases import truth
+from overread.case import Box, Fill, Traits
+from overread.imaging import pixels, render
+from support.phantom_asked import phantom_asked
+
+IMAGES = ("original", "swap", "target_mask", "irrelevant_mask", "repeat", "matched_1")
+MARKS = st.sampled_from([1, 0, 1, 0, -1, -2, -3])
+FACTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "label": st.integers(0, 1),
+        "view": st.sampled_from(["PA", "AP"]),
+        "gender": st.sampled_from(["M", "F"]),
+        "finding": st.sampled_from(["edema", "no_finding", None]),
+        "source": st.sampled_from(["ms_cxr", "rexerr", "mine"]),
+        "error_present": st.integers(0, 1),
+        "box": st.none(),
+    },
+)
+
+
+@st.composite
+def runs(draw, bench):
+    facts = draw(st.lists(FACTS, max_size=5))
+    cases = [bench.case(f"c{at}", **fact) for at, fact in enumerate(facts)]
+    some = dict.fromkeys([case.case_id for case in cases], MARKS)
+    answers = {
+        reader: {image: draw(st.fixed_dictionaries({}, optional=some)) for image in IMAGES}
+        for reader in ("sees", "text", "vision")
+    }
+    traits = {name: Traits(modality=name) for name in ("text", "vision")}
+    return cases, answers, bench.tables(cases, answers, traits, {"c0": 0.25})
+
+
+def slowly(cases, answers, rules):
+    rows = []
+    for case in cases:
+        for reader, conditions in answers.items():
+            own = {image: marks.get(case.case_id) for image, marks in conditions.items()}
+            blind = reader == "vision" and rules.vision_on_sentences == "no"
+            if (blind and case.source == "rexerr") or set(own.values()) == {None}:
+                continue
+            o, t = own["original"], own["target_mask"]
+            o, t = (None if mark is None or mark < 0 else mark for mark in (o, t))
+            key = truth(case, rules)
+            right = None if o is None or key < 0 else o == key
+            flipped = None if o is None or t is None else o != t
+            unknown = "not known"
+            label = {1: "Yes", 0: "No"}.get(key, "no key")
+            facts = (case.finding, case.view, case.gender, label, case.source)
+            rows.append((case.case_id, reader, right, flipped, *(f or unknown for f in facts)))
+    return rows
+
+
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+@given(data=st.data())
+@settings(max_examples=60)
+def test_the_index_and_the_cards_are_the_obvious_ones(bench, edition, data):
+    cases, answers, tables = data.draw(runs(bench))
+    made = Grounding.of_run("set@0", "open", edition)
+    index = made.card_index(tables)
+    assert index.columns == ["case", "reader", "right", "flipped", *made.facets]
+    assert index.rows() == slowly(cases, answers, made.rules)
+    names = [case.case_id for case in reversed(cases)]
+    cards = list(made.cards(tables, [*names, "nobody"]))
+    assert [card.case for card in cards] == names
+    told = {
+        (card.case, said.reader): (said.right, said.flipped, *card.facts.values())
+        for card in cards
+        for said in card.said
+    }
+    assert told == {(row[0], row[1]): row[2:] for row in index.rows()}
+    for card in cards:
+        assert tuple(card.facts) == FACETS
+        assert card.slides == ()
+        for said in card.said:
+            own = {image: marks.get(card.case) for image, marks in answers[said.reader].items()}
+            assert len(said.lines) == sum(mark is not None for mark in own.values())
+
+
+def test_it_is_a_browsed_benchmark():
+    assert isinstance(Grounding.of_run("set@0", "open"), Browsed)
+
+
+def test_each_condition_has_its_answer_and_how_sure_the_reader_was(bench):
+    answers = {"original": {"c": 1}, "target_mask": {"c": 0}, "irrelevant_mask": {"c": -1}}
+    answers |= {"swap": {"c": -2}, "repeat": {"c": 1}, "matched_1": {"c": -3}}
+    tables = bench.tables([bench.case("c")], {"r": answers}, p_yes={"c": 0.9})
+    (card,) = Grounding.of_run("set@0", "open").cards(tables, ["c", "c"])
+    assert card.title == "pulmonary edema"
+    assert dict(card.texts)["question"].startswith("Is pulmonary edema present")
+    (said,) = card.said
+    assert said.lines == (
+        ("original", "Yes, 90.0 % sure"),
+        ("finding covered", "No, 10.0 % sure"),
+        ("covered elsewhere", "unparsed"),
+        ("another patient's image", "refused"),
+        ("matched 1", "unanswered"),
+        ("original, asked again", "Yes, 90.0 % sure"),
+    )
+    assert (said.right, said.flipped, said.text) == (True, True, "")
+
+
+def test_a_confidence_that_nobody_stated_is_not_shown(bench):
+    """The authors' edition fills in 0 or 1 where no log-probabilities came."""
+    tables = bench.tables([bench.case("c")], {"r": {"original": {"c": 1}}}, p_yes={"c": 1.0})
+    answers = tables.answers.with_columns(p_reason=pl.lit("no_logprobs"))
+    tables = msgspec.structs.replace(tables, answers=answers)
+    (card,) = Grounding.of_run("set@0", "open", "authors").cards(tables, ["c"])
+    assert card.said[0].lines == (("original", "Yes"),)
+
+
+def test_words_are_kept_where_they_say_more(bench):
+    tables = bench.tables([bench.case("c")], {"r": {"original": {"c": -1}}})
+    endless = "<script>" * 20_000
+    for text, kept in (("Hm", "Hm"), (endless, endless), (None, "")):
+        answers = tables.answers.with_columns(text=pl.lit(text, pl.String))
+        again = msgspec.structs.replace(tables, answers=answers)
+        (card,) = Grounding.of_run("set@0", "open").cards(again, ["c"])
+        assert card.said[0].text == kept
+
+
+def test_report_text_stands_in_texts_alone(bench):
+    """A page of a credentialed set leaves texts out."""
+    words = "There is a secret effusion."
+    case = bench.case(
+        "c", source="rexerr", error_sentence=words, original_sentence=words, error_present=1
+    )
+    tables = bench.tables([case], {"r": {"original": {"c": 1}}})
+    (card,) = Grounding.of_run("set@0", "open").cards(tables, ["c"])
+    assert words in dict(card.texts)["question"]
+    rest = msgspec.structs.replace(card, texts=())
+    assert "secret" not in repr(rest)
+
+
+# ---------------------------------------------------------------- over its cases
+
+
+N = 16
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("set")
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    return phantom_asked("grounding", folder, N, ["looks", "prior"])
+
+
+def test_pictures_are_those_the_readers_saw(run):
+    made, tables = run
+    cases = {case.case_id: case for case in made.cases()}
+    cards = list(made.cards(tables, list(cases)))
+    assert len(cards) == N
+    boxed = 0
+    for card in cards:
+        case = cases[card.case]
+        asked = {t.condition["image"]: t.request.pictures[0] for t in made.trials(case, Traits())}
+        order = [i for i in ("original", "target_mask", "irrelevant_mask", "swap") if i in asked]
+        assert [slide.picture for slide in card.slides] == [asked[image] for image in order]
+        if case.box is None:
+            assert all(slide.boxes == () for slide in card.slides)
+            continue
+        boxed += 1
+        original, target, control, swap = card.slides
+        assert original.boxes == target.boxes == control.boxes == (("finding", case.box),)
+        assert swap.boxes == ()
+        # The box lies where the mask is, in the pixels that were shown.
+        ((_, box),) = target.boxes
+        shown = pixels(render(target.picture))
+        assert not shown[box.y : box.y + box.h, box.x : box.x + box.w].any()
+    assert boxed
+    assert made.card_index(tables).rows() == sorted(
+        made.card_index(tables).rows(), key=lambda row: list(cases).index(row[0])
+    )
+
+
+def test_boxes_are_in_the_pixels_shown_at_any_size(folder):
+    made, tables = phantom_asked("grounding", folder, N, ["prior"], words={"px": "448"})
+    sizes = [
+        (case.box, slide)
+        for case, card in zip(made.cases(), made.cards(tables, tables.cases["case"]), strict=True)
+        for slide in card.slides
+        if case.box is not None and slide.boxes
+    ]
+    for box, slide in sizes:
+        assert slide.boxes == (("finding", Box(*(2 * v for v in (box.x, box.y, box.w, box.h)))),)
+    covered = [slide for box, slide in sizes if slide.label == "finding covered"]
+    assert covered
+    for slide in covered:
+        assert isinstance(slide.picture.operations[-1], Fill)
+        assert slide.picture.operations[-1].box == slide.boxes[0][1]
+
+
+def test_a_matched_box_stands_in_for_the_irrelevant_one(folder):
+    words = {"conditions": "original,target_mask,swap,matched", "draws": "1"}
+    made, tables = phantom_asked("grounding", folder, N, ["prior"], words=words)
+    labels = {slide.label for c in made.cards(tables, tables.cases["case"]) for slide in c.slides}
+    assert "matched 1" in labels
+    assert "covered elsewhere" not in labels
+
+
+def test_a_run_without_its_cases_has_cards_without_slides(run):
+    made, tables = run
+    kept = Grounding.of_run(made.dataset, "open")
+    with_slides = list(made.cards(tables, tables.cases["case"]))
+    without = list(kept.cards(tables, tables.cases["case"]))
+    assert [msgspec.structs.replace(card, slides=()) for card in with_slides] == without
+    assert all(card.slides for card in with_slides)
+
+
+def test_two_hundred_thousand_answers_are_indexed_in_a_second(bench):
+    cases = [bench.case(f"c{at}") for at in range(5000)]
+    one = bench.tables(cases, {"r": {i: {c.case_id: 1 for c in cases} for i in IMAGES[:4]}})
+    names = [f"r{k}" for k in range(10)]
+    tables = Tables(
+        cases=one.cases,
+        answers=pl.concat([one.answers.with_columns(reader=pl.lit(name)) for name in names]),
+        readers=tuple(ReaderRecord(name=name) for name in names),
+    )
+    assert tables.answers.height == 200_000
+    made = Grounding.of_run("set@0", "open")
+    start = time.perf_counter()
+    index = made.card_index(tables)
+    indexed = time.perf_counter()
+    cards = list(made.cards(tables, [case.case_id for case in cases[100:120]]))
+    carded = time.perf_counter()
+    assert index.height == 50_000
+    assert len(cards) == 20
+    # A second on a busy machine; a tenth of it on an idle one.
+    assert indexed - start < 1
+    assert carded - indexed < 1

@@ -1,0 +1,164 @@
+"""Methods and limitations: whole sentences, from the rules, the options and the measures."""
+
+from __future__ import annotations
+
+import pytest
+
+from overread.benchmarks.benchmark import Described
+from overread.benchmarks.grounding import Grounding
+from overread.benchmarks.grounding.edition import RULES
+from overread.case import Measure, Traits
+
+
+def methods(edition="corrected", asked=None, **words):
+    return " ".join(Grounding.of_run("set@0", "open", edition, words).methods(asked))
+
+
+def test_it_is_a_described_benchmark():
+    assert isinstance(Grounding.of_run("set@0", "open"), Described)
+
+
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+@pytest.mark.parametrize(
+    "words", [{}, {"conditions": "all", "px": "224,512", "phrasing": "brief,default"}]
+)
+def test_every_method_is_a_whole_sentence(edition, words):
+    for sentence in Grounding.of_run("set@0", "open", edition, words).methods():
+        assert sentence[0].isupper()
+        assert sentence.endswith(".")
+        assert "\n" not in sentence
+
+
+def test_methods_say_what_was_asked_and_how():
+    said = methods()
+    for part in (
+        "Is [finding] present in this chest X-ray?",
+        "224 x 224 pixels",
+        "sent as PNG",
+        "under 4 conditions",
+        "at most 10 new tokens (2048 for reasoning readers)",
+        "below 100 cases",
+        "10,000 times (seed 0)",
+        'the rules "corrected"',
+    ):
+        assert part in said, part
+
+
+def test_methods_follow_rules_and_options():
+    said = methods("authors")
+    for part in ("JPEG of quality 75", "as published", "percentile bootstraps", "Yes counts as"):
+        assert part in said, part
+    assert "which are those of the published code" in said
+    said = methods(conditions="original,blank,blur,matched", draws="2", px="512,64", boot="200")
+    for part in ("a black image", "(blur)", "2 drawn", "512 x 512", "at 64 pixels", "200 times"):
+        assert part in said, part
+    assert "(swap)" not in said
+    assert 'rules "corrected+boot=200"' in said
+
+
+@pytest.mark.parametrize("rule", sorted(set(RULES) - {"boot", "seed", "minimum_n", "wire"}))
+def test_every_rule_that_is_not_the_published_one_is_named(rule):
+    named = methods().split(". ")[0].replace(" and ", ", ").replace(".", "").split(", ")
+    corrected, authors = (getattr(Grounding.of_run("s@0", "open", e).rules, rule)
+                          for e in ("corrected", "authors"))  # fmt: skip
+    assert (f"{rule}" in " ".join(named).split()) == (corrected != authors)
+
+
+def test_what_was_shown_is_that_of_the_edition_asked_under():
+    said = methods("authors", "corrected+seed=3")
+    assert "sent as PNG" in said
+    assert "exactly the box" in said
+    assert "percentile bootstraps" in said
+    imported = methods("authors", "")
+    assert "somebody else's scripts" in imported
+    assert "JPEG" not in imported
+
+
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+def test_methods_do_not_claim_to_have_read_what_was_taken_over(edition):
+    imported, own = methods(edition, ""), methods(edition)
+    assert "Answers that those results record were kept as they are" in imported
+    assert "A reply read here means Yes or No" in imported
+    assert "A reply means Yes or No" not in imported
+    assert "A reply means Yes or No" in own
+    assert "record were kept" not in own
+
+
+def test_a_sub_sample_is_no_more_than_there_is():
+    assert "A sub-sample of up to 100 cases" in methods(px="224,512", subset="100")
+
+
+# ---------------------------------------------------------------- limitations
+
+
+def limitations(bench, answers, traits=None, edition="corrected", **facts):
+    names = sorted({name for own in answers.values() for marks in own.values() for name in marks})
+    tables = bench.tables([bench.case(name, **facts) for name in names], answers, traits)
+    made = Grounding.of_run("set@0", "open", edition, {"boot": "100"})
+    return " ".join(made.limitations(made.measure(tables)))
+
+
+def marks(n, mark=1, lost=0, other=-1):
+    return {f"c{at:03d}": other if at < lost else mark for at in range(n)}
+
+
+def all_four(n, **more):
+    images = ("original", "swap", "target_mask", "irrelevant_mask")
+    return {image: marks(n) for image in images} | more
+
+
+def test_a_sound_run_has_only_what_always_holds(bench):
+    said = limitations(bench, {"r": all_four(300)})
+    assert "no evidence of clinical safety" in said
+    assert "one source (ms_cxr)" in said
+    for part in ("stands on", "wider than", "held an answer", "no reply", "no image", "undefined"):
+        assert part not in said, part
+
+
+def test_each_cause_that_is_there_is_said(bench):
+    assert "CGR stands on 12 cases, fewer than 100, for r." in limitations(
+        bench, {"r": all_four(12)}
+    )
+    assert "The interval of UAR is wider than 20.0 points" in limitations(bench, {"r": all_four(5)})
+    said = limitations(bench, {"r": all_four(200, original=marks(200, lost=20))})
+    assert "Only 90.0 % (95 % interval" in said
+    assert "accuracy would be 90.0 or 100.0 %" in said
+    said = limitations(bench, {"r": all_four(200, original=marks(200, lost=3, other=-3))})
+    assert "3 original questions to r got no reply" in said
+    said = limitations(bench, {"r": all_four(200, original=marks(200, lost=2, other=-2))})
+    assert "2 original questions to r were refused" in said
+    said = limitations(bench, {"r": all_four(200)}, {"r": Traits(modality="text")})
+    assert "r got no image" in said
+    assert "CGR is undefined for r" in limitations(bench, {"r": all_four(9, original=marks(9, 0))})
+
+
+def test_nothing_is_said_of_what_an_import_was_asked_at():
+    """The sizes of somebody else's pictures are not known; that no others were compared is."""
+    made = Grounding.of_run("set@0", "open")
+    said = " ".join(made.limitations([]))
+    assert "hold at another resolution or in another phrasing was not tested" in said
+    assert "224" not in said
+    both = Grounding.of_run("s@0", "open", words={"px": "224,512", "phrasing": "default,brief"})
+    assert "another" not in " ".join(both.limitations([])).replace("another patient", "")
+    sized = Grounding.of_run("s@0", "open", words={"px": "224,512"})
+    assert "hold in another phrasing was not tested" in " ".join(sized.limitations([]))
+
+
+def test_many_readers_are_counted_and_not_listed(bench):
+    said = limitations(bench, {f"r{k}": all_four(12) for k in range(6)})
+    assert "for 6 readers." in said
+    assert "r3" not in said
+
+
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+def test_no_measures_leave_what_always_holds(edition):
+    made = Grounding.of_run("set@0", "open", edition)
+    assert made.limitations([])
+    odd = Measure(reader="r", measure="accuracy", note="left out: many unparsed; 3 unanswered")
+    assert made.limitations([odd])
+
+
+def test_the_published_rules_are_limits_of_their_own():
+    said = " ".join(Grounding.of_run("set@0", "open", "authors").limitations([]))
+    assert "favours readers that always say Yes" in said
+    assert "GSP has no interval" in said

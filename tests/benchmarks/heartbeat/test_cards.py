@@ -1,0 +1,270 @@
+"""Clips one by one: the index against the obvious, cards, and the frames as readers saw them."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from overread.benchmarks.benchmark import Browsed, ReaderRecord, Tables
+from overread.benchmarks.heartbeat import Heartbeat
+from overread.benchmarks.heartbeat.cards import FACETS, chosen_frames
+from overread.case import Clip
+from overread.imaging import pixels, render_clip
+from support.heart_answers import rows, tables_of
+from support.phantom_asked import phantom_asked
+
+N = 12
+# Two of the four clips fit no window of 20 frames, and are asked about in two frames alone.
+FEW = {
+    "seeds": "2020,2021",
+    "passes": "1",
+    "formats": "edv_esv",
+    "contexts": "original",
+    "frames": "20",
+}
+
+
+def bench(edition="corrected"):
+    return Heartbeat.of_run("set@0", "open", edition)
+
+
+def with_start(tables, start=5):
+    answers = tables.answers.with_columns(start=pl.lit(start, pl.Int32))
+    return msgspec.structs.replace(tables, answers=answers)
+
+
+# ---------------------------------------------------------------- right or wrong
+
+
+def slowly(votes, bits, edition):
+    """By video: True where every seed with an answer is right, False where none is."""
+    found = {}
+    for video, seeds in enumerate(votes):
+        hits = []
+        for seed, passes in enumerate(seeds):
+            truth = bits[video][seed]
+            there = [vote for vote in passes if isinstance(vote, int)]
+            if edition == "authors":
+                if there:
+                    hits.append(int(sum(there) / len(there)) == truth)
+            elif any(vote != "unanswered" for vote in passes):
+                others = max(there.count(1 - truth), len([v for v in there if v not in (0, 1)]))
+                hits.append(there.count(truth) > others)
+        found[f"v{video:03d}"] = None if len(set(hits)) != 1 else hits[0]
+    return found
+
+
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+@given(data=st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_right_is_every_seed_and_wrong_is_none(edition, data):
+    videos, seeds, passes = (data.draw(st.integers(1, 3)) for _ in range(3))
+    vote = st.one_of(st.none(), st.just("unanswered"), st.integers(0, 2))
+    line = st.lists(vote, min_size=passes, max_size=passes)
+    block = st.lists(line, min_size=seeds, max_size=seeds)
+    votes = data.draw(st.lists(block, min_size=videos, max_size=videos))
+    bits = [[data.draw(st.integers(0, 1)) for _ in range(seeds)] for _ in range(videos)]
+    tables = tables_of(rows(votes, bits, wanted="edv", task="t2"))
+    made = bench(edition)
+    index = made.card_index(tables)
+    assert index.columns == ["case", "reader", "right", "flipped", *made.facets]
+    assert dict(zip(index["case"], index["right"], strict=True)) == slowly(votes, bits, edition)
+    assert index["flipped"].null_count() == index.height
+    # A card alone says what the index of all says.
+    for case in index["case"]:
+        (card,) = made.cards(tables, [case])
+        (said,) = card.said
+        assert said.right == slowly(votes, bits, edition)[case]
+        assert said.flipped is None
+
+
+def test_finding_a_frame_is_neither_right_nor_wrong():
+    tables = tables_of(rows([[[(3, 9)]]], [[(3, 9)]], wanted="edv_esv", count=N))
+    assert bench().card_index(tables)["right"].to_list() == [None]
+
+
+def test_facets_are_words_even_where_they_are_not_known():
+    some = rows([[[1]], [[2]]], [[1], [2]], count=N)
+    index = bench().card_index(tables_of(some, view=["A4C", None], sex=["F", "M"]))
+    assert index.select(FACETS).rows() == [
+        ("A4C", "F", "not known"),
+        ("not known", "M", "not known"),
+    ]
+    assert isinstance(bench(), Browsed)
+
+
+def test_readers_stand_in_the_runs_order_and_only_where_they_were_asked():
+    some = rows([[[1]], [[1]]], [[1], [1]], reader="z", count=N)
+    some += rows([[[1]]], [[1]], reader="a", count=N)
+    tables = msgspec.structs.replace(
+        tables_of(some), readers=(ReaderRecord(name="z"), ReaderRecord(name="a"))
+    )
+    assert bench().card_index(tables).select("case", "reader").rows() == [
+        ("v000", "z"),
+        ("v000", "a"),
+        ("v001", "z"),
+    ]
+    cards = list(bench().cards(tables, ["v001", "nobody", "v000", "v001"]))
+    assert [card.case for card in cards] == ["v001", "v000"]
+    assert [[said.reader for said in card.said] for card in cards] == [["z"], ["z", "a"]]
+
+
+# ---------------------------------------------------------------- what is said
+
+
+def test_lines_have_the_frames_named_and_how_far_off_they_are():
+    said = [[[(3, 9), (3, 8)], [(5, 9), None]]]
+    some = rows(said, [[(4, 9)] * 2], wanted="edv_esv", count=N)
+    some += rows([[[0], [1]]], [[0, 0]], wanted="edv", task="t2")
+    some += rows([[[0], [0]]], [[0, 0]], wanted="esv", task="t2")
+    (card,) = bench().cards(with_start(tables_of(some, ef=[55.0])), ["v000"])
+    assert dict(card.texts) == {
+        "window": "12 frames from frame 5 of the clip, numbered from 0; end-diastole is 4, "
+        "end-systole 9",
+        "shown": "context original, format edv_esv",
+        "ejection fraction": "55.00 %",
+    }
+    (one,) = card.said
+    assert one.lines == (
+        ("end-diastole", "3 (2×), 5 (1×), unparsed (1×); 1.00 frames off"),
+        ("end-systole", "9 (2×), 8 (1×), unparsed (1×); 0.25 frames off"),
+        ("which of two frames is end-diastole", "right in 1 of 2 seeds"),
+        ("which of two frames is end-systole", "right in 2 of 2 seeds"),
+    )
+    assert one.right is None
+
+
+def test_one_answer_is_said_as_it_is():
+    some = rows([[[7]]], [[5]], count=N) + rows([[[1]]], [[0]], wanted="edv", task="t2")
+    (card,) = bench().cards(tables_of(some), ["v000"])
+    assert card.said[0].lines == (
+        ("end-diastole", "7; 2.00 frames off"),
+        ("which of two frames is end-diastole", "wrong"),
+    )
+    assert card.said[0].right is False
+
+
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+@pytest.mark.parametrize("said", [None, "refused", "unanswered", 10**12, -4])
+@pytest.mark.parametrize("start", [None, 5])
+def test_odd_answers_never_raise(edition, said, start):
+    some = rows([[[said]]], [[20]], count=N) + rows([[[said]]], [[0]], wanted="esv", task="t2")
+    tables = with_start(tables_of(some), start)
+    assert bench(edition).card_index(tables).height == 1
+    (card,) = bench(edition).cards(tables, ["v000"])
+    assert card.said[0].lines
+    assert not any("nan " in words for _, words in card.said[0].lines)
+    assert bench(edition).card_index(tables_of([])).is_empty()
+    assert list(bench(edition).cards(tables_of([]), ["v000"])) == []
+
+
+def test_words_that_could_not_be_read_are_kept():
+    tables = tables_of(rows([[[None]]], [[1]], count=N))
+    answers = tables.answers.with_columns(text=pl.lit("<script>" * 20_000))
+    (card,) = bench().cards(msgspec.structs.replace(tables, answers=answers), ["v000"])
+    assert card.said[0].text == "<script>" * 20_000
+
+
+# ---------------------------------------------------------------- the frames
+
+
+@given(st.integers(2, 80), st.data())
+def test_a_handful_of_frames_with_the_true_ones_and_the_ends(count, data):
+    keep = data.draw(st.lists(st.integers(0, count - 1), min_size=2, max_size=2, unique=True))
+    frames = chosen_frames(count, keep)
+    assert frames == sorted(set(frames))
+    assert {*keep, 0, count - 1} <= set(frames) <= set(range(count))
+    assert len(frames) <= 8
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    controls = ["area", "first-frame"]
+    return phantom_asked("heartbeat", tmp_path_factory.mktemp("set"), 4, controls, words=FEW)
+
+
+def test_slides_are_frames_of_the_window_as_readers_saw_them(run):
+    made, tables = run
+    cases = {case.case_id: case for case in made.cases()}
+    cards = list(made.cards(tables, list(cases)))
+    seen = 0
+    for card in cards:
+        case = cases[card.case]
+        for slide in card.slides:
+            assert isinstance(slide.picture, Clip)
+            (frame,) = slide.picture.frames
+            assert slide.label.endswith("end-diastole") == (frame == case.ed)
+            assert slide.label.endswith("end-systole") == (frame == case.es)
+            seen += 1
+        if card.slides:
+            assert sum(":" in slide.label for slide in card.slides) == 2
+            row = tables.answers.filter(case=card.case, task="t1").row(0, named=True)
+            numbers = [int(slide.label.split()[1].rstrip(":")) for slide in card.slides]
+            assert numbers == [slide.picture.frames[0] - row["start"] for slide in card.slides]
+    assert seen
+    # A frame is, pixel for pixel, that of the clip a reader got.
+    card = next(card for card in cards if card.slides)
+    whole = next(
+        trial.request.clips[0]
+        for trial in made.trials(cases[card.case], made.controls()["area"].traits)
+    )
+    sent = render_clip(whole).frames
+    for slide in card.slides:
+        (shown,) = render_clip(slide.picture).frames
+        place = whole.frames.index(slide.picture.frames[0])
+        assert np.array_equal(pixels(shown), pixels(sent[place]))
+
+
+def test_a_clip_asked_in_two_frames_alone_has_no_slides(run):
+    made, tables = run
+    alone = set(tables.cases["case"]) - set(tables.answers.filter(task="t1")["case"])
+    assert alone
+    for card in made.cards(tables, sorted(alone)):
+        assert card.slides == ()
+        assert card.said
+
+
+def test_a_run_without_its_cases_has_cards_without_slides(run):
+    made, tables = run
+    with_slides = list(made.cards(tables, tables.cases["case"]))
+    without = list(bench().cards(tables, tables.cases["case"]))
+    assert [msgspec.structs.replace(card, slides=()) for card in with_slides] == without
+
+
+def test_who_sees_is_right_and_who_does_not_is_not(run):
+    made, tables = run
+    index = made.card_index(tables)
+    assert index.filter(reader="control:area")["right"].all()
+    # Who always names the first of two frames is right about one phase and wrong about the other.
+    first = index.filter(reader="control:first-frame")
+    assert first["right"].null_count() == first.height
+
+
+def test_two_hundred_thousand_answers_are_indexed_in_a_second():
+    said = [[[(3, 9)] * 2] * 5] * 1000
+    some = pl.DataFrame(
+        rows(said, [[(4, 9)] * 5] * 1000, wanted="edv_esv", count=N)
+        + rows([[[0, 0]] * 5] * 1000, [[0] * 5] * 1000, wanted="edv", task="t2")
+    )
+    names = [f"r{k}" for k in range(10)]
+    answers = pl.concat([some.with_columns(reader=pl.lit(name)) for name in names])
+    cases = pl.DataFrame({"case": some["case"].unique().sort(), "patient": ["p"] * 1000})
+    readers = tuple(ReaderRecord(name=name) for name in names)
+    tables = Tables(cases=cases, answers=answers, readers=readers)
+    assert tables.answers.height == 200_000
+    start = time.perf_counter()
+    index = bench().card_index(tables)
+    indexed = time.perf_counter()
+    cards = list(bench().cards(tables, [f"v{at:03d}" for at in range(20)]))
+    carded = time.perf_counter()
+    assert index.height == 10_000
+    assert len(cards) == 20
+    # A second on a busy machine; a fifth of it on an idle one.
+    assert indexed - start < 1
+    assert carded - indexed < 1

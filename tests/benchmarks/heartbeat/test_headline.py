@@ -1,0 +1,167 @@
+"""Can it follow a beating heart? The sentence follows the skill, and has its numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from overread.benchmarks.benchmark import Headlined
+from overread.benchmarks.heartbeat import Heartbeat
+from overread.benchmarks.heartbeat.headline import QUESTION, headlines
+from overread.benchmarks.heartbeat.measures import measure
+from overread.case import Measure
+from support.heart_answers import rows, tables_of
+
+
+def record(measure, value, low=None, high=None, *, reader="r", n=40, **by):
+    setting = {"task": "t1", "context": "original", "format": "edv_esv", "phase": "ed"} | by
+    return Measure(reader=reader, measure=measure, by=setting, value=value, low=low, high=high, n=n)
+
+
+def skills(ed, es, **by):
+    return [record("skill", *ed, **by), record("skill", *es, phase="es", **by)]
+
+
+def told(measures):
+    (headline,) = headlines(measures)
+    assert headline.question == QUESTION
+    assert headline.measure in measures
+    return headline
+
+
+ABOVE, OPEN, BELOW = (0.6, 0.4, 0.8), (0.1, -0.2, 0.3), (-0.8, -1.2, -0.1)
+
+
+@pytest.mark.parametrize(
+    ("ed", "es", "answer", "said"),
+    [
+        (ABOVE, ABOVE, "yes", "finds end-diastole and end-systole better than one constant"),
+        (ABOVE, OPEN, "in part", "finds end-diastole better than one constant answer would, end-s"),
+        (BELOW, ABOVE, "in part", "finds end-systole better than one constant answer would, end-d"),
+        (BELOW, BELOW, "no", "no better than one constant answer"),
+        (BELOW, OPEN, "cannot tell", "The data do not tell"),
+        (OPEN, OPEN, "cannot tell", "The data do not tell"),
+        ((0.3,), (0.5,), "cannot tell", "0.30 (no interval, n = 40) for end-diastole"),
+        ((0.5, 0.0, 0.7), ABOVE, "in part", "finds end-systole"),
+        ((-0.5, -0.7, 0.0), BELOW, "no", "no better than"),
+        ((None,), (None,), "cannot tell", "It cannot be told."),
+        ((None,), ABOVE, "in part", "finds end-systole"),
+    ],
+)
+def test_the_bounds_decide(ed, es, answer, said):
+    headline = told(skills(ed, es))
+    assert headline.answer == answer
+    assert said in headline.sentence
+    assert "None" not in headline.sentence
+    assert "n/a" not in headline.sentence
+
+
+def test_numbers_stand_with_interval_and_n():
+    sentence = told(skills(ABOVE, (0.71, 0.5, 0.9))).sentence
+    assert "skill 0.60 (95 % interval 0.40 to 0.80, n = 40) for end-diastole" in sentence
+    assert "0.71 (95 % interval 0.50 to 0.90, n = 40) for end-systole" in sentence
+    assert "0 is no better than always naming one frame" in sentence
+
+
+def test_the_measure_is_the_weakest_of_a_yes_and_the_strongest_of_a_no():
+    assert told(skills(ABOVE, (0.71, 0.5, 0.9))).measure.value == 0.6
+    assert told(skills((-0.5, -0.7, -0.2), BELOW)).measure.value == -0.8
+    assert told(skills(OPEN, ABOVE)).measure.value == 0.6
+
+
+def test_one_frame_for_every_clip_is_no_however_wide_the_interval():
+    measures = skills(OPEN, BELOW)
+    one = [record("distinct", 1.0, phase=phase) for phase in ("ed", "es")]
+    headline = told(measures + one)
+    assert headline.answer == "no"
+    assert headline.sentence.startswith(
+        "It named the same frame of every clip for end-diastole, and likewise one for end-systole:"
+    )
+    alone = told([record("skill", *OPEN), one[0]])
+    assert alone.sentence.startswith("It named the same frame of every clip for end-diastole:")
+    # Of a single clip that says nothing.
+    single = [record("skill", 0.1, n=1), record("skill", 0.1, n=1, phase="es")]
+    assert told(single + one).answer == "cannot tell"
+
+
+def test_the_first_context_and_the_first_pair_decide():
+    other = skills(BELOW, BELOW, context="segmented") + skills(BELOW, BELOW, format="esv_edv")
+    single = [record("skill", *BELOW, format="edv")]
+    assert told(other + single + skills(ABOVE, ABOVE)).answer == "yes"
+    assert told(skills(ABOVE, ABOVE, context="segmented")).answer == "yes"
+    alone = [record("skill", *ABOVE, format="edv")]
+    headline = told(alone)
+    assert headline.answer == "yes"
+    assert "It finds end-diastole better" in headline.sentence
+    both = [*alone, record("skill", *BELOW, format="esv", phase="es")]
+    assert told(both).answer == "in part"
+
+
+def length(*skill):
+    return [
+        Measure(
+            reader="baseline:length", measure="skill", by={"task": "t1", "phase": phase},
+            value=skill[0], low=skill[1], high=skill[2], n=40,
+        )
+        for phase in ("ed", "es")
+    ]  # fmt: skip
+
+
+def test_where_counting_frames_gives_the_answer_away_skill_is_no_proof():
+    leaks = told(skills(ABOVE, ABOVE) + length(0.9, 0.8, 1.0))
+    assert leaks.answer == "cannot tell"
+    assert "who only counts their frames" in leaks.sentence
+    beyond = told(skills((0.9, 0.8, 1.0), (0.9, 0.8, 1.0)) + length(0.3, 0.1, 0.5))
+    assert beyond.answer == "yes"
+    none = told(skills(ABOVE, ABOVE) + length(0.0, -0.2, 0.0))
+    assert none.answer == "yes"
+
+
+def pairs(ed, es):
+    return [
+        record("accuracy", *value, task="t2", format=wanted, phase=phase)
+        for value, wanted, phase in ((ed, "edv", "ed"), (es, "esv", "es"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ed", "es", "answer", "said"),
+    [
+        ((0.9, 0.8, 0.95), (0.9, 0.8, 0.95), "in part", "it knows which is which"),
+        ((0.9, 0.8, 0.95), (0.5, 0.4, 0.6), "in part", "not surely the other"),
+        ((0.4, 0.3, 0.5), (0.4, 0.3, 0.45), "no", "no better than a coin"),
+        ((0.5, 0.4, 0.6), (0.5, 0.4, 0.6), "cannot tell", "do not tell"),
+        ((None,), (None,), "cannot tell", "nothing it said was counted"),
+    ],
+)
+def test_two_frames_alone_show_no_more_than_a_part(ed, es, answer, said):
+    headline = told(pairs(ed, es))
+    assert headline.answer == answer
+    assert said in headline.sentence
+
+
+def test_finding_the_frames_goes_before_telling_two_apart():
+    perfect = (1.0, 0.9, 1.0)
+    assert told(skills(BELOW, BELOW) + pairs(perfect, perfect)).answer == "no"
+
+
+def test_who_was_not_asked_has_no_headline():
+    assert list(headlines([])) == []
+    assert list(headlines(length(0.9, 0.8, 1.0))) == []
+    ef = Measure(reader="specialist:x", measure="ef_mae", by={"task": "t1"}, value=3.0)
+    assert list(headlines([ef])) == []
+    odd = Measure(reader="r", measure="parsed", by={"task": "t1"}, value=0.0)
+    assert list(headlines([odd])) == []
+
+
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+@pytest.mark.parametrize("said", [None, "refused", "unanswered", (10**7, -3), (3, 3)])
+@pytest.mark.parametrize("videos", [1, 4])
+def test_odd_answers_never_raise(edition, said, videos):
+    some = rows(
+        [[[said]]] * videos, [[(video, 9)] for video in range(videos)], wanted="edv_esv", count=12
+    )
+    bench = Heartbeat.of_run("set@0", "open", edition, {"boot": "100"})
+    assert isinstance(bench, Headlined)
+    (headline,) = bench.headlines(measure(tables_of(some), bench.rules))
+    assert headline.answer in ("no", "cannot tell")
+    assert headline.sentence.endswith(".")
