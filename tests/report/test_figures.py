@@ -147,6 +147,40 @@ def test_only_a_wide_drawing_may_be_kept_from_shrinking() -> None:
     assert 'class="wide"' in inline_svg(figure(width=700), "d")
 
 
+# ---------------------------------------------------------------- whose marks they are
+
+
+def lanes(*names: str) -> Figure:
+    values = [{"shown": name, "x": place} for place, name in enumerate(names)]
+    encoding = {
+        "x": {"field": "x", "type": "quantitative"},
+        "y": {"field": "shown", "type": "nominal"},
+    }
+    spec = {"data": {"values": values}, "mark": "point", "encoding": encoding}
+    return Figure(name="f", title="t", spec=spec, alt="lanes")
+
+
+def readers_in(drawn: str) -> list[str | None]:
+    return [given["data-reader"] for _, given in seen_in(drawn).tags if "data-reader" in given]
+
+
+def test_marks_say_whose_they_are_in_the_order_of_the_rows() -> None:
+    assert readers_in(inline_svg(lanes("b", "a", "c; shown: a"), "d")) == ["0", "1", "2"]
+    assert readers_in(inline_svg(lanes("gpt", "gpt-5"), "d")) == ["0", "1"]
+
+
+def test_a_figure_of_one_reader_or_of_none_sets_nobody_off() -> None:
+    assert readers_in(inline_svg(lanes("a"), "d")) == []
+    assert readers_in(inline_svg(figure(), "d")) == []
+    values = [{"shown": True, "x": 1}, {"shown": False, "x": 2}, {"x": 3}]
+    other = figure(data={"values": values})
+    assert readers_in(inline_svg(other, "d")) == []
+
+
+def test_what_the_renderer_says_of_a_mark_stays_out_of_the_page() -> None:
+    assert inline_svg(lanes("a", "b"), "d").count("aria-label") == 1
+
+
 # ---------------------------------------------------------------- pictures in a drawing
 
 # One grey pixel.

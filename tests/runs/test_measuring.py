@@ -14,9 +14,9 @@ from overread.runs import _measuring
 from overread.runs._measuring import (
     Run,
     _check_shown,
-    _with_pictures,
     import_results,
     measure,
+    with_pictures,
 )
 
 
@@ -57,7 +57,7 @@ def shown(
         return Pictures(found)
 
     monkeypatch.setattr(_measuring, "open_cases", open_cases)
-    return _with_pictures(Pictures(), record, include_images)  # type: ignore[arg-type]
+    return with_pictures(Pictures(), record, include_images)  # type: ignore[arg-type]
 
 
 def test_pictures_are_shown_of_an_open_set_and_of_another_when_told(

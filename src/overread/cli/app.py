@@ -1,7 +1,8 @@
 """`overread`: the commands gathered, and the one place where errors become exit codes.
 
 0 done, 1 a check failed, 2 bad input or usage (one line, nothing written), 3 finished with
-unanswered trials. Modules that compute are imported inside the commands, so that help is instant.
+unanswered trials, 4 the data cannot tell. Modules that compute are imported inside the commands,
+so that help is instant.
 """
 
 from __future__ import annotations
@@ -17,17 +18,21 @@ from overread import __version__
 from overread.case import BadInput
 from overread.cli import (
     build,
+    compare,
     demo,
     doctor,
     error_sample,
+    gate,
     imports,
     judge_sample,
     measure,
     plan,
     published,
     rank_sample,
+    report,
     run,
     selfcheck,
+    serve,
     sight,
     store,
     transfer,
@@ -69,11 +74,15 @@ app.command("build")(build.command)
 app.command("run")(run.command)
 app.command("plan")(plan.command)
 app.command("measure")(measure.command)
+app.command("report")(report.command)
+app.command("serve")(serve.command)
+app.command("compare")(compare.command)
 app.command("import")(imports.command)
 app.command("judge-sample")(judge_sample.command)
 app.command("error-sample")(error_sample.command)
 app.command("rank-sample")(rank_sample.command)
 app.command("transfer")(transfer.command)
+app.command("gate")(gate.command)
 app.command("selfcheck")(selfcheck.command)
 app.command("sight")(sight.command)
 app.command("doctor")(doctor.command)

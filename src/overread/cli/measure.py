@@ -20,7 +20,10 @@ def command(
     set_: options.Settings = None,
     include_images: Annotated[
         bool,
-        typer.Option("--include-images", help="Show pictures of a set that is not open, too."),
+        typer.Option(
+            "--include-images",
+            help="Show pictures of a set that is not open, and texts of a credentialed one.",
+        ),
     ] = False,
     json: options.Json = False,
 ) -> int:

@@ -1,6 +1,16 @@
 """Run folders become something a person looks at."""
 
+from overread.report.document import DISCLAIMER, report_html, write_report
 from overread.report.error_page import error_page
-from overread.report.page import DISCLAIMER, write_page
+from overread.report.reported import Exhibit, Reported
+from overread.report.sampling import choose
 
-__all__ = ["DISCLAIMER", "error_page", "write_page"]
+__all__ = [
+    "DISCLAIMER",
+    "Exhibit",
+    "Reported",
+    "choose",
+    "error_page",
+    "report_html",
+    "write_report",
+]

@@ -5,7 +5,8 @@ allow `img-src data:`.
 
 The renderer's document is read and written anew. Colours of text and ground become the page's own,
 so that a drawing is as readable on a dark page; ids are renamed, since those of two drawings may be
-the same.
+the same. Where nearly every mark is some reader's, marks say whose they are, so that a page can set
+one reader off from the others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from html import escape
 from typing import Final
 from xml.etree.ElementTree import Element, fromstring
 
+import msgspec
+
 from overread.case import Figure
+from overread.report._text import shown
 
 __all__ = ["inline_svg"]
 
@@ -46,19 +50,53 @@ _COLOURS: Final = {Figure.INK: "currentColor", Figure.PAPER: "Canvas"}
 _COLOUR: Final = re.compile(r"#?\w+|(rgb|hsl)a?\([\d.,%\s]+\)")
 # The only thing a drawing may refer to: a PNG file inside it, which begins as every PNG does.
 _PICTURE: Final = re.compile(r"data:image/png;base64,iVBORw0KGgo[A-Za-z0-9+/]+={0,2}")
+# The field in which rows hold a reader's name as it is drawn, and the attribute of its marks.
+_SHOWN: Final = "shown"
+_READER: Final = "data-reader"
 _LONG: Final = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 
 
 def inline_svg(figure: Figure, prefix: str) -> str:
     """The drawing as one `<svg>` element of a page; its ids begin with `prefix`."""
-    root = fromstring(figure.svg("transparent"))  # noqa: S314  our own renderer's document
+    root = fromstring(_told(figure).svg("transparent"))  # noqa: S314  our own renderer's document
     named = [element for element in root.iter() if "id" in element.attrib]
     ids = {element.attrib["id"]: f"{prefix}-{number}" for number, element in enumerate(named)}
+    _mark_readers(root, figure)
     inside = "".join(part for child in root for part in _written(child, ids))
     size = "".join(f' {name}="{escape(value)}"' for name, value in _attributes(root, ids))
     # What is wide may shrink on a small screen, but only while its words can be read.
     kind = ' class="wide"' if float(root.get("width", "0")) > _WIDE else ""
-    return f'<svg{kind} role="img" aria-label="{escape(figure.alt)}"{size}>{inside}</svg>'
+    return f'<svg{kind} role="img" aria-label="{shown(figure.alt)}"{size}>{inside}</svg>'
+
+
+def _told(figure: Figure) -> Figure:
+    """The figure whose marks are labelled by the renderer with what they show."""
+    config = figure.spec.get("config", {}) | {"aria": True}
+    return msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
+
+
+def _mark_readers(root: Element, figure: Figure) -> None:
+    """Number the marks by reader, in the order of the rows, where most are some reader's."""
+    for element in root.iter():
+        element.attrib.pop(_READER, None)
+    drawn = (row.get(_SHOWN) for row in figure.rows)
+    names = list(dict.fromkeys(name for name in drawn if isinstance(name, str)))
+    # The longest first: a name may hold another, and what stands between them in a label.
+    numbers = sorted(enumerate(names), key=lambda one: -len(one[1]))
+    labelled = [
+        element
+        for element in root.iter()
+        # An axis or a legend is a group, and names every reader.
+        if element.get("role") == "graphics-symbol" and not element.tag.endswith("}g")
+    ]
+    whose: list[tuple[Element, str]] = []
+    for element in labelled:
+        label = f"; {element.get('aria-label', '')}; "
+        own = [number for number, name in numbers if f"; {_SHOWN}: {name}; " in label]
+        whose.extend((element, str(number)) for number in own[:1])
+    if len({number for _, number in whose}) > 1 and 2 * len(whose) > len(labelled):
+        for element, number in whose:
+            element.set(_READER, number)
 
 
 def _written(element: Element, ids: dict[str, str]) -> Iterator[str]:
@@ -78,7 +116,7 @@ def _written(element: Element, ids: dict[str, str]) -> Iterator[str]:
     if tag == "image":
         yield f' href="{picture}"'
     yield ">"
-    yield escape(text if tag in ("text", "tspan") else "")
+    yield shown(text if tag in ("text", "tspan") else "")
     yield from children
     yield f"</{tag}>"
 
@@ -104,7 +142,7 @@ def _attributes(element: Element, ids: dict[str, str]) -> Iterator[tuple[str, st
             yield name, _paint(value, ids)
         elif name in _GEOMETRY:
             yield name, _LONG.sub(lambda found: f"{float(found[0]):.2f}", value)
-        elif name in _PLAIN:
+        elif name in _PLAIN or name == _READER:
             yield name, value
 
 

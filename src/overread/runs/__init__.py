@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "STANDARD_PHANTOMS",
     "Checked",
+    "Comparing",
     "Config",
     "ErrorSample",
     "Finding",
@@ -18,21 +19,25 @@ __all__ = [
     "PublishedFigures",
     "RankSample",
     "Recipe",
+    "Reporting",
     "Run",
     "Transfer",
     "Unfinished",
     "Watch",
     "build",
+    "compare",
     "default_store",
     "demo",
     "environment",
     "error_sample",
     "examine",
+    "gate",
     "import_results",
     "judge_sample",
     "load_config",
     "measure",
     "open_cases",
+    "open_in_browser",
     "open_readers",
     "person_agreement",
     "phantom_cases",
@@ -40,10 +45,12 @@ __all__ = [
     "published_figures",
     "published_list",
     "rank_sample",
+    "report",
     "run",
     "run_async",
     "run_study",
     "selfcheck",
+    "serve",
     "sight",
     "sight_of_clips",
     "transfer",
@@ -53,9 +60,11 @@ if TYPE_CHECKING:
     from overread.benchmarks.grounding.build.recipe import Recipe
     from overread.runs._asking import run_async
     from overread.runs._building import ProbeSet, build
+    from overread.runs._comparing import Comparing, compare
     from overread.runs._demo import demo
     from overread.runs._doctor import Finding, examine
     from overread.runs._environment import Config, default_store, environment, load_config
+    from overread.runs._gate import gate
     from overread.runs._judge_sample import (
         JudgeSample,
         PersonAgreement,
@@ -67,8 +76,10 @@ if TYPE_CHECKING:
     from overread.runs._people import ErrorSample, RankSample, error_sample, rank_sample
     from overread.runs._planning import Forecast, plan
     from overread.runs._published import PublishedFigures, published_figures, published_list
+    from overread.runs._reporting import Reporting, report
     from overread.runs._running import Unfinished, Watch, run
     from overread.runs._selfcheck import STANDARD_PHANTOMS, Checked, selfcheck
+    from overread.runs._serving import open_in_browser, serve
     from overread.runs._sight import sight, sight_of_clips
     from overread.runs._study import run_study
     from overread.runs._transfer import Transfer, transfer
@@ -78,6 +89,8 @@ _HOME = {
     "run_async": "overread.runs._asking",
     "ProbeSet": "overread.runs._building",
     "build": "overread.runs._building",
+    "Comparing": "overread.runs._comparing",
+    "compare": "overread.runs._comparing",
     "demo": "overread.runs._demo",
     "Finding": "overread.runs._doctor",
     "examine": "overread.runs._doctor",
@@ -85,6 +98,7 @@ _HOME = {
     "default_store": "overread.runs._environment",
     "environment": "overread.runs._environment",
     "load_config": "overread.runs._environment",
+    "gate": "overread.runs._gate",
     "JudgeSample": "overread.runs._judge_sample",
     "PersonAgreement": "overread.runs._judge_sample",
     "judge_sample": "overread.runs._judge_sample",
@@ -104,12 +118,16 @@ _HOME = {
     "PublishedFigures": "overread.runs._published",
     "published_figures": "overread.runs._published",
     "published_list": "overread.runs._published",
+    "Reporting": "overread.runs._reporting",
+    "report": "overread.runs._reporting",
     "Unfinished": "overread.runs._running",
     "Watch": "overread.runs._running",
     "run": "overread.runs._running",
     "STANDARD_PHANTOMS": "overread.runs._selfcheck",
     "Checked": "overread.runs._selfcheck",
     "selfcheck": "overread.runs._selfcheck",
+    "open_in_browser": "overread.runs._serving",
+    "serve": "overread.runs._serving",
     "sight": "overread.runs._sight",
     "sight_of_clips": "overread.runs._sight",
     "run_study": "overread.runs._study",

@@ -18,7 +18,7 @@ from overread.benchmarks.benchmark import Benchmark
 from overread.case import Reader, Trial
 from overread.engine import Plan, Store, Studio, Tally, ask
 
-__all__ = ["Job", "ask_in_turn", "count_trials", "run_async", "trials_of"]
+__all__ = ["Job", "ask_in_turn", "run_async", "trials_of"]
 
 T = TypeVar("T")
 
@@ -34,10 +34,6 @@ def trials_of(
                 yield from bench.trials(case, reader.traits)
 
     return plan
-
-
-def count_trials(bench: Benchmark, chosen: frozenset[str] | None, reader: Reader) -> int:
-    return sum(1 for _ in trials_of(bench, chosen, reader)())
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from overread.records import check_out
 from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
 from overread.runs._opening import open_cases
+from overread.runs._pages import OWN_CARDS
 from overread.runs._running import Watch, run
 from overread.runs._selfcheck import STANDARD_PHANTOMS, own_judges
 
@@ -21,7 +22,7 @@ _PAGE = "report.html"
 
 def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> Iterator[Run]:
     """One run folder per benchmark below `out`, each yielded when it is done; last, the page."""
-    from overread.report import write_page
+    from overread.runs._reporting import report
 
     _check(out)
     done = []
@@ -41,7 +42,7 @@ def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> 
             )
         )
         yield done[-1]
-    write_page(out / _PAGE, [(one.record, list(one.exhibits.values())) for one in done])
+    report([one.folder for one in done], out / _PAGE, cards=OWN_CARDS)
 
 
 def _check(out: Path) -> None:

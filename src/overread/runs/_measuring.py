@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Pictured, ReaderRecord, Shows, Tables
+from overread.benchmarks.benchmark import Benchmark, Browsed, Pictured, Shows
 from overread.case import BadInput, Figure, Measure, Table
 from overread.engine import Tally
-from overread.judging import VERDICT_COLUMNS
 from overread.records import (
     JudgeEntry,
     Measures,
@@ -21,17 +20,17 @@ from overread.records import (
     RunRecord,
     check_out,
     folder_being_written,
-    read_frame,
     read_record,
     write_measures,
     write_record,
 )
+from overread.runs._kept import tables_of
 from overread.runs._opening import case_file, open_cases
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Run", "import_results", "measure", "measure_into", "versions"]
+__all__ = ["Run", "import_results", "measure", "measure_into", "versions", "with_pictures"]
 
 _TEXT = ("reader", "measure", "by", "method", "family", "label", "note")
 
@@ -76,46 +75,23 @@ def measure_into(
     bench: Benchmark,
     record: RunRecord,
     opened: Benchmark | None = None,
+    *,
+    include_images: bool = False,
 ) -> tuple[RunRecord, list[Measure], dict[str, Table | Figure]]:
     """Measure the tables in `folder`; write measures, record and page into `scratch`.
 
-    `opened` is the benchmark over its cases where their pictures may be shown.
+    `opened` is the benchmark over its cases where their pictures may be shown; `include_images`
+    says that they may though the set is not open.
     """
-    from overread.report import write_page
+    from overread.report import write_report
+    from overread.runs._pages import reported
 
-    answers = read_frame(folder / "answers.parquet", ("reader", *bench.answer_schema))
-    if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
-        raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
-    verdicts = folder / "verdicts.parquet"
-    tables = Tables(
-        cases=read_frame(folder / "cases.parquet", bench.case_schema),
-        answers=answers,
-        verdicts=read_frame(verdicts, VERDICT_COLUMNS) if record.judges else None,
-        readers=tuple(
-            ReaderRecord(
-                name=r.name,
-                traits=r.traits,
-                identity=r.identity,
-                params_b=r.params_b,
-                group=r.group,
-            )
-            for r in record.readers
-        ),
-        partial=record.limit is not None,
-        asked_under="" if record.imported else record.answers_edition,
-    )
-    if bench.edition != record.answers_edition:
-        tables = bench.reread(tables)
+    tables = tables_of(folder, bench, record)
     signature = bench.signature(tables)
     records = bench.measure(tables)
-    exhibits = {exhibit.name: exhibit for exhibit in bench.exhibits(records, signature)}
-    pictured: list[Table | Figure] = []
-    if isinstance(opened, Pictured):
-        pictured.extend(opened.pictured(tables, signature))
-    exhibits |= {exhibit.name: exhibit for exhibit in pictured}
-    record = msgspec.structs.replace(
-        record, edition=bench.edition, signature=signature, pictures=bool(pictured)
-    )
+    record = msgspec.structs.replace(record, edition=bench.edition, signature=signature)
+    page = reported(bench, record, tables, records, opened=opened, include_images=include_images)
+    record = msgspec.structs.replace(record, pictures=page.record.pictures)
     write_record(scratch / "run.toml", record)
     measures = Measures(
         overread=record.overread,
@@ -125,8 +101,8 @@ def measure_into(
         measures=records,
     )
     write_measures(scratch / "measures.json", measures)
-    write_page(scratch / "report.html", [(record, list(exhibits.values()))])
-    return record, records, exhibits
+    write_report(scratch / "report.html", [page])
+    return record, records, {exhibit.name: exhibit for exhibit in page.exhibits}
 
 
 def measure(
@@ -154,15 +130,17 @@ def measure(
     if isinstance(bench, Shows):
         _check_shown(bench.shows, given, record.settings)
     record = msgspec.structs.replace(record, measured=given)
-    opened = _with_pictures(bench, record, include_images)
+    opened = with_pictures(bench, record, include_images)
     with folder_being_written(place, record.policy) as scratch:
-        record, records, exhibits = measure_into(scratch, place, bench, record, opened)
+        record, records, exhibits = measure_into(
+            scratch, place, bench, record, opened, include_images=include_images
+        )
     return Run(folder=place, record=record, records=records, exhibits=exhibits)
 
 
-def _with_pictures(bench: Benchmark, record: RunRecord, include_images: bool) -> Benchmark | None:
+def with_pictures(bench: Benchmark, record: RunRecord, include_images: bool) -> Benchmark | None:
     """The benchmark over the run's own cases, where their pictures may be shown and are there."""
-    if not isinstance(bench, Pictured) or not record.cases:
+    if not isinstance(bench, Pictured | Browsed) or not record.cases:
         if include_images:
             raise BadInput(f"--include-images: this run of {bench.name} has no pictures to show.")
         return None

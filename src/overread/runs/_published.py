@@ -24,7 +24,13 @@ from overread.published import (
 )
 from overread.records import read_measures, read_record
 
-__all__ = ["Beside", "PublishedFigures", "published_figures", "published_list"]
+__all__ = [
+    "Beside",
+    "PublishedFigures",
+    "published_beside",
+    "published_figures",
+    "published_list",
+]
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +118,20 @@ def published_figures(
         beside=runs,
         exhibits=exhibits,
     )
+
+
+def published_beside(run: Beside, benchmark: str) -> list[Table]:
+    """The paper's headline with the readers of one run beside it, for the run's own page.
+
+    A page does not know where its run lies, so that commands name it RUN.
+    """
+    return [
+        msgspec.structs.replace(
+            table,
+            notes=tuple(n.replace(f"measure {run.run} ", "measure RUN ") for n in table.notes),
+        )
+        for table in _headline(figures(benchmark), [run])
+    ]
 
 
 def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:

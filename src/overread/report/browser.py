@@ -1,0 +1,155 @@
+"""The case browser: cards as data, which report.js draws as text and pictures, never as markup.
+
+A page holds the cards of its sample. A served page holds none and asks, beside its own address,
+`cards?run=1&page=0` (runs from 1, pages from 0, `PAGE` cards each) with what to filter by:
+`reader=NAME`, `right=yes|no`, `flipped=yes|no` (of that reader, or of any), `fact:NAME=VALUE`. The
+answer is `{"cards": [card_data(…), …], "count": how many match}`; the `picture` of a slide is then
+the address of an image of the size a reader was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from overread.case import Card, Said, Slide
+from overread.report._pictures import embedded
+from overread.report._text import as_json, shown
+from overread.report.reported import Reported
+
+__all__ = ["PAGE", "browser", "card_data"]
+
+PAGE: Final = 10
+_LONGEST: Final = 4_000
+
+# Where its picture is (an address, or a place in a list),
+# and its width and height where they are known.
+Placed = tuple[str | int, int | None, int | None]
+
+
+def card_data(card: Card, place: Callable[[str, int], Placed | None]) -> dict[str, Any]:
+    """A card as report.js takes it; `place` says where the picture of a slide is, if anywhere."""
+    return {
+        "case": card.case,
+        "title": card.title,
+        "facts": card.facts,
+        "texts": [[label, *_cut(text)] for label, text in card.texts],
+        "slides": [
+            _slide(slide, place(card.case, number)) for number, slide in enumerate(card.slides)
+        ],
+        "said": [_said(one) for one in card.said],
+    }
+
+
+def _slide(slide: Slide, placed: Placed | None) -> dict[str, Any]:
+    picture, width, height = placed or (None, None, None)
+    boxes = [[label, box.x, box.y, box.w, box.h] for label, box in slide.boxes]
+    return {
+        "label": slide.label,
+        "picture": picture,
+        "width": width,
+        "height": height,
+        "boxes": boxes,
+    }
+
+
+def _said(said: Said) -> dict[str, Any]:
+    text, more = _cut(said.text)
+    return {
+        "reader": said.reader,
+        "lines": [[label, _cut(line)[0]] for label, line in said.lines],
+        "text": text,
+        "more": more,
+        "right": said.right,
+        "flipped": said.flipped,
+    }
+
+
+def _cut(text: str) -> tuple[str, int]:
+    """The beginning of a long text, and how many characters are left out."""
+    return text[:_LONGEST], max(0, len(text) - _LONGEST)
+
+
+# ---------------------------------------------------------------- the part of a page
+
+
+def browser(run: Reported, name: str, number: int, most: int, *, served: bool) -> str:
+    """The browser of a run; empty where it has no cards. Its data take at most `most` bytes."""
+    total = max(run.card_total, len(run.cards))
+    if not total:
+        return ""
+    cards, pictures = ([], []) if served else _within(run, most)
+    data = {
+        "run": number,
+        "served": served,
+        "page": PAGE,
+        "total": total,
+        "readers": [reader.name for reader in run.record.readers],
+        "facets": {fact: list(words) for fact, words in run.facets.items()} or _facets(run.cards),
+        "right": served or _any_says(run.cards, "right"),
+        "flipped": served or _any_says(run.cards, "flipped"),
+        "cards": cards,
+        "pictures": pictures,
+    }
+    return f"""<section class="browser" id="{name}-cases" data-cards="cards-{name}">
+<h3>Cases</h3>
+{_stated(run, len(cards), total, served=served)}
+<noscript><p class="note">Cases are drawn by this page's script, and scripts do not run here. The \
+tables above are whole without it.</p></noscript>
+<p class="printed note">The case browser is not printed.</p>
+</section>
+<script type="application/json" id="cards-{name}">{as_json(data)}</script>"""
+
+
+def _within(run: Reported, most: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """As many of the cards as there is room for, and their pictures, each once."""
+    cards: list[dict[str, Any]] = []
+    pictures: list[str] = []
+    known: dict[bytes, Placed | None] = {}
+    used = 0
+
+    def place(case: str, number: int) -> Placed | None:
+        given = run.slides.get((case, number))
+        if given is None:
+            return None
+        if given.digest not in known:
+            made = embedded(given)
+            known[given.digest] = made and (len(pictures), made.width, made.height)
+            if made is not None:
+                pictures.append(made.address)
+        return known[given.digest]
+
+    for card in run.cards:
+        had = len(pictures)
+        data = card_data(card, place)
+        used += len(as_json(data).encode()) + sum(map(len, pictures[had:]))
+        if cards and used > most:
+            return cards, pictures[:had]
+        cards.append(data)
+    return cards, pictures
+
+
+def _facets(cards: Iterable[Card]) -> dict[str, list[str]]:
+    """The facts of the cards, each with its values in order."""
+    found: dict[str, set[str]] = {}
+    for card in cards:
+        for fact, value in card.facts.items():
+            found.setdefault(fact, set()).add(value)
+    return {fact: sorted(values) for fact, values in found.items()}
+
+
+def _any_says(cards: Iterable[Card], what: str) -> bool:
+    return any(getattr(said, what) is not None for card in cards for said in card.said)
+
+
+def _stated(run: Reported, count: int, total: int, *, served: bool) -> str:
+    """Which cases these are."""
+    if served:
+        return f'<p class="note">All {total} cases.</p>'
+    if count == total:
+        return f'<p class="note">All {total} cases of the run.</p>'
+    lines = [f"{count} of {total} shown, sampled by seed {run.seed}: flips and errors first"]
+    lines.extend(run.strata)
+    if count < len(run.cards):
+        lines.append(f"{len(run.cards) - count} of those chosen had no room on the page")
+    return f'<p class="note">{shown("; ".join(lines))}. overread serve shows them all.</p>'

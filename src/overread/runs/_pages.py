@@ -1,0 +1,219 @@
+"""What a page takes of a run: exhibits, sentences, and cards of a sample of its cases.
+
+`run`, `measure`, `demo`, `report` and `serve` make their pages of this alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from overread.benchmarks.benchmark import (
+    Benchmark,
+    Browsed,
+    Described,
+    Headlined,
+    Pictured,
+    SubSampled,
+    Tables,
+)
+from overread.case import (
+    BadInput,
+    Card,
+    Clip,
+    Figure,
+    Inline,
+    Measure,
+    Picture,
+    Shown,
+    Source,
+    Table,
+)
+from overread.records import RunRecord
+
+if TYPE_CHECKING:
+    from overread.imaging import Films
+    from overread.report import Reported
+
+__all__ = ["CARDS", "OWN_CARDS", "Pictures", "cards_with_slides", "may_show_texts", "reported"]
+
+CARDS: Final = 60
+"""How many cases the page of `report` embeds, as far as there is room for them."""
+OWN_CARDS: Final = 24
+"""How many the page that a run writes of itself embeds: it should be there at once."""
+
+
+def reported(
+    bench: Benchmark,
+    record: RunRecord,
+    tables: Tables,
+    measures: Sequence[Measure],
+    *,
+    opened: Benchmark | None = None,
+    include_images: bool = False,
+    cards: int = OWN_CARDS,
+    seed: int = 0,
+) -> Reported:
+    """Everything a page shows of one run.
+
+    `opened` is the benchmark over its cases, where their pictures may be shown. Exhibits, headlines
+    and paragraphs are made of the measures alone. Its `record` is the run's as the page may show
+    it; its `pictures` says whether this page shows any.
+    """
+    from overread.report import Reported, choose
+
+    signature = record.signature
+    exhibits: dict[str, Table | Figure] = {x.name: x for x in bench.exhibits(measures, signature)}
+    if opened is not bench and record.limit is not None and isinstance(opened, SubSampled):
+        opened.sample_from(frozenset(tables.cases["case"]))
+    pictured: list[Table | Figure] = []
+    if isinstance(opened, Pictured):
+        pictured.extend(opened.pictured(tables, signature))
+    exhibits |= {x.name: x for x in pictured}
+    shown: list[Card] = []
+    strata: list[str] = []
+    total = 0
+    if isinstance(bench, Browsed) and cards > 0 and may_show_texts(record, include_images):
+        index = bench.card_index(tables)
+        total = index["case"].n_unique()
+        chosen, strata = choose(index, cards, seed)
+        shown = list(cards_with_slides(bench, opened, tables, chosen))
+    slides = Pictures(shown)
+    methods, limitations = _described(bench, tables, measures)
+    return Reported(
+        record=msgspec.structs.replace(
+            record,
+            pictures=bool(pictured or slides),
+            remarks=_remarks(record, include_images),
+        ),
+        measures=list(measures),
+        exhibits=list(exhibits.values()),
+        headlines=list(bench.headlines(measures)) if isinstance(bench, Headlined) else [],
+        methods=methods,
+        limitations=limitations,
+        published=_published(record, measures),
+        cards=shown,
+        card_total=total,
+        seed=seed,
+        strata=strata,
+        slides=slides,
+        include_images=include_images,
+    )
+
+
+def _described(
+    bench: Benchmark, tables: Tables, measures: Sequence[Measure]
+) -> tuple[Sequence[str], Sequence[str]]:
+    if not isinstance(bench, Described):
+        return (), ()
+    asked = tables.asked_under
+    methods = bench.methods(None if asked == bench.edition else asked)
+    return methods, bench.limitations(measures)
+
+
+def may_show_texts(record: RunRecord, include_images: bool) -> bool:
+    """Whether questions, reports and replies may be shown: never a credentialed set's unasked."""
+    return record.policy != "credentialed" or include_images
+
+
+def _remarks(record: RunRecord, include_images: bool) -> tuple[str, ...]:
+    """What a user should know of the set; a credentialed set's lines may name its cases."""
+    if not record.remarks or may_show_texts(record, include_images):
+        return record.remarks
+    kept = "remarks that may name cases are in run.toml."
+    if not record.left_out:
+        return (kept[0].upper() + kept[1:],)
+    return (f"{record.left_out} of the set are left out, wholly or in part; {kept}",)
+
+
+# ---------------------------------------------------------------- cards
+
+
+def cards_with_slides(
+    bench: Browsed, opened: object, tables: Tables, chosen: Sequence[str]
+) -> Iterator[Card]:
+    """Cards as this benchmark's edition reads them, with pictures as they were asked with.
+
+    The two may be of different editions: what was shown stays what it was.
+    """
+    if opened is bench or not isinstance(opened, Browsed):
+        yield from bench.cards(tables, chosen)
+        return
+    try:
+        slides = {card.case: card.slides for card in opened.cards(tables, chosen)}
+    except BadInput:  # the files are no longer what they were
+        slides = {}
+    for card in bench.cards(tables, chosen):
+        yield msgspec.structs.replace(card, slides=slides.get(card.case, ()))
+
+
+class Pictures(Mapping[tuple[str, int], Shown]):
+    """The pictures of cards by case and number of the slide, rendered when they are asked for.
+
+    A class, for a page takes only as many as it has room for. One that cannot be rendered is not
+    there. They have the size a reader was shown; several frames stand on one sheet.
+    """
+
+    def __init__(self, cards: Sequence[Card]) -> None:
+        self._recipes: dict[tuple[str, int], Picture | Clip] = {
+            (card.case, number): slide.picture
+            for card in cards
+            for number, slide in enumerate(card.slides)
+        }
+        # Frames of one film on one card, so that it is decoded once.
+        self._together: dict[tuple[str, Source | Inline], set[int]] = {}
+        for (case, _), picture in self._recipes.items():
+            if isinstance(picture, Clip):
+                self._together.setdefault((case, picture.source), set()).update(picture.frames)
+        self._films: Films | None = None
+
+    def __getitem__(self, key: tuple[str, int]) -> Shown:
+        try:
+            return self._rendered(key[0], self._recipes[key])
+        except BadInput:
+            raise KeyError(key) from None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._recipes
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return iter(self._recipes)
+
+    def __len__(self) -> int:
+        return len(self._recipes)
+
+    def _rendered(self, case: str, picture: Picture | Clip) -> Shown:
+        from overread.imaging import Films, render, render_clip
+
+        if isinstance(picture, Picture):
+            return render(picture)
+        if self._films is None:
+            self._films = Films()
+        wanted = self._together.pop((case, picture.source), None)
+        if wanted is not None:
+            self._films.frames(picture.source, sorted(wanted))
+        form = "images" if len(picture.frames) == 1 else "sheet"
+        clip = msgspec.structs.replace(picture, form=form)
+        return render_clip(clip, self._films).frames[0]
+
+
+# ---------------------------------------------------------------- the paper beside
+
+
+def _published(record: RunRecord, measures: Sequence[Measure]) -> list[Table]:
+    from overread.published import BENCHMARKS
+    from overread.runs._published import Beside, published_beside
+
+    if record.benchmark not in BENCHMARKS:
+        return []
+    own = Beside(
+        run="this run",
+        edition=record.edition,
+        asked_under="" if record.imported else record.answers_edition,
+        signature=record.signature,
+        n_cases=record.n_cases,
+        measures=list(measures),
+    )
+    return published_beside(own, record.benchmark)

@@ -1,0 +1,113 @@
+"""`overread serve` as a user runs it: an address, a page behind it, and an end without noise."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import overread as ov
+from support.commands import Overread
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
+    folder = tmp_path_factory.mktemp("serve")
+    return ov.run(
+        "grounding",
+        "phantom:16",
+        ["control:looks"],
+        out=folder / "run",
+        store=folder / "store.sqlite",
+        settings={"boot": "100"},
+    ).folder
+
+
+@contextmanager
+def serving(run: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command as a process of its own, and the address it prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "overread", "serve", str(run), "--no-open", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_told_to_stop(run: Path, how: signal.Signals) -> None:
+    with serving(run) as (process, url):
+        place = urlsplit(url)
+        assert place.hostname == "127.0.0.1"
+        assert place.port
+        asking = http.client.HTTPConnection("127.0.0.1", place.port, timeout=20)
+        asking.request("GET", f"/?{place.query}")
+        answer = asking.getresponse()
+        cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+        assert (answer.status, answer.getheader("Location")) == (303, "/")
+        answer.read()
+        asking.request("GET", "/", headers={"Cookie": cookie})
+        answer = asking.getresponse()
+        assert answer.status == 200
+        assert b"<title>Overread: grounding</title>" in answer.read()
+        process.send_signal(how)  # with a connection still open
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "overread: stopped.\n")
+
+
+@pytest.mark.slow
+def test_whoever_opens_it_to_others_is_warned(run: Path) -> None:
+    with serving(run, "--host", "0.0.0.0") as (process, url):
+        assert url.startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    warning, stopped = err.splitlines()
+    assert warning.startswith("overread: warning: ")
+    assert stopped == "overread: stopped."
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--port", "70000"], "--port 70000"),
+        (["--host", ""], "--host"),
+        (["--host", "no such host"], "no such host"),
+        (["--port", "x"], "--port"),
+    ],
+)
+def test_what_cannot_be_bound(
+    overread: Overread, tmp_path: Path, words: list[str], named: str
+) -> None:
+    done = overread("serve", tmp_path, "--no-open", *words)
+    assert done.code == 2
+    assert named in done.complaint
+
+
+def test_a_port_that_is_taken(overread: Overread, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = overread("serve", tmp_path, "--no-open", "--port", taken.getsockname()[1])
+    assert done.code == 2
+    assert "in use" in done.complaint
+
+
+def test_a_folder_that_is_no_run(overread: Overread, tmp_path: Path) -> None:
+    done = overread("serve", tmp_path, "--no-open")
+    assert done.code == 2
+    assert "not a run folder" in done.complaint

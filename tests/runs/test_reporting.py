@@ -1,0 +1,335 @@
+"""One page of runs, whoever writes it; what it may show; what is never replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+
+from overread.case import BadInput, Card, Clip, Inline, Picture, Slide
+from overread.records import read_measures, read_record, write_record
+from overread.runs import measure, report, run
+from overread.runs._pages import OWN_CARDS, Pictures, cards_with_slides
+from support.clip_files import numbered
+from support.commands import tree
+
+SETTINGS = {"boot": "200"}
+READERS = ["control:looks", "control:prior"]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
+    """One run for all tests of this file."""
+    place = tmp_path_factory.mktemp("reported")
+    store = place / "store.sqlite"
+    run("grounding", "phantom:48", READERS, settings=SETTINGS, store=store, out=place / "run")
+    return place / "run"
+
+
+@pytest.fixture
+def folder(kept: Path, workspace: Path) -> Path:
+    """The run, in the working folder."""
+    shutil.copytree(kept, workspace / "a")
+    return Path("a")
+
+
+def under(folder: Path, policy: str) -> None:
+    path = folder / "run.toml"
+    text = path.read_text("utf-8")
+    assert 'policy = "open"' in text
+    path.write_text(text.replace('policy = "open"', f'policy = "{policy}"'), "utf-8")
+
+
+def cards_of(page: Path) -> list[dict[str, Any]]:
+    """What the case browser of the page's first run is drawn from."""
+    text = page.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="cards-[^"]*">(.*?)</script>', text)
+    data: dict[str, Any] = json.loads(found[1]) if found else {"cards": []}
+    return list(data["cards"])
+
+
+# ---------------------------------------------------------------- the page
+
+
+def test_a_run_writes_of_itself_the_page_that_report_writes(folder: Path) -> None:
+    own = (folder / "report.html").read_bytes()
+    done = report([folder], "other.html", cards=OWN_CARDS)
+    assert done.page == Path("other.html")
+    assert done.page.read_bytes() == own
+    measure(folder)
+    assert (folder / "report.html").read_bytes() == own
+
+
+def test_nothing_but_the_page_is_written(folder: Path) -> None:
+    before = {one for one in tree(folder) if not one[0].endswith("report.html")}
+    done = report([folder])
+    assert done.page == folder / "report.html"
+    after = {one for one in tree(folder) if not one[0].endswith("report.html")}
+    assert {(name, size) for name, time, size in after if Path(name).is_file()} == {
+        (name, size) for name, time, size in before if Path(name).is_file()
+    }
+    assert [*Path().glob(".unfinished*")] == []
+    assert done.runs[0].measures == read_measures(folder).measures
+    assert done.runs[0].edition == "corrected+boot=200"
+
+
+def test_the_sample_goes_by_its_seed_and_its_size_is_told(folder: Path) -> None:
+    done = report([folder], "five.html", cards=5)
+    assert done.cards == [(5, 48)]
+    cards = cards_of(Path("five.html"))
+    assert len(cards) == 5
+    assert "5 of 48 shown, sampled by seed 0" in Path("five.html").read_text("utf-8")
+    report([folder], "again.html", cards=5)
+    assert Path("again.html").read_bytes() == Path("five.html").read_bytes()
+    report([folder], "other.html", cards=5, seed=1)
+    assert [one["case"] for one in cards_of(Path("other.html"))] != [one["case"] for one in cards]
+
+
+def test_measured_under_another_edition_cards_have_the_pictures_as_asked(folder: Path) -> None:
+    measure(folder, edition="authors")
+    report([folder], "page.html", cards=4)
+    for card in cards_of(Path("page.html")):
+        assert card["slides"]
+        assert all(slide["picture"] is not None for slide in card["slides"])
+
+
+class Shows:
+    """As much of a benchmark as cards are made of."""
+
+    facets = ()
+
+    def __init__(self, title: str, slides: int) -> None:
+        self._title = title
+        self._slides = tuple(
+            Slide(label=title, picture=Picture(Inline(b""))) for _ in range(slides)
+        )
+
+    def card_index(self, tables: object) -> object:
+        raise NotImplementedError
+
+    def cards(self, tables: object, chosen: Sequence[str]) -> Iterator[Card]:
+        for case in chosen:
+            yield Card(case=case, title=self._title, slides=self._slides)
+
+
+def test_what_is_right_goes_by_the_measured_edition_and_pictures_by_the_asked() -> None:
+    measured, asked = Shows("measured", 0), Shows("asked", 2)
+    for opened, slides in ((asked, ("asked", "asked")), (None, ()), (measured, ())):
+        (card,) = cards_with_slides(measured, opened, None, ["c"])  # type: ignore[arg-type]
+        assert card.title == "measured"
+        assert tuple(slide.label for slide in card.slides) == slides
+
+
+def test_several_runs_stand_on_one_page_in_the_working_folder(folder: Path) -> None:
+    shutil.copytree(folder, "b")
+    done = report([folder, "b"], cards=3)
+    assert done.page == Path("report.html")
+    text = done.page.read_text("utf-8")
+    assert 'id="run-1"' in text
+    assert 'id="run-2"' in text
+    report([folder, "b"], cards=3)  # its own page is replaced
+
+
+# ---------------------------------------------------------------- what a set allows
+
+
+def test_a_credentialed_set_shows_neither_pictures_nor_texts_nor_names(folder: Path) -> None:
+    names = pl.read_parquet(folder / "cases.parquet")["case"].to_list()
+    under(folder, "credentialed")
+    done = report([folder], "page.html", csv="c", latex="l", figures="f")
+    text = done.page.read_text("utf-8")
+    assert "data:image" not in text
+    assert done.cards == [(0, 0)]
+    assert "--include-images puts them in" in text
+    exported = [path for files in done.files.values() for path in files]
+    for path in (done.page, *(path for path in exported if path.suffix in (".csv", ".tex"))):
+        words = path.read_text("utf-8")
+        assert not [name for name in names if name in words]
+        assert "Answer Yes or No" not in words
+    assert {path.stat().st_mode & 0o777 for path in (done.page, *exported)} == {0o600}
+
+
+def test_remarks_of_a_credentialed_set_stay_in_the_record(folder: Path) -> None:
+    under(folder, "credentialed")
+    record = read_record(folder)
+    remarks = ("3 of 51 are left out; patient-4711: no film.",)
+    record = msgspec.structs.replace(record, remarks=remarks, left_out=3)
+    write_record(folder / "run.toml", record)
+    report([folder])
+    text = (folder / "report.html").read_text("utf-8")
+    assert "patient-4711" not in text
+    assert "3 of the set are left out" in text
+    measure(folder)
+    assert read_record(folder).remarks == remarks
+    assert "patient-4711" not in (folder / "report.html").read_text("utf-8")
+    report([folder], include_images=True)
+    assert "patient-4711" in (folder / "report.html").read_text("utf-8")
+
+
+def test_where_nothing_is_left_out_nothing_is_said_of_it(folder: Path) -> None:
+    under(folder, "credentialed")
+    record = read_record(folder)
+    remarks = ("patient-4711 has no sex.",)
+    write_record(folder / "run.toml", msgspec.structs.replace(record, remarks=remarks, left_out=0))
+    text = report([folder], "page.html").page.read_text("utf-8")
+    assert "Remarks that may name cases are in run.toml." in text
+    assert "0 of the set" not in text
+    assert "patient-4711" not in text
+
+
+def test_a_pipe_is_no_place_for_a_page_and_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo("pipe.html")
+    with pytest.raises(BadInput, match=r"--out pipe\.html: it is no file"):
+        report([folder], "pipe.html")
+
+
+def test_with_include_images_they_are_there_and_the_page_says_so(folder: Path) -> None:
+    under(folder, "credentialed")
+    done = report([folder], "page.html", include_images=True, cards=4)
+    text = done.page.read_text("utf-8")
+    assert "data:image/webp" in text
+    assert "keep it where the data set may be" in text
+    assert done.page.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_research_set_shows_texts_and_no_pictures(folder: Path) -> None:
+    under(folder, "research")
+    report([folder], "page.html", cards=4)
+    assert "data:image" not in Path("page.html").read_text("utf-8")
+    cards = cards_of(Path("page.html"))
+    assert len(cards) == 4
+    assert all(not slide["picture"] for card in cards for slide in card["slides"])
+
+
+def test_a_page_of_earlier_pictures_does_not_claim_to_show_them(folder: Path) -> None:
+    under(folder, "credentialed")
+    measure(folder, include_images=True)
+    assert read_record(folder).pictures
+    report([folder], "page.html")
+    assert "keep it where" not in Path("page.html").read_text("utf-8")
+
+
+def test_pictures_that_are_gone_are_left_out_unless_they_were_asked_for(folder: Path) -> None:
+    path = folder / "run.toml"
+    path.write_text(path.read_text("utf-8").replace("phantom:48", "gone/manifest.csv"), "utf-8")
+    report([folder], "page.html", cards=4)
+    assert len(cards_of(Path("page.html"))) == 4
+    assert "data:image" not in Path("page.html").read_text("utf-8")
+    with pytest.raises(BadInput, match="--include-images: the cases cannot be opened again"):
+        report([folder], "other.html", include_images=True)
+    assert not Path("other.html").exists()
+
+
+# ---------------------------------------------------------------- pictures of cards
+
+
+def test_pictures_are_rendered_on_demand_and_frames_of_a_film_are_decoded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film = Inline(numbered(12))
+    slides = tuple(Slide(label=str(n), picture=Clip(film, (n,), form="video")) for n in (0, 5, 9))
+    sheet = Slide(label="all", picture=Clip(film, (0, 5, 9)))
+    broken = Slide(label="broken", picture=Picture(Inline(b"no picture")))
+    pictures = Pictures([Card(case="c", title="c", slides=(*slides, sheet, broken))])
+    from overread.imaging import _films
+
+    decoded = []
+    real = _films.decode
+    monkeypatch.setattr(_films, "decode", lambda *a: decoded.append(a[2]) or real(*a))
+    assert len(pictures) == 5
+    assert decoded == []
+    shown = [pictures[key] for key in list(pictures)[:4]]
+    assert {one.media_type for one in shown} == {"image/png"}
+    assert [sorted(wanted) for wanted in decoded] == [[0, 5, 9]]
+    assert pictures.get(("c", 4)) is None
+    assert pictures.get(("d", 0)) is None
+
+
+# ---------------------------------------------------------------- files for a paper
+
+
+def test_exports_are_replaced_and_what_is_no_longer_made_goes(folder: Path) -> None:
+    first = report([folder], "page.html", csv="out/csv", latex="tex")
+    assert set(first.files) == {"csv", "latex"}
+    for files in first.files.values():
+        assert {path.name for path in files} == {p.name for p in files[0].parent.iterdir()}
+    measures = read_measures(folder).measures
+    rows = pl.read_csv("out/csv/measures.csv", infer_schema_length=None)
+    assert rows["value"].to_list() == [record.value for record in measures]
+    shutil.copytree(folder, "b")
+    both = report([folder, "b"], "page.html", csv="out/csv")
+    assert len(both.files["csv"]) > len(first.files["csv"])
+    report([folder], "page.html", csv="out/csv")
+    assert {path.name for path in Path("out/csv").iterdir()} == {
+        path.name for path in first.files["csv"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"csv": "mine"}, "--csv mine: the folder holds other things"),
+        ({"csv": "a"}, "--csv a: it is a run's folder"),
+        ({"latex": "note.txt"}, "--latex note.txt: a file stands there"),
+        ({"csv": "x", "figures": "./x"}, "--csv and --figures name the same folder"),
+        ({"out": "note.txt"}, "--out note.txt: another file stands there"),
+        ({"out": "mine"}, "--out mine: a folder stands there"),
+        ({"out": "no/where.html"}, "there is no folder no"),
+        ({"cards": -1}, "--cases -1: it must be from 0"),
+        ({"seed": -1}, "--seed -1: it must be from 0"),
+    ],
+)
+def test_a_place_that_is_taken_is_refused_before_anything_is_made(
+    folder: Path, words: dict[str, Any], says: str
+) -> None:
+    Path("mine").mkdir()
+    Path("mine/thesis.tex").touch()
+    Path("note.txt").write_text("mine")
+    before = tree(Path())
+    with pytest.raises(BadInput, match=re.escape(says)):
+        report([folder], **words)
+    assert tree(Path()) == before
+
+
+def test_a_run_that_cannot_be_read_is_one_line(folder: Path) -> None:
+    for folders, says in (
+        ([], "no run was given"),
+        (["nowhere"], "nowhere: not a run folder"),
+        ([folder, "./a"], "the run is given twice"),
+    ):
+        with pytest.raises(BadInput, match=says):
+            report(folders)
+    text = (folder / "measures.json").read_text("utf-8")
+    (folder / "measures.json").write_text(text.replace("boot=200", "boot=300"), "utf-8")
+    with pytest.raises(BadInput, match="of different measurings"):
+        report([folder])
+
+
+def test_a_page_that_cannot_be_finished_leaves_the_old_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import overread.report.latex as latex
+
+    before = (folder / "report.html").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    shutil.copytree(folder, "b")
+    report([folder, "b"], "both.html", cards=0, latex="tex")
+    kept = {path.name for path in Path("tex").iterdir()}
+    monkeypatch.setattr(latex, "latex_table", full)
+    with pytest.raises(OSError, match="No space"):
+        report([folder], csv="out", latex="tex", cards=0)
+    assert (folder / "report.html").read_bytes() == before
+    assert not Path("out").exists()
+    assert {path.name for path in Path("tex").iterdir()} == kept
+    assert [path for path in folder.iterdir() if path.name.startswith(".")] == []
