@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from bench import clips, heartbeat, measuring, medcmr, million, throughput
+from bench import clips, heartbeat, measuring, medcmr, million, report, throughput
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
@@ -19,6 +19,7 @@ BENCHES = {
     "medcmr": medcmr.from_the_archive,
     "million": million.flat_memory,
     "measuring": measuring.full_size,
+    "report": report.of_all_sizes,
 }
 
 

@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = "pytester"
+
+# Chance draws others every time; OVERREAD_EXAMPLES=1000 tries harder.
+settings.register_profile("suite", max_examples=int(os.environ.get("OVERREAD_EXAMPLES", "40")))
+settings.load_profile("suite")
 
 HERE = Path(__file__).parent
 
