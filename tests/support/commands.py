@@ -120,6 +120,9 @@ def tree(*folders: Path) -> set[tuple[str, int, int]]:
     found = set()
     for folder in folders:
         for path in folder.rglob("*"):
-            stat = path.lstat()
+            try:
+                stat = path.lstat()
+            except FileNotFoundError:  # SQLite takes its own files away when it closes
+                continue
             found.add((str(path), stat.st_mtime_ns, stat.st_size if path.is_file() else 0))
     return found
