@@ -8,9 +8,17 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from overread.benchmarks.benchmark import Benchmark, Imported
+from overread.benchmarks.ranges import Range
 from overread.case import BadInput, Policy
 
-__all__ = ["BENCHMARKS", "importer", "metrics", "open_benchmark", "reopen_benchmark"]
+__all__ = [
+    "BENCHMARKS",
+    "importer",
+    "metrics",
+    "open_benchmark",
+    "range_of",
+    "reopen_benchmark",
+]
 
 # The name on the command line, and where its class stands; imported only when it is used.
 BENCHMARKS: Final[Mapping[str, str]] = {
@@ -58,6 +66,12 @@ def importer(name: str) -> Importer:
             raise
         raise BadInput(f"{name} has no results to import. Use overread run.") from None
     return cast(Importer, module.import_results)
+
+
+def range_of(name: str, measure: str) -> Range | None:
+    """What values a measure of a benchmark can have; None of one that it does not declare."""
+    declared: Mapping[str, Range] = getattr(_class_of(name), "ranges", {})
+    return declared.get(measure)
 
 
 def metrics() -> Iterator[tuple[str, Any]]:

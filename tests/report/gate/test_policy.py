@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from overread.case import BadInput
 from overread.report.gate import read_policy
 
+TITLE = 'title = "A gate"\n'
 RULE = """
 [[rule]]
 name = "reads"
@@ -120,3 +122,43 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     deep = write(tmp_path, "title = " + "[" * 5000)
     with pytest.raises(BadInput, match=r"gate\.toml"):
         read_policy(deep)
+
+
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        ("at_most = 50", "at_most is 50, which every value meets: uar goes from 0 to 1"),
+        ("at_most = 50", "for 50 % write 0.5"),
+        ("at_most = 1", "for 1 % write 0.01"),
+        ("at_least = 80", "at_least is 80, which no value meets"),
+        ("at_least = -1", "at_least is -1, which every value meets"),
+        ("gap = { across = 'sex', at_most = 15 }", "uar differs by 0 to 1"),
+    ],
+)
+def test_percent_typed_for_a_fraction_is_refused_with_both_forms(
+    tmp_path: Path, bound: str, says: str
+) -> None:
+    text = RULE.replace("at_least = 0.9", bound).replace("parse_rate", "uar")
+    assert bound in text
+    with pytest.raises(BadInput, match=re.escape(says)) as raised:
+        read_policy(write(tmp_path, TITLE + text))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "measure", "bound"),
+    [
+        ("heartbeat", "mae", "at_most = 50"),
+        ("heartbeat", "skill", "at_least = -3"),
+        ("grounding", "gsp", "at_least = -0.5"),
+        ("grounding", "uar", "at_most = 0.5"),
+        ("grounding", "uar", "at_least = 1"),
+        ("grounding", "a_measure_of_tomorrow", "at_most = 50"),
+    ],
+)
+def test_a_bound_that_values_can_reach_is_taken(
+    tmp_path: Path, benchmark: str, measure: str, bound: str
+) -> None:
+    text = RULE.replace("at_least = 0.9", bound).replace("parse_rate", measure)
+    text = text.replace('"grounding"', f'"{benchmark}"')
+    assert read_policy(write(tmp_path, TITLE + text)).rule[0].benchmark == benchmark

@@ -17,6 +17,7 @@ from overread.benchmarks.grounding.edition import SHOWS, settings
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.subset import Subset, robustness_subset
 from overread.benchmarks.grounding.trials import trials
+from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
     Card,
@@ -43,6 +44,12 @@ class Grounding:
     """Did it look at the image? Implements `Benchmark`."""
 
     name = "grounding"
+    ranges = declared(
+        share="accuracy sensitivity specificity parse_rate cgr uar is is_all image_contingent "
+        "retest swap_consistency auroc brier ece ece_answer ece_label ece_authors confidence "
+        "reliability rexerr_sensitivity",
+        signed="gsp gap_cgr gap_uar text_gap diff_accuracy diff_uar diff_cgr diff_is rho",
+    )
 
     def __init__(
         self,

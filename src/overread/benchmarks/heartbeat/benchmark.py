@@ -27,6 +27,7 @@ from overread.benchmarks.heartbeat.edition import (
 from overread.benchmarks.heartbeat.loading import load, root_of
 from overread.benchmarks.heartbeat.trials import clip_of, trials
 from overread.benchmarks.heartbeat.windows import Window, window_of
+from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
     Card,
@@ -54,6 +55,15 @@ class Heartbeat:
     """Can it follow a beating heart? Implements `Benchmark`."""
 
     name = "heartbeat"
+    ranges = declared(
+        share="accuracy accuracy_lenient precision recall f1 chance_accuracy seed_agreement parsed "
+        "parsed_lenient out_of_range r2",
+        signed="r order_bias diff_accuracy",
+        skill="skill",
+        amount="mae mae_videos mae_clipped mae_median mae_lenient constant_mae chance_mae "
+        "chance_mae_shipped ef_mae ef_mae_clipped distinct seed_sd",
+        any="predicted middle_bias diff_mae",
+    )
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ from overread.benchmarks.m3cot.swaps import swap_remarks, swaps, timed_items
 from overread.benchmarks.m3cot.trials import follow_ups, timed, trials
 from overread.benchmarks.m3cot.verdicts import read_verdict, reread
 from overread.benchmarks.m3cot.verdicts_authors import TRIES
+from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
     Card,
@@ -53,6 +54,15 @@ class M3CoT:
     """Did it reason as a clinician would? A `Benchmark` that is `Judged`, `FollowsUp`, `Timed`."""
 
     name = "m3cot"
+    ranges = declared(
+        share="accuracy precision precision_no_na recall f1 consistency consistency_medoid "
+        "consistency_items survives survives_chance answer_kept answered refused empty truncated "
+        "verdicts_judged verdicts_invalid verdicts_unanswered verdicts_rescued judge_sensitivity "
+        "judge_specificity judge_shift judge_agreement",
+        signed="impact image_effect diff_accuracy diff_precision diff_recall diff_f1 "
+        "diff_consistency judge_kappa",
+        amount="efficiency latency seconds",
+    )
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ from overread.benchmarks.medcmr.rubrics import RUBRICS, rubrics_at
 from overread.benchmarks.medcmr.swaps import swap_remarks, swaps
 from overread.benchmarks.medcmr.trials import trials
 from overread.benchmarks.medcmr.verdicts import read_verdict
+from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
     Card,
@@ -53,6 +54,15 @@ class MedCMR:
     """Can it integrate evidence on hard cases? A `Benchmark` that is `Judged`."""
 
     name = "medcmr"
+    ranges = declared(
+        share="accuracy accuracy_macro chance longest_rate accuracy_logprobs ece brier "
+        "position_share position_bias order_consistency accuracy_all_orders only_base only_medical "
+        "clarity coherence visual truth score score_macro judged_rate invalid_rate refused_rate "
+        "unanswered_rate cut_off_rate rouge_l edit_similarity error_share win_ratio win_ratio_gap "
+        "judge_sensitivity judge_specificity judge_shift judge_agreement",
+        signed="diff_accuracy diff_score r rho judge_kappa",
+        amount="survives params_b",
+    )
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.registry import BENCHMARKS
+from overread.benchmarks.registry import BENCHMARKS, range_of
 from overread.case import BadInput
 
 __all__ = ["ALL", "Confidence", "Gap", "Judges", "Policy", "Rule", "policy_bytes", "read_policy"]
@@ -179,6 +179,28 @@ def _check_common(path: Path, policy: Policy) -> None:
         raise BadInput(f"{path}: defaults, minimum_n is {policy.defaults.minimum_n}; give 0 or up.")
 
 
+def _check_in_range(where: str, rule: Rule, key: str, bound: float) -> None:
+    """Refuse a bound that no value can break, or none can meet: most are percent for a fraction."""
+    within = range_of(rule.benchmark, rule.measure)
+    if within is None:
+        return
+    low, high = (0.0, within.high - within.low) if rule.gap else within
+    # At most 1 of a share is always met, and may have been meant as 1 %.
+    if low <= bound <= high and not (within.of_shares and key != "at_least" and bound == high):
+        return
+    met = (bound <= low) if key == "at_least" else (bound >= high)
+    says = (
+        f"{where}: {key} is {bound:g}, which {'every' if met else 'no'} value meets: {rule.measure}"
+    )
+    what = "differs by" if rule.gap else "goes from"
+    if within.of_shares:
+        raise BadInput(
+            f"{says} {what} {low:g} to {high:g}. Rates are fractions: for {bound:g} % write "
+            f"{bound / 100:g}."
+        )
+    raise BadInput(f"{says} {what} {low:g} up. Give a bound in its own unit.")
+
+
 def _check(where: str, rule: Rule) -> None:
     """Refuse a rule that says nothing, too much, or what no number can meet."""
     if not rule.name.strip():
@@ -201,6 +223,8 @@ def _check(where: str, rule: Rule) -> None:
         raise BadInput(f"{where}: gap, {wrong}. No two groups could meet it.")
     if rule.gap and rule.gap.groups and len(set(rule.gap.groups)) < 2:
         raise BadInput(f"{where}: gap, groups names one group. Name two, or leave it out.")
+    if bound is not None:
+        _check_in_range(where, rule, given[0], bound)
     if not rule.edition:
         raise BadInput(f"{where}: edition is empty. Give corrected or authors.")
     if rule.minimum_n < 0:

@@ -1,0 +1,37 @@
+"""Every measure says what values it can have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from overread.benchmarks.ranges import AMOUNT, SHARE, SIGNED, SKILL
+from overread.benchmarks.registry import BENCHMARKS, range_of
+
+MEASURES = Path(__file__).parents[2] / "docs" / "measures.md"
+
+
+def documented(benchmark: str) -> set[str]:
+    """The measures in the tables of a benchmark's part of docs/measures.md."""
+    part = re.split(r"^## ", MEASURES.read_text("utf-8"), flags=re.MULTILINE)
+    (own,) = (text for text in part if text.startswith(f"{benchmark}\n"))
+    tables = re.findall(r"^\| measure \|.*\n\|[-|]+\n((?:\|.*\n)+)", own, flags=re.MULTILINE)
+    cells = [row.split("|")[1] for table in tables for row in table.splitlines()]
+    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_every_documented_measure_has_a_range(benchmark: str) -> None:
+    names = documented(benchmark) - {"category"}  # a word, without a value
+    assert len(names) > 20
+    assert {name for name in names if range_of(benchmark, name) is None} == set()
+
+
+def test_ranges_are_those_of_the_definitions() -> None:
+    assert range_of("grounding", "uar") == SHARE
+    assert range_of("grounding", "gsp") == SIGNED
+    assert range_of("heartbeat", "skill") == SKILL
+    assert range_of("heartbeat", "mae") == AMOUNT
+    assert range_of("medcmr", "nothing") is None
