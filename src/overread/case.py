@@ -55,6 +55,7 @@ __all__ = [
     "Traits",
     "Trial",
     "Within",
+    "printable",
 ]
 
 Modality = Literal["multimodal", "text", "vision"]
@@ -65,6 +66,17 @@ Condition: TypeAlias = Mapping[str, str | int]
 
 class BadInput(Exception):
     """Something the user can mend. One line: which thing, what was expected, what to do."""
+
+
+def printable(text: str) -> str:
+    """Others' words without what would steer a terminal or turn the direction of writing.
+
+    >>> printable("a\\x1b[31mb\\u202ec")
+    'a\ufffd[31mb\ufffdc'
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 # ---------------------------------------------------------------- pictures: recipes for pixels

@@ -146,6 +146,21 @@ def test_the_rows_of_a_figure_unfold_sort_and_are_saved_as_csv(page: Page) -> No
     fold.locator("summary").click()
 
 
+def test_no_spreadsheet_runs_what_a_saved_csv_holds(page: Page) -> None:
+    """The page's own csv guards as the files do: full-width signs and control letters too."""
+    fold = page.locator("details.data").nth(1)
+    signs = ["=1", "+1", "-x", "@x", "\uff1d1", "\uff20x", "\x07=1", "\t=1", " =1", "plain"]
+    page.locator(f"#{fold.get_attribute('data-rows')}").evaluate(
+        "(held, rows) => { held.textContent = JSON.stringify(rows) }",
+        [{"a": sign} for sign in signs],
+    )
+    fold.locator("summary").click()
+    with page.expect_download() as waited:
+        fold.get_by_role("button", name="Save as csv").click()
+    _, *rows = csv.reader(io.StringIO(Path(waited.value.path()).read_text(encoding="utf-8")))
+    assert [row[0][0] for row in rows] == ["'"] * (len(signs) - 1) + ["p"]
+
+
 def test_one_reader_can_be_set_off(page: Page) -> None:
     part = page.locator(".exhibit:has(svg [data-reader])").first
     select = part.locator("label:has-text('Set off one reader') select")

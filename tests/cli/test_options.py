@@ -54,3 +54,20 @@ def test_the_first_table_and_where_the_rest_is(
     out = capsys.readouterr().out
     assert out.splitlines()[-1] == last
     assert [name for name in "abcef" if f"Title of {name}" in out] == ["a"][: len(exhibits)]
+
+
+def test_no_name_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels, titles and notes are others' words: escape codes and turned writing are marked."""
+    steers = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
+    made = Table(
+        name="a",
+        title=f"title {steers}",
+        columns=(f"reader {steers}",),
+        rows=((f"label {steers}",),),
+        notes=(f"note {steers}",),
+        signature=f"signature {steers}",
+    )
+    print_headline(run_of(made))
+    told = capsys.readouterr().out
+    assert told.count("\ufffd]0;owned") == 5
+    assert not set(told) & set(steers[:1] + "\x07\x9b\u202e")

@@ -46,3 +46,13 @@ def test_the_file_has_every_one_with_its_reason(tmp_path: Path, many: int) -> No
 def test_a_benchmark_that_leaves_nothing_out_writes_no_file(tmp_path: Path) -> None:
     write_left_out(tmp_path, object())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＠", "\t=", " ="])
+def test_no_spreadsheet_runs_what_a_set_is_called(tmp_path: Path, sign: str) -> None:
+    hostile = Some(0)
+    hostile.left_out = [(f"{sign}cmd()", f"{sign}HYPERLINK()")]
+    write_left_out(tmp_path, hostile)
+    with (tmp_path / "left_out.csv").open(encoding="utf-8", newline="") as file:
+        _, row = csv.reader(file)
+    assert [cell[0] for cell in row] == ["'", "'"]

@@ -15,7 +15,7 @@ from typing import NoReturn
 import typer
 
 from overread import __version__
-from overread.case import BadInput
+from overread.case import BadInput, printable
 from overread.cli import (
     build,
     compare,
@@ -161,6 +161,5 @@ def _prepare_streams() -> None:
 
 def _leave(message: str, code: int) -> NoReturn:
     # What a file holds may be quoted in it: nothing of that may steer the terminal.
-    line = "".join(c if c.isprintable() else "�" for c in " ".join(message.split()))
-    print(f"overread: {line}", file=sys.stderr)
+    print(f"overread: {printable(' '.join(message.split()))}", file=sys.stderr)
     sys.exit(code)

@@ -184,7 +184,7 @@ def _show(made: ProbeSet, *, json: bool) -> int:
     from overread.cli.show import print_table
 
     for warning in made.warnings:
-        print(f"overread: {warning}", file=sys.stderr)
+        options.tell(warning)
     if json:
         print(msgspec.json.encode(made, enc_hook=str).decode())
         return 0

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from overread.case import printable
 from overread.cli import options
 
 __all__ = ["command"]
@@ -42,10 +43,5 @@ def command(
     for comparison in found:
         print_table(comparison.table)
         for line in comparison.lines:
-            print(_plain(line))
+            print(printable(line))
     return 0
-
-
-def _plain(line: str) -> str:
-    """Names are others' words: nothing of them may steer the terminal."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in line)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from overread.case import printable
 from overread.cli import options
 
 __all__ = ["command"]
@@ -45,5 +46,5 @@ def command(
     else:
         for finding in findings:
             mark = {"ok": "ok     ", "note": "note   ", "wrong": "WRONG  "}[finding.state]
-            print(f"{mark}{finding.what}: {finding.detail}")
+            print(printable(f"{mark}{finding.what}: {finding.detail}"))
     return 1 if any(f.state == "wrong" for f in findings) else 0

@@ -52,12 +52,12 @@ def _print(gated: Gated, *, json: bool) -> None:
     import msgspec
 
     from overread.cli.show import print_table
-    from overread.report.gate import printable, rulings_tables, verdict
+    from overread.report.gate import one_line, rulings_tables, verdict
 
     if json:
         print(msgspec.json.encode(gated).decode())
         return
-    print(printable(gated.title))
+    print(one_line(gated.title))
     for table in rulings_tables(gated):
         print()
         print_table(table)

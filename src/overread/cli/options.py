@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from overread.case import BadInput
+from overread.case import BadInput, printable
 
 if TYPE_CHECKING:
     from overread.engine import Tally
@@ -78,8 +78,7 @@ def settings_from(words: list[str] | None) -> dict[str, str]:
 
 def tell(line: str) -> None:
     """One line for the user, beside whatever goes to standard output."""
-    plain = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(line.split()))
-    print(f"overread: {plain}", file=sys.stderr, flush=True)
+    print(f"overread: {printable(' '.join(line.split()))}", file=sys.stderr, flush=True)
 
 
 def check_engine(engine: str) -> None:

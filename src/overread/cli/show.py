@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from overread.case import Table
+from overread.case import Table, printable
 from overread.engine import Tally
 from overread.readers import ReaderSpec
 
@@ -18,7 +18,7 @@ Shown = list[tuple[str, Tally, int, ReaderSpec]]
 
 
 def print_table(table: Table) -> None:
-    """Print an exhibit with its signature. Cells are text, never markup.
+    """Print an exhibit with its signature. Cells are text, never markup, and steer no terminal.
 
     A pipe gets the table as wide as it is; in a terminal too narrow for it, the columns are printed
     in groups, each led by the first column.
@@ -29,17 +29,17 @@ def print_table(table: Table) -> None:
 
     width = None if sys.stdout.isatty() else max(100, sum(_widths(table)))
     console = Console(highlight=False, width=width)
-    console.print(Text(table.title, style="bold"))
+    console.print(Text(printable(table.title), style="bold"))
     for group in _groups(_widths(table), console.width):
         grid = Grid(box=None, pad_edge=False)
         for number in group:
-            grid.add_column(Text(table.columns[number]), overflow="fold")
+            grid.add_column(Text(printable(table.columns[number])), overflow="fold")
         for row in table.rows:
-            grid.add_row(*(Text(row[number]) for number in group))
+            grid.add_row(*(Text(printable(row[number])) for number in group))
         console.print(grid)
     for note in table.notes:
-        console.print(Text(note, style="dim"), soft_wrap=True)
-    console.print(Text(table.signature, style="dim"), soft_wrap=True)
+        console.print(Text(printable(note), style="dim"), soft_wrap=True)
+    console.print(Text(printable(table.signature), style="dim"), soft_wrap=True)
 
 
 def _widths(table: Table) -> list[int]:
@@ -89,7 +89,7 @@ def _bars(shown: Shown) -> Iterator[None]:
         refresh_per_second=5,
     )
     for name, _, total, _ in shown:
-        progress.add_task(name, total=total)
+        progress.add_task(printable(name), total=total)
     finished = threading.Event()
 
     def refresh() -> None:
@@ -129,7 +129,7 @@ def _lines(shown: Shown, every: float = 10.0) -> Iterator[None]:
 
 def _print_lines(shown: Sequence[tuple[str, Tally, int, ReaderSpec]]) -> None:
     for name, tally, total, spec in shown:
-        print(f"{name}: {describe(tally, total, spec)}", file=sys.stderr, flush=True)
+        print(f"{printable(name)}: {describe(tally, total, spec)}", file=sys.stderr, flush=True)
 
 
 def describe(tally: Tally, total: int, spec: ReaderSpec) -> str:

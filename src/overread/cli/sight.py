@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from overread.case import printable
 from overread.cli import options
 
 __all__ = ["command"]
@@ -35,7 +36,7 @@ def command(
     if json:
         print(msgspec.json.encode(result).decode())
     else:
-        print(f"{result.reader}: {result.verdict}")
+        print(printable(f"{result.reader}: {result.verdict}"))
         for line in result.evidence:
-            print(f"  {line}")
+            print(printable(f"  {line}"))
     return 0 if result.verdict.startswith(("arrives", "all frames arrive")) else 1

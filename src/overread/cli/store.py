@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from overread.case import BadInput, Table
+from overread.case import BadInput, Table, printable
 from overread.cli import options
 
 __all__ = ["app"]
@@ -55,7 +55,7 @@ def forget(
     if json:
         print(msgspec.json.encode({"datasets": names, "removed": removed}).decode())
     else:
-        print(f"forgot {', '.join(names)}: {removed:,} replies deleted")
+        print(printable(f"forgot {', '.join(names)}: {removed:,} replies deleted"))
     return 0
 
 

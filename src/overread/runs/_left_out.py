@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from overread.benchmarks.benchmark import Benchmark, LeavesOut
+from overread.judging.sheet import guarded
 
 __all__ = ["Tell", "remarks_of", "write_left_out"]
 
@@ -37,4 +38,4 @@ def write_left_out(folder: Path, bench: Benchmark) -> None:
     with (folder / _FILE).open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("name", "reason"))
-        rows.writerows(bench.left_out)
+        rows.writerows([guarded(cell) for cell in row] for row in bench.left_out)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn
 
 import msgspec
 
-from overread.case import BadInput
+from overread.case import BadInput, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -155,7 +155,7 @@ def _first(flags: pl.Series) -> int:
 def _short(text: str) -> str:
     """Others' words in a line: a few of them, and none that steers a terminal."""
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return f'"{"".join(c if c.isprintable() else "�" for c in shown)}"'
+    return f'"{printable(shown)}"'
 
 
 def _refuse(file: Path, row: int | None, fault: str) -> NoReturn:

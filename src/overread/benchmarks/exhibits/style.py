@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from overread.case import Figure
+from overread.case import Figure, printable
 
 __all__ = [
     "BLUE",
@@ -91,7 +91,7 @@ def shown(readers: Sequence[str]) -> dict[str, str]:
     begin to differ.
     """
     half = (_LONGEST - 1) // 2
-    plain = {reader: _printable(" ".join(reader.split())) for reader in readers}
+    plain = {reader: printable(" ".join(reader.split())) for reader in readers}
     short = {
         reader: name if len(name) <= _LONGEST else f"{name[:half]}…{name[-half:]}"
         for reader, name in plain.items()
@@ -113,11 +113,6 @@ def shown(readers: Sequence[str]) -> dict[str, str]:
             number += 1
         found[reader] = name
     return found
-
-
-def _printable(name: str) -> str:
-    """A name without what would act on the text beside it, such as a change of direction."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
 
 
 def _alike(names: Sequence[str]) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from overread.case import printable
+
 __all__ = ["CUT", "cut"]
 
 CUT: Final = 240
@@ -17,5 +19,5 @@ def cut(text: str, most: int = CUT) -> str:
     ('a\\ufffdb c', 'abcd…')
     """
     plain = " ".join(text[: 8 * most].split())
-    shown = "".join(one if one.isprintable() else "\ufffd" for one in plain)
+    shown = printable(plain)
     return shown if len(shown) <= most and len(text) <= 8 * most else f"{shown[:most]}…"

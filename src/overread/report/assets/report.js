@@ -99,7 +99,9 @@ function csvOf(columns, rows) {
     if (value === null || value === undefined) return "";
     if (typeof value === "number" || typeof value === "boolean") return String(value);
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    const safe = /^[\s]*[=+\-@]/.test(text) ? "'" + text : text;
+    const plain = text.replace(/\r\n?/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f]|\p{Cs}/gu, "\ufffd");
+    const safe = /^(?:[\s\ufffd]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/.test(plain)
+      ? "'" + plain : plain;
     return '"' + safe.replaceAll('"', '""') + '"';
   };
   return [columns.map(cell), ...rows.map(row => columns.map(column => cell(row[column])))]

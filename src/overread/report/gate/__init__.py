@@ -6,7 +6,7 @@ from overread.report.gate.junit import junit
 from overread.report.gate.policy import Gap, Policy, Rule, policy_bytes, read_policy
 from overread.report.gate.ruling import EXIT_CODES, OUTCOMES, Gated, Outcome, Ruling, worst
 from overread.report.gate.table import rulings_tables, verdict
-from overread.report.gate.words import printable
+from overread.report.gate.words import one_line
 
 __all__ = [
     "EXIT_CODES",
@@ -21,7 +21,7 @@ __all__ = [
     "judge",
     "junit",
     "policy_bytes",
-    "printable",
+    "one_line",
     "read_policy",
     "rulings_tables",
     "verdict",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from overread.case import Table
 from overread.report.gate.ruling import OUTCOMES, Gated, Ruling
-from overread.report.gate.words import number, printable
+from overread.report.gate.words import number, one_line
 
 __all__ = ["rulings_tables", "verdict"]
 
@@ -28,11 +28,11 @@ def _table(rulings: list[Ruling]) -> Table:
     where = f"{first.run}, edition {first.edition}" if first.run else "not measured in any run"
     return Table(
         name="gate",
-        title=printable(f"{first.reader}: {where}"),
+        title=one_line(f"{first.reader}: {where}"),
         columns=("rule", "outcome", "margin", "found", "demanded"),
-        rows=tuple(tuple(map(printable, _row(ruling))) for ruling in rulings),
-        notes=tuple(printable(_sentence(one)) for one in rulings if one.outcome != "pass"),
-        signature=printable(first.signature or ""),
+        rows=tuple(tuple(map(one_line, _row(ruling))) for ruling in rulings),
+        notes=tuple(one_line(_sentence(one)) for one in rulings if one.outcome != "pass"),
+        signature=one_line(first.signature or ""),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from overread.case import Measure
+from overread.case import Measure, printable
 from overread.report.gate.policy import Rule
 
-__all__ = ["demanded", "found", "group", "number", "printable"]
+__all__ = ["demanded", "found", "group", "number", "one_line"]
 
 _MOST_DECIMALS = 12
 
@@ -63,6 +63,6 @@ def found(record: Measure) -> str:
     return " ".join(parts)
 
 
-def printable(text: str) -> str:
+def one_line(text: str) -> str:
     """One line without what would steer a terminal or turn the direction of writing."""
-    return "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
+    return printable(" ".join(text.split()))
