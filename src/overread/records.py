@@ -6,6 +6,7 @@ a folder is filled beside its place and moved there, so that nothing half-writte
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -30,10 +31,12 @@ __all__ = [
     "ReaderEntry",
     "RunRecord",
     "check_out",
+    "check_untouched",
     "folder_being_written",
     "read_frame",
     "read_measures",
     "read_record",
+    "table_digests",
     "write_measures",
     "write_record",
     "write_rows",
@@ -97,6 +100,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine | None = None
     readers: tuple[ReaderEntry, ...] = ()
     judges: tuple[JudgeEntry, ...] = ()
+    # SHA-256 of each table as it was written: numbers are made of no other.
+    tables: dict[str, str] = {}
     versions: dict[str, str] = {}
 
 
@@ -262,8 +267,37 @@ def read_measures(folder: Path) -> Measures:
         raise BadInput(f"{path}: {error}. Run `overread measure {folder}` again.") from None
 
 
-def read_frame(path: Path, columns: Iterable[str] = ()) -> pl.DataFrame:
-    """Read a table of a run, which must have these columns."""
+def table_digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every table of a run, by the name of its file."""
+    found = {}
+    for path in sorted(folder.glob("*.parquet")):
+        with path.open("rb") as file:
+            found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def check_untouched(folder: Path, written: Mapping[str, str]) -> None:
+    """Refuse tables that are not those the run wrote: a null or a number more goes unseen else."""
+    try:
+        now = table_digests(folder)
+    except OSError as error:
+        raise BadInput(
+            f"{error.filename}: {error.strerror}. Restore the file or run again."
+        ) from None
+    for name, digest in written.items():
+        if name not in now:
+            raise BadInput(f"{folder / name}: there is no such file. Restore it or run again.")
+        if now[name] != digest:
+            raise BadInput(
+                f"{folder / name} is not the file that the run wrote. Restore it or run again; if "
+                "it was changed on purpose, take its line out of [tables] in run.toml."
+            )
+
+
+def read_frame(
+    path: Path, columns: Iterable[str] = (), schema: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """Read a table of a run, which must have these columns, and those of a schema as it says."""
     import polars as pl
 
     try:
@@ -271,7 +305,14 @@ def read_frame(path: Path, columns: Iterable[str] = ()) -> pl.DataFrame:
     except (OSError, pl.exceptions.PolarsError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(f"{path}: cannot be read ({first}). Run again to make it.") from None
-    missing = [column for column in columns if column not in frame.columns]
+    missing = [column for column in (*columns, *(schema or {})) if column not in frame.columns]
     if missing:
         raise BadInput(f"{path}: it has no column {missing[0]}. Run again to make it.")
+    for column, wanted in (schema or {}).items():
+        if frame[column].dtype != wanted:
+            named = pl.Series([], dtype=wanted).dtype
+            raise BadInput(
+                f"{path}: {column} holds {frame[column].dtype} where a run writes {named}. "
+                "Restore the file or run again."
+            )
     return frame

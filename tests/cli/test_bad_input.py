@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from support.commands import GOLDEN, Overread, tree, write_manifest
+from support.kept_runs import changed_on_purpose
 
 RUN = ("run", "grounding")
 PLAN = ("plan", "grounding")
@@ -520,13 +521,44 @@ def test_a_damaged_run(
 @pytest.mark.parametrize("file", ["cases.parquet", "answers.parquet"])
 def test_a_table_of_something_else(refused: Callable[..., str], workspace: Path, file: str) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(workspace / "run" / file)
+    assert f"{file} is not the file that the run wrote" in refused("measure", "run")
+    changed_on_purpose(workspace / "run")
     assert f"{file}: it has no column" in refused("measure", "run")
 
 
 def test_tables_that_do_not_belong_together(refused: Callable[..., str], workspace: Path) -> None:
     answers = workspace / "run" / "answers.parquet"
     pl.read_parquet(answers).head(0).write_parquet(answers)
+    changed_on_purpose(workspace / "run")
     assert "different readers" in refused("measure", "run")
+
+
+@pytest.mark.parametrize("command", ["measure", "report", "compare"])
+@pytest.mark.parametrize(
+    ("file", "column", "value"),
+    [
+        ("answers.parquet", "image", None),
+        ("answers.parquet", "px", "x"),
+        ("cases.parquet", "label", None),  # else counted as something, without a word
+        ("cases.parquet", "source", 7),
+    ],
+)
+def test_a_table_with_other_values_than_the_run_wrote(
+    refused: Callable[..., str],
+    workspace: Path,
+    command: str,
+    file: str,
+    column: str,
+    value: object,
+) -> None:
+    path = workspace / "run" / file
+    held = pl.read_parquet(path)
+    kind = held[column].dtype if value is None else None
+    held.with_columns(pl.lit(value, dtype=kind).alias(column)).write_parquet(path)
+    assert f"{file} is not the file that the run wrote" in refused(command, "run")
+    if value is not None:
+        changed_on_purpose(workspace / "run")
+        assert f"{file}: {column} holds" in refused(command, "run")
 
 
 @pytest.mark.parametrize("file", ["measures.json", "report.html"])

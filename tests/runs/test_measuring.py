@@ -18,6 +18,7 @@ from overread.runs._measuring import (
     measure,
     with_pictures,
 )
+from support.kept_runs import changed_on_purpose
 
 
 def test_what_was_shown_cannot_be_set_afterwards_be_it_set_before_or_not() -> None:
@@ -119,6 +120,7 @@ def test_another_edition_reads_the_kept_texts_again(folder: Path) -> None:
     # As if a reader had been asked: what somebody else recorded would stay.
     path = folder / "answers.parquet"
     pl.read_parquet(path).with_columns(recorded=pl.lit(value=False)).write_parquet(path)
+    changed_on_purpose(folder)
     assert answer_of(measure(folder)).startswith("12 is the answer of 100.0 %")
     assert answer_of(measure(folder, edition="authors")).startswith("1 is the answer of 100.0 %")
     assert answer_of(measure(folder, edition="corrected")).startswith("12 is the answer")

@@ -16,6 +16,7 @@ import polars as pl
 import overread as ov
 from overread import report as pages
 from overread.runs import report
+from support.kept_runs import changed_on_purpose
 
 __all__ = ["HARD", "HOSTILE", "RUNS"]
 
@@ -97,6 +98,7 @@ def spoil(run: Path, folder: Path) -> None:
         answer=pl.when(choice).then(pl.col("answer")).otherwise(asked),
         options=pl.col("options").list.eval(pl.element() + f" {HARD[1]} {HARD[6]}"),
     ).write_parquet(folder / "cases.parquet")
+    changed_on_purpose(folder)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,14 @@ import msgspec
 from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Tables
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
-from overread.records import Measures, RunRecord, read_frame, read_measures, read_record
+from overread.records import (
+    Measures,
+    RunRecord,
+    check_untouched,
+    read_frame,
+    read_measures,
+    read_record,
+)
 from overread.runs._sound import check_tables
 
 __all__ = ["Kept", "benchmark_of", "kept_run", "kept_runs", "tables_of"]
@@ -68,10 +75,13 @@ def benchmark_of(record: RunRecord) -> Benchmark:
 
 def tables_of(folder: Path, bench: Benchmark, record: RunRecord) -> Tables:
     """A run's tables, its replies read as this benchmark's edition reads them."""
-    answers = read_frame(folder / "answers.parquet", ("reader", *bench.answer_schema))
+    check_untouched(folder, record.tables)
+    answers = read_frame(
+        folder / "answers.parquet", ("reader", *bench.answer_schema), bench.answer_schema
+    )
     if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
         raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
-    cases = read_frame(folder / "cases.parquet", bench.case_schema)
+    cases = read_frame(folder / "cases.parquet", (), bench.case_schema)
     kept = folder / "verdicts.parquet"
     verdicts = read_frame(kept, VERDICT_COLUMNS) if record.judges else None
     check_tables(folder, record.benchmark, cases, answers, verdicts)

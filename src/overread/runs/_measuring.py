@@ -21,6 +21,7 @@ from overread.records import (
     check_out,
     folder_being_written,
     read_record,
+    table_digests,
     write_measures,
     write_record,
 )
@@ -87,6 +88,8 @@ def measure_into(
     from overread.runs._pages import reported
 
     tables = tables_of(folder, bench, record)
+    if not record.tables:
+        record = msgspec.structs.replace(record, tables=table_digests(folder))
     signature = bench.signature(tables)
     records = bench.measure(tables)
     record = msgspec.structs.replace(record, edition=bench.edition, signature=signature)
