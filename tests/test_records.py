@@ -25,6 +25,7 @@ from overread.records import (
     write_record,
     write_rows,
 )
+from support.kept_runs import kept_run
 
 RECORD = RunRecord(
     benchmark="grounding",
@@ -214,3 +215,26 @@ def test_measures_that_cannot_be_read(tmp_path: Path, text: bytes | None) -> Non
         (tmp_path / "measures.json").write_bytes(text)
     with pytest.raises(BadInput, match=r"measures\.json.*overread measure"):
         read_measures(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"value":0.5', b'"value":1e308'),
+        (b'"value":0.5', b'"value":-1e308'),
+        (b'"value":0.5', b'"value":1e999'),
+        (b'"value":0.5', b'"value":' + b"9" * 5000),
+        (b'"n":100', b'"n":' + b"9" * 5000),
+        (b"accuracy", b"acc\xffracy"),
+        (b'"by":{}', b'"by":' + b"[" * 100_000),
+    ],
+)
+def test_measures_that_no_run_wrote_are_one_line(tmp_path: Path, old: bytes, new: bytes) -> None:
+    kept_run(tmp_path / "run", {"a": {"accuracy": 0.5}})
+    path = tmp_path / "run" / "measures.json"
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new))
+    with pytest.raises(BadInput, match=r"measures\.json") as raised:
+        read_measures(tmp_path / "run")
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 400

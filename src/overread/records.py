@@ -20,6 +20,7 @@ import msgspec
 
 from overread import __version__
 from overread.case import BadInput, Decoding, Measure, Policy, Traits
+from overread.files import read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +44,9 @@ __all__ = [
 ]
 
 _ROWS_A_PART = 50_000
+# Far beyond what any reader's absurd answer makes of an error, and far from what overflows.
+_LARGEST = 1e100
+_NUMBERS = ("value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low", "high", "p", "q")
 _UNFINISHED = ".unfinished."  # what a killed process may leave behind
 _MARK = ".unfinished.mark"
 
@@ -258,13 +262,21 @@ def read_record(folder: Path) -> RunRecord:
 
 
 def read_measures(folder: Path) -> Measures:
+    """Read a run's measures, or say in one line why they cannot be what a run wrote."""
     path = folder / "measures.json"
+    again = f"Run `overread measure {folder}` again."
+    if not path.exists():
+        raise BadInput(f"{path}: there is no such file. {again}")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Measures)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}. Run `overread measure {folder}`.") from None
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{path}: {error}. Run `overread measure {folder}` again.") from None
+        found = msgspec.json.decode(read_bytes(path), type=Measures)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise BadInput(f"{path}: {error}. {again}") from None
+    for record in found.measures:
+        for name in _NUMBERS:
+            value = getattr(record, name)
+            if value is not None and abs(value) > _LARGEST:
+                raise BadInput(f"{path}: {name} of {record.measure[:60]} is {value:g}. {again}")
+    return found
 
 
 def table_digests(folder: Path) -> dict[str, str]:
