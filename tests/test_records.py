@@ -6,6 +6,8 @@ import json
 import math
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -238,3 +240,28 @@ def test_measures_that_no_run_wrote_are_one_line(tmp_path: Path, old: bytes, new
         read_measures(tmp_path / "run")
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 400
+
+
+def test_a_disk_that_fills_while_a_table_is_written_is_one_line(tmp_path: Path) -> None:
+    """In a process whose files may have 4 kB; the sizes are those of a disk, the words are ours."""
+    code = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "import polars as pl\n"
+        "from overread.case import BadInput\n"
+        "from overread.records import write_rows\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "try:\n"
+        "    write_rows(Path(sys.argv[1]), {'a': pl.String}, ((f'{n ** 9}',) for n in range(20000)))\n"
+        "except (BadInput, OSError) as error:\n"
+        "    print(f'{type(error).__name__}: {error}')\n"
+    )
+    path = tmp_path / "answers.parquet"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+    assert done.stdout.startswith(
+        ("BadInput: answers.parquet: the table cannot be written", "OSError")
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -20,7 +20,7 @@ import msgspec
 
 from overread import __version__
 from overread.case import BadInput, Decoding, Measure, Policy, Traits
-from overread.files import read_bytes
+from overread.files import read_bytes, size_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -182,6 +182,22 @@ def check_out(out: Path) -> None:
         raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
 
 
+@contextmanager
+def _refused_by_the_disk(path: Path) -> Iterator[None]:
+    """Polars does not say that a disk is full: it speaks of a transport, or of a file format."""
+    import polars as pl
+
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        free = shutil.disk_usage(path.parent).free
+        raise BadInput(
+            f"{path.name}: the table cannot be written ({said}; {size_words(free)} are free). "
+            "Make room if the disk is full, and run the same command again."
+        ) from None
+
+
 def write_rows(
     path: Path, schema: Mapping[str, Any], rows: Iterable[Sequence[Any]], part: int = _ROWS_A_PART
 ) -> int:
@@ -193,7 +209,7 @@ def write_rows(
     import polars as pl
 
     total = 0
-    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+    with _refused_by_the_disk(path), tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         parts: list[Path] = []
         batch: list[Sequence[Any]] = []
 

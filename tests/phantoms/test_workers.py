@@ -93,3 +93,11 @@ def test_the_door_to_the_phantoms_and_the_shared_jobs_load_no_numpy():
         "sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_a_full_disk_is_the_systems_refusal_from_any_process(tmp_path):
+    """As the system would say it in this process: whoever asked for the set can tell the user."""
+    orders = plan_set(16, 0).films[:4]
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="Not a directory"):
+        make_all(chest_worker.JOB, tmp_path / "file", 5, orders, 2)

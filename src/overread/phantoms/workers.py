@@ -29,6 +29,9 @@ _START = (
     "from {module} import JOB; from overread.phantoms.workers import work; work(JOB)"
 )
 
+# The exit code of a worker that could not write; what the system said is its output.
+_REFUSED_BY_THE_SYSTEM = 74
+
 
 class Job(msgspec.Struct, Generic[OrderT, MadeT], frozen=True):
     """What workers of one kind do. Its module holds it as `JOB`, where another process finds it.
@@ -81,7 +84,12 @@ def make_all(
 def work(job: Job[OrderT, MadeT]) -> None:
     """A worker process: a batch comes in by standard input, its results go out as one line."""
     batch = msgspec.json.decode(sys.stdin.buffer.read(), type=Batch)
-    sys.stdout.buffer.write(msgspec.json.encode(list(_made(job, batch, os.getppid()))))
+    try:
+        made = list(_made(job, batch, os.getppid()))
+    except OSError as error:  # a full disk, say: whoever asked for the set can tell the user
+        sys.stdout.buffer.write(msgspec.json.encode((error.errno, error.strerror)))
+        sys.exit(_REFUSED_BY_THE_SYSTEM)
+    sys.stdout.buffer.write(msgspec.json.encode(made))
 
 
 def _made(job: Job[OrderT, MadeT], batch: Batch, parent: int) -> Iterator[MadeT]:
@@ -102,6 +110,9 @@ def _elsewhere(
         capture_output=True,
         check=False,
     )
+    if done.returncode == _REFUSED_BY_THE_SYSTEM:
+        number, words = msgspec.json.decode(done.stdout, type=tuple[int | None, str | None])
+        raise OSError(number, words or "the system refused it", str(folder))
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         last = said[-1] if said else ""
