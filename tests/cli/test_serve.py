@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,10 +33,16 @@ def run(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
 
 
 @contextmanager
-def serving(run: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command as a process of its own, and the address it prints."""
+def serving(
+    run: Path, *words: str, files: int = 1024
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command as a process of its own that may open so many files; the address it prints."""
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))\n"
+        "from overread.cli import main; main()"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "overread", "serve", str(run), "--no-open", *words],
+        [sys.executable, "-c", code, "serve", str(run), "--no-open", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
@@ -48,6 +54,28 @@ def serving(run: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.slow
+def test_at_its_limit_of_open_files_it_refuses_quietly_and_goes_on(run: Path) -> None:
+    with serving(run, files=64) as (process, url):
+        place = urlsplit(url)
+        assert place.port
+        crowd = []
+        for _ in range(150):
+            with suppress(OSError):
+                crowd.append(socket.create_connection(("127.0.0.1", place.port), timeout=1))
+        assert len(crowd) > 64
+        for one in crowd:
+            one.close()
+        asking = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
+        asking.request("GET", f"/?{place.query}")
+        assert asking.getresponse().status == 303
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, "")
+    assert err.count("\n") <= 2
+    assert "Traceback" not in err
 
 
 @pytest.mark.slow

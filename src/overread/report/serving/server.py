@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -31,6 +31,9 @@ _THREADS: Final = 2
 _LONGEST_LINE: Final = 8190
 _MOST_HEADERS: Final = 64
 _PATIENCE: Final = 1.0  # seconds that an answer under way has when the server ends
+# What a browser opens at once is six; beyond these, whoever connects is let go of at once.
+_MOST_CONNECTIONS: Final = 128
+_BACKLOG: Final = 16
 _IMAGES: Final = ("image/png", "image/jpeg", "image/webp")
 
 _NOTHING: Final = (
@@ -86,15 +89,46 @@ async def serving(
         max_headers=_MOST_HEADERS,
         lingering_time=0,
     )
+    server.most = _most_connections()
     runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_PATIENCE)
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler()
+    loop.set_exception_handler(_told_once(trouble))
     try:
         await runner.setup()
-        await web.SockSite(runner, listening).start()
+        await web.SockSite(runner, listening, backlog=_BACKLOG).start()
         yield Serving(url=door.url, port=address.port, public=address.public)
     finally:
         await runner.cleanup()
+        loop.set_exception_handler(before)
         listening.close()
         threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _told_once(
+    trouble: Callable[[str], None],
+) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Troubles of the loop itself, each kind said once: asyncio repeats itself for every try."""
+    said: set[str] = set()
+
+    def handle(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        line = (
+            error.strerror if isinstance(error, OSError) and error.strerror else context["message"]
+        )
+        if line not in said:
+            said.add(line)
+            trouble(f"{line}; some requests are not taken until others end.")
+
+    return handle
+
+
+def _most_connections() -> int:
+    """Half of the files this process may open, so that pictures can be read for whoever is in."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_CONNECTIONS if soft < 0 else max(8, min(_MOST_CONNECTIONS, soft // 2))
 
 
 class _Desk:
@@ -218,6 +252,12 @@ class _Protocol(web.RequestHandler):
 
     __slots__ = ()
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        manager = self._manager
+        if isinstance(manager, _Server) and len(manager.connections) > manager.most:
+            transport.close()
+
     def handle_error(
         self,
         request: web.BaseRequest,
@@ -233,5 +273,7 @@ class _Protocol(web.RequestHandler):
 
 
 class _Server(web.Server):
+    most = _MOST_CONNECTIONS
+
     def __call__(self) -> _Protocol:
         return _Protocol(self, loop=self._loop, **self._kwargs)
