@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -559,6 +560,19 @@ def test_a_table_with_other_values_than_the_run_wrote(
     if value is not None:
         changed_on_purpose(workspace / "run")
         assert f"{file}: {column} holds" in refused(command, "run")
+
+
+@pytest.mark.parametrize("size", ["100000", "100000:3", "9" * 5000, "x"])
+def test_a_record_that_asks_for_more_phantoms_than_the_run_had(
+    refused: Callable[..., str], workspace: Path, size: str
+) -> None:
+    """Nothing is drawn: the run had sixteen."""
+    record = workspace / "run" / "run.toml"
+    text = record.read_text("utf-8")
+    changed = re.sub(r'cases = "phantom:[^"]*"', f'cases = "phantom:{size}"', text)
+    assert changed != text
+    record.write_text(changed, "utf-8")
+    assert "run.toml: cases is phantom:" in refused("measure", "run")
 
 
 @pytest.mark.parametrize("file", ["measures.json", "report.html"])

@@ -26,7 +26,7 @@ from overread.records import (
     write_record,
 )
 from overread.runs._kept import tables_of
-from overread.runs._opening import case_file, open_cases
+from overread.runs._opening import case_file, may_draw, open_cases
 
 if TYPE_CHECKING:
     import polars as pl
@@ -149,6 +149,11 @@ def with_pictures(bench: Benchmark, record: RunRecord, include_images: bool) -> 
         return None
     if not (record.policy == "open" or include_images):
         return None
+    if not may_draw(record.cases, record.n_cases):
+        raise BadInput(
+            f"run.toml: cases is {record.cases[:40]}, and the run had {record.n_cases}. "
+            "Restore the file or run again."
+        )
     try:
         # As it was asked: another edition may take other cases.
         asked = record.answers_edition.partition("+")[0]

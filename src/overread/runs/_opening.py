@@ -16,7 +16,7 @@ from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import Config, cache_folder, environment
 from overread.runs._judging import Judge
 
-__all__ = ["case_file", "open_cases", "open_judges", "open_readers", "phantom_cases"]
+__all__ = ["case_file", "may_draw", "open_cases", "open_judges", "open_readers", "phantom_cases"]
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -37,6 +37,20 @@ def case_file(benchmark: str, cases: str | Path) -> Path:
     """Where the cases stand; phantoms are made if they are not there."""
     text = str(cases)
     return phantom_cases(benchmark, text) if text.startswith("phantom:") else Path(text)
+
+
+def may_draw(cases: str, known: int) -> bool:
+    """Whether phantoms may be drawn again for a page: as many as a run had, or those still there.
+
+    A record is a file that anybody may have changed; a page is not worth an hour of drawing.
+    """
+    kind, _, spec = cases.partition(":")
+    if kind != "phantom":
+        return True
+    n, _, seed = spec.partition(":")
+    if len(spec) > 40 or not n.isdecimal() or (seed and not seed.isdecimal()):
+        return False
+    return int(n) <= known or any(cache_folder().glob(f"phantom-*-{int(n)}-{int(seed or 0)}-r*"))
 
 
 def phantom_cases(benchmark: str, spec: str) -> Path:

@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import settings
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.grounding.cases import GroundingCase
@@ -19,10 +18,6 @@ from overread.benchmarks.grounding.importing import import_results
 from overread.benchmarks.grounding.schemas import answer_schema, case_row, case_schema
 from overread.case import Box, Measure, Traits
 from support.measured import Records
-
-# A busy machine is no failure.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "grounding"
 with (GOLDEN / "mimic" / "manifest.csv").open(encoding="utf-8") as _manifest:
