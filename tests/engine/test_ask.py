@@ -339,7 +339,8 @@ def test_what_had_come_back_is_kept_when_a_reader_breaks_down(store, studio) -> 
     with pytest.raises(ExceptionGroup) as caught:
         go(questions(400), reader, store, studio)
     assert caught.group_contains(RuntimeError, match="a fault nobody foresaw")
-    assert store.count() == sum(reader.asked.values()) - 1 >= 300
+    # Those before it were taken up before it; some of the 64 workers may have waited for a slot.
+    assert store.count() == sum(reader.asked.values()) - 1 >= 300 - 64
     assert store.under_way == set()
 
 
