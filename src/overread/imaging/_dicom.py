@@ -120,10 +120,11 @@ def _decode(
         "pixel_vr": elements.pixel_vr or "OW",
     }
     # Not validated: what matters is checked above, and pydicom would warn of what we accept.
+    # Each frame by itself: within one call pydicom takes what it made of the first (RGB of YBR) for
+    # how the others are stored.
     try:
-        for stored, properties in decoder.iter_array(
-            pixels, indices=wanted, validate=False, **described
-        ):
+        for number in wanted:
+            stored, properties = decoder.as_array(pixels, index=number, validate=False, **described)
             yield stored, str(properties["photometric_interpretation"])
     except RuntimeError:
         if any("pylibjpeg" in missing for missing in decoder.missing_dependencies):
