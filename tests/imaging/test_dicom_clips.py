@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
+import gdcm
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -113,10 +116,6 @@ def jpeg_2000(frame: NDArray[np.uint8], photometric: str) -> bytes:
 
 def by_gdcm(syntax: str, photometric: str) -> bytes:
     """What another program makes of a native clip."""
-    gdcm = pytest.importorskip("gdcm", reason="needs gdcm: not here")
-    import tempfile
-    from pathlib import Path
-
     kind = {
         JPEGLosslessSV1: gdcm.TransferSyntax.JPEGLosslessProcess14_1,
         JPEGLSLossless: gdcm.TransferSyntax.JPEGLSLossless,

@@ -12,7 +12,7 @@ from PIL import Image
 from overread.case import BadInput
 from overread.imaging import _dicom_file as tags
 from overread.imaging import _jpeg
-from overread.imaging._depth import full_range_table
+from overread.imaging._depth import full_range_table, in_bands
 from overread.imaging._dicom_file import Elements, read_elements
 from overread.imaging._dicom_grey import shown_grey
 from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
@@ -116,6 +116,7 @@ def _decode(
         "pixel_representation": elements.short(tags.REPRESENTATION, 0) or 0,
         "planar_configuration": elements.short(tags.PLANAR, 0) or 0,
         "number_of_frames": frames,
+        "view_only": elements.little,  # nothing is written to what comes back
         "pixel_keyword": "PixelData",
         "pixel_vr": elements.pixel_vr or "OW",
     }
@@ -159,14 +160,16 @@ def _eight_bit_colours(stored: NDArray[Any], bits: int) -> NDArray[np.uint8]:
         return np.ascontiguousarray(stored)
     full = (1 << bits) - 1
     if bits <= 16:
-        eight: NDArray[np.uint8] = full_range_table(full)[np.clip(stored, 0, full)]
-        return eight
-    return ((stored.astype(np.uint64) * 255 + full // 2) // full).astype(np.uint8)
+        table = full_range_table(full)
+        return in_bands(stored, lambda band: table[np.clip(band, 0, full)])
+    return in_bands(
+        stored, lambda band: ((band.astype(np.uint64) * 255 + full // 2) // full).astype(np.uint8)
+    )
 
 
 def _palette_colours(stored: NDArray[Any], elements: Elements, name: str) -> NDArray[np.uint8]:
     """Look each pixel up in the three tables; 16-bit entries keep their high byte."""
-    channels = []
+    tables = []
     for channel in range(3):
         lut = elements.palette(channel)
         if lut is None:
@@ -175,6 +178,11 @@ def _palette_colours(stored: NDArray[Any], elements: Elements, name: str) -> NDA
                 "Export it as RGB."
             )
         table = (np.array(lut.entries, dtype=np.uint32) >> max(0, lut.bits - 8)).astype(np.uint8)
-        at = np.clip(stored.astype(np.int64) - lut.first, 0, len(table) - 1)
-        channels.append(table[at])
-    return np.stack(channels, axis=-1)
+        tables.append((lut.first, table))
+
+    def looked_up(band: NDArray[Any]) -> NDArray[np.uint8]:
+        at = band.astype(np.int64)
+        found = [table[np.clip(at - first, 0, len(table) - 1)] for first, table in tables]
+        return np.stack(found, axis=-1)
+
+    return in_bands(stored, looked_up)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from overread.case import BadInput
-from overread.imaging._depth import fraction_of_range, to_bytes
+from overread.imaging._depth import fraction_of, range_of, to_bytes
 from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ def decode_nifti(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
     """Grey frames. Eight bits stay as they are; else the range of the sequence becomes 0 to 255."""
     values = _values(data, name)
     refuse_beyond(name, wanted, values.shape[2])
-    if values.dtype != np.uint8:
-        values = to_bytes(fraction_of_range(values))
-    return {n: np.ascontiguousarray(values[:, :, n].T) for n in wanted}
+    if values.dtype == np.uint8:
+        return {n: np.ascontiguousarray(values[:, :, n].T) for n in wanted}
+    ends = range_of(values)
+    return {n: to_bytes(fraction_of(np.ascontiguousarray(values[:, :, n].T), ends)) for n in wanted}
 
 
 def decode_nifti_masks(

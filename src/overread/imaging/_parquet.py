@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from overread.case import BadInput
-from overread.imaging._archive import MOST_BYTES, looked_at, real_path
+from overread.imaging._archive import MOST_BYTES, looked_at, mark_of, real_path
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
 
     path: str
     size: int
-    mtime_ns: int
+    mark: int
     count: int
     block: int
 
@@ -79,14 +79,14 @@ def rows(path: str | Path, found: os.stat_result | None = None) -> Rows:
         )
     real = real_path(path)
     with _reading:
-        return _opened(real, found.st_size, found.st_mtime_ns)
+        return _opened(real, found.st_size, mark_of(found))
 
 
 _reading = threading.Lock()
 
 
 @functools.lru_cache(16)
-def _opened(path: str, size: int, mtime_ns: int) -> Rows:
+def _opened(path: str, size: int, mark: int) -> Rows:
     import polars as pl
 
     try:
@@ -96,13 +96,13 @@ def _opened(path: str, size: int, mtime_ns: int) -> Rows:
     except Exception as error:  # hostile bytes: whatever the parser raises is one refusal
         _refuse(path, error)
     block = max(1, min(_MOST_ROWS, _BLOCK_BYTES * count // max(1, size)))
-    return Rows(path, size, mtime_ns, count, block)
+    return Rows(path, size, mark, count, block)
 
 
 @functools.lru_cache(3)
 def _block(file: Rows, number: int) -> list[bytes | None]:
     found = os.stat(file.path)
-    if (found.st_size, found.st_mtime_ns) != (file.size, file.mtime_ns):
+    if (found.st_size, mark_of(found)) != (file.size, file.mark):
         raise BadInput(f"{file.path!r} changed while it was read. Run the same command again.")
     try:
         taken = _images(file.path).slice(number * file.block, file.block).collect()
