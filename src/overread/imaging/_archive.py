@@ -20,11 +20,12 @@ from pathlib import Path
 import msgspec
 
 from overread.case import BadInput
+from overread.imaging._budget import BARE, budgeted, hold, inflated, make_room
 from overread.imaging._dicom_file import shown_as_dicom
 from overread.imaging._zip_index import Damaged, Member, members_of
 
 # Larger than any single picture we can show; a guard against pointing at an archive by mistake.
-MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 29
 
 # Each holds its index: 41,000 members are some 10 MB.
 _MOST_OPEN = 4
@@ -82,6 +83,7 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
         # By its name, for nothing of it is read: what is not surely another format.
         return told if name.lower().endswith(_NOT_DICOM) else shown_as_dicom(told)
 
+    @budgeted
     def read(self, name: str) -> bytes:
         """The member's bytes: as many as the index says, with the CRC it says, or BadInput."""
         entry = self.entry(name)
@@ -90,15 +92,18 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
                 f"{name!r} in {self.path!r}: {entry.size} bytes is too large for one file (at most "
                 f"{MOST_BYTES}). Name another member."
             )
+        hold(entry.packed, name)
+        make_room(entry.size, name)
         try:
-            packed = self._packed(name, entry)
-            data = packed if entry.method == _STORED else _inflated(packed, entry.size)
+            data = self._packed(name, entry)
+            if entry.method == _DEFLATED:
+                data = inflated(data, BARE, name, entry.size).getvalue()
         except OSError as error:
             raise BadInput(
                 f"{self.path}: cannot be read ({error.strerror}). Mend its rights or fetch it "
                 "again."
             ) from None
-        except zlib.error:
+        except (zlib.error, EOFError):
             data = b""
         if len(data) != entry.size or zlib.crc32(data) != entry.crc:
             raise BadInput(
@@ -236,10 +241,3 @@ def _why_not(member: Member) -> str:
     if member.method not in (_STORED, _DEFLATED):
         return f"is packed by method {member.method}; stored and deflated are read. Repack it."
     return ""
-
-
-def _inflated(packed: bytes, size: int) -> bytes:
-    """At most a byte more than the index says, however much would come."""
-    inflating = zlib.decompressobj(-15)
-    data = inflating.decompress(packed, size + 1)
-    return data if inflating.eof else b""

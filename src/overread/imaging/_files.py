@@ -21,6 +21,7 @@ from overread.imaging._archive import (
     looked_at,
     mark_of,
 )
+from overread.imaging._budget import hold
 from overread.imaging._dicom_file import looks_like_dicom, shown_as_dicom
 from overread.imaging._parquet import Rows, is_rows, rows
 
@@ -230,13 +231,15 @@ def name_of(source: Source | Inline) -> str:
 
 
 def read(source: Source | Inline) -> bytes:
-    """The file's bytes as they are."""
+    """The file's bytes as they are, held by the work that asks for them."""
     if isinstance(source, Inline):
         return source.data
     held = _holder(source.root)
     if held is not None:
         try:
-            return held.read(source.name)
+            data = held.read(source.name)
+            hold(len(data), source.name)
+            return data
         except BadInput:
             _lately.pop(source.root, None)  # whoever tries again finds it as it is then
             raise
@@ -249,7 +252,8 @@ def read(source: Source | Inline) -> bytes:
                     f"{source.name}: {size} bytes is too large for one picture (at most "
                     f"{MOST_BYTES}). Name an image file."
                 )
-            return file.read()
+            hold(size, source.name)
+            return file.read(MOST_BYTES)
     except OSError as error:
         raise BadInput(
             f"{source.name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."

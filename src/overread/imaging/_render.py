@@ -19,6 +19,7 @@ from overread.case import (
     Shown,
     Within,
 )
+from overread.imaging._budget import budgeted
 from overread.imaging._files import name_of, read
 from overread.imaging._occlude import occluded
 from overread.imaging._open import open_image, open_mask
@@ -36,6 +37,7 @@ RENDERER = 1
 _PNG_LEVEL = 1
 
 
+@budgeted
 def render(picture: Picture) -> Shown:
     """Read the source, carry out the operations in order, encode.
 

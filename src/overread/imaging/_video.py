@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from overread.case import BadInput
+from overread.imaging._budget import check_time, hold
 from overread.imaging._plain import MOST_PIXELS, check_size, refuse_beyond, refuse_damaged
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ _PLANAR = frozenset(f"yuv{j}{n}p" for j in ("", "j") for n in ("420", "422", "44
 _FULL_RANGE = 2  # AVCOL_RANGE_JPEG
 # round(255 (y - 16) / 219) within 0 .. 255
 _STRETCH = ((np.clip(np.arange(256) - 16, 0, 219) * 510 + 219) // 438).astype(np.uint8)
+# Bytes of a pixel: of up to sixteen frames that a decoder keeps, and of the copies of one.
+_A_PIXEL = 64
+_ROUNDED = 256
 _ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
 
 
@@ -54,11 +58,10 @@ def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
             if not container.streams.video:
                 raise BadInput(f"{name}: there is no video in it. Name a video file.")
             stream = container.streams.video[0]
-            check_size(stream.width, stream.height, name)
-            stream.codec_context.thread_count = 1  # clips are decoded side by side instead
-            # A frame may declare another size than the file does.
-            stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
+            limit_video(stream, name)
+            hold(len(asked) * stream.width * stream.height * 3, name)
             for frame in container.decode(stream):
+                check_time(name)
                 if count in asked:
                     if frame.is_corrupt:
                         refuse_damaged(name, f"frame {count} cannot be decoded whole")
@@ -72,6 +75,20 @@ def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
         refuse_damaged(name, f"after {count} frames: {said}" if count else said)
     refuse_beyond(name, wanted, count)
     return found
+
+
+def limit_video(stream: Any, name: str) -> None:
+    """Refuse a video whose frames no decoder could hold, and have it keep to the size it declares.
+
+    Clips are decoded side by side: each in one thread.
+    """
+    width, height = stream.width or 0, stream.height or 0
+    check_size(width, height, name)
+    hold(width * height * _A_PIXEL, name)
+    stream.codec_context.thread_count = 1
+    # A frame may declare another size than the file does; coded sizes are rounded up.
+    most = (width + _ROUNDED) * (height + _ROUNDED)
+    stream.codec_context.options = {"max_pixels": str(min(most, 2 * MOST_PIXELS))}
 
 
 def _pixels(frame: Any, reformatter: Any) -> NDArray[np.uint8]:
