@@ -32,6 +32,7 @@ __all__ = [
     "hold",
     "inflated",
     "make_room",
+    "time_is_over",
 ]
 
 # What counts is the process: under 1 GB more than it had, the interpreter's own share included.
@@ -135,11 +136,16 @@ def hold(size: int, name: str) -> None:
 
 def check_time(name: str) -> None:
     """Refuse a file that has been worked on for too long."""
-    if _work.share and _clock() > _work.ends:
+    if time_is_over():
         raise BadInput(
             f"{name}: takes over {_MOST_SECONDS:.0f} seconds to decode, and is given up. "
             "Export it smaller, or leave it out."
         )
+
+
+def time_is_over() -> bool:
+    """Whether `check_time` would refuse: for those who must not be interrupted."""
+    return _work.share > 0 and _clock() > _work.ends
 
 
 def _clock() -> float:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from overread.case import BadInput
-from overread.imaging._budget import check_time, hold
+from overread.imaging._budget import check_time, hold, time_is_over
 from overread.imaging._plain import MOST_PIXELS, check_size, refuse_beyond, refuse_damaged
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
     asked = frozenset(wanted)
     reformatter = VideoReformatter()  # one for all: a frame's own is made anew for every frame
     try:
-        with av.open(io.BytesIO(data), "r", format=container_of(data)) as container:
+        with av.open(Feed(io.BytesIO(data)), "r", format=container_of(data)) as container:
             if not container.streams.video:
                 raise BadInput(f"{name}: there is no video in it. Name a video file.")
             stream = container.streams.video[0]
@@ -71,10 +71,22 @@ def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
                 if count > last:
                     break
     except (av.FFmpegError, OSError) as error:
+        check_time(name)
         said = " ".join(str(getattr(error, "strerror", None) or error).split())[:120].rstrip(".")
         refuse_damaged(name, f"after {count} frames: {said}" if count else said)
     refuse_beyond(name, wanted, count)
     return found
+
+
+class Feed:
+    """A file for FFmpeg that ends when the time does: through FFmpeg no exception comes out."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        return b"" if time_is_over() else self._file.read(size)
 
 
 def limit_video(stream: Any, name: str) -> None:
