@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,3 +137,32 @@ def test_a_run_resumes_from_a_copy_of_the_archive(tmp_path: Path, root: str) -> 
 
     assert asked(root) == 2
     assert asked(str(copy)) == 0
+
+
+@pytest.mark.parametrize("kind", ["zip", "parquet"])
+def test_an_archive_changed_in_place_with_its_old_size_and_time_is_noticed(
+    store, tmp_path, root, table, kind
+) -> None:
+    def rows(name: str, first: int) -> None:
+        images = [{"bytes": png(grey), "path": ""} for grey in (first, 2)]
+        frame = pl.DataFrame({"image": images})
+        frame.write_parquet(tmp_path / name, compression="uncompressed", statistics=False)
+
+    rows("test.parquet", 1)
+    rows("other.parquet", 9)
+    packed(tmp_path / "other.zip", {"a.png": 9, "b.png": 2})  # the same names and sizes
+    place = Path(root if kind == "zip" else table)
+    source = Source(str(place), "a.png" if kind == "zip" else "0")
+    before, known = place.stat(), Sources(store, 1)
+    found = known(source)
+    known.keep()
+    data, other = place.read_bytes(), (tmp_path / f"other.{kind}").read_bytes()
+    assert data != other
+    time.sleep(0.05)  # the clock of a disk has ticks of some milliseconds
+    with open(place, "r+b") as file:
+        assert file.write(other) == len(data)
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (place.stat().st_size, place.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert not known.unchanged(Picture(source))
+    time.sleep(0.6)  # an archive is looked at once in a while
+    assert Sources(store, 1)(source) != found

@@ -159,6 +159,21 @@ def test_a_window_without_width_counts_as_none():
     assert opened(data).tolist() == [[0, 128, 255]]
 
 
+@pytest.mark.parametrize("more", [{}, {"PixelPaddingValue": 0}, {"PixelPaddingValue": 77}])
+def test_eight_bits_without_a_window_are_shown_as_they_are_in_a_png(more):
+    values = np.arange(40, 200, dtype=np.uint8).reshape(10, 16)
+    assert np.array_equal(opened(made(values, **more)), values)
+    assert np.array_equal(opened(made(values, photometric="MONOCHROME1", **more)), 255 - values)
+    assert np.array_equal(opened(made(values, RescaleSlope=2, RescaleIntercept=-9)), values)
+    signed = (values.astype(np.int16) - 128).astype(np.int8)
+    assert np.array_equal(opened(made(signed)), values)
+    assert not np.array_equal(opened(made(values, WindowCenter=99, WindowWidth=50)), values)
+
+
+def test_fewer_than_eight_bits_are_scaled_from_all_that_they_can_hold():
+    assert opened(made(np.array([[1, 5, 15]], np.uint8), bits=4)).tolist() == [[17, 85, 255]]
+
+
 def test_padding_does_not_set_the_range():
     values = np.array([[-2000, 0, 50, 100]], dtype=np.int16)
     assert opened(made(values, PixelPaddingValue=-2000)).tolist() == [[0, 0, 128, 255]]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from overread.case import BadInput, Box, Fill, Inline, Occlude, Overlay, Picture, Resize, Source
-from overread.imaging import RENDERER, open_image, pixels, render
+from overread.imaging import RENDERER, digest, open_image, pixels, render
+from overread.imaging._dicom_file import DICOM_RENDERER
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -240,21 +241,26 @@ def test_rendering_is_the_same_every_time_and_in_every_thread():
 
 
 def dicom(array):
-    """A MONOCHROME1 radiograph with rescale and window, as implicit little-endian elements."""
+    """A MONOCHROME1 radiograph as implicit little-endian elements; 16 bits with rescale and window.
+
+    Eight bits are taken without either.
+    """
 
     def element(tag, value):
         body = value if isinstance(value, bytes) else struct.pack("<H", value)
         return struct.pack("<HHL", tag >> 16, tag & 0xFFFF, len(body)) + body
 
     rows, columns = array.shape
+    bits = array.dtype.itemsize * 8
+    window = (0x1050, b"31000 "), (0x1051, b"50000 "), (0x1052, b"-200"), (0x1053, b"1.02")
     return Inline(
         element(0x00080060, b"CR")
         + b"".join(element(0x00280000 + tag, value) for tag, value in (
             (0x0002, 1), (0x0004, b"MONOCHROME1 "), (0x0010, rows), (0x0011, columns),
-            (0x0100, 16), (0x0101, 16), (0x0102, 15), (0x0103, 0),
-            (0x1050, b"31000 "), (0x1051, b"50000 "), (0x1052, b"-200"), (0x1053, b"1.02"),
+            (0x0100, bits), (0x0101, bits), (0x0102, bits - 1), (0x0103, 0),
+            *(window if bits == 16 else ()),
         ))
-        + element(0x7FE00010, array.astype("<u2").tobytes())
+        + element(0x7FE00010, array.astype(f"<u{bits // 8}").tobytes())
     )  # fmt: skip
 
 
@@ -273,6 +279,7 @@ def recipes():
         "16 bits": Picture(inline(deep), (Resize(20, 20),)),
         "float": Picture(inline(np.sqrt(deep.astype(np.float32)), "TIFF")),
         "dicom": Picture(dicom(deep), (Resize(30, 30),)),
+        "dicom, 8 bits": Picture(dicom(grey // 2)),
         "alpha": Picture(inline(alpha)),
         "fill": Picture(inline(grey), (Resize(32, 32), Fill(Box(5, 6, 9, 30), 128))),
         "overlay": Picture(inline(grey), (Overlay(mask, (255, 40, 7), 0.3), Resize(40, 40))),
@@ -285,13 +292,14 @@ def recipes():
 
 
 DIGESTS = {
-    1: {
+    (1, 2): {
         "grey": "3ba70e4739abd0fd",
         "grey, smaller": "ca327da45a628c4e",
         "rgb, larger": "d242babdab9a88e9",
         "16 bits": "87a0cb5f00373943",
         "float": "ddb58edcc38281a8",
         "dicom": "cbbdf93649b41595",
+        "dicom, 8 bits": "1a42e551d066d361",
         "alpha": "18b9578de7624863",
         "fill": "c8b8b35be97b7cf5",
         "overlay": "845f4425d251e4b2",
@@ -311,10 +319,22 @@ def test_pixels_change_only_with_the_renderers_revision():
         ).hexdigest()
         for name, array in ((n, pixels(render(p))) for n, p in recipes().items())
     }
-    assert found == DIGESTS[RENDERER], (
-        "rendered pixels changed: raise RENDERER, so that kept replies are not taken for replies "
-        "to the new pixels, and add a table for the new revision"
+    assert found == DIGESTS[RENDERER, DICOM_RENDERER], (
+        "rendered pixels changed: raise RENDERER (DICOM_RENDERER if they are all of DICOM), so that "
+        "kept replies are not taken for replies to the new pixels, and add a table for the new "
+        "revision"
     )
+
+
+def test_dicom_has_a_revision_of_its_own_in_the_digest_of_its_files(tmp_path):
+    """So that replies to every other picture are kept when only DICOM is shown otherwise."""
+    grey = noise(6, 7)
+    for name, data, ours in (("a.png", inline(grey).data, False), ("b", dicom(grey).data, True)):
+        (tmp_path / name).write_bytes(data)
+        plain = hashlib.sha256(data).digest()[:16]
+        found = {digest(Inline(data)), digest(Source(str(tmp_path), name))}
+        assert len(found) == 1
+        assert (plain not in found) == ours
 
 
 def test_pixels_reads_what_was_sent():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import sys
 from pathlib import Path
 
 import av
+import nibabel
 import numpy as np
 import pydicom
 import pytest
@@ -179,41 +181,40 @@ def test_nifti_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPat
     assert 'pip install "overread[nifti]"' in refusal(Clip(Inline(bytes(header)), (0,)))
 
 
-def test_nifti_frames_are_x_y_t(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a stand-in for nibabel, which is optional: the axes and the range are ours."""
+def nifti(values: np.ndarray, *, packed: bool = False) -> Inline:
+    data = nibabel.Nifti1Image(values, np.eye(4)).to_bytes()
+    return Inline(gzip.compress(data) if packed else data)
 
-    class Image:
-        def __init__(self, values: np.ndarray) -> None:
-            self.dataobj = values
 
-    class Nibabel:
-        values = np.zeros((6, 4, 3), np.uint8)
-
-        class Nifti1Image:
-            @staticmethod
-            def from_bytes(_: bytes) -> Image:
-                return Image(Nibabel.values)
-
-    monkeypatch.setitem(sys.modules, "nibabel", Nibabel)
-    Nibabel.values[5, 1, 2] = 9  # column 5, row 1
-    header = bytearray(352)
-    header[344:348] = b"n+1\0"
-    clip = Clip(Inline(bytes(header)), (2,))
-    found = pixels(render_clip(clip).frames[0])
+@pytest.mark.parametrize("packed", [False, True])
+def test_nifti_frames_are_x_y_t(packed: bool) -> None:
+    values = np.zeros((6, 4, 3), np.uint8)
+    values[5, 1, 2] = 9  # column 5, row 1
+    found = pixels(render_clip(Clip(nifti(values, packed=packed), (2,))).frames[0])
     assert found.shape == (4, 6)
     assert (found[1, 5], found.sum()) == (9, 9)
-    Nibabel.values = np.arange(72).reshape(6, 4, 3) * 10.0  # a range of its own: 0 to 710
-    assert pixels(render_clip(clip).frames[0])[3, 5] == 255
-    assert "frame 3 is beyond the end" in refusal(Clip(clip.source, (3,)))
+    ranged = nifti(np.arange(72).reshape(6, 4, 3) * 10.0)  # a range of its own: 0 to 710
+    assert pixels(render_clip(Clip(ranged, (2,))).frames[0])[3, 5] == 255
+    assert "frame 3 is beyond the end" in refusal(Clip(ranged, (3,)))
     # The range is that of the sequence: a dark frame stays dark beside a bright one.
-    Nibabel.values = np.full((6, 4, 3), [1.0, 4.0, 5.0])
-    shown = render_clip(Clip(clip.source, (0, 1, 2))).frames
+    steps = nifti(np.full((6, 4, 3), [1.0, 4.0, 5.0]))
+    shown = render_clip(Clip(steps, (0, 1, 2))).frames
     assert [int(pixels(one)[0, 0]) for one in shown] == [0, 191, 255]
     # Of CAMUS's labels 1 is the cavity; wall and atrium are none of it.
-    Nibabel.values = np.zeros((6, 4, 3), np.uint8)
-    Nibabel.values[:, :, 2] = np.arange(24).reshape(6, 4) % 4
-    (mask,) = masks_of(clip.source, (2,), (6, 4), Films())
+    labels = np.zeros((6, 4, 3), np.uint8)
+    labels[:, :, 2] = np.arange(24).reshape(6, 4) % 4
+    (mask,) = masks_of(nifti(labels, packed=packed), (2,), (6, 4), Films())
     assert np.array_equal(mask, (np.arange(24).reshape(6, 4) % 4 == 1).T)
+
+
+def test_nifti_of_one_frame_and_of_two_members() -> None:
+    values = np.arange(24, dtype=np.uint8).reshape(6, 4)
+    whole = nifti(values).data
+    parts = gzip.compress(whole[:100]) + gzip.compress(whole[100:])
+    for source in (Inline(whole), Inline(parts)):
+        assert np.array_equal(pixels(render_clip(Clip(source, (0,))).frames[0]), values.T)
+    assert "cut short" in refusal(Clip(Inline(gzip.compress(whole)[:-20]), (0,)))
+    assert "damaged" in refusal(Clip(Inline(whole[:-20]), (0,)))
 
 
 # ---------------------------------------------------------------- DICOM

@@ -1,4 +1,4 @@
-"""Digests of image files and clips, read once and kept by (path, size, mtime).
+"""Digests of image files and clips, read once and kept by (path, size, times and inode).
 
 A member of a zip archive is digested by the archive's index alone, which the store need not keep.
 """
@@ -45,11 +45,15 @@ class Sources:
             file = self._file(source)
             if file.path:
                 try:
-                    now = stamp(file.path)
-                except OSError:  # gone since
+                    size, mark = stamp(file.path)
+                    if (size, mark) == (file.size, file.mark):
+                        continue
+                    # A backup may touch a file; an archive that changed is another archive.
+                    if file.path != file.kept_as or digest(source) != file.digest:
+                        return False
+                except (OSError, BadInput):  # gone since
                     return False
-                if now != (file.size, file.mtime_ns):
-                    return False
+                self._remember(source, msgspec.structs.replace(file, size=size, mark=mark))
         return True
 
     def unknown(self, requests: list[Request]) -> set[Source | Inline]:
@@ -91,14 +95,14 @@ class Sources:
         known = self._kept(file)
         if known is None:
             known = msgspec.structs.replace(file, digest=digest(source))
-            row = (known.kept_as, known.size, known.mtime_ns, known.digest, self._dataset)
+            row = (known.kept_as, known.size, known.mark, known.digest, self._dataset)
             self._fresh.append(row)
         return self._remember(source, known)
 
     def _kept(self, file: Place) -> Place | None:
         if file.digest:  # by the index of its archive
             return file
-        kept = self._store.source(file.kept_as, file.size, file.mtime_ns)
+        kept = self._store.source(file.kept_as, file.size, file.mark)
         return msgspec.structs.replace(file, digest=kept) if kept is not None else None
 
     def _remember(self, source: Source | Inline, file: Place) -> Place:

@@ -317,15 +317,18 @@ class Store:
 
     # ------------------------------------------------------------ source digests
 
-    def source(self, path: str, size: int, mtime_ns: int) -> bytes | None:
-        """The kept digest of a file, if the file has not changed since."""
+    def source(self, path: str, size: int, mark: int) -> bytes | None:
+        """The kept digest of a file, if the file has not changed since.
+
+        `mark` stands in the column `mtime_ns`, where earlier versions kept the time alone.
+        """
         query = "SELECT digest FROM sources WHERE path=? AND size=? AND mtime_ns=?"
         with self._read_lock:
-            row = self._read.execute(query, (path, size, mtime_ns)).fetchone()
+            row = self._read.execute(query, (path, size, mark)).fetchone()
         return bytes(row[0]) if row else None
 
     def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None:
-        """Remember (path, size, mtime_ns, digest, dataset)."""
+        """Remember (path, size, mark, digest, dataset)."""
         with self._lock, _immediate(self._write):
             self._insert("INSERT OR REPLACE INTO sources VALUES", rows)
 

@@ -15,14 +15,18 @@ __all__ = [
     "Archive",
     "Cache",
     "Entry",
+    "Feed",
     "Films",
     "Place",
     "archive",
+    "budgeted",
     "check_there",
+    "check_time",
     "clip_images",
     "container_of",
     "digest",
     "is_archive",
+    "limit_video",
     "locate",
     "lossless_clip",
     "mask_shape",
@@ -40,6 +44,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from overread.imaging._archive import Archive, Entry, archive, is_archive
+    from overread.imaging._budget import budgeted, check_time
     from overread.imaging._cache import Cache
     from overread.imaging._clips import clip_images, render_clip
     from overread.imaging._files import Place, check_there, digest, locate, place, stamp
@@ -50,13 +55,15 @@ if TYPE_CHECKING:
     from overread.imaging._open import open_image
     from overread.imaging._plain import MOST_PIXELS
     from overread.imaging._render import RENDERER, pixels, render
-    from overread.imaging._video import container_of
+    from overread.imaging._video import Feed, container_of, limit_video
 
 _HOME = {
     "Archive": "_archive",
     "Entry": "_archive",
     "archive": "_archive",
     "is_archive": "_archive",
+    "budgeted": "_budget",
+    "check_time": "_budget",
     "Cache": "_cache",
     "Place": "_files",
     "check_there": "_files",
@@ -75,7 +82,9 @@ _HOME = {
     "render_clip": "_clips",
     "open_image": "_open",
     "MOST_PIXELS": "_plain",
+    "Feed": "_video",
     "container_of": "_video",
+    "limit_video": "_video",
     "RENDERER": "_render",
     "pixels": "_render",
     "render": "_render",

@@ -20,14 +20,17 @@ from pathlib import Path
 import msgspec
 
 from overread.case import BadInput
+from overread.imaging._budget import BARE, budgeted, hold, inflated, make_room
+from overread.imaging._dicom_file import shown_as_dicom
 from overread.imaging._zip_index import Damaged, Member, members_of
 
 # Larger than any single picture we can show; a guard against pointing at an archive by mistake.
-MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 29
 
 # Each holds its index: 41,000 members are some 10 MB.
 _MOST_OPEN = 4
 _STORED, _DEFLATED = 0, 8
+_NOT_DICOM = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
 _LOCAL_HEADER = b"PK\x03\x04"
 # General purpose bits 0, 5 and 6: encrypted, patched data, strongly encrypted.
 _SEALED = 0x61
@@ -52,7 +55,7 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
 
     path: str
     size: int
-    mtime_ns: int
+    mark: int
     names: Mapping[str, Entry]
 
     def entry(self, name: str) -> Entry:
@@ -76,8 +79,11 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
         """
         entry = self.entry(name)
         said = f"zip member\0{name}\0{entry.size}\0{entry.crc}"
-        return sha256(said.encode("utf-8", "surrogatepass")).digest()[:16]
+        told = sha256(said.encode("utf-8", "surrogatepass")).digest()[:16]
+        # By its name, for nothing of it is read: what is not surely another format.
+        return told if name.lower().endswith(_NOT_DICOM) else shown_as_dicom(told)
 
+    @budgeted
     def read(self, name: str) -> bytes:
         """The member's bytes: as many as the index says, with the CRC it says, or BadInput."""
         entry = self.entry(name)
@@ -86,15 +92,18 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
                 f"{name!r} in {self.path!r}: {entry.size} bytes is too large for one file (at most "
                 f"{MOST_BYTES}). Name another member."
             )
+        hold(entry.packed, name)
+        make_room(entry.size, name)
         try:
-            packed = self._packed(name, entry)
-            data = packed if entry.method == _STORED else _inflated(packed, entry.size)
+            data = self._packed(name, entry)
+            if entry.method == _DEFLATED:
+                data = inflated(data, BARE, name, entry.size).getvalue()
         except OSError as error:
             raise BadInput(
                 f"{self.path}: cannot be read ({error.strerror}). Mend its rights or fetch it "
                 "again."
             ) from None
-        except zlib.error:
+        except (zlib.error, EOFError):
             data = b""
         if len(data) != entry.size or zlib.crc32(data) != entry.crc:
             raise BadInput(
@@ -108,7 +117,7 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
         with open(self.path, "rb", buffering=0) as file:
             handle = file.fileno()
             found = os.fstat(handle)
-            if (found.st_size, found.st_mtime_ns) != (self.size, self.mtime_ns):
+            if (found.st_size, mark_of(found)) != (self.size, self.mark):
                 raise BadInput(
                     f"{self.path!r} changed while {name!r} was read from it. Run the same command "
                     "again."
@@ -139,6 +148,16 @@ def looked_at(path: str | Path, suffix: str) -> os.stat_result | None:
     return found if stat.S_ISREG(found.st_mode) else None
 
 
+def mark_of(found: os.stat_result) -> int:
+    """By what, beside its size, a file is known to be the same, as one number.
+
+    The time of the last change of its inode cannot be set: it tells a file that was written anew
+    with the size and time it had. Another inode is another file under the name.
+    """
+    said = f"{found.st_mtime_ns}\0{found.st_ctime_ns}\0{found.st_ino}"
+    return int.from_bytes(sha256(said.encode()).digest()[:7])
+
+
 def archive(path: str | Path, found: os.stat_result | None = None) -> Archive:
     """The archive with its index, which is read again only when the file has changed.
 
@@ -153,7 +172,7 @@ def archive(path: str | Path, found: os.stat_result | None = None) -> Archive:
         )
     real = real_path(path)
     with _opening:
-        return _indexed(real, found.st_size, found.st_mtime_ns)
+        return _indexed(real, found.st_size, mark_of(found))
 
 
 def real_path(path: str | Path) -> str:
@@ -170,8 +189,8 @@ _opening = threading.Lock()
 
 
 @functools.lru_cache(_MOST_OPEN)
-def _indexed(path: str, size: int, mtime_ns: int) -> Archive:
-    return Archive(path, size, mtime_ns, dict(_entries(path)))
+def _indexed(path: str, size: int, mark: int) -> Archive:
+    return Archive(path, size, mark, dict(_entries(path)))
 
 
 def _entries(path: str) -> Iterator[tuple[str, Entry]]:
@@ -222,10 +241,3 @@ def _why_not(member: Member) -> str:
     if member.method not in (_STORED, _DEFLATED):
         return f"is packed by method {member.method}; stored and deflated are read. Repack it."
     return ""
-
-
-def _inflated(packed: bytes, size: int) -> bytes:
-    """At most a byte more than the index says, however much would come."""
-    inflating = zlib.decompressobj(-15)
-    data = inflating.decompress(packed, size + 1)
-    return data if inflating.eof else b""

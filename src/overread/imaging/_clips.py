@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PIL import Image
 
 from overread.case import BadInput, Clip, Overlay, Shown, ShownClip
+from overread.imaging._budget import budgeted, check_time, hold
 from overread.imaging._files import name_of
 from overread.imaging._films import Films
 from overread.imaging._masks import masks_of
@@ -14,7 +16,12 @@ from overread.imaging._movie import movie
 from overread.imaging._render import applied, blended, check, encoded, jpeg_quality
 from overread.imaging._sheet import contact_sheet
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
+
+@budgeted
 def render_clip(clip: Clip, films: Films | None = None) -> ShownClip:
     """Decode the frames asked for, lay the masks over them, carry out the operations, encode.
 
@@ -36,18 +43,28 @@ def render_clip(clip: Clip, films: Films | None = None) -> ShownClip:
     return shown
 
 
+@budgeted
 def clip_images(clip: Clip, films: Films) -> list[Image.Image]:
     """The frames of a clip as they are shown, before they are encoded."""
+    name = name_of(clip.source)
     frames = films.frames(clip.source, clip.frames)
-    images = [Image.fromarray(frame) for frame in frames]
+    hold(sum(frame.nbytes for frame in frames), name)
+    masks: list[NDArray[np.bool_]] = []
     if clip.mask is not None:
-        masks = masks_of(clip.mask.source, clip.frames, images[0].size, films)
-        images = [
-            blended(image, Image.fromarray(mask).convert("L"), clip.mask.color, clip.mask.alpha)
-            for image, mask in zip(images, masks, strict=True)
-        ]
-    for operation in clip.operations:
-        images = [applied(image, operation) for image in images]
+        height, width = frames[0].shape[:2]
+        masks = masks_of(clip.mask.source, clip.frames, (width, height), films)
+        hold(sum(mask.nbytes for mask in masks), name)
+    images = []
+    for number, frame in enumerate(frames):  # one after another: most are made smaller
+        image = Image.fromarray(frame)
+        if clip.mask is not None:
+            mask = Image.fromarray(masks[number]).convert("L")
+            image = blended(image, mask, clip.mask.color, clip.mask.alpha)
+        for operation in clip.operations:
+            image = applied(image, operation)
+        images.append(image)
+        hold(image.width * image.height * len(image.getbands()), name)
+        check_time(name)
     return images
 
 

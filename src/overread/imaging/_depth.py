@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +11,29 @@ from PIL import Image
 
 from overread.imaging._plain import Plain
 
+# Values worked on at a time: what comes in between are 64-bit numbers, several for each pixel.
+_BAND = 1 << 20
+
+
+class Range(NamedTuple):
+    """The least and the greatest of values that are there to be compared."""
+
+    low: float
+    high: float
+
 
 def scaled(image: Image.Image, plain: Plain) -> Image.Image:
     """A deep grey image as 8 bits."""
     stored = np.asarray(image)
     if plain.bits <= 16 and not plain.signed:
         full = (1 << plain.bits) - 1
-        grey = full_range_table(full)[np.minimum(stored, full)]
+        table = full_range_table(full)
+        grey = in_bands(stored, lambda band: table[np.minimum(band, full)])
     else:
         if plain.bits == 32 and not plain.signed:
             stored = stored.view(np.uint32)  # Pillow has no unsigned 32-bit mode
-        grey = to_bytes(fraction_of_range(stored))
+        ends = range_of(stored)
+        grey = in_bands(stored, lambda band: to_bytes(fraction_of(band, ends)))
     return Image.fromarray(255 - grey if plain.inverted else grey)
 
 
@@ -37,21 +50,36 @@ def full_range_table(full: int) -> NDArray[np.uint8]:
     return ((values * 255 + full // 2) // full).astype(np.uint8)
 
 
-def fraction_of_range(
-    values: NDArray[Any], among: NDArray[Any] | None = None
-) -> NDArray[np.float64]:
-    """Where each value lies between the least and the greatest finite one (of `among`), in [0, 1].
+def in_bands(
+    values: NDArray[Any], shown: Callable[[NDArray[Any]], NDArray[np.uint8]]
+) -> NDArray[np.uint8]:
+    """What `shown` makes of each value, a band of them at a time."""
+    made = np.concatenate([shown(band) for band in bands(values.reshape(-1))])
+    return made.reshape(values.shape + made.shape[1:])
 
-    All zero when there is no range to speak of: a constant image, or none with a finite value.
-    """
+
+def bands(row: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """A row of values, a part at a time."""
+    return (row[at : at + _BAND] for at in range(0, row.size, _BAND))
+
+
+def range_of(values: NDArray[Any]) -> Range | None:
+    """The range of the finite values; None of a constant image, or of none with a finite value."""
+    low, high = float("inf"), float("-inf")
+    for band in bands(values.ravel("K")):  # in the order of memory: nothing is copied
+        finite = band[np.isfinite(band)]
+        if finite.size:
+            low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+    return Range(low, high) if low < high else None
+
+
+def fraction_of(values: NDArray[Any], ends: Range | None) -> NDArray[np.float64]:
+    """Where each value lies between the ends, in [0, 1]; all zero where there is no range."""
+    if ends is None:
+        return np.zeros(values.shape)
     wide = values.astype(np.float64)
-    counted = wide if among is None else among.astype(np.float64)
-    counted = counted[np.isfinite(counted)]
-    if not counted.size or counted.min() == counted.max():
-        return np.zeros(wide.shape)
-    low, high = float(counted.min()), float(counted.max())
     # Halved, so that the range of two extreme doubles does not overflow.
-    fraction = (wide / 2 - low / 2) / (high / 2 - low / 2)
+    fraction = (wide / 2 - ends.low / 2) / (ends.high / 2 - ends.low / 2)
     return np.clip(np.nan_to_num(fraction, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
 
 

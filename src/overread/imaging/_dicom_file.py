@@ -7,17 +7,22 @@ in pydicom's warnings, which threads cannot silence safely.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import struct
 import zlib
 from typing import Any, NamedTuple
 
 from overread.case import BadInput
+from overread.imaging._budget import BARE, ClockedFile, hold, inflated
 from overread.imaging._plain import refuse_damaged
+
+# Part of the digest of every DICOM file: raise it whenever such files, and no others, give other
+# pixels. Raising RENDERER instead would have every reply to every other picture asked again.
+DICOM_RENDERER = 2
 
 IMPLICIT, EXPLICIT, BIG_ENDIAN = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"
 DEFLATED = "1.2.840.10008.1.2.1.99"
-_MOST_INFLATED = 1 << 30
 _SYNTAX = 0x00020010
 
 SAMPLES, PHOTOMETRIC, PLANAR, FRAMES = 0x00280002, 0x00280004, 0x00280006, 0x00280008
@@ -28,10 +33,13 @@ INTERCEPT, SLOPE = 0x00281052, 0x00281053
 PALETTE = ((0x00281101, 0x00281201), (0x00281102, 0x00281202), (0x00281103, 0x00281203))
 MODALITY_LUT, VOI_LUT, LUT_DESCRIPTOR, LUT_DATA = 0x00283000, 0x00283010, 0x00283002, 0x00283006
 PIXELS = 0x7FE00010
+_LONG_VRS = ("OB", "OW", "UN", "OD", "OF", "OL", "OV", "SQ", "UC", "UR", "UT", "SV", "UV")
+_UNDEFINED = 0xFFFFFFFF
+_LONGEST = 1 << 20  # bytes of a value: the longest table has 128 kB
 _WANTED = [
     *(SAMPLES, PHOTOMETRIC, PLANAR, FRAMES, ROWS, COLUMNS, ALLOCATED, STORED, REPRESENTATION),
     *(PADDING, PADDING_LIMIT, CENTER, WIDTH, INTERCEPT, SLOPE, VOI_FUNCTION),
-    *(MODALITY_LUT, VOI_LUT, PIXELS),
+    *(MODALITY_LUT, VOI_LUT),
     *(tag for pair in PALETTE for tag in pair),
 ]
 
@@ -45,8 +53,14 @@ class Lut(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """Raw values by tag, and how they are written."""
+    """Raw values by tag, and how they are written.
 
+    The pixels stay where they are: `file` stands at their first byte, and they are `length` long,
+    or to the end of the file at most where they say no length (compressed ones do).
+    """
+
+    file: ClockedFile
+    length: int
     raw: dict[int, Any]
     syntax: str
     little: bool
@@ -117,37 +131,48 @@ def looks_like_dicom(data: bytes) -> bool:
     return data[128:132] == b"DICM" or data[:2] in (b"\2\0", b"\x08\0", b"\0\x08")
 
 
+def shown_as_dicom(content: bytes) -> bytes:
+    """The digest of a DICOM file, by the digest of its content and how DICOM is shown."""
+    return hashlib.sha256(f"dicom {DICOM_RENDERER}\0".encode() + content).digest()[:16]
+
+
 def read_elements(data: bytes, name: str) -> Elements:
     """Walk the file and keep what the pixels need."""
     from pydicom.filereader import data_element_generator
 
     marked = data[128:132] == b"DICM"
-    file = io.BytesIO(data)
+    file = ClockedFile(data, name)
     file.seek(132 if marked else 0)
     syntax = ""
     for element in data_element_generator(
-        file, False, True, stop_when=lambda tag, _vr, _length: tag >> 16 != 2
+        file, False, True, stop_when=lambda tag, _vr, _length: tag >> 16 != 2, defer_size=_LONGEST
     ):
         if element.tag == _SYNTAX:
             syntax = bytes(element.value or b"").decode("ascii", "replace").strip(" \0")
     if syntax == DEFLATED:
-        file = io.BytesIO(_inflated(file.read(), name))
+        file = _inflated(file.read(), name)
     peek = file.read(6)
     file.seek(-len(peek), io.SEEK_CUR)
     # What is written decides, not what is declared: real files get this wrong.
     implicit = not (peek[4:6].isalpha() and peek[4:6].isupper())
     little = implicit or (peek[:2] != b"\0\x08" and syntax != BIG_ENDIAN)
-    raw: dict[int, Any] = {}
-    pixel_vr = None
+    pixels: list[tuple[str | None, int]] = []
+
+    def at_pixels(tag: int, vr: str | None, length: int) -> bool:
+        if tag == PIXELS:
+            pixels.append((vr, length))
+        return tag == PIXELS
+
     try:
-        for element in data_element_generator(file, implicit, little, specific_tags=_WANTED):
-            raw[int(element.tag)] = element.value
-            if element.tag == PIXELS:
-                pixel_vr = element.VR
-                break
+        raw = {
+            int(element.tag): element.value
+            for element in data_element_generator(
+                file, implicit, little, at_pixels, specific_tags=_WANTED, defer_size=_LONGEST
+            )
+        }
     except (EOFError, struct.error):
         refuse_damaged(name, "the DICOM file ends within an element")
-    if PIXELS not in raw:
+    if not pixels:
         if not marked:
             raise BadInput(
                 f"{name}: unknown format; an image is a PNG, JPEG, TIFF, BMP or DICOM file. "
@@ -157,15 +182,20 @@ def read_elements(data: bytes, name: str) -> Elements:
             f"{name}: a DICOM file without pixels (a waveform, report, plan or the like). "
             "Leave it out."
         )
+    pixel_vr, length = pixels[0]
+    file.seek(8 if implicit or pixel_vr not in _LONG_VRS else 12, io.SEEK_CUR)
+    left = file.getbuffer().nbytes - file.tell()
+    if length != _UNDEFINED and length > left:
+        refuse_damaged(name, "the DICOM file ends within an element")
     if not syntax:
         syntax = IMPLICIT if implicit else EXPLICIT if little else BIG_ENDIAN
-    return Elements(raw, syntax, little, implicit, pixel_vr)
+    return Elements(file, min(length, left), raw, syntax, little, implicit, pixel_vr)
 
 
-def _inflated(data: bytes, name: str) -> bytes:
-    """Undo the deflated transfer syntax, up to a size: 1 MB may inflate to 1 GB."""
-    inflator = zlib.decompressobj(-zlib.MAX_WBITS)
-    plain = inflator.decompress(data, _MOST_INFLATED)
-    if inflator.unconsumed_tail:
-        raise BadInput(f"{name}: inflates to more than {_MOST_INFLATED} bytes. Export it again.")
-    return plain
+def _inflated(data: bytes, name: str) -> ClockedFile:
+    """Undo the deflated transfer syntax: 1 MB may inflate to 1 GB."""
+    hold(len(data), name)
+    try:
+        return inflated(data, BARE, name)
+    except (zlib.error, EOFError) as error:
+        refuse_damaged(name, str(error))

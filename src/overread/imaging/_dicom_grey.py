@@ -6,14 +6,13 @@ looked up, which is ten times faster than working it out for every pixel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from overread.imaging import _dicom_file as tags
-from overread.imaging._depth import fraction_of_range, to_bytes
+from overread.imaging._depth import Range, bands, fraction_of, in_bands, range_of, to_bytes
 from overread.imaging._dicom_file import Elements, Lut
 
 _LONGEST_TABLE = 1 << 18
@@ -26,37 +25,68 @@ def shown_grey(
     """8-bit grey: modality step, VOI step, and MONOCHROME1 (`inverted`) turned round.
 
     The VOI LUT comes before a window, and the first window before others, as in pydicom. A window
-    too narrow for its function counts as absent. With neither, the least and greatest pixel
-    become 0 and 255; pixels of PixelPaddingValue are left out of that search and then clipped.
+    too narrow for its function counts as absent. With neither, eight bits are shown as they are,
+    as they are in a PNG. Of more bits the least and greatest pixel become 0 and 255; pixels of
+    PixelPaddingValue are left out of that search and then clipped.
     With `whole_range` it is the least and the greatest value that the stored bits can hold.
     """
     low, high = int(stored.min()), int(stored.max())
-    if whole_range:
-        ends = _ends(elements)
-        if high - low >= _LONGEST_TABLE:
-            grey = _pipeline(stored, lambda: ends, elements)
-        else:
-            values = np.arange(low, high + 1, dtype=np.int64)
-            grey = _pipeline(values, lambda: ends, elements)[stored.astype(np.int64) - low]
-    elif high - low >= _LONGEST_TABLE:
-        grey = _pipeline(stored, lambda: stored, elements)
+    by_table = high - low < _LONGEST_TABLE
+    if _needs_no_range(elements):
+        ends = None
+    elif whole_range or _bits(elements) <= 8:
+        ends = range_of(_modality(_limits(elements), elements))
     else:
-        values = np.arange(low, high + 1, dtype=np.int64)
-        at = stored if low == 0 else stored.astype(np.int64) - low
-        grey = _pipeline(values, lambda: values[np.bincount(at.ravel()) > 0], elements)[at]
-    return 255 - grey if inverted else grey
+        ends = range_of(_modality(_occurring(stored, low, high, elements), elements))
+    if by_table:
+        table = _pipeline(np.arange(low, high + 1, dtype=np.int64), ends, elements)
+        grey = in_bands(stored, lambda band: table[band.astype(np.int64) - low])
+    else:
+        grey = in_bands(stored, lambda band: _pipeline(band, ends, elements))
+    return np.subtract(255, grey, out=grey) if inverted else grey
 
 
-def _ends(elements: Elements) -> NDArray[np.int64]:
-    bits = elements.short(tags.STORED) or 8
+def _bits(elements: Elements) -> int:
+    return elements.short(tags.STORED) or elements.short(tags.ALLOCATED) or 8
+
+
+def _limits(elements: Elements) -> NDArray[np.int64]:
+    """The least and the greatest value that the stored bits can hold."""
+    bits = _bits(elements)
     least = -(1 << (bits - 1)) if _is_signed(elements) else 0
     return np.array([least, least + (1 << bits) - 1], np.int64)
 
 
-def _pipeline(
-    values: NDArray[Any], occurring: Callable[[], NDArray[Any]], elements: Elements
-) -> NDArray[np.uint8]:
-    """Modality and VOI step for `values`; those that occur set the range where no window does."""
+def _occurring(stored: NDArray[Any], low: int, high: int, elements: Elements) -> NDArray[np.int64]:
+    """Values among the pixels that are no padding: all of them, or the two ends of a wide range."""
+    padding = _padding(elements)
+    if high - low < _LONGEST_TABLE:
+        seen = np.zeros(high - low + 1, np.bool_)
+        for band in bands(stored.reshape(-1)):
+            seen[band.astype(np.int64) - low] = True
+        values = low + np.flatnonzero(seen)
+        return values if padding is None else _without(values, padding)
+    ends = []
+    for band in bands(stored.reshape(-1)):
+        values = band if padding is None else _without(band, padding)
+        ends += [int(values.min()), int(values.max())] if values.size else []
+    return np.array(ends, np.int64)
+
+
+def _without(values: NDArray[Any], padding: tuple[int, int]) -> NDArray[Any]:
+    return values[(values < padding[0]) | (values > padding[1])]
+
+
+def _needs_no_range(elements: Elements) -> bool:
+    return (
+        elements.lut(tags.VOI_LUT, signed=_signed_after_modality(elements)) is not None
+        or _window(elements) is not None
+        or elements.short(tags.STORED) == 1
+    )
+
+
+def _pipeline(values: NDArray[Any], ends: Range | None, elements: Elements) -> NDArray[np.uint8]:
+    """Modality and VOI step for `values`; `ends` are those of the range where no window is."""
     real = _modality(values, elements)
     lut = elements.lut(tags.VOI_LUT, signed=_signed_after_modality(elements))
     if lut is not None:
@@ -66,10 +96,7 @@ def _pipeline(
         return to_bytes(_windowed(real, *window))
     if elements.short(tags.STORED) == 1:
         return to_bytes(np.clip(values.astype(np.float64), 0, 1))
-    occurs, padding = occurring(), _padding(elements)
-    if padding is not None:
-        occurs = occurs[(occurs < padding[0]) | (occurs > padding[1])]
-    return to_bytes(fraction_of_range(real, _modality(occurs, elements)))
+    return to_bytes(fraction_of(real, ends))
 
 
 def _modality(values: NDArray[Any], elements: Elements) -> _Real:

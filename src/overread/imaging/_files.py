@@ -13,7 +13,16 @@ from pathlib import Path
 import msgspec
 
 from overread.case import BadInput, Inline, Source
-from overread.imaging._archive import MOST_BYTES, Archive, archive, is_archive, looked_at
+from overread.imaging._archive import (
+    MOST_BYTES,
+    Archive,
+    archive,
+    is_archive,
+    looked_at,
+    mark_of,
+)
+from overread.imaging._budget import hold
+from overread.imaging._dicom_file import looks_like_dicom, shown_as_dicom
 from overread.imaging._parquet import Rows, is_rows, rows
 
 # As many as an hour of a clip's masks; a guard against pointing at a whole data set.
@@ -97,6 +106,8 @@ def images_of(folder: Path, name: str) -> list[Path]:
     for path in listed:
         if path.suffix.lower() not in _IMAGES or path.name.startswith("."):
             continue
+        if not _is_text(path.name):
+            raise BadInput(f"{name}: the name {path.name!r} in it is not UTF-8. Rename the file.")
         digits = re.findall(r"\d+", path.stem)
         number = int(digits[-1]) if digits else -1
         if number < 0 or number in found:
@@ -118,11 +129,18 @@ def images_of(folder: Path, name: str) -> list[Path]:
     return [found[number] for number in sorted(found)]
 
 
+def _is_text(name: str) -> bool:
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def stamp(path: str | Path) -> tuple[int, int]:
-    """(size, time) by which a file is known to be the same; of a folder, over all of its files."""
+    """(size, mark) by which a file is known to be the same; of a folder, over all of its files."""
     found = os.stat(path)
     if not stat.S_ISDIR(found.st_mode):
-        return found.st_size, found.st_mtime_ns
+        return found.st_size, mark_of(found)
     total, names = 0, hashlib.sha256()
     with os.scandir(path) as listed:
         for entry in sorted(listed, key=lambda entry: entry.name):
@@ -131,7 +149,8 @@ def stamp(path: str | Path) -> tuple[int, int]:
             except OSError:  # a link to nothing
                 known = entry.stat(follow_symlinks=False)
             total += known.st_size
-            names.update(f"{entry.name}\0{known.st_size}\0{known.st_mtime_ns}\0".encode())
+            names.update(os.fsencode(entry.name))  # which need not be UTF-8
+            names.update(f"\0{known.st_size}\0{mark_of(known)}\0".encode())
     return total, int.from_bytes(names.digest()[:7])
 
 
@@ -144,7 +163,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 
     path: str = ""
     size: int = 0
-    mtime_ns: int = 0
+    mark: int = 0
     kept_as: str = ""
     digest: bytes = b""
 
@@ -154,12 +173,17 @@ def place(source: Source) -> Place:
     held = _holder(source.root)
     if isinstance(held, Archive):
         known = held.digest(source.name)
-        return Place(held.path, held.size, held.mtime_ns, digest=known)
+        return Place(held.path, held.size, held.mark, digest=known)
     if held is not None:
         row = held.number(source.name)
-        return Place(held.path, held.size, held.mtime_ns, f"{held.path}#{row}")
+        return Place(held.path, held.size, held.mark, f"{held.path}#{row}")
     path = locate(source, folder=True)  # masks of a clip may be a folder
-    return Place(str(path), *stamp(path), str(path))
+    try:
+        return Place(str(path), *stamp(path), str(path))
+    except OSError as error:
+        raise BadInput(
+            f"{source.name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
+        ) from None
 
 
 def check_there(source: Source) -> None:
@@ -207,13 +231,15 @@ def name_of(source: Source | Inline) -> str:
 
 
 def read(source: Source | Inline) -> bytes:
-    """The file's bytes as they are."""
+    """The file's bytes as they are, held by the work that asks for them."""
     if isinstance(source, Inline):
         return source.data
     held = _holder(source.root)
     if held is not None:
         try:
-            return held.read(source.name)
+            data = held.read(source.name)
+            hold(len(data), source.name)
+            return data
         except BadInput:
             _lately.pop(source.root, None)  # whoever tries again finds it as it is then
             raise
@@ -226,7 +252,8 @@ def read(source: Source | Inline) -> bytes:
                     f"{source.name}: {size} bytes is too large for one picture (at most "
                     f"{MOST_BYTES}). Name an image file."
                 )
-            return file.read()
+            hold(size, source.name)
+            return file.read(MOST_BYTES)
     except OSError as error:
         raise BadInput(
             f"{source.name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
@@ -238,15 +265,16 @@ def digest(source: Source | Inline) -> bytes:
 
     SHA-256, because processors compute it: measured at 1.6 times the speed of BLAKE2b, and whole
     files are hashed here. Of a folder, that of its images' digests in the order of their numbers.
-    Of a member of a zip archive, that of its name, size and CRC, for which nothing is read.
+    Of a member of a zip archive, that of its name, size and CRC, for which nothing is read. Of a
+    DICOM file it names how such files are shown, too.
     """
     if isinstance(source, Inline):
-        return hashlib.sha256(source.data).digest()[:16]
+        return _of_bytes(source.data)
     held = _holder(source.root)
     if isinstance(held, Archive):
         return held.digest(source.name)
     if held is not None:
-        return hashlib.sha256(held.read(source.name)).digest()[:16]
+        return _of_bytes(held.read(source.name))
     path = locate(source, folder=True)
     try:
         if path.is_dir():
@@ -256,8 +284,18 @@ def digest(source: Source | Inline) -> bytes:
                     whole.update(hashlib.file_digest(file, "sha256").digest())
             return whole.digest()[:16]
         with open(path, "rb", buffering=0) as file:
-            return hashlib.file_digest(file, "sha256").digest()[:16]
+            head = file.read(132)
+            file.seek(0)
+            return _named(hashlib.file_digest(file, "sha256").digest()[:16], head)
     except OSError as error:
         raise BadInput(
             f"{source.name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
         ) from None
+
+
+def _of_bytes(data: bytes) -> bytes:
+    return _named(hashlib.sha256(data).digest()[:16], data[:132])
+
+
+def _named(content: bytes, head: bytes) -> bytes:
+    return shown_as_dicom(content) if looks_like_dicom(head) else content

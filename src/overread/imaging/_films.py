@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from overread.case import BadInput, Inline, Source
+from overread.imaging._budget import budgeted
 from overread.imaging._dicom_file import looks_like_dicom
 from overread.imaging._files import locate, name_of, read, stamp
 from overread.imaging._nifti import decode_nifti, looks_like_nifti
@@ -79,6 +80,7 @@ class Films:
         with self._lock:
             return sum(film.size for film in self._kept.values())
 
+    @budgeted
     def frames(self, source: Source | Inline, wanted: Sequence[int]) -> list[NDArray[np.uint8]]:
         """The frames asked for, in that order. They are shared: copy before changing them."""
         key = _identity(source)

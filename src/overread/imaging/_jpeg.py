@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from overread.case import BadInput
+from overread.imaging._budget import hold
 from overread.imaging._plain import Plain, check_size, exif_orientation, refuse_damaged
 
 MAGIC = b"\xff\xd8\xff"
@@ -13,6 +15,11 @@ _BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 _FRAME = (frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}) | {0xF7}
 _JFIF, _EXIF, _ADOBE = 0xE0, 0xE1, 0xEE
 _METADATA = frozenset({*range(0xE1, 0xF0), 0xFE}) - {_ADOBE}
+
+
+# Pixels times scans: a progressive file has some ten scans, and a large one may have three hundred
+# thousand, each of which goes over all pixels.
+_MOST_WORK = 1_500_000_000
 
 
 class Header(NamedTuple):
@@ -65,6 +72,28 @@ def read_header(data: bytes, name: str) -> Header:
         at += length
 
 
+def scans_in(data: bytes, start: int = 0, end: int | None = None) -> int:
+    """How often a scan begins, at most: coded pixels hold no such mark, what else there is may."""
+    return data.count(b"\xff\xda", start, len(data) if end is None else end)
+
+
+def check_work(scans: int, pixels: int, name: str) -> None:
+    """Refuse a file that would be gone over for minutes."""
+    if scans > 1 and scans * pixels > _MOST_WORK:
+        raise BadInput(
+            f"{name}: a JPEG of {scans} scans over {pixels} pixels, which would take minutes to "
+            "decode. Save it anew."
+        )
+
+
+def hold_scans(header: Header, data: bytes, name: str) -> None:
+    """Where there are several scans a decoder keeps the coefficients of all pixels."""
+    scans, pixels = scans_in(data), header.width * header.height
+    check_work(scans, pixels, name)
+    if scans > 1:
+        hold(2 * pixels * max(1, len(header.components)), name)
+
+
 def strip(data: bytes, name: str) -> Plain:
     """Keep the tables and the scans. Of a multi-picture file (MPO) the first picture is shown.
 
@@ -73,5 +102,7 @@ def strip(data: bytes, name: str) -> Plain:
     """
     header = read_header(data, name)
     check_size(header.width, header.height, name)
+    kept = b"".join(header.kept)
+    hold_scans(header, kept, name)
     inverted = len(header.components) == 4 and not header.adobe
-    return Plain(b"".join(header.kept), header.orientation, inverted=inverted)
+    return Plain(kept, header.orientation, inverted=inverted)

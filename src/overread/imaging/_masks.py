@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from overread.case import BadInput, Inline, Source
+from overread.imaging._budget import budgeted, hold
 from overread.imaging._files import images_of, locate, name_of, read
 from overread.imaging._films import Films
 from overread.imaging._nifti import decode_nifti_masks, looks_like_nifti, nifti_shape
@@ -26,9 +27,11 @@ _WHITE = 128
 _SATURATED = 64
 # 10,000 frames of 1,000 x 1,000 bits.
 _MOST_BITS = 10_000_000_000
+_MOST_ARRAYS = 8
 _MOST_SHAPE = 4096  # bytes of an array of three numbers, its header included
 
 
+@budgeted
 def masks_of(
     source: Source | Inline, wanted: Sequence[int], size: tuple[int, int], films: Films
 ) -> list[NDArray[np.bool_]]:
@@ -50,15 +53,14 @@ def masks_of(
     if container_of(data) is not None or data[128:132] == b"DICM":
         return [_of_frame(frame, size) for frame in films.frames(source, wanted)]
     if data[:2] == b"PK":
-        masks = _packed(data, name)
-        refuse_beyond(name, wanted, len(masks))
-        return [masks[number] for number in wanted]
+        return _packed(data, name, wanted)
     if looks_like_nifti(data):
         found = decode_nifti_masks(data, name, set(wanted))
         return [found[number] for number in wanted]
     refuse_unknown(name)
 
 
+@budgeted
 def mask_shape(source: Source) -> tuple[int, int, int] | None:
     """Frames, width and height of masks, by their headers; None of a video, which has its own."""
     path, name = locate(source, folder=True), source.name
@@ -125,8 +127,14 @@ def _from_folder(source: Source, wanted: Sequence[int]) -> list[NDArray[np.bool_
     found = []
     for number in wanted:
         image = Source(source.root, f"{source.name.rstrip('/')}/{images[number].name}")
-        found.append(np.asarray(open_mask(read(image), image.name)) > 0)
+        found.append(_one_mask(image))
+        hold(found[-1].nbytes, source.name)
     return found
+
+
+@budgeted
+def _one_mask(image: Source) -> NDArray[np.bool_]:
+    return np.asarray(open_mask(read(image), image.name)) > 0
 
 
 def _of_frame(frame: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.bool_]:
@@ -143,10 +151,14 @@ def _of_frame(frame: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.boo
     return marked
 
 
-def _packed(data: bytes, name: str) -> NDArray[np.bool_]:
+def _packed(data: bytes, name: str, wanted: Sequence[int]) -> list[NDArray[np.bool_]]:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays: dict[str, Any] = {key: file[key] for key in file.files[:8]}
+            for member in file.zip.infolist()[:_MOST_ARRAYS]:
+                hold(member.file_size, name)
+            arrays: dict[str, Any] = {key: file[key] for key in file.files[:_MOST_ARRAYS]}
+    except BadInput:
+        raise
     except Exception as error:  # zipfile, zlib and numpy each raise their own
         refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
     stated = arrays.pop("shape", None)
@@ -161,12 +173,19 @@ def _packed(data: bytes, name: str) -> NDArray[np.bool_]:
     if stated is None:
         if array.ndim != 3:
             raise BadInput(f"{name}: masks have {array.ndim} axes; frames, rows and columns are 3.")
-        return np.asarray(array != 0)
-    shape = tuple(int(side) for side in np.ravel(stated))
+        refuse_beyond(name, wanted, len(array))
+        hold(len(wanted) * array[0].size, name)
+        return [np.asarray(array[number] != 0) for number in wanted]
+    shape = tuple(int(side) for side in np.ravel(stated)[:4])
     if len(shape) != 3 or min(shape) < 0 or shape[0] * shape[1] * shape[2] > _MOST_BITS:
         raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
     check_size(shape[2], shape[1], name)
     bits = shape[1] * shape[2]
     if array.dtype != np.uint8 or array.ndim != 2 or array.shape != (shape[0], -(-bits // 8)):
         refuse_damaged(name, f"{array.shape} bytes cannot hold masks of {shape}")
-    return np.unpackbits(array, axis=1, count=bits).reshape(shape).astype(np.bool_)
+    refuse_beyond(name, wanted, shape[0])
+    hold(len(wanted) * bits, name)
+    return [
+        np.unpackbits(array[number], count=bits).reshape(shape[1:]).view(np.bool_)
+        for number in wanted
+    ]

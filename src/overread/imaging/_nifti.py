@@ -10,18 +10,21 @@ import zlib
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from overread.case import BadInput
-from overread.imaging._depth import fraction_of_range, to_bytes
+from overread.files import is_gzip, open_file
+from overread.imaging._budget import GZIP, budgeted, check_time, hold, inflated, make_room
+from overread.imaging._depth import fraction_of, range_of, to_bytes
 from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_INFLATED = 1 << 30
+_HEAD, _HEAD_PACKED = 348, 1 << 12
+_A_VALUE = 40  # bytes of a pixel of the frame that is worked on
 # CAMUS: 1 is the cavity of the left ventricle, 2 its wall, 3 the atrium.
 _VENTRICLE = 1
 
@@ -32,59 +35,69 @@ def looks_like_nifti(data: bytes) -> bool:
 
 def decode_nifti(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray[np.uint8]]:
     """Grey frames. Eight bits stay as they are; else the range of the sequence becomes 0 to 255."""
-    values = _values(data, name)
-    refuse_beyond(name, wanted, values.shape[2])
-    if values.dtype != np.uint8:
-        values = to_bytes(fraction_of_range(values))
-    return {n: np.ascontiguousarray(values[:, :, n].T) for n in wanted}
+    values = _Values(data, name)
+    refuse_beyond(name, wanted, values.count)
+    hold(len(wanted) * values.pixels, name)
+    if values.frame(0).dtype == np.uint8:
+        return {n: values.frame(n) for n in wanted}
+    ends = range_of(np.array([end for n in range(values.count) for end in values.ends(n)]))
+    return {n: to_bytes(fraction_of(values.frame(n), ends)) for n in wanted}
 
 
 def decode_nifti_masks(
     data: bytes, name: str, wanted: Collection[int]
 ) -> dict[int, NDArray[np.bool_]]:
     """Where the label is 1, the cavity of the left ventricle."""
-    values = _values(data, name)
-    refuse_beyond(name, wanted, values.shape[2])
-    return {n: np.ascontiguousarray(np.rint(values[:, :, n].T) == _VENTRICLE) for n in wanted}
+    values = _Values(data, name)
+    refuse_beyond(name, wanted, values.count)
+    hold(len(wanted) * values.pixels, name)
+    return {n: np.rint(values.frame(n)) == _VENTRICLE for n in wanted}
 
 
+@budgeted
 def nifti_shape(path: Path, name: str) -> tuple[int, int, int]:
     """Frames, width and height from the header, and whether the file is as long as it says."""
     package = nifti_package(name)
-    if not path.stat().st_size:
-        raise BadInput(f"{name}: the file is empty (0 bytes). Fetch it again.")
-    try:
-        image = package.load(path)  # its header only
-        shape = tuple(int(side) for side in image.shape)
-        needed = int(image.dataobj.offset) + math.prod(shape) * image.get_data_dtype().itemsize
-    except Exception as error:  # nibabel raises many kinds for a damaged header
-        refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
-    if len(shape) != 3:
-        raise BadInput(f"{name}: its array has {len(shape)} axes; x, y and t are needed. Cut it.")
-    check_size(shape[0], shape[1], name)
-    if needed > _MOST_INFLATED:
-        raise BadInput(f"{name}: takes {needed} bytes, more than {_MOST_INFLATED}. Crop it.")
-    held = _length(path, needed, name)
+    with open_file(path, named=name) as file:
+        start = file.read(_HEAD_PACKED)
+        if not start:
+            raise BadInput(f"{name}: the file is empty (0 bytes). Fetch it again.")
+        try:
+            packed = is_gzip(start)
+            head = zlib.decompressobj(GZIP).decompress(start, _HEAD) if packed else start[:_HEAD]
+            header = package.Nifti1Header(head)  # of the header alone: what may follow has any size
+            shape = tuple(int(side) for side in header.get_data_shape())
+            length = math.prod(shape) * int(header.get_data_dtype().itemsize)
+            needed = int(header.get_data_offset()) + length
+        except Exception as error:  # nibabel raises many kinds for a damaged header
+            refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
+        if len(shape) != 3:
+            raise BadInput(
+                f"{name}: its array has {len(shape)} axes; x, y and t are needed. Cut it."
+            )
+        check_size(shape[0], shape[1], name)
+        make_room(needed, name)
+        held = _length(file, needed, name, packed=packed)
     if held < needed:
         refuse_damaged(name, f"{shape[2]} frames need {needed} bytes and it holds {held}")
     return shape[2], shape[0], shape[1]
 
 
-def _length(path: Path, needed: int, name: str) -> int:
+def _length(file: BinaryIO, needed: int, name: str, *, packed: bool) -> int:
     """How many bytes a file holds, inflated. Where the last four say so, it is not inflated."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(-4, io.SEEK_END)
-        stated = int.from_bytes(file.read(4), "little")
+    size = file.seek(0, io.SEEK_END)
     if not packed:
-        return path.stat().st_size
-    if stated == needed:
-        return stated
+        return size
+    file.seek(-4, io.SEEK_END)
+    if int.from_bytes(file.read(4), "little") == needed:
+        return needed
+    file.seek(0)
     held = 0
     try:
-        with gzip.open(path) as inflated:
-            while held < needed and (part := inflated.read(1 << 20)):
+        with gzip.open(file) as inflating:
+            while held < needed and (part := inflating.read(1 << 20)):
                 held += len(part)
+                check_time(name)
     except (OSError, EOFError, zlib.error) as error:
         refuse_damaged(name, " ".join(str(error).split())[:120].rstrip("."))
     return held
@@ -103,25 +116,42 @@ def nifti_package(name: str) -> Any:
     return package
 
 
-def _values(data: bytes, name: str) -> NDArray[Any]:
-    values: NDArray[Any]
-    package = nifti_package(name)
-    try:
-        if data[:2] == b"\x1f\x8b":
-            with gzip.open(io.BytesIO(data)) as file:
-                data = file.read(_MOST_INFLATED + 1)
-            if len(data) > _MOST_INFLATED:
-                raise BadInput(f"{name}: inflates to more than {_MOST_INFLATED} bytes. Crop it.")
-        values = np.asanyarray(package.Nifti1Image.from_bytes(data).dataobj)
-    except BadInput:
-        raise
-    except (OSError, EOFError, zlib.error) as error:
-        refuse_damaged(name, " ".join(str(error).split())[:120].rstrip("."))
-    except Exception as error:  # nibabel raises many kinds for a damaged header
-        refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
-    if values.ndim == 2:
-        values = values[:, :, None]
-    if values.ndim != 3:
-        raise BadInput(f"{name}: its array has {values.ndim} axes; x, y and t are needed. Cut it.")
-    check_size(values.shape[0], values.shape[1], name)
-    return values
+class _Values:
+    """The frames of a sequence, each taken out of the file when it is asked for."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        package = nifti_package(name)
+        self.name = name
+        try:
+            file = inflated(data, GZIP, name) if is_gzip(data) else io.BytesIO(data)
+            self._array = package.Nifti1Image.from_stream(file).dataobj
+            shape = tuple(int(side) for side in self._array.shape)
+        except (OSError, EOFError, zlib.error) as error:
+            refuse_damaged(name, " ".join(str(error).split())[:120].rstrip("."))
+        except BadInput:
+            raise
+        except Exception as error:  # nibabel raises many kinds for a damaged header
+            refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
+        if len(shape) not in (2, 3):
+            raise BadInput(
+                f"{name}: its array has {len(shape)} axes; x, y and t are needed. Cut it."
+            )
+        check_size(shape[0], shape[1], name)
+        self.count = shape[2] if len(shape) == 3 else 1
+        self.pixels = shape[0] * shape[1]
+        hold(_A_VALUE * self.pixels, name)
+
+    def frame(self, number: int) -> NDArray[Any]:
+        """Rows x columns, as the file scales them."""
+        check_time(self.name)
+        try:
+            taken = self._array[:, :, number] if len(self._array.shape) == 3 else self._array[:, :]
+        except Exception as error:  # the file ends before the frame does
+            refuse_damaged(self.name, f"no NIfTI that can be read: {type(error).__name__}")
+        return np.ascontiguousarray(np.asanyarray(taken).T)
+
+    def ends(self, number: int) -> tuple[float, ...]:
+        """The least and the greatest finite value of a frame, if it has any."""
+        found = self.frame(number)
+        finite = found[np.isfinite(found)]
+        return (float(finite.min()), float(finite.max())) if finite.size else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from PIL import (
@@ -17,6 +16,7 @@ from PIL import (
 
 from overread.case import BadInput
 from overread.imaging import _jpeg, _png, _tiff, _webp
+from overread.imaging._budget import ClockedFile, budgeted, hold
 from overread.imaging._plain import Plain, check_size, refuse_damaged
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _TURNS = {
 }
 
 
+@budgeted
 def open_image(data: bytes, name: str) -> Image.Image:
     """Open PNG, JPEG, TIFF, BMP, WebP or DICOM as an 8-bit image of mode "L" or "RGB".
 
@@ -46,7 +47,8 @@ def open_image(data: bytes, name: str) -> Image.Image:
       grey if all of them are grey.
     - CMYK becomes RGB by Pillow's formula (255 - c)(255 - k) / 255. There is no colour management.
     - The EXIF or TIFF orientation is applied. Nothing else of the metadata is kept.
-    - Several pages or frames are refused, as are damaged files and more than 89 million pixels.
+    - Several pages or frames are refused, as are damaged files, more than 89 million pixels, and
+      what would take more memory or time than is given to a file (`_budget`).
 
     Every refusal is a `BadInput` of one line that names `name`. Safe to call from many threads.
     """
@@ -63,6 +65,7 @@ def open_image(data: bytes, name: str) -> Image.Image:
         refuse_damaged(name, one_line(error))
 
 
+@budgeted
 def open_mask(data: bytes, name: str) -> Image.Image:
     """Open a mask: 255 where the *stored* value is not zero, else 0.
 
@@ -116,13 +119,27 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
         plain, kind = _webp.strip(data, name), WebPImagePlugin.WebPImageFile
     else:
         return None
-    image = kind(io.BytesIO(plain.data))
+    hold(2 * len(plain.data), name)
+    image = kind(ClockedFile(plain.data, name))
     check_size(*image.size, name)
+    hold(_cost(image), name)
     if kind is JpegImagePlugin.JpegImageFile:
         # In one piece: between pieces the interpreter's lock is taken again, and threads wait.
         image.decodermaxblock = max(len(plain.data), image.decodermaxblock)
     image.load()
     return image, plain
+
+
+# Bytes a pixel takes from the decoder to the 8-bit image, all copies on the way that are there at
+# once counted; and those of a row and a column (pointers, and what resampling looks up).
+_A_PIXEL = {"1": 3, "L": 3, "P": 15, "RGB": 8, "I;16": 9, "I;16B": 9, "I;16L": 9}
+_ANY_PIXEL, _A_ROW, _A_COLUMN = 16, 120, 80
+
+
+def _cost(image: Image.Image) -> int:
+    width, height = image.size
+    pixel = _A_PIXEL.get(image.mode, _ANY_PIXEL)
+    return width * height * pixel + height * _A_ROW + width * _A_COLUMN
 
 
 def _open_dicom(data: bytes, name: str) -> Image.Image:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from overread.case import BadInput
-from overread.imaging._archive import MOST_BYTES, looked_at, real_path
+from overread.imaging._archive import MOST_BYTES, looked_at, mark_of, real_path
+from overread.imaging._budget import budgeted, hold
+from overread.imaging._parquet_pages import Page, pages_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,9 +28,10 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
 
     path: str
     size: int
-    mtime_ns: int
+    mark: int
     count: int
     block: int
+    pages: tuple[Page, ...]
 
     def number(self, name: str) -> int:
         """The row a source's name means. Raises BadInput if there is none."""
@@ -43,9 +46,11 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
             )
         return int(name)
 
+    @budgeted
     def read(self, name: str) -> bytes:
         """The bytes of the image in this row."""
         number = self.number(name)
+        hold(self._cost(number), f"row {name} of {self.path!r}")
         with _reading:
             images = _block(self, number // self.block)
         data = images[number % self.block]
@@ -60,6 +65,15 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
                 f"most {MOST_BYTES}). Name another row."
             )
         return data
+
+    def _cost(self, number: int) -> int:
+        """Bytes that reading the block of a row takes, with all copies that are there at once."""
+        first = number // self.block * self.block
+        end = first + self.block
+        read = [page for page in self.pages if page.first < end and page.end > first]
+        inflated = sum(page.size + page.shared for page in read)
+        valued = self.block * max((page.shared for page in read), default=0)
+        return sum({page.beside for page in read}) + 3 * (inflated + valued)
 
 
 def is_rows(path: str | Path) -> bool:
@@ -79,30 +93,36 @@ def rows(path: str | Path, found: os.stat_result | None = None) -> Rows:
         )
     real = real_path(path)
     with _reading:
-        return _opened(real, found.st_size, found.st_mtime_ns)
+        return _opened(real, found.st_size, mark_of(found))
 
 
 _reading = threading.Lock()
 
 
 @functools.lru_cache(16)
-def _opened(path: str, size: int, mtime_ns: int) -> Rows:
+@budgeted
+def _opened(path: str, size: int, mark: int) -> Rows:
     import polars as pl
 
     try:
+        pages = tuple(pages_of(path, path))
         count = int(_images(path).select(pl.len()).collect().item())
     except BadInput:
         raise
     except Exception as error:  # hostile bytes: whatever the parser raises is one refusal
         _refuse(path, error)
-    block = max(1, min(_MOST_ROWS, _BLOCK_BYTES * count // max(1, size)))
-    return Rows(path, size, mtime_ns, count, block)
+    # The largest image that may be: any of the dictionary's, or the average of a page.
+    large = max(
+        (max(page.shared, page.size // max(1, page.end - page.first)) for page in pages), default=0
+    )
+    block = max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, large)))
+    return Rows(path, size, mark, count, block, pages)
 
 
 @functools.lru_cache(3)
 def _block(file: Rows, number: int) -> list[bytes | None]:
     found = os.stat(file.path)
-    if (found.st_size, found.st_mtime_ns) != (file.size, file.mtime_ns):
+    if (found.st_size, mark_of(found)) != (file.size, file.mark):
         raise BadInput(f"{file.path!r} changed while it was read. Run the same command again.")
     try:
         taken = _images(file.path).slice(number * file.block, file.block).collect()

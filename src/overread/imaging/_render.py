@@ -19,6 +19,7 @@ from overread.case import (
     Shown,
     Within,
 )
+from overread.imaging._budget import budgeted
 from overread.imaging._files import name_of, read
 from overread.imaging._occlude import occluded
 from overread.imaging._open import open_image, open_mask
@@ -28,13 +29,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Part of every reply's key: raise it whenever the same recipe gives other pixels.
+# Part of every reply's key: raise it whenever the same recipe gives other pixels. Where it does so
+# of DICOM files alone, raise DICOM_RENDERER, which is part of their digests.
 RENDERER = 1
 
 # At 224 pixels level 1 costs a fifth of Pillow's level 6, for a few per cent more bytes.
 _PNG_LEVEL = 1
 
 
+@budgeted
 def render(picture: Picture) -> Shown:
     """Read the source, carry out the operations in order, encode.
 

@@ -6,6 +6,8 @@ import struct
 from typing import NamedTuple
 
 from overread.case import BadInput
+from overread.imaging._budget import hold
+from overread.imaging._jpeg import check_work, scans_in
 from overread.imaging._plain import Plain, check_size, refuse_damaged
 
 MAGICS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -18,12 +20,21 @@ _BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12
 _BYTES |= {16: 8, 17: 8, 18: 8}
 _INTEGER = {1: "B", 3: "H", 4: "L", 13: "L", 16: "Q", 18: "Q"}
 _REDUCED_OR_MASK = 0b101
+_STRIPS, _STRIP_BYTES, _STRIP_ROWS, _COMPRESSION, _SAMPLES = 273, 279, 278, 259, 277
+_TILES, _TILE_BYTES = 324, 325
+_JPEGS = (6, 7)
+# Far beyond what is written: a page has some twenty tags, a file a thumbnail or five, and a strip
+# holds several rows.
+_MOST_TAGS, _MOST_PAGES, _MOST_VALUES = 1 << 12, 1 << 10, 1 << 18
 
 
 class _Entry(NamedTuple):
+    """A tag as it is written, and where its values stand in the file."""
+
     raw: bytes
     kind: int
-    values: bytes
+    length: int
+    start: int
 
 
 class _Page(NamedTuple):
@@ -51,7 +62,7 @@ def _read_page(data: bytes, at: int, layout: _Layout, name: str) -> _Page:
     count = layout.number(layout.count, data, at)
     at += struct.calcsize(layout.order + layout.count)
     head = struct.calcsize(layout.order + layout.entry)
-    if count * (head + layout.field) > len(data) - at:
+    if count > _MOST_TAGS or count * (head + layout.field) > len(data) - at:
         refuse_damaged(name, "a TIFF page list runs past the end")
     for _ in range(count):
         tag, kind, length = struct.unpack_from(layout.order + layout.entry, data, at)
@@ -63,16 +74,26 @@ def _read_page(data: bytes, at: int, layout: _Layout, name: str) -> _Page:
         start = at - layout.field
         if size > layout.field:
             start = layout.number(layout.offset, data, start)
-        if not size or start + size > len(data) or (tag in _ONE_VALUE and length != 1):
+        most = 1 if tag in _ONE_VALUE else _MOST_VALUES
+        if not size or start + size > len(data) or length > most:
             refuse_damaged(name, f"TIFF tag {tag} makes no sense")
-        entries[tag] = _Entry(raw, kind, data[start : start + size])
+        entries[tag] = _Entry(raw, kind, length, start)
     return _Page(entries, layout.number(layout.offset, data, at))
 
 
-def _value(page: _Page, tag: int, default: int, layout: _Layout) -> int:
+def _value(data: bytes, page: _Page, tag: int, default: int, layout: _Layout) -> int:
+    return next(iter(_values(data, page, tag, layout, 1)), default)
+
+
+def _values(
+    data: bytes, page: _Page, tag: int, layout: _Layout, most: int = _MOST_VALUES
+) -> tuple[int, ...]:
+    """The whole numbers of a tag; none where it is missing or holds others."""
     entry = page.entries.get(tag)
     code = _INTEGER.get(entry.kind) if entry else None
-    return layout.number(code, entry.values, 0) if entry and code else default
+    if entry is None or code is None:
+        return ()
+    return struct.unpack_from(f"{layout.order}{min(most, entry.length)}{code}", data, entry.start)
 
 
 def strip(data: bytes, name: str) -> Plain:
@@ -89,22 +110,39 @@ def strip(data: bytes, name: str) -> Plain:
         while following and following not in seen:
             seen.add(following)
             other = _read_page(data, following, layout, name)
-            if not _value(other, _SUBFILE, 0, layout) & _REDUCED_OR_MASK:
+            if (
+                not _value(data, other, _SUBFILE, 0, layout) & _REDUCED_OR_MASK
+                or len(seen) > _MOST_PAGES
+            ):
                 raise BadInput(f"{name}: a TIFF of several pages. Save the page to show by itself.")
             following = other.following
     except struct.error:
         refuse_damaged(name, "the TIFF ends within its header")
-    check_size(_value(page, _WIDTH, 0, layout), _value(page, _HEIGHT, 0, layout), name)
-    check_size(_value(page, _TILE_WIDTH, 1, layout), _value(page, _TILE_HEIGHT, 1, layout), name)
-    bits = _value(page, _BITS, 1, layout)
-    orientation = _value(page, _ORIENTATION, 1, layout)
+
+    def value(tag: int, default: int) -> int:
+        return _value(data, page, tag, default, layout)
+
+    width, height, bits = value(_WIDTH, 0), value(_HEIGHT, 0), value(_BITS, 1)
+    check_size(width, height, name)
+    # What libtiff decodes at once: a tile, or a strip of some rows.
+    part = value(_TILE_WIDTH, width), value(_TILE_HEIGHT, min(height, value(_STRIP_ROWS, height)))
+    check_size(*part, name)
+    hold(part[0] * part[1] * max(4, value(_SAMPLES, 1) * -(-bits // 8)) + 2 * len(data), name)
+    if value(_COMPRESSION, 1) in _JPEGS:
+        starts = _values(data, page, _TILES, layout) or _values(data, page, _STRIPS, layout)
+        long = _values(data, page, _TILE_BYTES, layout) or _values(data, page, _STRIP_BYTES, layout)
+        if sum(long) > 2 * len(data):
+            refuse_damaged(name, "its parts lie over each other")
+        scans = sum(scans_in(data, s, s + n) for s, n in zip(starts, long, strict=False))
+        check_work(scans, part[0] * part[1], name)
+    orientation = value(_ORIENTATION, 1)
     return Plain(
         _with_one_page(data, page, layout),
         orientation if 1 <= orientation <= 8 else 1,
         bits,
-        signed=_value(page, _SAMPLE_FORMAT, 1, layout) != 1,
+        signed=value(_SAMPLE_FORMAT, 1) != 1,
         # Pillow turns white-is-zero round for up to 8 bits and leaves it for more.
-        inverted=bits > 8 and _value(page, _PHOTOMETRIC, 1, layout) == 0,
+        inverted=bits > 8 and value(_PHOTOMETRIC, 1) == 0,
     )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from overread.case import BadInput
+from overread.imaging._budget import check_time, hold, time_is_over
 from overread.imaging._plain import MOST_PIXELS, check_size, refuse_beyond, refuse_damaged
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ _PLANAR = frozenset(f"yuv{j}{n}p" for j in ("", "j") for n in ("420", "422", "44
 _FULL_RANGE = 2  # AVCOL_RANGE_JPEG
 # round(255 (y - 16) / 219) within 0 .. 255
 _STRETCH = ((np.clip(np.arange(256) - 16, 0, 219) * 510 + 219) // 438).astype(np.uint8)
+# Bytes of a pixel: of up to sixteen frames that a decoder keeps, and of the copies of one.
+_A_PIXEL = 64
+_ROUNDED = 256
 _ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
 
 
@@ -50,15 +54,14 @@ def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
     asked = frozenset(wanted)
     reformatter = VideoReformatter()  # one for all: a frame's own is made anew for every frame
     try:
-        with av.open(io.BytesIO(data), "r", format=container_of(data)) as container:
+        with av.open(Feed(io.BytesIO(data)), "r", format=container_of(data)) as container:
             if not container.streams.video:
                 raise BadInput(f"{name}: there is no video in it. Name a video file.")
             stream = container.streams.video[0]
-            check_size(stream.width, stream.height, name)
-            stream.codec_context.thread_count = 1  # clips are decoded side by side instead
-            # A frame may declare another size than the file does.
-            stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
+            limit_video(stream, name)
+            hold(len(asked) * stream.width * stream.height * 3, name)
             for frame in container.decode(stream):
+                check_time(name)
                 if count in asked:
                     if frame.is_corrupt:
                         refuse_damaged(name, f"frame {count} cannot be decoded whole")
@@ -68,10 +71,36 @@ def decode_video(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
                 if count > last:
                     break
     except (av.FFmpegError, OSError) as error:
+        check_time(name)
         said = " ".join(str(getattr(error, "strerror", None) or error).split())[:120].rstrip(".")
         refuse_damaged(name, f"after {count} frames: {said}" if count else said)
     refuse_beyond(name, wanted, count)
     return found
+
+
+class Feed:
+    """A file for FFmpeg that ends when the time does: through FFmpeg no exception comes out."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        return b"" if time_is_over() else self._file.read(size)
+
+
+def limit_video(stream: Any, name: str) -> None:
+    """Refuse a video whose frames no decoder could hold, and have it keep to the size it declares.
+
+    Clips are decoded side by side: each in one thread.
+    """
+    width, height = stream.width or 0, stream.height or 0
+    check_size(width, height, name)
+    hold(width * height * _A_PIXEL, name)
+    stream.codec_context.thread_count = 1
+    # A frame may declare another size than the file does; coded sizes are rounded up.
+    most = (width + _ROUNDED) * (height + _ROUNDED)
+    stream.codec_context.options = {"max_pixels": str(min(most, 2 * MOST_PIXELS))}
 
 
 def _pixels(frame: Any, reformatter: Any) -> NDArray[np.uint8]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from overread.case import BadInput
+from overread.imaging._budget import hold
 from overread.imaging._plain import Plain, check_size, exif_orientation, refuse_damaged
 
 _ANIMATED, _ALPHA = 0x02, 0x10
 _START = b"\x9d\x01\x2a"
+# Bytes: of canvases and copies for a pixel, and of a lossless picture's tables, which take three
+# bytes each in the file and six thousand in memory.
+_A_PIXEL, _A_TABLE, _MOST_TABLES = 8, 6000, 1 << 16
 
 
 def is_webp(data: bytes) -> bool:
@@ -34,7 +38,9 @@ def strip(data: bytes, name: str) -> Plain:
                 )
             body = bytes([body[0] & _ALPHA]) + body[1:]
         if kind in (b"VP8X", b"VP8 ", b"VP8L"):
-            check_size(*_size(kind, body, name), name)
+            width, height = _size(kind, body, name)
+            check_size(width, height, name)
+            hold(width * height * _A_PIXEL + min(_MOST_TABLES, length // 3) * _A_TABLE, name)
         if kind in (b"VP8X", b"VP8 ", b"VP8L", b"ALPH"):
             kept.append(data[at : at + 8] + body + b"\0" * (length % 2))
         elif kind == b"EXIF":

@@ -23,6 +23,7 @@ _LOCATOR = struct.Struct("<4sLQL")
 _MEMBER = struct.Struct("<L4x2H4x3L3H4x2L")
 _MEMBER_MARK = 0x02014B50
 _MOST_COMMENT = 1 << 16
+_MOST_INDEX = 1 << 27  # bytes: of a million members
 _IN_EXTRA = 0xFFFFFFFF  # the number is too large for its field
 _UTF_8 = 0x800
 
@@ -92,6 +93,8 @@ def _directory(handle: int) -> tuple[bytes, int, int]:
     before = end - length - start
     if before < 0:
         raise Damaged("its index is missing")
+    if length > _MOST_INDEX:
+        raise Damaged(f"its index of {length} bytes is too large")
     listed = os.pread(handle, length, end - length)
     if len(listed) != length:
         raise Damaged("its index breaks off")

@@ -376,7 +376,7 @@ SEQUENCES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "cut at the end": (lambda p, m: _cut(p, 0.97), "damaged or cut short"),
     "few bytes": (lambda p, m: _shape(p, 300, 300, 60), "60 frames need 5400352 bytes and it"),
     "huge": (lambda p, m: _shape(p, 30_000, 30_000, 60), "declares 30000 x 30000 pixels"),
-    "long": (lambda p, m: _shape(p, 900, 900, 30_000), "takes 24300000352 bytes"),
+    "long": (lambda p, m: _shape(p, 900, 900, 30_000), "would take 22.6 GB"),
     "no frames": (lambda p, m: _shape(p, 32, 28, 0), "says 60 frames and the sequence has 0"),
     "flat": (lambda p, m: write_nifti(p, np.zeros((8, 8))), "its array has 2 axes"),
     "masks of few": (lambda p, m: write_nifti(m, np.zeros((32, 28, 9))), "are of 9 frames"),

@@ -43,19 +43,28 @@ def probe_video(path: Path, stated: int | None = None) -> Footage:
     else every frame is decoded, and what comes out is the count. Fewer than both list and header
     promise is a damaged file.
     """
-    import av
+    from overread.imaging import budgeted
 
     if not path.is_file():
         raise Unplayable("the file is not there")
     if not path.stat().st_size:
         raise Unplayable("the file is empty (0 bytes)")
     try:
+        return budgeted(_probed)(path, stated)
+    except BadInput as error:
+        raise Unplayable(bare(error, path.name)) from None
+
+
+def _probed(path: Path, stated: int | None) -> Footage:
+    try:
         walk = _walked(path)
         if walk.first is None:
             raise Unplayable("the video has no frames")
         claims = {stated or 0, walk.stated} - {0}
         frames = walk.packets if claims == {walk.packets} else _decoded(path)
-    except (av.FFmpegError, OSError, ValueError) as error:
+    except (BadInput, Unplayable):
+        raise
+    except Exception as error:  # FFmpeg and PyAV meet hostile bytes: whatever they raise
         raise Unplayable(f"the video cannot be decoded ({_said(error)})") from None
     if claims and frames < min(claims):
         raise Unplayable(
@@ -89,22 +98,23 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """
     import av
 
-    from overread.imaging import MOST_PIXELS, container_of
+    from overread.imaging import Feed, check_time, container_of, limit_video
 
     with path.open("rb") as file:
         kind = container_of(file.read(132))
         file.seek(0)
         if kind is None:
             raise Unplayable("it is no AVI, MP4 or MKV file")
-        with av.open(file, "r", format=kind) as container:
-            if not container.streams.video:
-                raise Unplayable("there is no video in the file")
-            stream = container.streams.video[0]
-            check_picture(stream.width, stream.height)
-            stream.codec_context.thread_count = 1
-            # A frame may declare another size than the file does.
-            stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
-            yield container, stream
+        try:
+            with av.open(Feed(file), "r", format=kind) as container:
+                if not container.streams.video:
+                    raise Unplayable("there is no video in the file")
+                stream = container.streams.video[0]
+                check_picture(stream.width or 0, stream.height or 0)
+                limit_video(stream, path.name)
+                yield container, stream
+        finally:
+            check_time(path.name)
 
 
 def _walked(path: Path) -> _Walk:

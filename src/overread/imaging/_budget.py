@@ -1,0 +1,201 @@
+"""What decoding may cost: bytes that all threads share, and seconds of each file.
+
+A stranger's file of 200 kB may stand for gigabytes of pixels or minutes of work. So every decoder
+says by `hold`, from what the file declares, how many bytes it is about to take, before it takes
+them, and asks `check_time` on its way. A work begins with a small share of the bytes. If it needs
+more it is given up and begun again once so much is free: pictures of extreme size wait for each
+other, and two works that wait never hold what the other needs. What needs more than there is, or
+more time than there is, is refused by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+from overread.case import BadInput
+from overread.files import size_words
+
+__all__ = [
+    "BARE",
+    "GZIP",
+    "MOST_HELD",
+    "ClockedFile",
+    "budgeted",
+    "check_time",
+    "hold",
+    "inflated",
+    "make_room",
+    "time_is_over",
+]
+
+# What counts is the process: under 1 GB more than it had, the interpreter's own share included.
+MOST_HELD = 800 << 20
+_FIRST_SHARE = 64 << 20
+# Seconds of the processor and not of the clock: a busy machine makes no file worse.
+_MOST_SECONDS = 20.0
+_STEP, _FED = 1 << 20, 1 << 16
+# As zlib counts bits: a gzip file, and a bare stream.
+GZIP, BARE = 31, -15
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class _NeedsMore(BaseException):
+    """The work must begin again with so many bytes. No error: no decoder may take it for one."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+class _Work(threading.local):
+    share = 0  # of the bytes, for the work of this thread; 0 outside of any
+    held = 0
+    ends = 0.0
+
+
+class _Room:
+    """The bytes, given out in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self.free = MOST_HELD
+        self.waiting: list[object] = []
+        self.changed = threading.Condition()
+
+    @contextmanager
+    def share(self, size: int) -> Iterator[None]:
+        turn = object()
+        with self.changed:
+            self.waiting.append(turn)
+            try:
+                self.changed.wait_for(lambda: self.waiting[0] is turn and self.free >= size)
+                self.free -= size
+            finally:
+                self.waiting.remove(turn)
+                self.changed.notify_all()
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.free += size
+                self.changed.notify_all()
+
+
+_work = _Work()
+_room = _Room()
+
+
+def budgeted(work: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that decodes: a work of its own, or a part of the one that calls it.
+
+    What is held within it is let go when it returns.
+    """
+
+    @functools.wraps(work)
+    def within(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if _work.share:
+            held = _work.held
+            try:
+                return work(*args, **kwargs)
+            finally:
+                _work.held = held
+        size = _FIRST_SHARE
+        while True:
+            with _room.share(size):
+                _work.share, _work.held, _work.ends = size, 0, _clock() + _MOST_SECONDS
+                try:
+                    return work(*args, **kwargs)
+                except _NeedsMore as more:
+                    size = more.size
+                finally:
+                    _work.share = 0
+
+    return within
+
+
+def hold(size: int, name: str) -> None:
+    """Say that so many bytes more are about to be taken, until the work or its part ends."""
+    check_time(name)
+    held = _work.held + size if _work.share else size
+    if held > MOST_HELD:
+        raise BadInput(
+            f"{name}: would take {size_words(held)} of memory to decode, and at most "
+            f"{size_words(MOST_HELD)} are given to a file. Export it smaller, or leave it out."
+        )
+    if held > _work.share > 0:
+        raise _NeedsMore(min(MOST_HELD, max(held, 2 * _work.share)))
+    _work.held = held
+
+
+def check_time(name: str) -> None:
+    """Refuse a file that has been worked on for too long."""
+    if time_is_over():
+        raise BadInput(
+            f"{name}: takes over {_MOST_SECONDS:.0f} seconds to decode, and is given up. "
+            "Export it smaller, or leave it out."
+        )
+
+
+def time_is_over() -> bool:
+    """Whether `check_time` would refuse: for those who must not be interrupted."""
+    return _work.share > 0 and _clock() > _work.ends
+
+
+def _clock() -> float:
+    return time.thread_time()
+
+
+class ClockedFile(io.BytesIO):
+    """Bytes read by a decoder written in Python, or in pieces: each reading looks at the clock."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.called = name
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        check_time(self.called)
+        return super().read(size)
+
+
+@budgeted
+def make_room(size: int, name: str) -> None:
+    """Begin with a share of so many bytes that `hold` will ask for little by little."""
+    hold(size, name)
+
+
+def inflated(packed: bytes, bits: int, name: str, at_most: int = MOST_HELD) -> ClockedFile:
+    """What a deflated stream (of `bits` as zlib counts them) holds, taken step by step.
+
+    Of gzip all members. In a file, which grows without a second copy. Raises zlib.error where the
+    stream is damaged or holds more than `at_most`, and EOFError where it is cut short.
+    """
+    made, at = ClockedFile(b"", name), 0
+    while True:
+        inflating = zlib.decompressobj(bits)
+        while not inflating.eof:
+            fed = packed[at : at + _FED]
+            at += len(fed)
+            rest = fed
+            while True:
+                most = min(_STEP, at_most - made.tell() + 1)
+                step = inflating.decompress(rest, most)
+                hold(len(step) + len(step) // 8, name)
+                if made.tell() + len(step) > at_most:
+                    raise zlib.error("more than it should be")
+                made.write(step)
+                rest = inflating.unconsumed_tail
+                if inflating.eof or (not rest and len(step) < most):
+                    break
+            if not fed and not inflating.eof:
+                raise EOFError("the compressed data end early")
+        at -= len(inflating.unused_data)
+        if bits != GZIP or not packed.startswith(b"\x1f\x8b", at):
+            made.seek(0)
+            return made
