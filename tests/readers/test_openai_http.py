@@ -8,7 +8,10 @@ import gzip
 import io
 import json
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from overread.case import (
@@ -207,6 +210,48 @@ def test_no_part_of_the_key_is_left_where_a_message_is_cut(before: int) -> None:
     assert caught.value.reason.startswith("HTTP 401: xxx")
     assert "c" not in caught.value.reason
     assert not caught.value.heals
+
+
+LONG = "sk-correct-horse-battery-staple-4"
+
+
+@pytest.mark.parametrize("field", ["text", "reasoning", "refusal", "finish", "model", "token"])
+def test_a_reply_that_repeats_the_key_is_kept_without_it(field: str) -> None:
+    said = {"text": "Yes", "reasoning": None, "refusal": None, "finish": "stop", "model": "m"}
+    said = {**said, "token": "Yes", field: f"<{LONG}>"}
+    choice = {
+        "message": {
+            "content": said["text"],
+            "reasoning_content": said["reasoning"],
+            "refusal": said["refusal"],
+        },
+        "finish_reason": said["finish"],
+        "logprobs": {"content": [{"token": said["token"], "logprob": -1}]},
+    }
+    raw = response(json.dumps({"model": said["model"], "choices": [choice]}).encode())
+    reply = reply_to(raw, OPENAI_API_KEY=LONG)
+    found = {**msgspec.structs.asdict(reply), "token": reply.logprobs[0][0]}
+    assert found[field] == "<****>"
+    rest = {name: value for name, value in said.items() if name != field}
+    assert {name: found[name] for name in rest} == rest
+
+
+@pytest.mark.parametrize("word", ["EMPTY", "none", "x", "anything", "placeholder"])
+def test_a_word_in_place_of_a_key_is_left_in_replies(word: str) -> None:
+    """Servers that need no key are given one all the same, and a reader may say the word."""
+    said = f"No, {word}; I see {word} there"
+    raw = response(json.dumps({"choices": [{"message": {"content": said}}]}).encode())
+    assert reply_to(raw, OPENAI_API_KEY=word).text == said
+
+
+@given(st.text("ab/+-_.", min_size=8, max_size=40), st.text("ab", max_size=9), st.integers(0, 40))
+def test_a_secret_hides_itself_and_nothing_else(key: str, before: str, cut: int) -> None:
+    secret = Secret(key)
+    assert secret.hide(f"{before}|{key}|") == f"{before}|****|" or key[:8] in before
+    part = key[cut : cut + 8]
+    hidden = secret.hide(f"[{part}]")
+    assert hidden == ("[****]" if len(part) == 8 else f"[{part}]")
+    assert secret.hide("What is shown is a heart.") == "What is shown is a heart."
 
 
 def test_a_redirect_to_bytes_that_are_no_text_is_a_failure() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -98,18 +97,24 @@ class OpenAIReader:
                 short = (told or _MOST_BYTES) < _MOST_BYTES
                 content = await (response.read() if short else _read_bounded(response))
         except Exception as error:
-            raise transport_failure(error, self._url, self.limits.timeout) from None
-        seconds = round(time.monotonic() - began, 6)
-        try:
-            return read_response(status, headers, content, seconds=seconds, sent=_digest(pieces))
-        except ReaderFailure as failure:
-            if self._key is None:
-                raise
-            raise _without_key(failure, status, headers, content, self._key.reveal()) from None
+            raise transport_failure(error, self._url, self.limits.timeout, self._key) from None
+        return read_response(
+            status,
+            headers,
+            content,
+            seconds=round(time.monotonic() - began, 6),
+            sent=_digest(pieces),
+            secret=self._key,
+        )
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
         from yarl import URL
+
+        class NoCookies(aiohttp.DummyCookieJar):
+            """Not even parsed: the parser logs the names it refuses, and they may be the key."""
+
+            def update_cookies_from_headers(self, *_: object) -> None: ...
 
         self._parsed_url = URL(self._url)  # once, not for every request
         connector = aiohttp.TCPConnector(
@@ -121,7 +126,7 @@ class OpenAIReader:
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self.limits.timeout),
             trust_env=False,  # a proxy from the environment would be a host nobody named
-            cookie_jar=aiohttp.DummyCookieJar(),
+            cookie_jar=NoCookies(),
             auto_decompress=True,
         )
         return self._session
@@ -131,21 +136,6 @@ class OpenAIReader:
             await self._session.close()
             self._session = None
             await asyncio.sleep(0)  # let transports finish closing
-
-
-def _without_key(
-    failure: ReaderFailure, status: int, headers: Mapping[str, str], content: bytes, key: str
-) -> ReaderFailure:
-    """The failure as it would be had the server not repeated the key it refuses.
-
-    Taken out before the message is cut to length, so that no part of the key is left at the cut.
-    """
-    try:
-        read_response(status, headers, content.replace(key.encode(), b"****"))
-    except ReaderFailure as again:
-        failure = again
-    failure.reason = failure.reason.replace(key, "****")
-    return failure
 
 
 async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:

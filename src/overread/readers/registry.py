@@ -42,8 +42,10 @@ def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> R
     if not value.isprintable():
         raise BadInput(f"reader {spec.name}: {variable} holds a control character. Set it anew.")
     if spec.key_env and not value:
+        # Only what looks like a variable is repeated: a key may have been given in its place.
+        shown = variable if variable.isupper() and len(variable) <= 40 else "…"
         raise BadInput(
-            f"reader {spec.name}: the variable {variable} named by key_env is not set. "
+            f"reader {spec.name}: the variable {shown} named by key_env is not set. "
             f"Set it, or leave key_env out for a server that needs no key."
         )
     return OpenAIReader(spec, guard, Secret(value) if value else None)
