@@ -413,7 +413,10 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How hard a reader may be driven. Never part of a reply's key."""
+    """How hard a reader may be driven. Never part of a reply's key.
+
+    `patience` is how many seconds in all a trial waits because its server asks for it.
+    """
 
     concurrency: int = 16
     requests_per_minute: float | None = None
@@ -421,6 +424,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 120.0
     attempts: int = 6
     backoff: float = 0.5
+    patience: float = 600.0
 
 
 @runtime_checkable

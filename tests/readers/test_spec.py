@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from overread.case import BadInput
@@ -136,6 +138,26 @@ def test_a_key_in_a_table_is_refused_however_deep_it_stands() -> None:
 @pytest.mark.parametrize("host", ["h", "h.", "[::1]:8000", "127.0.0.1", "büro.example", "a_b"])
 def test_hosts_of_every_kind(host: str) -> None:
     assert parse_spec(f"openai:m@http://{host}/v1").base_url == f"http://{host}/v1"
+
+
+@pytest.mark.parametrize(
+    ("host", "plain"),
+    [
+        ("127.1", "127.0.0.1"),
+        ("2130706433", "127.0.0.1"),
+        ("0x7f000001", "127.0.0.1"),
+        ("0177.0.0.1", "127.0.0.1"),
+        ("134744072", "8.8.8.8"),
+        ("0x08.8", "8.0.0.8"),
+        ("localhost.", "localhost"),
+    ],
+)
+def test_an_address_in_disguise_is_named_as_what_it_is(host: str, plain: str) -> None:
+    says = f"the host {host} is {plain}. Write that."
+    proxied = f"openai:m@http://h/v1?proxy=http://{host}:3128"
+    for spec in (f"openai:m@http://{host}:8000/v1", proxied):
+        with pytest.raises(BadInput, match=re.escape(says)):
+            parse_spec(spec)
 
 
 def test_extra_that_cannot_be_read_is_not_repeated() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
+from contextlib import AsyncExitStack
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -27,7 +28,7 @@ from overread.case import (
     ShownClip,
     Traits,
 )
-from overread.readers.guard import Guard, is_private
+from overread.readers.guard import Guard, on_this_network
 from overread.readers.responses import read_response, transport_failure
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIReader", "request_body"]
 
 _DEFAULT = Limits(concurrency=64)
-_MOST_BYTES = 32_000_000
+_MOST_BYTES = 32_000_000  # of a body: log-probabilities of every token take most of it
+_MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say
+# Longer bodies are read and decoded two at a time; the others wait in the server's hands.
+_LONG = 1 << 18
 _encode = msgspec.json.Encoder().encode
 
 
@@ -65,6 +69,7 @@ class OpenAIReader:
             self._connects_to = urlsplit(spec.proxy).hostname or spec.proxy
             guard.check_proxy(self._host, self._connects_to)
         self._session: aiohttp.ClientSession | None = None
+        self._long = asyncio.Semaphore(2)
         self._tail = _tail(spec)
 
     @functools.cached_property
@@ -84,28 +89,63 @@ class OpenAIReader:
         body = _joined(pieces)
         began = time.monotonic()
         session = self._session or self._open()
-        try:
-            async with session.post(
-                self._parsed_url or self._url,
-                data=body,
-                allow_redirects=False,
-                proxy=self.spec.proxy,
-            ) as response:
-                status, headers = response.status, response.headers
-                # A compressed body may be a thousand times as long as it says.
-                told = None if "Content-Encoding" in headers else response.content_length
-                short = (told or _MOST_BYTES) < _MOST_BYTES
-                content = await (response.read() if short else _read_bounded(response))
-        except Exception as error:
-            raise transport_failure(error, self._url, self.limits.timeout, self._key) from None
-        return read_response(
-            status,
-            headers,
-            content,
-            seconds=round(time.monotonic() - began, 6),
-            sent=_digest(pieces),
-            secret=self._key,
-        )
+        async with AsyncExitStack() as room:
+            try:
+                async with session.post(
+                    self._parsed_url or self._url,
+                    data=body,
+                    allow_redirects=False,
+                    proxy=self.spec.proxy,
+                ) as response:
+                    status, headers = response.status, response.headers
+                    content = await self._content(response, room)
+            except Exception as error:
+                limits = self.limits
+                raise transport_failure(error, self._url, limits, self._key) from None
+            seconds = round(time.monotonic() - began, 6)
+            try:
+                reply = read_response(
+                    status, headers, content, seconds, _digest(pieces), secret=self._key
+                )
+                if len(content) > _MOST_KEPT:
+                    _refuse_endless(reply)
+                return reply
+            except ReaderFailure as failure:
+                hint = self._hint(status)
+                if not hint:
+                    raise
+                raise ReaderFailure(failure.reason + hint, heals=failure.heals) from None
+
+    async def _content(self, response: aiohttp.ClientResponse, room: AsyncExitStack) -> bytes:
+        """The whole body, or a failure past what any honest completion holds."""
+        # A compressed body may be a thousand times as long as it says.
+        packed = "Content-Encoding" in response.headers
+        if not packed and (response.content_length or _LONG) < _LONG:
+            return await response.read()
+        pieces: list[bytes] = []
+        total = 0
+        async for piece in response.content.iter_any():
+            pieces.append(piece)
+            if total <= _LONG < total + len(piece):
+                await room.enter_async_context(self._long)
+            total += len(piece)
+            if total > _MOST_BYTES:
+                response.close()
+                raise ReaderFailure(f"too long: a reply of over {_MOST_BYTES:,} bytes", heals=False)
+        return b"".join(pieces)
+
+    def _hint(self, status: int) -> str:
+        """What a user may do about a refusal that has one usual cause."""
+        if status in (401, 403):
+            variable = self.spec.key_env or "OPENAI_API_KEY"
+            came = f"the key came from {variable}" if self._key else f"{variable} holds no key"
+            return f" ({came})"
+        if status == 404:
+            path = urlsplit(self.spec.base_url).path.rstrip("/")
+            if not path.endswith("/v1"):
+                return f" (the base URL ends in {path or 'the host'}; most end in /v1)"
+            return f" (is {self.spec.model} served there? overread doctor --reader looks)"
+        return ""
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
@@ -138,16 +178,15 @@ class OpenAIReader:
             await asyncio.sleep(0)  # let transports finish closing
 
 
-async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:
-    """The whole body, or a failure past what any honest completion holds."""
-    pieces, total = [], 0
-    async for piece in response.content.iter_any():
-        pieces.append(piece)
-        total += len(piece)
-        if total > _MOST_BYTES:
-            response.close()
-            raise ReaderFailure(f"too long: a reply of over {_MOST_BYTES:,} bytes", heals=False)
-    return b"".join(pieces)
+def _refuse_endless(reply: Reply) -> None:
+    words = (reply.text, reply.reasoning, reply.refusal, reply.finish, reply.model)
+    size = sum(len(word or "") for word in words)
+    size += sum(len(token) + 16 for token, _ in reply.logprobs or ())
+    if size > _MOST_KEPT:
+        raise ReaderFailure(
+            f"too long: a reply of {size:,} characters; at most {_MOST_KEPT:,} are kept",
+            heals=False,
+        )
 
 
 def request_body(prompt: Prompt, spec: ReaderSpec, tail: bytes = b"") -> bytes:
@@ -234,7 +273,7 @@ def _tail(spec: ReaderSpec) -> bytes:
 def _check_key_channel(spec: ReaderSpec, host: str) -> None:
     # To an http:// server a proxy gets the whole request, the key included.
     through = urlsplit(spec.proxy).hostname or "" if spec.proxy else host
-    if spec.base_url.startswith("http://") and through != "localhost" and not is_private(through):
+    if spec.base_url.startswith("http://") and not on_this_network(through):
         raise BadInput(
             f"reader {spec.name}: a key would travel unencrypted to {through}. Use https://, or "
             "unset the key's variable if the server needs none."

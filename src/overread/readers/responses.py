@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from overread.case import ReaderFailure, Reply
+from overread.case import Limits, ReaderFailure, Reply
 from overread.readers.secret import Secret
 
 __all__ = ["read_response", "transport_failure"]
@@ -76,9 +76,9 @@ def read_response(
     status: int,
     headers: Mapping[str, str],
     body: bytes,
-    *,
     seconds: float = 0.0,
     sent: str = "",
+    *,
     secret: Secret | None = None,
 ) -> Reply:
     """The reply in a response. Raises ReaderFailure for anything that is not one.
@@ -272,7 +272,7 @@ def _retry_after(value: str | None) -> float | None:
 
 
 def transport_failure(
-    error: Exception, url: str, timeout: float, secret: Secret | None = None
+    error: Exception, url: str, limits: Limits, secret: Secret | None
 ) -> ReaderFailure:
     """A failure below HTTP: refused, reset, timed out, cut short. All but misuse heal."""
     import aiohttp
@@ -284,7 +284,8 @@ def transport_failure(
             return cause
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, TimeoutError):
-        return ReaderFailure(f"timeout: no reply within {timeout:g} s", heals=True)
+        remedy = f"raise timeout= or lower concurrency= ({limits.concurrency}) if it is slow"
+        return ReaderFailure(f"timeout: no reply within {limits.timeout:g} s; {remedy}", heals=True)
     # Whoever breaks HTTP is quoted by the parser, and may have been repeating the key.
     detail = _line(error, secret.hide if secret else str, 200) or type(error).__name__
     if isinstance(error, aiohttp.InvalidURL):

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from overread.case import BadInput, ClipForm, Limits, Modality, Traits
+from overread.readers.guard import plain_host
 
 __all__ = ["KINDS", "ReaderSpec", "parse_spec"]
 
@@ -34,6 +35,7 @@ _RANGES = {
     "timeout": (0.001, 86_400),
     "attempts": (1, 1000),
     "backoff": (0, 3600),
+    "patience": (0, 604_800),
     "max_tokens": (1, 10_000_000),
     "temperature": (0, 10),
     "logprobs": (0, 100),
@@ -83,6 +85,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     timeout: float | None = None
     attempts: int | None = None
     backoff: float | None = None
+    patience: float | None = None
 
     @property
     def name(self) -> str:
@@ -115,6 +118,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             "timeout": self.timeout,
             "attempts": self.attempts,
             "backoff": self.backoff,
+            "patience": self.patience,
         }
         said = {key: value for key, value in given.items() if value is not None}
         return msgspec.structs.replace(default, **said)
@@ -260,6 +264,11 @@ def _check(shown: str, spec: ReaderSpec) -> None:
     if spec.proxy is not None and not _is_address(spec.proxy):
         proxy = _without_query(spec.proxy)
         raise BadInput(f'reader "{shown}": proxy is "{proxy}"; expected http://HOST:PORT.')
+    for url in (spec.base_url, spec.proxy or ""):
+        host = urlsplit(url).hostname or ""
+        plain = plain_host(host)
+        if plain not in (host, host.removesuffix(".")) or host == "localhost.":
+            raise BadInput(f'reader "{shown}": the host {host} is {plain}. Write that.')
 
 
 def _without_query(url: str) -> str:
