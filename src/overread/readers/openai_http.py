@@ -29,7 +29,7 @@ from overread.case import (
     Traits,
 )
 from overread.readers.guard import Guard, on_this_network
-from overread.readers.responses import read_response, transport_failure
+from overread.readers.responses import listed_models, read_response, transport_failure
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
@@ -44,6 +44,12 @@ _MOST_BYTES = 32_000_000  # of a body: log-probabilities of every token take mos
 _MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say
 # Longer bodies are read and decoded two at a time; the others wait in the server's hands.
 _LONG = 1 << 18
+# Stock servers show a part of a video: vLLM takes 32 frames of it, and processors of some models
+# sample what is left. These fields of a request (vLLM's; others pass over them) ask for all of it.
+_EVERY_FRAME: dict[str, Any] = {
+    "media_io_kwargs": {"video": {"num_frames": -1}},
+    "mm_processor_kwargs": {"do_sample_frames": False},
+}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -70,7 +76,11 @@ class OpenAIReader:
             guard.check_proxy(self._host, self._connects_to)
         self._session: aiohttp.ClientSession | None = None
         self._long = asyncio.Semaphore(2)
-        self._tail = _tail(spec)
+        self._tail = _tail(spec, _without_nulls(spec.extra))
+        films = spec.clips == "video" and spec.modality != "text"
+        # With videos, the user's fields and those that keep a video whole, unless they say else.
+        self._extra = _without_nulls(_over(_EVERY_FRAME, spec.extra)) if films else spec.extra
+        self._films_tail = _tail(spec, self._extra)
 
     @functools.cached_property
     def identity(self) -> str:
@@ -78,14 +88,17 @@ class OpenAIReader:
         url = urlsplit(self.spec.base_url)
         # With its path: gateways serve different models under one host and one model name.
         where = self.spec.identity or url.netloc + url.path.rstrip("/")
-        parts = ("openai", self.spec.model, self.spec.revision, where, self.spec.extra)
+        parts = ("openai", self.spec.model, self.spec.revision, where, self._extra)
         return msgspec.json.encode(parts, order="deterministic").decode()
 
     async def reply(self, prompt: Prompt) -> Reply:
         """Ask once. Raises ReaderFailure; never returns an error as text."""
         if self.traits.modality == "text" and prompt.pictures:
             raise AssertionError("a text-only reader was handed pixels")
-        pieces = body_pieces(prompt, self.spec, self._tail)
+        films = self.spec.clips == "video"
+        filmed = films and any(clip.form == "video" for clip in prompt.clips)
+        tail = self._films_tail if filmed else self._tail
+        pieces = body_pieces(prompt, self.spec, tail)
         body = _joined(pieces)
         began = time.monotonic()
         session = self._session or self._open()
@@ -115,6 +128,23 @@ class OpenAIReader:
                 if not hint:
                     raise
                 raise ReaderFailure(failure.reason + hint, heals=failure.heals) from None
+
+    async def models(self) -> tuple[int, list[str]]:
+        """What the server lists under /models, and the status it answers with.
+
+        Raises ReaderFailure where it does not answer.
+        """
+        session = self._session or self._open()
+        url = self.spec.base_url.rstrip("/") + "/models"
+        async with AsyncExitStack() as room:
+            try:
+                async with session.get(
+                    url, allow_redirects=False, proxy=self.spec.proxy
+                ) as response:
+                    status, content = response.status, await self._content(response, room)
+            except Exception as error:
+                raise transport_failure(error, url, self.limits, self._key) from None
+            return status, listed_models(content, self._key) if status == 200 else []
 
     async def _content(self, response: aiohttp.ClientResponse, room: AsyncExitStack) -> bytes:
         """The whole body, or a failure past what any honest completion holds."""
@@ -258,16 +288,30 @@ def _digest(pieces: list[bytes | Shown]) -> str:
     return blake2b(short, digest_size=16).hexdigest()
 
 
-def _tail(spec: ReaderSpec) -> bytes:
-    """The user's extra fields, which may not replace what the engine sends."""
+def _without_nulls(extra: dict[str, Any]) -> dict[str, Any]:
+    """null leaves out a field that would be sent with videos, for servers that refuse it."""
+    return {k: v for k, v in extra.items() if v is not None or k not in _EVERY_FRAME}
+
+
+def _over(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    both = {
+        name: _over(ours[name], theirs[name])
+        for name in ours.keys() & theirs.keys()
+        if isinstance(ours[name], dict) and isinstance(theirs[name], dict)
+    }
+    return ours | theirs | both
+
+
+def _tail(spec: ReaderSpec, extra: dict[str, Any]) -> bytes:
+    """Further fields, which may not replace what the engine sends."""
     taken = {"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "logprobs"}
-    clash = (taken | {"top_logprobs", "seed", "stream", "n"}) & set(spec.extra)
+    clash = (taken | {"top_logprobs", "seed", "stream", "n"}) & set(extra)
     if clash:
         raise BadInput(
             f"reader {spec.name}: extra may not set {', '.join(sorted(clash))}. Use the options "
             "max_tokens, temperature and logprobs."
         )
-    return b"," + _encode(spec.extra)[1:-1] if spec.extra else b""
+    return b"," + _encode(extra)[1:-1] if extra else b""
 
 
 def _check_key_channel(spec: ReaderSpec, host: str) -> None:

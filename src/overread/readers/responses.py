@@ -14,7 +14,7 @@ import msgspec
 from overread.case import Limits, ReaderFailure, Reply
 from overread.readers.secret import Secret
 
-__all__ = ["read_response", "transport_failure"]
+__all__ = ["listed_models", "read_response", "transport_failure"]
 
 _HEALING = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
 _THROTTLING = frozenset({429, 503, 529})
@@ -68,6 +68,7 @@ _NO_USAGE = _Usage()
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # As much of a body that is no reply is looked at; a line of it is shown.
 _MOST_QUOTED = 1 << 16
+_MOST_MODELS = 10_000
 
 Hide = Callable[[str], str]  # takes a key out of a text, before any of it is cut
 
@@ -269,6 +270,19 @@ def _retry_after(value: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def listed_models(body: bytes, secret: Secret | None) -> list[str]:
+    """The names in a list of models, whichever way a server writes one; none in anything else."""
+    try:
+        data = _lenient(body)
+    except (ValueError, RecursionError):
+        return []
+    rows = data.get("data") or data.get("models") if isinstance(data, dict) else None
+    rows = rows[:_MOST_MODELS] if isinstance(rows, list) else []
+    names = [row.get("id") or row.get("name") for row in rows if isinstance(row, dict)]
+    hide: Hide = secret.hide if secret else str
+    return [_line(name, hide, 200) for name in names if isinstance(name, str) and name]
 
 
 def transport_failure(

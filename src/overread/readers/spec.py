@@ -49,6 +49,7 @@ _KEY_NAMES = re.compile(
     r"sessiontoken|bearertoken|clientsecret)|key|token|secret|password|passwd|passphrase|"
     r"authorization|proxyauthorization|bearer|credentials?)"
 )
+_LONGEST_TEXT = 100_000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -56,7 +57,8 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Everything a user may say of a reader. Unknown fields are refused.
 
     In the key of a reply: kind, model, base_url (or `identity` in its place), revision, extra, and
-    what it does to decoding and to clips. Never: label, group, prices, the key's variable, limits.
+    what it does to decoding, to clips and to the messages. Never: label, group, prices, the key's
+    variable, limits.
     """
 
     kind: Literal["openai", "control", "recorded"]
@@ -77,6 +79,9 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     max_tokens: int | None = None
     temperature: float | Literal["server"] | None = None
     logprobs: int | None = None
+    system: str | None = None
+    before: str | None = None
+    after: str | None = None
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     proxy: str | None = None
     concurrency: int | None = None
@@ -102,6 +107,9 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             logprobs=self.logprobs,
+            system=self.system or None,
+            before=self.before or None,
+            after=self.after or None,
         )
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
@@ -256,6 +264,13 @@ def _check(shown: str, spec: ReaderSpec) -> None:
         # Written so that NaN is out of range too.
         if isinstance(value, int | float) and not low <= value <= high:
             raise BadInput(f'reader "{shown}": {name} is {value}; it is from {low:g} to {high:g}.')
+    for name in ("system", "before", "after"):
+        text = getattr(spec, name) or ""
+        if len(text) > _LONGEST_TEXT or "\0" in text:
+            raise BadInput(
+                f'reader "{shown}": {name} has {len(text):,} characters; it is text of at most '
+                f"{_LONGEST_TEXT:,}."
+            )
     if spec.kind == "openai" and not _is_address(spec.base_url):
         raise BadInput(
             f'reader "{shown}": the base URL is "{_without_query(spec.base_url)}"; '
