@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from overread.case import BadInput
-from overread.readers import parse_spec
+from overread.readers import ReaderSpec, parse_spec
+
+ROOT = Path(__file__).parents[2]
+PAGES = "".join((ROOT / "docs" / f"{page}.md").read_text("utf-8") for page in ("readers", "clips"))
 
 
 def test_the_full_syntax() -> None:
@@ -179,3 +183,14 @@ def test_what_follows_the_address_is_repeated_in_no_line(where: str) -> None:
 def test_words_that_only_sound_like_keys_are_taken() -> None:
     extra = '{"prompt_cache_key":"a","stop_token_ids":[1],"note":"the key: a token, key=value"}'
     assert parse_spec(f"openai:m@https://h/v1?extra={extra}&key_env=MY_KEY").key_env == "MY_KEY"
+
+
+def test_the_page_on_readers_names_every_option() -> None:
+    page = (ROOT / "docs" / "readers.md").read_text("utf-8")
+    missing = [name for name in ReaderSpec.__struct_fields__ if f"`{name}" not in page]
+    assert missing == []
+
+
+@pytest.mark.parametrize("extra", re.findall(r"extra=(\{.*?\})`", PAGES))
+def test_the_pages_give_extra_as_it_is_taken(extra: str) -> None:
+    assert parse_spec(f"openai:m@http://127.0.0.1:1/v1?extra={extra}").extra
