@@ -276,17 +276,19 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         Text-only readers lose every picture and clip here, before keys are made or pixels rendered:
         their swap and mask trials have the key of the original trial and cost no call. Others get
         clips in the form they take. What the user set for this reader's decoding replaces what the
-        benchmark asked for.
+        benchmark asked for, and what is to stand around its messages is put there.
         """
         decoding = traits.adjust(self.decoding)
         if traits.modality != "text":
             messages = self._formed(traits.clips)
-            same = decoding is self.decoding and messages is self.messages
-            return self if same else Request(messages, decoding)
-        messages = tuple(
-            Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in self.messages
-        )
-        return Request(messages, decoding)
+        else:
+            messages = tuple(
+                Message(m.role, tuple(p for p in m.parts if isinstance(p, str)))
+                for m in self.messages
+            )
+        messages = traits.framed(messages)
+        same = decoding is self.decoding and messages is self.messages
+        return self if same else Request(messages, decoding)
 
     def _formed(self, form: ClipForm) -> tuple[Message, ...]:
         if all(clip.form == form for clip in self.clips):
@@ -401,7 +403,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
 
     `max_tokens`, `temperature` and `logprobs` replace the benchmark's decoding where they are set;
     temperature "server" sends none at all, for servers that refuse the field. `clips` is the form
-    in which it takes them.
+    in which it takes them. `system`, `before` and `after` are texts put around what it is asked.
     """
 
     modality: Modality = "multimodal"
@@ -411,6 +413,29 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     temperature: float | Literal["server"] | None = None
     logprobs: int | None = None
+    system: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+    def framed(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The messages with `system` first, and the last question between `before` and `after`.
+
+        Texts that meet are joined by a line break, since chat templates put nothing between parts;
+        and there is one system message, since many templates take no second.
+        """
+        if self.before or self.after:
+            last = max((at for at, m in enumerate(messages) if m.role == "user"), default=None)
+            if last is not None:
+                parts = _after(_before(messages[last].parts, self.before), self.after)
+                asked = Message("user", parts)
+                messages = (*messages[:last], asked, *messages[last + 1 :])
+        if self.system:
+            if messages and messages[0].role == "system":
+                first = Message("system", _before(messages[0].parts, self.system))
+                messages = (first, *messages[1:])
+            else:
+                messages = (Message("system", (self.system,)), *messages)
+        return messages
 
     def adjust(self, decoding: Decoding) -> Decoding:
         if self.max_tokens is None and self.temperature is None and self.logprobs is None:
@@ -424,8 +449,30 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+_Parts: TypeAlias = tuple[str | Picture | Clip, ...]
+
+
+def _before(parts: _Parts, text: str | None) -> _Parts:
+    if not text:
+        return parts
+    if parts and isinstance(parts[0], str):
+        return (f"{text}\n{parts[0]}", *parts[1:])
+    return (text, *parts)
+
+
+def _after(parts: _Parts, text: str | None) -> _Parts:
+    if not text:
+        return parts
+    if parts and isinstance(parts[-1], str):
+        return (*parts[:-1], f"{parts[-1]}\n{text}")
+    return (*parts, text)
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How hard a reader may be driven. Never part of a reply's key."""
+    """How hard a reader may be driven. Never part of a reply's key.
+
+    `patience` is how many seconds in all a trial waits because its server asks for it.
+    """
 
     concurrency: int = 16
     requests_per_minute: float | None = None
@@ -433,6 +480,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 120.0
     attempts: int = 6
     backoff: float = 0.5
+    patience: float = 600.0
 
 
 @runtime_checkable

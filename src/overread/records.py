@@ -47,6 +47,7 @@ _ROWS_A_PART = 50_000
 # Far beyond what any reader's absurd answer makes of an error, and far from what overflows.
 _LARGEST = 1e100
 _NUMBERS = ("value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low", "high", "p", "q")
+_TEXT_A_PART = 1 << 25  # characters: long replies fill a part sooner
 _UNFINISHED = ".unfinished."  # what a killed process may leave behind
 _MARK = ".unfinished.mark"
 
@@ -212,6 +213,8 @@ def write_rows(
     with _refused_by_the_disk(path), tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         parts: list[Path] = []
         batch: list[Sequence[Any]] = []
+        texts = [at for at, kind in enumerate(schema.values()) if kind == pl.String]
+        size = 0
 
         def flush() -> None:
             frame = pl.DataFrame(batch, schema=dict(schema), orient="row")
@@ -222,8 +225,10 @@ def write_rows(
         for row in rows:
             batch.append(row)
             total += 1
-            if len(batch) >= part:
+            size += sum([len(row[at] or "") for at in texts])
+            if len(batch) >= part or size > _TEXT_A_PART:
                 flush()
+                size = 0
         if batch or not parts:
             flush()
         if len(parts) == 1:

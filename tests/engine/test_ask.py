@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -424,3 +425,69 @@ def test_a_long_call_keeps_its_claims_alive(store, studio, monkeypatch) -> None:
     monkeypatch.setattr(store, "beat", lambda: beats.append(1))
     go(questions(1), Scripted(delay=0.2), store, studio)
     assert len(beats) >= 3
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("259200", "3 days"),
+        ("7300", "2 hours"),
+        ("1e400", "for ever"),
+        ("inf", "for ever"),
+        ("Fri, 01 Jan 9999 00:00:00 GMT", r"[\d,]+ days|for ever"),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_asks_to_wait_for_days_is_not_waited_for(
+    store, studio, header: str, told: str, status: int
+) -> None:
+    busy = response(b"come back later", status, f"Retry-After: {header}".encode())
+
+    async def work() -> Tally:
+        async with answering(lambda _: busy) as url:
+            spec = f"openai:m@{url}?timeout=30&attempts=50"
+            reader = open_reader(spec, guard=Guard("open"), environment={}, controls={})
+            try:
+                return await asyncio.wait_for(
+                    ask(questions(3), reader, store, studio, dataset=1), timeout=60
+                )
+            finally:
+                await reader.close()
+                reasons.extend(r for _, _, r in read_back(questions(3), reader, store, studio))
+
+    reasons: list[str] = []
+    tally = asyncio.run(work())
+    assert (tally.failed, tally.retried) == (3, 0)
+    (kind,) = tally.reasons
+    assert re.fullmatch(rf"HTTP {status} \(asks to wait ({told}); patience=600\)", kind)
+    assert reasons == [f"{kind}: come back later"] * 3
+
+
+def test_patience_counts_all_the_waits_of_a_trial(store, studio) -> None:
+    busy = ReaderFailure("HTTP 429: busy", heals=True, throttled=True, retry_after=0.2)
+    reader = Scripted(lambda _: busy, limits=Limits(attempts=50, backoff=0.0, patience=0.5))
+    tally = go(questions(2), reader, store, studio)
+    assert tally.retried == 2 * 2
+    assert set(reader.asked.values()) == {3}
+    assert set(tally.reasons) == {"HTTP 429 (asks to wait 0.2 seconds; patience=0.5)"}
+
+
+def test_what_waits_to_be_kept_is_bounded_by_its_length(store, studio, monkeypatch) -> None:
+    """A few long replies fill the queue as many short ones do."""
+    monkeypatch.setattr(import_module("overread.engine.ask"), "_PENDING_SIZE", 1_000_000)
+    most = 0
+    commit = store.commit
+
+    def slow(replies, failures) -> None:
+        nonlocal most
+        most = max(most, sum(len(reply.text) for _, _, reply in replies))
+        commit(replies, failures)
+
+    monkeypatch.setattr(store, "commit", slow)
+    reader = Scripted(lambda p: Reply(p.text * 20_000), limits=Limits(concurrency=4))
+    tally = go(questions(200), reader, store, studio)
+    assert tally.answered == 200
+    crew = 4 + 2 * studio.threads
+    assert most <= 1_000_000 + (crew + 1) * 20_000 * len("question 100")
+    long = sum(len(r.text) for _, r, _ in read_back(questions(200), reader, store, studio))
+    assert long > 30_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import polars as pl
 import pytest
 
 from overread.engine import Store
+from overread.runs import phantom_cases
+from support.answering import raw_server, response
 from support.served import ROOT
 
 # The kernel's own peak of this program: `ru_maxrss` would begin with that of the test process.
@@ -46,3 +49,36 @@ def test_twenty_thousand_distinct_trials_stay_in_flat_memory(tmp_path: Path) -> 
     # Measured: 8 MB more, for queues, SQLite's page cache and one part of the table, all of which
     # stop growing; a plan held as a list takes 10 MB on top of that, kept replies or rows more.
     assert many["peak_mb"] - few["peak_mb"] < 15
+
+
+ITS_PEAK = """
+import atexit, pathlib, sys
+def told():
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    print(next(line for line in lines if line.startswith("VmHWM")), file=sys.stderr)
+atexit.register(told)
+from overread.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_hundred_replies_of_five_megabytes_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """Every other one is short enough to be kept, and all of them come at once."""
+    kept = {"content": "Yes " + "x" * 900_000}
+    endless = {"content": "Yes " + "x" * 5_000_000}
+    bodies = [json.dumps({"choices": [{"message": m}]}).encode() for m in (kept, endless)]
+    answers = itertools.cycle(map(response, bodies))
+    cases = phantom_cases("grounding", "phantom:48")
+    place = ["--store", str(tmp_path / "store.sqlite"), "--out", str(tmp_path / "run")]
+    with raw_server(lambda _, wire: wire.write(next(answers))) as url:
+        words = ["run", "grounding", "--cases", str(cases), "--reader", f"openai:m@{url}", *place]
+        command = [sys.executable, "-c", ITS_PEAK, *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3, done.stderr
+    assert "too long × 56" in done.stderr
+    with Store(tmp_path / "store.sqlite") as store:
+        assert store.count() == 56
+    # Measured: 330 MB, most of it to draw the page; 3,600 MB while only their number was bounded.
+    assert int(done.stderr.split("VmHWM:")[1].split()[0]) < 900_000

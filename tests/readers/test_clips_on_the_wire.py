@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -128,3 +129,59 @@ def test_two_clips_and_a_picture_keep_their_places() -> None:
         for part in parts
     ]  # fmt: skip
     assert data == [b"1", b"1'", "x", b"3", b"2", b"2'"]
+
+
+EVERY_FRAME = {
+    "media_io_kwargs": {"video": {"num_frames": -1}},
+    "mm_processor_kwargs": {"do_sample_frames": False},
+}
+
+
+def further(body: str) -> dict[str, Any]:
+    known = {"model", "messages", "max_tokens", "temperature"}
+    return {name: value for name, value in json.loads(body).items() if name not in known}
+
+
+@pytest.mark.parametrize(
+    ("extra", "fields"),
+    [
+        ({}, EVERY_FRAME),
+        ({"top_k": 1}, {"top_k": 1, **EVERY_FRAME}),
+        (
+            {"mm_processor_kwargs": {"max_pixels": 99}, "media_io_kwargs": {"video": {"fps": 1}}},
+            {
+                "mm_processor_kwargs": {"do_sample_frames": False, "max_pixels": 99},
+                "media_io_kwargs": {"video": {"num_frames": -1, "fps": 1}},
+            },
+        ),
+        ({"mm_processor_kwargs": None, "media_io_kwargs": None}, {}),
+    ],
+)
+def test_a_video_goes_with_the_wish_for_every_frame_of_it(
+    tmp_path: Path, extra: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    with served("instant", keep=2) as server:
+        spec = f"openai:m@{server.base_url}?clips=video&extra={json.dumps(extra)}"
+        asked(spec, tmp_path, CLIP, "q")
+        asked(spec, tmp_path / "again", "no clip at all")
+        filmed, bare = server.kept()
+    assert further(filmed) == fields
+    assert further(bare) == {k: v for k, v in extra.items() if k in json.loads(bare)}
+
+
+def test_images_go_without(tmp_path: Path) -> None:
+    with served("instant", keep=1) as server:
+        asked(f"openai:m@{server.base_url}", tmp_path, CLIP, "q")
+        assert further(server.kept()[0]) == {}
+
+
+def test_the_wish_for_every_frame_is_part_of_the_key() -> None:
+    def identity(options: str) -> str:
+        spec = f"openai:m@http://127.0.0.1:1/v1{options}"
+        return open_reader(spec, guard=Guard("open"), environment={}, controls={}).identity
+
+    thinned = '?clips=video&extra={"media_io_kwargs":null}'
+    said = [identity(options) for options in ("", "?clips=video", thinned)]
+    assert len(set(said)) == 3
+    assert "num_frames" in said[1]
+    assert identity("?clips=video&modality=text") == said[0]

@@ -47,10 +47,24 @@ CREDENTIALED = Guard("credentialed", ())
         ("64:ff9b::8.8.8.8", False),
         ("localhost", False),
         ("not an address", False),
+        ("127.1", True),
+        ("2130706433", True),
+        ("0x7f000001", True),
+        ("0177.0.0.1", True),
+        ("127.0.0.1.", True),
+        ("134744072", False),
+        ("8.8", False),
+        ("", False),
     ],
 )
 def test_what_counts_as_private(address: str, private: bool) -> None:
     assert is_private(address) is private
+
+
+def test_a_host_named_with_a_dot_at_its_end_is_the_same_host() -> None:
+    guard = Guard("credentialed", ("api.example.org",))
+    assert guard.allows("API.example.org.", "203.0.113.7")
+    assert not guard.allows("example.org", "203.0.113.7")
 
 
 @given(st.ip_addresses())

@@ -7,8 +7,13 @@ import base64
 import gzip
 import io
 import json
+import time
+from typing import BinaryIO
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from overread.case import (
@@ -21,7 +26,7 @@ from overread.case import (
 )
 from overread.readers import Guard, Secret, open_reader, parse_spec
 from overread.readers.openai_http import request_body
-from support.answering import answering, response
+from support.answering import answering, raw_server, response
 from support.served import digest_of, served
 
 OPEN = Guard("open")
@@ -167,12 +172,13 @@ def test_a_key_does_not_travel_unencrypted_through_a_public_proxy() -> None:
     open_(f"openai:m@https://api.example.org/v1?{public}", OPENAI_API_KEY="hunter2")
 
 
-def reply_to(raw: bytes, **environment: str):
+def reply_to(raw: bytes, options: str = "", path: str = "/v1", **environment: str):
     """The reply of a server that sends these bytes, whatever it is asked."""
 
     async def go():
         async with answering(lambda _: raw) as url:
-            reader = open_(f"openai:m@{url}?timeout=5", **environment)
+            where = url.removesuffix("/v1") + path
+            reader = open_(f"openai:m@{where}?timeout=30{options}", **environment)
             try:
                 return await reader.reply(prompt("q"))
             finally:
@@ -204,15 +210,120 @@ def test_no_part_of_the_key_is_left_where_a_message_is_cut(before: int) -> None:
     raw = response(json.dumps({"error": {"message": said}}).encode(), 401)
     with pytest.raises(ReaderFailure) as caught:
         reply_to(raw, OPENAI_API_KEY="correct-horse-battery-staple")
-    assert caught.value.reason.startswith("HTTP 401: xxx")
-    assert "c" not in caught.value.reason
+    said, _, hint = caught.value.reason.partition(" (")
+    assert said.startswith("HTTP 401: xxx")
+    assert "c" not in said
+    assert hint == "the key came from OPENAI_API_KEY)"
     assert not caught.value.heals
+
+
+LONG = "sk-correct-horse-battery-staple-4"
+
+
+@pytest.mark.parametrize("field", ["text", "reasoning", "refusal", "finish", "model", "token"])
+def test_a_reply_that_repeats_the_key_is_kept_without_it(field: str) -> None:
+    said = {"text": "Yes", "reasoning": None, "refusal": None, "finish": "stop", "model": "m"}
+    said = {**said, "token": "Yes", field: f"<{LONG}>"}
+    choice = {
+        "message": {
+            "content": said["text"],
+            "reasoning_content": said["reasoning"],
+            "refusal": said["refusal"],
+        },
+        "finish_reason": said["finish"],
+        "logprobs": {"content": [{"token": said["token"], "logprob": -1}]},
+    }
+    raw = response(json.dumps({"model": said["model"], "choices": [choice]}).encode())
+    reply = reply_to(raw, OPENAI_API_KEY=LONG)
+    found = {**msgspec.structs.asdict(reply), "token": reply.logprobs[0][0]}
+    assert found[field] == "<****>"
+    rest = {name: value for name, value in said.items() if name != field}
+    assert {name: found[name] for name in rest} == rest
+
+
+@pytest.mark.parametrize("word", ["EMPTY", "none", "x", "anything", "placeholder"])
+def test_a_word_in_place_of_a_key_is_left_in_replies(word: str) -> None:
+    """Servers that need no key are given one all the same, and a reader may say the word."""
+    said = f"No, {word}; I see {word} there"
+    raw = response(json.dumps({"choices": [{"message": {"content": said}}]}).encode())
+    assert reply_to(raw, OPENAI_API_KEY=word).text == said
+
+
+@given(st.text("ab/+-_.", min_size=8, max_size=40), st.text("ab", max_size=9), st.integers(0, 40))
+def test_a_secret_hides_itself_and_nothing_else(key: str, before: str, cut: int) -> None:
+    secret = Secret(key)
+    assert secret.hide(f"{before}|{key}|") == f"{before}|****|" or key[:8] in before
+    part = key[cut : cut + 8]
+    hidden = secret.hide(f"[{part}]")
+    assert hidden == ("[****]" if len(part) == 8 else f"[{part}]")
+    assert secret.hide("What is shown is a heart.") == "What is shown is a heart."
 
 
 def test_a_redirect_to_bytes_that_are_no_text_is_a_failure() -> None:
     with pytest.raises(ReaderFailure, match="HTTP 302: redirects") as caught:
         reply_to(response(b"", 302, b"Location: http://x/\xff\xfe"))
     assert not caught.value.heals
+
+
+@pytest.mark.parametrize(
+    ("environment", "hint"),
+    [
+        ({}, "OPENAI_API_KEY holds no key"),
+        ({"OPENAI_API_KEY": "hunter2"}, "the key came from OPENAI_API_KEY"),
+        ({"HOUSE_KEY": "hunter2"}, "the key came from HOUSE_KEY"),
+    ],
+)
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_named_by_its_variable(
+    environment: dict[str, str], hint: str, status: int
+) -> None:
+    options = "&key_env=HOUSE_KEY" if "HOUSE_KEY" in environment else ""
+    with pytest.raises(ReaderFailure) as caught:
+        reply_to(response(b"no", status), options, **environment)
+    assert caught.value.reason == f"HTTP {status}: no ({hint})"
+
+
+def test_a_path_that_is_not_there_hints_at_v1() -> None:
+    with pytest.raises(ReaderFailure, match=r"HTTP 404: no \(the base URL ends in /api; most"):
+        reply_to(response(b"no", 404), path="/api")
+    with pytest.raises(ReaderFailure, match=r"ends in the host; most end in /v1"):
+        reply_to(response(b"no", 404), path="")
+    with pytest.raises(ReaderFailure, match=r"is m served there\?"):
+        reply_to(response(b"no", 404))
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
+def test_a_byte_now_and_then_does_not_put_off_the_timeout(head: bytes) -> None:
+    def trickle(_: bytes, wire: BinaryIO) -> None:
+        wire.write(head)
+        for _ in range(300):
+            wire.write(b"x")
+            wire.flush()
+            time.sleep(0.1)
+
+    began = time.monotonic()
+    with raw_server(trickle) as url, pytest.raises(ReaderFailure) as caught:
+        reply_of(f"openai:m@{url}?timeout=1", prompt("q"))
+    assert time.monotonic() - began < 15
+    assert caught.value.reason == (
+        "timeout: no reply within 1 s; raise timeout= or lower concurrency= (64) if it is slow"
+    )
+
+
+def test_a_reply_of_over_a_million_characters_is_too_long() -> None:
+    long = "x" * 1_000_001
+    for message in ({"content": long}, {"content": "", "reasoning": long}):
+        body = json.dumps({"choices": [{"message": message}]}).encode()
+        with pytest.raises(ReaderFailure, match="too long: a reply of 1,000,001 char") as caught:
+            reply_to(response(body))
+        assert not caught.value.heals
+    body = json.dumps({"choices": [{"message": {"content": long[:-1]}}]}).encode()
+    assert reply_to(response(body)).text == long[:-1]
+    many = [{"token": "x", "logprob": -1}] * 200_000  # of which only the first token's are kept
+    message = {"content": "x"}
+    body = json.dumps({"choices": [{"message": message, "logprobs": {"content": many}}]}).encode()
+    assert len(body) > 5_000_000
+    assert reply_to(response(body)).text == "x"
 
 
 GOOD = b'{"choices": [{"message": {"content": "Yes"}}]%s}'
@@ -224,10 +335,10 @@ def test_a_compressed_reply_is_read() -> None:
 
 
 def test_a_reply_is_measured_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("overread.readers.openai_http._MOST_BYTES", 100_000)
-    body = GOOD % (b" " * 200_000)
+    monkeypatch.setattr("overread.readers.openai_http._MOST_BYTES", 400_000)
+    body = GOOD % (b" " * 800_000)
     packed = gzip.compress(body)
-    assert len(packed) < 1000
+    assert len(packed) < 4000
     for raw in (response(packed, 200, b"Content-Encoding: gzip"), response(body)):
         with pytest.raises(ReaderFailure, match="too long") as caught:
             reply_to(raw)

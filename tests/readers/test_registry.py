@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from overread.case import BadInput
-from overread.readers import Guard, open_reader
+from overread.readers import Guard, open_reader, unlisted
 from support.readers import Scripted
 
 LOOKS = Scripted(name="control:looks")
@@ -57,3 +57,18 @@ def test_a_key_of_white_space_is_none() -> None:
     assert "Authorization" not in open_(SERVED, OPENAI_API_KEY=" \n")._headers
     with pytest.raises(BadInput, match="MY_KEY named by key_env is not set"):
         open_(f"{SERVED}?key_env=MY_KEY", MY_KEY="\n")
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ([], ""),
+        (["qwen3-vl-8b"], ""),
+        (["qwen3-vl-4b", "llama"], "but qwen3-vl-4b and 1 more;"),
+        (["llama", "phi", "gemma", "yi"], "but llama, phi, gemma and 1 more;"),
+    ],
+)
+def test_a_model_its_server_does_not_list(names: list[str], says: str) -> None:
+    said = unlisted("qwen3-vl-8b", names)
+    assert says in said
+    assert bool(said) is bool(says)

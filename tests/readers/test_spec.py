@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from overread.case import BadInput
-from overread.readers import parse_spec
+from overread.readers import ReaderSpec, parse_spec
+
+ROOT = Path(__file__).parents[2]
+PAGES = "".join((ROOT / "docs" / f"{page}.md").read_text("utf-8") for page in ("readers", "clips"))
 
 
 def test_the_full_syntax() -> None:
@@ -86,6 +92,19 @@ def test_one_line_for_what_is_wrong(text: str, says: str) -> None:
         "openai:m@http://h/v1?api_key=abc",
         "openai:m@http://h/v1?token=abc",
         "openai:m@https://user:hunter2@h/v1",
+        "openai:m@https://h/v1?api-key=hunter2",
+        "openai:m@https://h/v1?X-Api-Key=hunter2",
+        "openai:m@https://h/v1?proxy=http://p:3128/?access-token=hunter2",
+        "openai:m@https://h/ghp_abcdefghijklmnopqrstuv/v1",
+        "openai:m@https://h/nvapi-abcdefghijklmnopqrstuv/v1",
+        "openai:m@https://h/nvapi%2Dabcdefghijklmnopqrstuv/v1",
+        "openai:m@https://h/v1?identity=github_pat_abcdefghijklmnopqrstuv",
+        "openai:m@https://h/v1?key_env=sk-abcdefghijklmnopqrstuv",
+        "openai:m@https://h/v1?key_env=hunter2+hunter2",
+        'openai:m@https://h/v1?extra={"headers":{"x-api-key":"hunter2"}}',
+        'openai:m@https://h/v1?extra={"headers":["x-api-key: hunter2"]}',
+        'openai:m@https://h/v1?extra={"hook":"https://h/?a=b%26api%2Dkey=hunter2"}',
+        'openai:m@https://h/v1?extra={"head":"Authorization: Bearer abcdefghijklmnopqrstuv"}',
         "openai:m@https://h/v1?label=sk-abcdefghijklmnopqrstuv",
         "openai:sk-proj-abcdefghijklmnopqrstuv@https://h/v1",
         "openai:m@https://h/v1?proxy=http://user:hunter2@proxy:3128",
@@ -125,7 +144,53 @@ def test_hosts_of_every_kind(host: str) -> None:
     assert parse_spec(f"openai:m@http://{host}/v1").base_url == f"http://{host}/v1"
 
 
+@pytest.mark.parametrize(
+    ("host", "plain"),
+    [
+        ("127.1", "127.0.0.1"),
+        ("2130706433", "127.0.0.1"),
+        ("0x7f000001", "127.0.0.1"),
+        ("0177.0.0.1", "127.0.0.1"),
+        ("134744072", "8.8.8.8"),
+        ("0x08.8", "8.0.0.8"),
+        ("localhost.", "localhost"),
+    ],
+)
+def test_an_address_in_disguise_is_named_as_what_it_is(host: str, plain: str) -> None:
+    says = f"the host {host} is {plain}. Write that."
+    proxied = f"openai:m@http://h/v1?proxy=http://{host}:3128"
+    for spec in (f"openai:m@http://{host}:8000/v1", proxied):
+        with pytest.raises(BadInput, match=re.escape(says)):
+            parse_spec(spec)
+
+
 def test_extra_that_cannot_be_read_is_not_repeated() -> None:
     with pytest.raises(BadInput, match="JSON object") as caught:
-        parse_spec('openai:m@http://h/v1?extra={"api_key":"hunter2"')
+        parse_spec('openai:m@http://h/v1?extra={"mine":"hunter2"')
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["?mine=hunter2", "?label=a&mine=hunter2", "#hunter2"])
+def test_what_follows_the_address_is_repeated_in_no_line(where: str) -> None:
+    """A key may go by any name."""
+    table = {"kind": "openai", "model": "m", "base_url": f"https://h/v1{where}"}
+    for spec in (f"openai:m@https://h/v1{where}", table):
+        with pytest.raises(BadInput, match=r"https://h/v1|no option") as caught:
+            parse_spec(spec)
+        assert "hunter2" not in str(caught.value)
+
+
+def test_words_that_only_sound_like_keys_are_taken() -> None:
+    extra = '{"prompt_cache_key":"a","stop_token_ids":[1],"note":"the key: a token, key=value"}'
+    assert parse_spec(f"openai:m@https://h/v1?extra={extra}&key_env=MY_KEY").key_env == "MY_KEY"
+
+
+def test_the_page_on_readers_names_every_option() -> None:
+    page = (ROOT / "docs" / "readers.md").read_text("utf-8")
+    missing = [name for name in ReaderSpec.__struct_fields__ if f"`{name}" not in page]
+    assert missing == []
+
+
+@pytest.mark.parametrize("extra", re.findall(r"extra=(\{.*?\})`", PAGES))
+def test_the_pages_give_extra_as_it_is_taken(extra: str) -> None:
+    assert parse_spec(f"openai:m@http://127.0.0.1:1/v1?extra={extra}").extra

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from overread.runs import _doctor
+from support.answering import raw_server, response
 from support.clip_files import numbered, write
 from support.commands import GOLDEN, Overread
 from support.served import served
@@ -60,11 +61,36 @@ def test_a_server_is_asked_for_its_models_only(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "hidden")
     with served("instant", tally=True) as server:
-        code, found = doctor(overread, "--reader", f"openai:m@{server.base_url}")
+        code, found = doctor(
+            overread, "--reader", f"openai:overread-bench@{server.base_url}?label=m"
+        )
         stats = server.stats()
     assert (code, found["reader m"]["state"]) == (0, "ok")
+    assert found["reader m"]["detail"].endswith("answers (HTTP 200) and lists overread-bench")
     assert (stats["requests"], stats["authorized"]) == (0, 0)
     assert "hidden" not in json.dumps(found)
+
+
+def test_a_model_that_is_not_listed_is_named_with_the_nearest(overread: Overread) -> None:
+    """Some servers answer to any name, so it is a note."""
+    with served("instant") as server:
+        code, found = doctor(overread, "--reader", f"openai:overread-bnch@{server.base_url}")
+    assert (code, found["reader overread-bnch"]["state"]) == (0, "note")
+    said = "it does not list overread-bnch, but overread-bench; check the model's name"
+    assert said in found["reader overread-bnch"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "says"),
+    [(401, "ok", "with a key only"), (404, "note", "most base URLs end in /v1")],
+)
+def test_a_server_that_lists_no_models(
+    overread: Overread, status: int, state: str, says: str
+) -> None:
+    with raw_server(lambda _, wire: wire.write(response(b"{}", status))) as url:
+        code, found = doctor(overread, "--reader", f"openai:m@{url}")
+    assert (code, found["reader m"]["state"]) == (0, state)
+    assert says in found["reader m"]["detail"]
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from random import Random
+from typing import Any, BinaryIO
 
 import msgspec
 import pytest
 
-from overread.case import Reply
+from overread.case import Reply, Shown
 from overread.imaging import render_clip
 from overread.sight import ClipSight, Parts, ask_for_frames, clip_verdict, judge_clips
 from overread.sight.clip_verdict import said_of
 from overread.sight.clips import CLIPS, FRAMES, HALF, frames_of
 from overread.stats import binomial_tail
+from support.answering import raw_server, response
 from support.commands import Overread
 from support.reads_frames import digits_of, read_video
 from support.served import served
@@ -56,6 +59,52 @@ def test_a_server_that_refuses_videos(overread: Overread) -> None:
     found = json.loads(done.out)
     assert (done.code, found["verdict"], found["form"]) == (1, "does not arrive", "video")
     assert "refused" in found["evidence"][0]
+
+
+@pytest.mark.parametrize("sampling", ["spread", "cut"])
+@pytest.mark.parametrize(
+    ("extra", "verdict", "arrived"),
+    [
+        ("", "all frames arrive", FRAMES),
+        ('&extra={"media_io_kwargs":null}', "thinned", 32),
+        ('&extra={"mm_processor_kwargs":{"do_sample_frames":true}}', "thinned", 4),
+    ],
+)
+def test_a_stock_server_shows_a_whole_video_when_it_is_asked_to(
+    overread: Overread, extra: str, verdict: str, arrived: int, sampling: str
+) -> None:
+    def answer(request: bytes, wire: BinaryIO) -> None:
+        if not request.startswith(b"POST"):
+            return
+        body = json.loads(request.partition(b"\r\n\r\n")[2])
+        kept = [d for part in parts_of(body) for d in kept_of(body, read_video(part), sampling)]
+        said = {"content": line("".join(kept))}
+        usage = {"prompt_tokens": 30 + 8 * len(kept)}
+        wire.write(response(json.dumps({"choices": [{"message": said}], "usage": usage}).encode()))
+
+    with raw_server(answer) as url:
+        spec = f"openai:m@{url}?clips=video&timeout=60&concurrency=4{extra}"
+        found = json.loads(overread("sight", spec, "--clips", "--json").out)
+    assert (found["verdict"], found["frames_arrived"]) == (verdict, arrived)
+
+
+def parts_of(body: dict[str, Any]) -> list[Shown]:
+    content = body["messages"][-1]["content"]
+    urls = [p["video_url"]["url"] for p in content if isinstance(p, dict) and "video_url" in p]
+    return [Shown("video/mp4", base64.b64decode(url.partition(",")[2])) for url in urls]
+
+
+def kept_of(body: dict[str, Any], digits: str, sampling: str) -> str:
+    """As vLLM and the processor of Qwen3-VL take frames of a video."""
+    most = body.get("media_io_kwargs", {}).get("video", {}).get("num_frames", 32)
+    if 0 < most < len(digits):
+        ats = range(most) if sampling == "cut" else [
+            round(at * (len(digits) - 1) / (most - 1)) for at in range(most)
+        ]  # fmt: skip
+        digits = "".join(digits[at] for at in ats)
+    if body.get("mm_processor_kwargs", {}).get("do_sample_frames", True) and len(digits) > 4:
+        digits = "".join(digits[round(at * (len(digits) - 1) / 3)] for at in range(4))
+    return digits
 
 
 def test_a_reader_declared_text_only_is_not_asked(overread: Overread) -> None:
@@ -156,6 +205,10 @@ def test_the_chance_of_reading_is_that_of_the_later_half_alone() -> None:
     assert found.digits_read == (HALF + 2) * CLIPS
 
 
+def _same(one: str, other: str) -> int:
+    return sum(a == b for a, b in zip(one, other, strict=True))
+
+
 def test_the_chance_of_thinned_digits_counts_both_ways_to_spread_them() -> None:
     said = {n: (4, d[0] + other(d[13] + d[26] + d[39])) for n, d in enumerate(SHOWN)}
     best = max(
@@ -163,8 +216,16 @@ def test_the_chance_of_thinned_digits_counts_both_ways_to_spread_them() -> None:
             for at, digit in zip(places, d, strict=True))
         for places in ((0, 13, 26, 39), (0, 10, 20, 30))
     )  # fmt: skip
-    frames, p = clip_verdict._thinned(SHOWN, said)
-    assert (frames, p) == (4, pytest.approx(2 * binomial_tail(best, 4 * CLIPS, 0.1)))
+    unsaid = {n: (None, d) for n, (_, d) in said.items()}
+    frames, p, how = clip_verdict._thinned(SHOWN, unsaid)
+    assert (frames, how) == (4, "evenly spread over")
+    assert p == pytest.approx(2 * binomial_tail(best, 4 * CLIPS, 0.1))
+    # Where the reader says there were four, it may also have been shown the first four.
+    first = sum(_same(SHOWN[n][:4], d) for n, (_, d) in said.items())
+    assert first > best
+    frames, p, how = clip_verdict._thinned(SHOWN, said)
+    assert (frames, how) == (4, "the first of")
+    assert p == pytest.approx(3 * binomial_tail(first, 4 * CLIPS, 0.1))
 
 
 def test_what_is_said_of_the_frames_is_the_median_and_the_last_word_of_a_reply() -> None:
@@ -186,6 +247,20 @@ def test_evenly_spread_digits_are_thinned(kept: int) -> None:
     ):
         found = judged([line("".join(d[at] for at in spread)) for d in SHOWN])
         assert (found.verdict, found.frames_arrived) == ("thinned", kept)
+
+
+def test_a_clip_cut_after_so_many_frames_is_thinned() -> None:
+    """Though digits of the later half are read in their places."""
+    found = judged([line(d[:32]) for d in SHOWN])
+    assert (found.verdict, found.frames_arrived) == ("thinned", 32)
+    assert "what it reads fits 32 frames, the first of 40" in found.evidence
+
+
+def test_a_reader_that_stops_reading_is_no_server_that_cuts() -> None:
+    told = [f"FRAMES=40 DIGITS={d[:32]}" for d in SHOWN]
+    assert judged(told).verdict == "all frames arrive"
+    whole = (20 + 16 * 40, 0, 20 + 16, 20)
+    assert judged([line(d[:32]) for d in SHOWN], whole).verdict == "all frames arrive"
 
 
 def test_tokens_of_fewer_frames_are_thinned_whatever_is_said() -> None:

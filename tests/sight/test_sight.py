@@ -45,6 +45,13 @@ def test_a_reader_that_reads(overread: Overread) -> None:
     assert f"digits read: {PICTURES * DIGITS} of {PICTURES * DIGITS}" in done.out
 
 
+def test_a_model_that_the_server_does_not_list_is_said(overread: Overread) -> None:
+    with served("digits", sight="arrives") as server:
+        for model, said in (("overread-bnch", True), ("overread-bench", False)):
+            done = overread("sight", f"openai:{model}@{server.base_url}")
+            assert ("does not list overread-bnch, but overread-bench" in done.out) is said
+
+
 def test_every_check_is_asked_afresh(overread: Overread) -> None:
     with served("digits", sight="arrives") as server:
         for times in (1, 2):

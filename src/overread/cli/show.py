@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from overread.case import Table, printable
@@ -115,7 +115,7 @@ def _lines(shown: Shown, every: float = 10.0) -> Iterator[None]:
 
     def report() -> None:
         while not finished.wait(every):
-            _print_lines(shown)
+            _print_line(shown)
 
     thread = threading.Thread(target=report, daemon=True)
     thread.start()
@@ -124,12 +124,13 @@ def _lines(shown: Shown, every: float = 10.0) -> Iterator[None]:
     finally:
         finished.set()
         thread.join()
-        _print_lines(shown)
+        _print_line(shown)
 
 
-def _print_lines(shown: Sequence[tuple[str, Tally, int, ReaderSpec]]) -> None:
-    for name, tally, total, spec in shown:
-        print(f"{printable(name)}: {describe(tally, total, spec)}", file=sys.stderr, flush=True)
+def _print_line(shown: Shown) -> None:
+    """One line for all readers together: a log of many hours is read by a person."""
+    said = [f"{name}: {describe(tally, total, spec)}" for name, tally, total, spec in shown]
+    print(printable("; ".join(said)), file=sys.stderr, flush=True)
 
 
 def describe(tally: Tally, total: int, spec: ReaderSpec) -> str:

@@ -27,8 +27,10 @@ __all__ = ["Tally", "ask"]
 T = TypeVar("T")
 
 _CHUNK = 512
-_PENDING = 4096  # replies waiting to be committed before callers wait
-_GROUP = 512  # replies that are committed without waiting for more
+# What may wait to be committed before callers wait, and what is committed without waiting for more:
+# so many replies, or so many characters of them.
+_PENDING, _PENDING_SIZE = 4096, 1 << 25
+_GROUP, _GROUP_SIZE = 512, 1 << 22
 _GATHER = 0.05
 _ALIKE = 8  # the first trials that, failing all alike, stop a run
 _BEAT = 15.0
@@ -116,6 +118,7 @@ class _Asking:
         self.first_pass = True
         self.closing = False
         self.replies: list[Row] = []
+        self.size = 0  # of the replies
         self.failures: list[tuple[bytes, int, str]] = []
         self.writer = ThreadPoolExecutor(1, thread_name_prefix="store")
         self.something_to_commit = asyncio.Event()
@@ -250,7 +253,7 @@ class _Asking:
             self._fail(item.key, self.unseen)
             self._stop_if_nothing_is_seen()
             return
-        attempt = 0
+        limits, attempt, waited = self.reader.limits, 0, 0.0
         while True:
             attempt += 1
             await self.pace.acquire()
@@ -263,15 +266,21 @@ class _Asking:
                 reply = await self.reader.reply(prompt)
             except ReaderFailure as failure:
                 self.pace.heard(failure)
-                if failure.heals and attempt < self.reader.limits.attempts:
+                demand = failure.retry_after or 0.0
+                patient = waited + demand <= limits.patience
+                if failure.heals and attempt < limits.attempts and patient:
+                    waited += demand
                     self.tally.retried += 1
                     if await self._wait(failure, attempt):
                         continue
                     self._let_go([item.key])
                     return
                 self.pace.give_back()
+                reason = failure.reason
+                if failure.heals and not patient:
+                    reason = _told_to_wait(reason, demand, limits.patience)
                 tries = f" (after {attempt} attempts)" if attempt > 1 else ""
-                self._fail(item.key, failure.reason + tries)
+                self._fail(item.key, reason + tries)
                 return
             tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0)
             self.pace.succeeded(time.monotonic() - began, tokens)
@@ -316,8 +325,9 @@ class _Asking:
         tally.tokens_out += reply.tokens_out or 0
         tally.slots = int(self.pace.slots)
         self.replies.append((key, self.dataset, reply))
+        self.size += len(reply.text) + len(reply.reasoning or "")
         self.something_to_commit.set()
-        while len(self.replies) > _PENDING:
+        while len(self.replies) > _PENDING or self.size > _PENDING_SIZE:
             self.committed.clear()
             await self.committed.wait()
 
@@ -361,12 +371,14 @@ class _Asking:
                 self.something_to_commit.clear()
                 await self.something_to_commit.wait()
                 continue
-            if len(self.replies) < _GROUP and not self.closing:
+            few = len(self.replies) < _GROUP and self.size < _GROUP_SIZE
+            if few and not self.closing:
                 await asyncio.sleep(_GATHER)
             replies, failures = self.replies, self.failures
-            self.replies, self.failures = [], []
+            self.replies, self.failures, self.size = [], [], 0
             await self._in_writer(self.store.commit, replies, failures)
             self._let_go([row[0] for row in (*replies, *failures)])
+            del replies, failures  # not kept while the next are gathered
             self.committed.set()
 
     async def _in_writer(self, do: Callable[..., T], *args: object) -> T:
@@ -374,3 +386,17 @@ class _Asking:
         return await asyncio.shield(
             asyncio.get_running_loop().run_in_executor(self.writer, do, *args)
         )
+
+
+def _told_to_wait(reason: str, demand: float, patience: float) -> str:
+    """The reason with what the server asked for in its kind, where every summary shows it."""
+    kind, colon, rest = reason.partition(":")
+    return f"{kind} (asks to wait {_spoken(demand)}; patience={patience:g}){colon}{rest}"
+
+
+def _spoken(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            number = seconds / length
+            return f"{number:,.0f} {unit}" if number < 1e6 else "for ever"
+    return f"{seconds:.3g} seconds"

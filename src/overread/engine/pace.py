@@ -14,7 +14,6 @@ __all__ = ["Pace", "retry_delay"]
 
 _START = 8
 _LONGEST_WAIT = 60.0
-_LONGEST_RETRY_AFTER = 600.0
 
 
 def retry_delay(
@@ -23,11 +22,12 @@ def retry_delay(
     """Seconds to wait before attempt number `attempt + 1`: full jitter, or what the server asked.
 
     Full jitter draws uniformly from [0, backoff * 2**(attempt - 1)], so that clients that failed
-    together do not come back together. A Retry-After is honoured, with a little jitter on top.
+    together do not come back together. A Retry-After is honoured, with a little jitter on top;
+    whoever asks knows which are longer than the reader's patience.
     """
     ceiling = min(_LONGEST_WAIT, limits.backoff * 2.0 ** (attempt - 1))
     if failure.retry_after is not None:
-        return min(failure.retry_after, _LONGEST_RETRY_AFTER) + draw() * min(ceiling, 1.0)
+        return min(failure.retry_after, limits.patience) + draw() * min(ceiling, 1.0)
     return draw() * ceiling
 
 

@@ -13,7 +13,7 @@ from overread.engine.studio import Studio
 __all__ = ["Plan", "chunks", "read_back"]
 
 Plan = Callable[[], Iterable[Trial]]
-_CHUNK = 1024
+_CHUNK = 64  # replies held at once: each may have megabytes
 
 
 def read_back(

@@ -14,7 +14,7 @@ import msgspec
 
 from overread.case import BadInput, Policy, ReaderFailure
 
-__all__ = ["Guard", "is_private"]
+__all__ = ["Guard", "is_private", "on_this_network", "plain_host"]
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Spelt out, not `is_private`: that property also holds for documentation and carrier-grade ranges.
@@ -24,15 +24,36 @@ _PRIVATE = tuple(
 )
 
 
+def plain_host(host: str) -> str:
+    """A host as it is compared: `LocalHost.` is localhost, `127.1` and `0x7f000001` 127.0.0.1.
+
+    Sockets take an address in all those spellings, so a name that looks like none may be one.
+    """
+    host = host.lower().removesuffix(".")
+    try:
+        ipaddress.ip_address(host.split("%")[0])
+    except ValueError:
+        try:
+            return str(ipaddress.IPv4Address(socket.inet_aton(host)))
+        except (OSError, ValueError):
+            pass
+    return host
+
+
 def is_private(address: str) -> bool:
     """Whether an IP address is loopback or private; a v4 address inside a v6 one is unwrapped."""
     try:
-        parsed: Address = ipaddress.ip_address(address.split("%")[0])
+        parsed: Address = ipaddress.ip_address(plain_host(address).split("%")[0])
     except ValueError:
         return False
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
     return any(parsed.version == net.version and parsed in net for net in _PRIVATE)
+
+
+def on_this_network(host: str) -> bool:
+    """Whether a host as a URL names it is this machine, or has a private address for its name."""
+    return plain_host(host) == "localhost" or is_private(host)
 
 
 class Guard(msgspec.Struct, frozen=True):
@@ -46,7 +67,10 @@ class Guard(msgspec.Struct, frozen=True):
         return self.policy == "credentialed"
 
     def allows(self, host: str, address: str) -> bool:
-        return not self.closed or host.lower() in self.share_with or is_private(address)
+        return not self.closed or self._shares(host) or is_private(address)
+
+    def _shares(self, host: str) -> bool:
+        return plain_host(host) in map(plain_host, self.share_with)
 
     def check_proxy(self, host: str, proxy_host: str) -> None:
         """A proxy counts as a host, and behind one the final address cannot be seen.
@@ -57,9 +81,7 @@ class Guard(msgspec.Struct, frozen=True):
         if not self.closed:
             return
         for name, what in ((host, "the server"), (proxy_host, "the proxy")):
-            if name.lower() not in self.share_with and not (
-                what == "the proxy" and is_private(name)
-            ):
+            if not self._shares(name) and not (what == "the proxy" and on_this_network(name)):
                 raise BadInput(self.refusal(name, f"{what} of a reader that goes through a proxy"))
 
     def socket_for(self, host: str, address_info: Any) -> socket.socket:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -28,8 +28,8 @@ from overread.case import (
     ShownClip,
     Traits,
 )
-from overread.readers.guard import Guard, is_private
-from overread.readers.responses import read_response, transport_failure
+from overread.readers.guard import Guard, on_this_network
+from overread.readers.responses import listed_models, read_response, transport_failure
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
@@ -40,7 +40,16 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIReader", "request_body"]
 
 _DEFAULT = Limits(concurrency=64)
-_MOST_BYTES = 32_000_000
+_MOST_BYTES = 32_000_000  # of a body: log-probabilities of every token take most of it
+_MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say
+# Longer bodies are read and decoded two at a time; the others wait in the server's hands.
+_LONG = 1 << 18
+# Stock servers show a part of a video: vLLM takes 32 frames of it, and processors of some models
+# sample what is left. These fields of a request (vLLM's; others pass over them) ask for all of it.
+_EVERY_FRAME: dict[str, Any] = {
+    "media_io_kwargs": {"video": {"num_frames": -1}},
+    "mm_processor_kwargs": {"do_sample_frames": False},
+}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -66,7 +75,12 @@ class OpenAIReader:
             self._connects_to = urlsplit(spec.proxy).hostname or spec.proxy
             guard.check_proxy(self._host, self._connects_to)
         self._session: aiohttp.ClientSession | None = None
-        self._tail = _tail(spec)
+        self._long = asyncio.Semaphore(2)
+        self._tail = _tail(spec, _without_nulls(spec.extra))
+        films = spec.clips == "video" and spec.modality != "text"
+        # With videos, the user's fields and those that keep a video whole, unless they say else.
+        self._extra = _without_nulls(_over(_EVERY_FRAME, spec.extra)) if films else spec.extra
+        self._films_tail = _tail(spec, self._extra)
 
     @functools.cached_property
     def identity(self) -> str:
@@ -74,42 +88,103 @@ class OpenAIReader:
         url = urlsplit(self.spec.base_url)
         # With its path: gateways serve different models under one host and one model name.
         where = self.spec.identity or url.netloc + url.path.rstrip("/")
-        parts = ("openai", self.spec.model, self.spec.revision, where, self.spec.extra)
+        parts = ("openai", self.spec.model, self.spec.revision, where, self._extra)
         return msgspec.json.encode(parts, order="deterministic").decode()
 
     async def reply(self, prompt: Prompt) -> Reply:
         """Ask once. Raises ReaderFailure; never returns an error as text."""
         if self.traits.modality == "text" and prompt.pictures:
             raise AssertionError("a text-only reader was handed pixels")
-        pieces = body_pieces(prompt, self.spec, self._tail)
+        films = self.spec.clips == "video"
+        filmed = films and any(clip.form == "video" for clip in prompt.clips)
+        tail = self._films_tail if filmed else self._tail
+        pieces = body_pieces(prompt, self.spec, tail)
         body = _joined(pieces)
         began = time.monotonic()
         session = self._session or self._open()
-        try:
-            async with session.post(
-                self._parsed_url or self._url,
-                data=body,
-                allow_redirects=False,
-                proxy=self.spec.proxy,
-            ) as response:
-                status, headers = response.status, response.headers
-                # A compressed body may be a thousand times as long as it says.
-                told = None if "Content-Encoding" in headers else response.content_length
-                short = (told or _MOST_BYTES) < _MOST_BYTES
-                content = await (response.read() if short else _read_bounded(response))
-        except Exception as error:
-            raise transport_failure(error, self._url, self.limits.timeout) from None
-        seconds = round(time.monotonic() - began, 6)
-        try:
-            return read_response(status, headers, content, seconds=seconds, sent=_digest(pieces))
-        except ReaderFailure as failure:
-            if self._key is None:
-                raise
-            raise _without_key(failure, status, headers, content, self._key.reveal()) from None
+        async with AsyncExitStack() as room:
+            try:
+                async with session.post(
+                    self._parsed_url or self._url,
+                    data=body,
+                    allow_redirects=False,
+                    proxy=self.spec.proxy,
+                ) as response:
+                    status, headers = response.status, response.headers
+                    content = await self._content(response, room)
+            except Exception as error:
+                limits = self.limits
+                raise transport_failure(error, self._url, limits, self._key) from None
+            seconds = round(time.monotonic() - began, 6)
+            try:
+                reply = read_response(
+                    status, headers, content, seconds, _digest(pieces), secret=self._key
+                )
+                if len(content) > _MOST_KEPT:
+                    _refuse_endless(reply)
+                return reply
+            except ReaderFailure as failure:
+                hint = self._hint(status)
+                if not hint:
+                    raise
+                raise ReaderFailure(failure.reason + hint, heals=failure.heals) from None
+
+    async def models(self) -> tuple[int, list[str]]:
+        """What the server lists under /models, and the status it answers with.
+
+        Raises ReaderFailure where it does not answer.
+        """
+        session = self._session or self._open()
+        url = self.spec.base_url.rstrip("/") + "/models"
+        async with AsyncExitStack() as room:
+            try:
+                async with session.get(
+                    url, allow_redirects=False, proxy=self.spec.proxy
+                ) as response:
+                    status, content = response.status, await self._content(response, room)
+            except Exception as error:
+                raise transport_failure(error, url, self.limits, self._key) from None
+            return status, listed_models(content, self._key) if status == 200 else []
+
+    async def _content(self, response: aiohttp.ClientResponse, room: AsyncExitStack) -> bytes:
+        """The whole body, or a failure past what any honest completion holds."""
+        # A compressed body may be a thousand times as long as it says.
+        packed = "Content-Encoding" in response.headers
+        if not packed and (response.content_length or _LONG) < _LONG:
+            return await response.read()
+        pieces: list[bytes] = []
+        total = 0
+        async for piece in response.content.iter_any():
+            pieces.append(piece)
+            if total <= _LONG < total + len(piece):
+                await room.enter_async_context(self._long)
+            total += len(piece)
+            if total > _MOST_BYTES:
+                response.close()
+                raise ReaderFailure(f"too long: a reply of over {_MOST_BYTES:,} bytes", heals=False)
+        return b"".join(pieces)
+
+    def _hint(self, status: int) -> str:
+        """What a user may do about a refusal that has one usual cause."""
+        if status in (401, 403):
+            variable = self.spec.key_env or "OPENAI_API_KEY"
+            came = f"the key came from {variable}" if self._key else f"{variable} holds no key"
+            return f" ({came})"
+        if status == 404:
+            path = urlsplit(self.spec.base_url).path.rstrip("/")
+            if not path.endswith("/v1"):
+                return f" (the base URL ends in {path or 'the host'}; most end in /v1)"
+            return f" (is {self.spec.model} served there? overread doctor --reader looks)"
+        return ""
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
         from yarl import URL
+
+        class NoCookies(aiohttp.DummyCookieJar):
+            """Not even parsed: the parser logs the names it refuses, and they may be the key."""
+
+            def update_cookies_from_headers(self, *_: object) -> None: ...
 
         self._parsed_url = URL(self._url)  # once, not for every request
         connector = aiohttp.TCPConnector(
@@ -121,7 +196,7 @@ class OpenAIReader:
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self.limits.timeout),
             trust_env=False,  # a proxy from the environment would be a host nobody named
-            cookie_jar=aiohttp.DummyCookieJar(),
+            cookie_jar=NoCookies(),
             auto_decompress=True,
         )
         return self._session
@@ -133,31 +208,15 @@ class OpenAIReader:
             await asyncio.sleep(0)  # let transports finish closing
 
 
-def _without_key(
-    failure: ReaderFailure, status: int, headers: Mapping[str, str], content: bytes, key: str
-) -> ReaderFailure:
-    """The failure as it would be had the server not repeated the key it refuses.
-
-    Taken out before the message is cut to length, so that no part of the key is left at the cut.
-    """
-    try:
-        read_response(status, headers, content.replace(key.encode(), b"****"))
-    except ReaderFailure as again:
-        failure = again
-    failure.reason = failure.reason.replace(key, "****")
-    return failure
-
-
-async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:
-    """The whole body, or a failure past what any honest completion holds."""
-    pieces, total = [], 0
-    async for piece in response.content.iter_any():
-        pieces.append(piece)
-        total += len(piece)
-        if total > _MOST_BYTES:
-            response.close()
-            raise ReaderFailure(f"too long: a reply of over {_MOST_BYTES:,} bytes", heals=False)
-    return b"".join(pieces)
+def _refuse_endless(reply: Reply) -> None:
+    words = (reply.text, reply.reasoning, reply.refusal, reply.finish, reply.model)
+    size = sum(len(word or "") for word in words)
+    size += sum(len(token) + 16 for token, _ in reply.logprobs or ())
+    if size > _MOST_KEPT:
+        raise ReaderFailure(
+            f"too long: a reply of {size:,} characters; at most {_MOST_KEPT:,} are kept",
+            heals=False,
+        )
 
 
 def request_body(prompt: Prompt, spec: ReaderSpec, tail: bytes = b"") -> bytes:
@@ -229,22 +288,36 @@ def _digest(pieces: list[bytes | Shown]) -> str:
     return blake2b(short, digest_size=16).hexdigest()
 
 
-def _tail(spec: ReaderSpec) -> bytes:
-    """The user's extra fields, which may not replace what the engine sends."""
+def _without_nulls(extra: dict[str, Any]) -> dict[str, Any]:
+    """null leaves out a field that would be sent with videos, for servers that refuse it."""
+    return {k: v for k, v in extra.items() if v is not None or k not in _EVERY_FRAME}
+
+
+def _over(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    both = {
+        name: _over(ours[name], theirs[name])
+        for name in ours.keys() & theirs.keys()
+        if isinstance(ours[name], dict) and isinstance(theirs[name], dict)
+    }
+    return ours | theirs | both
+
+
+def _tail(spec: ReaderSpec, extra: dict[str, Any]) -> bytes:
+    """Further fields, which may not replace what the engine sends."""
     taken = {"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "logprobs"}
-    clash = (taken | {"top_logprobs", "seed", "stream", "n"}) & set(spec.extra)
+    clash = (taken | {"top_logprobs", "seed", "stream", "n"}) & set(extra)
     if clash:
         raise BadInput(
             f"reader {spec.name}: extra may not set {', '.join(sorted(clash))}. Use the options "
             "max_tokens, temperature and logprobs."
         )
-    return b"," + _encode(spec.extra)[1:-1] if spec.extra else b""
+    return b"," + _encode(extra)[1:-1] if extra else b""
 
 
 def _check_key_channel(spec: ReaderSpec, host: str) -> None:
     # To an http:// server a proxy gets the whole request, the key included.
     through = urlsplit(spec.proxy).hostname or "" if spec.proxy else host
-    if spec.base_url.startswith("http://") and through != "localhost" and not is_private(through):
+    if spec.base_url.startswith("http://") and not on_this_network(through):
         raise BadInput(
             f"reader {spec.name}: a key would travel unencrypted to {through}. Use https://, or "
             "unset the key's variable if the server needs none."

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from overread.case import BadInput, Prompt, Reader, Reply
 from overread.readers.guard import Guard
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec, parse_spec
 
-__all__ = ["open_reader"]
+if TYPE_CHECKING:
+    from overread.readers.openai_http import OpenAIReader
+
+__all__ = ["models_of", "open_reader", "unlisted"]
 
 
 def open_reader(
@@ -34,7 +39,38 @@ def open_reader(
     return makers[parsed.kind]()
 
 
-def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> Reader:
+async def models_of(
+    spec: ReaderSpec, environment: Mapping[str, str] | None
+) -> tuple[int, list[str]]:
+    """The status and the models with which a server answers; no case is sent to it.
+
+    Without an environment no key is sent either. Raises ReaderFailure where it does not answer.
+    """
+    spec = msgspec.structs.replace(spec, timeout=10.0)
+    if environment is None:
+        spec = msgspec.structs.replace(spec, key_env=None)
+    reader = _openai(spec, Guard("open"), environment or {})
+    try:
+        return await reader.models()
+    finally:
+        await reader.close()
+
+
+def unlisted(model: str, names: Sequence[str]) -> str:
+    """What to say of a model that its server does not list; nothing where it does, or lists none.
+
+    Not an error: some servers answer to any name.
+    """
+    if not names or model in names:
+        return ""
+    from difflib import get_close_matches
+
+    near = get_close_matches(model, names, 3, 0.4) or names[:3]
+    more = f" and {len(names) - len(near):,} more" if len(names) > len(near) else ""
+    return f"it does not list {model}, but {', '.join(near)}{more}; check the model's name"
+
+
+def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> OpenAIReader:
     from overread.readers.openai_http import OpenAIReader
 
     variable = spec.key_env or "OPENAI_API_KEY"
@@ -42,8 +78,10 @@ def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> R
     if not value.isprintable():
         raise BadInput(f"reader {spec.name}: {variable} holds a control character. Set it anew.")
     if spec.key_env and not value:
+        # Only what looks like a variable is repeated: a key may have been given in its place.
+        shown = variable if variable.isupper() and len(variable) <= 40 else "…"
         raise BadInput(
-            f"reader {spec.name}: the variable {variable} named by key_env is not set. "
+            f"reader {spec.name}: the variable {shown} named by key_env is not set. "
             f"Set it, or leave key_env out for a server that needs no key."
         )
     return OpenAIReader(spec, guard, Secret(value) if value else None)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
 
-from overread.case import ReaderFailure, Reply
+from overread.case import Limits, ReaderFailure, Reply
+from overread.readers.secret import Secret
 
-__all__ = ["read_response", "transport_failure"]
+__all__ = ["listed_models", "read_response", "transport_failure"]
 
 _HEALING = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
 _THROTTLING = frozenset({429, 503, 529})
@@ -65,12 +66,33 @@ class _Completion(msgspec.Struct, gc=False):
 _decode_ordinary = msgspec.json.Decoder(_Completion).decode
 _NO_USAGE = _Usage()
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+# As much of a body that is no reply is looked at; a line of it is shown.
+_MOST_QUOTED = 1 << 16
+_MOST_MODELS = 10_000
+
+Hide = Callable[[str], str]  # takes a key out of a text, before any of it is cut
 
 
 def read_response(
-    status: int, headers: Mapping[str, str], body: bytes, *, seconds: float = 0.0, sent: str = ""
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    seconds: float = 0.0,
+    sent: str = "",
+    *,
+    secret: Secret | None = None,
 ) -> Reply:
-    """The reply in a response. Raises ReaderFailure for anything that is not one."""
+    """The reply in a response. Raises ReaderFailure for anything that is not one.
+
+    Neither holds the secret, however the server repeated it.
+    """
+    reply = _read(status, headers, body, seconds, sent, secret.hide if secret else str)
+    return secret.hidden(reply) if secret else reply
+
+
+def _read(
+    status: int, headers: Mapping[str, str], body: bytes, seconds: float, sent: str, hide: Hide
+) -> Reply:
     if status == 200:
         try:
             ordinary = _decode_ordinary(body)
@@ -79,7 +101,7 @@ def read_response(
         else:
             if ordinary.choices and not ordinary.error and not ordinary.choices[0].error:
                 return _ordinary_reply(ordinary, seconds, sent)
-    reply = _read_with_care(status, headers, body)
+    reply = _read_with_care(status, headers, body, hide)
     return msgspec.structs.replace(reply, seconds=seconds, sent=sent)
 
 
@@ -104,33 +126,33 @@ def _ordinary_reply(data: _Completion, seconds: float, sent: str) -> Reply:
     )
 
 
-def _read_with_care(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+def _read_with_care(status: int, headers: Mapping[str, str], body: bytes, hide: Hide) -> Reply:
     """The same for every shape a server may think of; also explains what is not a reply."""
     if 300 <= status < 400:
-        where = str(headers.get("Location", "elsewhere"))[:200]
+        where = _line(headers.get("Location", "elsewhere"), hide, 200)
         raise ReaderFailure(f"HTTP {status}: redirects to {where} are not followed", heals=False)
     if status != 200:
-        raise _failure(status, _message(body), headers)
+        raise _failure(status, _message(body, hide), headers)
     try:
         data = _lenient(body)
     except (ValueError, RecursionError):
-        shown = body[:80].decode("utf-8", "replace").replace("\n", " ")
+        shown = _line(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide, 80)
         raise ReaderFailure(f'not JSON: the server said "{shown}"', heals=True) from None
     if not isinstance(data, dict):
         raise ReaderFailure("not a chat completion: the body is not an object", heals=True)
     if data.get("error"):
-        raise _failure(_error_status(data["error"]), _message(body), headers)
-    return _reply(data)
+        raise _failure(_error_status(data["error"]), _said(data["error"], hide), headers)
+    return _reply(data, hide)
 
 
-def _reply(data: dict[str, Any]) -> Reply:
+def _reply(data: dict[str, Any], hide: Hide) -> Reply:
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise ReaderFailure("not a chat completion: there is no choices[0].message", heals=True)
     if choice.get("error"):  # how gateways tell of an upstream that broke off
-        raise _failure(_error_status(choice["error"]), _said(choice["error"]), {})
+        raise _failure(_error_status(choice["error"]), _said(choice["error"], hide), {})
     usage = data.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Reply(
@@ -214,21 +236,26 @@ def _error_status(error: object) -> int:
     return code if isinstance(code, int) and 400 <= code < 600 else 0
 
 
-def _message(body: bytes) -> str:
+def _message(body: bytes, hide: Hide) -> str:
     """One line of what the server said, whatever its shape."""
     try:
         data = msgspec.json.decode(body)
     except _UNREADABLE:
-        return _said(body.decode("utf-8", "replace"))
-    return _said(data.get("error", data) if isinstance(data, dict) else data)
+        return _said(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide)
+    return _said(data.get("error", data) if isinstance(data, dict) else data, hide)
 
 
-def _said(error: object) -> str:
+def _said(error: object, hide: Hide) -> str:
     said = error.get("message", error) if isinstance(error, dict) else error
     try:
-        return " ".join(str(said).split())[:300] or "no message"
+        return _line(said, hide, 300) or "no message"
     except RecursionError:  # it could just be read, and cannot be written
         return "nested too deeply to be shown"
+
+
+def _line(said: object, hide: Hide, length: int) -> str:
+    """What somebody else wrote, as one line of at most so many characters, and without a key."""
+    return hide(" ".join(str(said)[:_MOST_QUOTED].split()))[:length]
 
 
 def _retry_after(value: str | None) -> float | None:
@@ -245,9 +272,25 @@ def _retry_after(value: str | None) -> float | None:
         return None
 
 
-def transport_failure(error: Exception, url: str, timeout: float) -> ReaderFailure:
+def listed_models(body: bytes, secret: Secret | None) -> list[str]:
+    """The names in a list of models, whichever way a server writes one; none in anything else."""
+    try:
+        data = _lenient(body)
+    except (ValueError, RecursionError):
+        return []
+    rows = data.get("data") or data.get("models") if isinstance(data, dict) else None
+    rows = rows[:_MOST_MODELS] if isinstance(rows, list) else []
+    names = [row.get("id") or row.get("name") for row in rows if isinstance(row, dict)]
+    hide: Hide = secret.hide if secret else str
+    return [_line(name, hide, 200) for name in names if isinstance(name, str) and name]
+
+
+def transport_failure(
+    error: Exception, url: str, limits: Limits, secret: Secret | None
+) -> ReaderFailure:
     """A failure below HTTP: refused, reset, timed out, cut short. All but misuse heal."""
     import aiohttp
+    from aiohttp.http_exceptions import HttpProcessingError
 
     cause: BaseException | None = error
     while cause is not None:  # the guard's refusal may come wrapped
@@ -255,14 +298,16 @@ def transport_failure(error: Exception, url: str, timeout: float) -> ReaderFailu
             return cause
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, TimeoutError):
-        return ReaderFailure(f"timeout: no reply within {timeout:g} s", heals=True)
+        remedy = f"raise timeout= or lower concurrency= ({limits.concurrency}) if it is slow"
+        return ReaderFailure(f"timeout: no reply within {limits.timeout:g} s; {remedy}", heals=True)
+    # Whoever breaks HTTP is quoted by the parser, and may have been repeating the key.
+    detail = _line(error, secret.hide if secret else str, 200) or type(error).__name__
     if isinstance(error, aiohttp.InvalidURL):
         return ReaderFailure(f"bad URL: {url}", heals=False)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return ReaderFailure(f"TLS: {error}", heals=False)
+        return ReaderFailure(f"TLS: {detail}", heals=False)
     if isinstance(error, aiohttp.ClientConnectorError):
-        return ReaderFailure(f"cannot connect: {url} ({error.os_error or error})", heals=True)
-    if isinstance(error, aiohttp.ClientError | OSError):
-        detail = str(error) or type(error).__name__
-        return ReaderFailure(f"connection broke: {detail[:200]}", heals=True)
+        return ReaderFailure(f"cannot connect: {url} ({error.os_error or detail})", heals=True)
+    if isinstance(error, aiohttp.ClientError | HttpProcessingError | OSError | ValueError):
+        return ReaderFailure(f"connection broke: {detail}", heals=True)
     raise error

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
 from overread.case import BadInput, ClipForm, Limits, Modality, Traits
+from overread.readers.guard import plain_host
 
 __all__ = ["KINDS", "ReaderSpec", "parse_spec"]
 
 KINDS = ("openai", "control", "recorded")
-_LOOKS_LIKE_KEY = re.compile(r"\b(sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{16,}|AIza[\w-]{30,}")
+# Keys by what their issuers put first, web tokens, and headers that carry one.
+_LOOKS_LIKE_KEY = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?:sk|pk|rk|hf|gsk|xai|key|nvapi|pplx|ghp|gho|ghu|ghs|ghr|glpat|xoxb|xoxp)[-_][\w-]{16,}"
+    r"|(?:github_pat|tgp_v1|r8|fw)_\w{16,}|AIza[\w-]{30,}|A[KS]IA[A-Z0-9]{16}|dapi[0-9a-f]{32}"
+    r"|eyJ[\w-]{8,}\.[\w-]{8,}|(?i:bearer|basic)\s+[\w.~+/-]{16,})"
+)
 _USERINFO = re.compile(r"://[^/?#\s]*@")
+_NAME_IN_URL = re.compile(r"[?&]([A-Za-z][\w-]{0,40})=")
+_NAME_IN_TEXT = re.compile(
+    r"(?i)(?<!\w)((?:x-)?(?:api|access|secret|private|subscription)[-_]?(?:key|token)"
+    r"|authorization)[\"']?\s*[=:]"
+)
 _RANGES = {
     "concurrency": (1, 10_000),
     "rpm": (0.001, 1e9),
@@ -23,6 +35,7 @@ _RANGES = {
     "timeout": (0.001, 86_400),
     "attempts": (1, 1000),
     "backoff": (0, 3600),
+    "patience": (0, 604_800),
     "max_tokens": (1, 10_000_000),
     "temperature": (0, 10),
     "logprobs": (0, 100),
@@ -30,14 +43,22 @@ _RANGES = {
     "price_out": (0, 1e6),
     "params_b": (1e-6, 1e6),
 }
-_KEY_OPTIONS = {"key", "api_key", "apikey", "token", "password", "secret", "authorization"}
+# Names of things that hold a key, in small letters without dashes and the like.
+_KEY_NAMES = re.compile(
+    r"(?:.*(?:apikey|accesskey|secretkey|privatekey|subscriptionkey|accesstoken|authtoken|"
+    r"sessiontoken|bearertoken|clientsecret)|key|token|secret|password|passwd|passphrase|"
+    r"authorization|proxyauthorization|bearer|credentials?)"
+)
+_LONGEST_TEXT = 100_000
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything a user may say of a reader. Unknown fields are refused.
 
     In the key of a reply: kind, model, base_url (or `identity` in its place), revision, extra, and
-    what it does to decoding and to clips. Never: label, group, prices, the key's variable, limits.
+    what it does to decoding, to clips and to the messages. Never: label, group, prices, the key's
+    variable, limits.
     """
 
     kind: Literal["openai", "control", "recorded"]
@@ -58,6 +79,9 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     max_tokens: int | None = None
     temperature: float | Literal["server"] | None = None
     logprobs: int | None = None
+    system: str | None = None
+    before: str | None = None
+    after: str | None = None
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     proxy: str | None = None
     concurrency: int | None = None
@@ -66,6 +90,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     timeout: float | None = None
     attempts: int | None = None
     backoff: float | None = None
+    patience: float | None = None
 
     @property
     def name(self) -> str:
@@ -82,6 +107,9 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             logprobs=self.logprobs,
+            system=self.system or None,
+            before=self.before or None,
+            after=self.after or None,
         )
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
@@ -98,6 +126,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             "timeout": self.timeout,
             "attempts": self.attempts,
             "backoff": self.backoff,
+            "patience": self.patience,
         }
         said = {key: value for key, value in given.items() if value is not None}
         return msgspec.structs.replace(default, **said)
@@ -107,12 +136,13 @@ def parse_spec(spec: str | Mapping[str, Any]) -> ReaderSpec:
     """Read a spec; a bad one gives one line that says which part and what was expected."""
     if isinstance(spec, str):
         # Before anything quotes the spec: a key must not be repeated on the screen.
-        _refuse_keys("…", {"spec": spec, **dict(parse_qsl(spec.partition("?")[2]))})
-        shown, fields = spec, _fields(spec)
+        _refuse_keys({"spec": spec, **dict(parse_qsl(spec.partition("?")[2]))})
+        # And what follows is not quoted at all: no list of keys knows every key.
+        shown, fields = _without_query(spec), _fields(spec)
     else:
         fields = dict(spec)
         shown = str(fields.get("label") or fields.get("model") or "reader table")
-    _refuse_keys(shown, fields)
+    _refuse_keys(fields)
     try:
         made = msgspec.convert(fields, ReaderSpec, strict=False)
     except msgspec.ValidationError as error:
@@ -123,9 +153,10 @@ def parse_spec(spec: str | Mapping[str, Any]) -> ReaderSpec:
 
 def _fields(spec: str) -> dict[str, Any]:
     kind, colon, rest = spec.partition(":")
+    shown = _without_query(spec)
     if not colon or kind not in KINDS:
         raise BadInput(
-            f'reader "{spec}": expected one of {", ".join(k + ":…" for k in KINDS)}, '
+            f'reader "{shown}": expected one of {", ".join(k + ":…" for k in KINDS)}, '
             "for example openai:MODEL@http://127.0.0.1:8000/v1 or control:looks."
         )
     what, _, query = rest.partition("?")
@@ -134,7 +165,7 @@ def _fields(spec: str) -> dict[str, Any]:
         model, at, base_url = what.rpartition("@")
         if not at or not model:
             raise BadInput(
-                f'reader "{spec}": expected openai:MODEL@BASE_URL, '
+                f'reader "{shown}": expected openai:MODEL@BASE_URL, '
                 "for example openai:qwen3-vl@http://127.0.0.1:8000/v1."
             )
         if not base_url.startswith(("http://", "https://")):
@@ -144,44 +175,72 @@ def _fields(spec: str) -> dict[str, Any]:
         fields |= {"model": model, "base_url": base_url}
     for option, value in parse_qsl(query, keep_blank_values=True):
         if option in fields:
-            raise BadInput(f'reader "{spec}": option {option} is given twice; give it once.')
-        fields[option] = _json_object(spec, value) if option == "extra" else value
+            raise BadInput(f'reader "{shown}": option {option} is given twice; give it once.')
+        fields[option] = _json_object(shown, value) if option == "extra" else value
     return fields
 
 
-def _json_object(spec: str, value: str) -> dict[str, Any]:
+def _json_object(shown: str, value: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(value, type=dict[str, Any])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         # Not quoted: what cannot be read cannot be searched for keys.
-        shown = spec.partition("?")[0]
         raise BadInput(
             f'reader "{shown}": extra must be a JSON object, as {{"top_k": 1}}.'
         ) from None
 
 
-def _refuse_keys(shown: str, fields: Mapping[str, Any]) -> None:
+def _refuse_keys(fields: Mapping[str, Any]) -> None:
+    """Refuse whatever seems to hold a key, in a line that repeats nothing of it."""
+    try:
+        names, texts = _names_and_texts(fields)
+    except RecursionError:
+        raise BadInput("reader …: extra is nested too deeply. Mend it.") from None
     urls = [str(fields.get(name) or "") for name in ("spec", "base_url", "proxy")]
-    has_userinfo = any(map(_USERINFO.search, urls))
-    options = _KEY_OPTIONS & {name.lower() for name in _names(fields)}
-    if options or has_userinfo or _LOOKS_LIKE_KEY.search(" ".join(map(str, fields.values()))):
-        where = f"option {min(options)}" if options else "its text"
-        model = str(fields.get("model", "")) if not _LOOKS_LIKE_KEY.search(shown) else "…"
-        raise BadInput(
-            f"reader {model or '…'}: {where} seems to hold a key, and keys are taken from the "
-            "environment only. Put it into OPENAI_API_KEY, or name another variable with key_env=."
-        )
+    held = [name for name in names if _KEY_NAMES.fullmatch(re.sub(r"[\W_]", "", name).lower())]
+    # Also as a URL hides it: api%2Dkey=…
+    said = "\n".join([*texts, *map(unquote, texts)])
+    variable = fields.get("key_env")
+    no_variable = isinstance(variable, str) and variable and not _VARIABLE.fullmatch(variable)
+    if held:
+        where = f"option {min(held)}"
+    elif no_variable:
+        where = "option key_env"
+    elif any(map(_USERINFO.search, urls)) or _LOOKS_LIKE_KEY.search(said):
+        where = "its text"
+    else:
+        return
+    model = str(fields.get("model") or "")
+    raise BadInput(
+        f"reader {model if model and not _LOOKS_LIKE_KEY.search(model) else '…'}: {where} seems to "
+        "hold a key, and keys are taken from the environment only. Put it into OPENAI_API_KEY, or "
+        "name another variable with key_env=."
+    )
 
 
-def _names(value: Any) -> Iterator[str]:
-    """Every name in a table and the tables within it, as in `extra`."""
+def _names_and_texts(value: Any) -> tuple[list[str], list[str]]:
+    """Every name in a table, in the tables within it (as in `extra`) and in the URLs; every text.
+
+    A name may also be a text's own: `?api-key=…`, `x-api-key: …`.
+    """
+    names: list[str] = []
+    texts: list[str] = []
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield str(name)
-            yield from _names(inner)
-    elif isinstance(value, list):
+            names.append(str(name))
+            within = _names_and_texts(inner)
+            names += within[0]
+            texts += within[1]
+    elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _names(inner)
+            within = _names_and_texts(inner)
+            names += within[0]
+            texts += within[1]
+    elif isinstance(value, str):
+        texts.append(value)
+        plain = unquote(value)
+        names += _NAME_IN_URL.findall(plain) + _NAME_IN_TEXT.findall(plain)
+    return names, texts
 
 
 def _explain(shown: str, error: str, fields: Mapping[str, Any]) -> str:
@@ -205,13 +264,32 @@ def _check(shown: str, spec: ReaderSpec) -> None:
         # Written so that NaN is out of range too.
         if isinstance(value, int | float) and not low <= value <= high:
             raise BadInput(f'reader "{shown}": {name} is {value}; it is from {low:g} to {high:g}.')
+    for name in ("system", "before", "after"):
+        text = getattr(spec, name) or ""
+        if len(text) > _LONGEST_TEXT or "\0" in text:
+            raise BadInput(
+                f'reader "{shown}": {name} has {len(text):,} characters; it is text of at most '
+                f"{_LONGEST_TEXT:,}."
+            )
     if spec.kind == "openai" and not _is_address(spec.base_url):
         raise BadInput(
-            f'reader "{shown}": the base URL is "{spec.base_url}"; '
-            "expected http://HOST/v1 or https://HOST/v1."
+            f'reader "{shown}": the base URL is "{_without_query(spec.base_url)}"; '
+            "expected http://HOST/v1 or https://HOST/v1, and nothing after it."
         )
     if spec.proxy is not None and not _is_address(spec.proxy):
-        raise BadInput(f'reader "{shown}": proxy is "{spec.proxy}"; expected http://HOST:PORT.')
+        proxy = _without_query(spec.proxy)
+        raise BadInput(f'reader "{shown}": proxy is "{proxy}"; expected http://HOST:PORT.')
+    for url in (spec.base_url, spec.proxy or ""):
+        host = urlsplit(url).hostname or ""
+        plain = plain_host(host)
+        if plain not in (host, host.removesuffix(".")) or host == "localhost.":
+            raise BadInput(f'reader "{shown}": the host {host} is {plain}. Write that.')
+
+
+def _without_query(url: str) -> str:
+    """As much of a spec or URL as a line may repeat: a key may follow under any name."""
+    bare = re.split("[?#]", url)[0]
+    return bare if bare == url else f"{bare}…"
 
 
 def _is_address(url: str) -> bool:

@@ -15,9 +15,9 @@ import msgspec
 
 from overread import __version__
 from overread.benchmarks.benchmark import Benchmark, LeavesOut
-from overread.case import BadInput, Clip, Source, Traits
+from overread.case import BadInput, Clip, ReaderFailure, Source, Traits
 from overread.engine import Store, is_network_mount
-from overread.readers import parse_spec
+from overread.readers import models_of, parse_spec, unlisted
 from overread.runs._asking import run_async
 from overread.runs._environment import default_store, environment, load_config
 from overread.runs._opening import open_cases
@@ -220,22 +220,23 @@ def _left_out(bench: Benchmark, what: str) -> list[Finding]:
 
 async def _server(text: str) -> Finding:
     """Ask a server for its models: no case, no picture and no key is sent."""
-    import aiohttp
-
     try:
         spec = parse_spec(text)
     except BadInput as error:
         return Finding("reader", "wrong", str(error))
+    what = f"reader {spec.name}"
     if spec.kind != "openai":
-        return Finding(f"reader {spec.name}", "ok", "needs no server")
-    url = spec.base_url.rstrip("/") + "/models"
+        return Finding(what, "ok", "needs no server")
     try:
-        timeout = aiohttp.ClientTimeout(total=10)
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(url, allow_redirects=False) as response,
-        ):
-            return Finding(f"reader {spec.name}", "ok", f"{url} answers (HTTP {response.status})")
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        detail = f"{url} does not answer ({error or type(error).__name__}); is the server up?"
-        return Finding(f"reader {spec.name}", "wrong", detail)
+        status, names = await models_of(spec, None)
+    except ReaderFailure as failure:
+        return Finding(what, "wrong", f"it does not answer ({failure.reason}); is the server up?")
+    answers = f"{spec.base_url} answers (HTTP {status})"
+    if status in (401, 403):
+        return Finding(what, "ok", f"{answers} and lists its models with a key only")
+    if status == 404:
+        return Finding(what, "note", f"{answers}: no models there; most base URLs end in /v1")
+    missing = unlisted(spec.model, names)
+    if missing:
+        return Finding(what, "note", f"{answers}; {missing}")
+    return Finding(what, "ok", f"{answers}" + (f" and lists {spec.model}" if names else ""))

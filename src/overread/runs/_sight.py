@@ -7,9 +7,16 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from overread.case import BadInput, Reader, Reply, Trial
+from overread.case import BadInput, Reader, ReaderFailure, Reply, Trial
 from overread.engine import Plan, Sources, Store, Studio, Tally, ask, read_back
-from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
+from overread.readers import (
+    Guard,
+    ReaderSpec,
+    models_of,
+    open_reader,
+    parse_spec,
+    unlisted,
+)
 from overread.runs._asking import run_async
 from overread.runs._environment import environment, load_config
 from overread.runs._running import Unfinished
@@ -30,7 +37,7 @@ __all__ = ["sight", "sight_of_clips"]
 
 def sight(spec: str, *, seed: int = 0) -> Sight:
     """Say whether a reader receives pixels. The digits are open data, so any host may see them."""
-    reader = _served(spec)
+    parsed, reader = _served(spec)
     if reader.traits.modality == "text":
         told = "declared modality=text: no picture is ever sent to it"
         return Sight(reader=reader.name, verdict="does not arrive", evidence=(told,))
@@ -48,13 +55,16 @@ def sight(spec: str, *, seed: int = 0) -> Sight:
             bare = bare or reply
         else:
             (again if trial.repeat else first)[number] = reply
-    _refuse_silence(reader, bool(first) or bare is not None, reasons)
-    return judge_sight(reader.name, digits_of(seed), first, again, bare, next(iter(reasons), ""))
+    listed = _listed(parsed)
+    _refuse_silence(reader, bool(first) or bare is not None, reasons, listed)
+    why = next(iter(reasons), "")
+    found = judge_sight(reader.name, digits_of(seed), first, again, bare, why)
+    return msgspec.structs.replace(found, evidence=found.evidence + listed)
 
 
 def sight_of_clips(spec: str, *, seed: int = 0) -> ClipSight:
     """Say whether every frame of a clip reaches a reader, in the form it takes clips."""
-    reader = _served(spec)
+    parsed, reader = _served(spec)
     form = reader.traits.clips
     if reader.traits.modality == "text":
         told = "declared modality=text: no clip is ever sent to it"
@@ -70,9 +80,23 @@ def sight_of_clips(spec: str, *, seed: int = 0) -> ClipSight:
             parts[number] = reply
         else:
             (again if trial.repeat else first)[number] = reply
-    _refuse_silence(reader, bool(first) or "none" in parts, reasons)
+    listed = _listed(parsed)
+    _refuse_silence(reader, bool(first) or "none" in parts, reasons, listed)
     why = next(iter(reasons), "")
-    return judge_clips(reader.name, form, frames_of(seed), first, again, Parts(**parts), why)
+    found = judge_clips(reader.name, form, frames_of(seed), first, again, Parts(**parts), why)
+    return msgspec.structs.replace(found, evidence=found.evidence + listed)
+
+
+def _listed(spec: ReaderSpec) -> tuple[str, ...]:
+    """A line where the server lists models and not this one."""
+    if spec.kind != "openai":
+        return ()
+    try:
+        _, names = run_async(models_of(spec, environment()))
+    except ReaderFailure:
+        return ()
+    missing = unlisted(spec.model, names)
+    return (f"the server answers, but {missing}",) if missing else ()
 
 
 def _asked(plan: Plan, reader: Reader) -> tuple[list[tuple[Trial, Reply]], list[str]]:
@@ -103,17 +127,19 @@ def _asked(plan: Plan, reader: Reader) -> tuple[list[tuple[Trial, Reply]], list[
     return replies, reasons
 
 
-def _refuse_silence(reader: Reader, heard: bool, reasons: list[str]) -> None:
+def _refuse_silence(
+    reader: Reader, heard: bool, reasons: list[str], listed: tuple[str, ...]
+) -> None:
     if not heard:
-        why = reasons[0] if reasons else "no reason was given"
+        why = "; ".join((reasons[0] if reasons else "no reason was given", *listed))
         raise Unfinished(f"{reader.name} answered nothing: {why}. Mend that and ask again.")
 
 
-def _served(spec: str) -> Reader:
+def _served(spec: str) -> tuple[ReaderSpec, Reader]:
     parsed = parse_spec(spec)
     if parsed.kind == "control":
         raise BadInput(f"{spec}: a control receives pixels by construction. Give a served model.")
-    return _open(parsed)
+    return parsed, _open(parsed)
 
 
 def _open(spec: ReaderSpec) -> Reader:

@@ -19,6 +19,8 @@ __all__ = ["ClipSight", "Parts", "judge_clips", "said_of"]
 Verdict = Literal["all frames arrive", "thinned", "does not arrive", "cannot tell"]
 # Prompt tokens hold some for the turn itself, and patches are merged: a tenth may be lost in that.
 _NEARLY = 0.9
+# Which frames are left, as it is said.
+_SPREAD, _CUT = "evenly spread over", "the first of"
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -62,7 +64,8 @@ def judge_clips(
     """Weigh what the replies show. `first` and `again` are replies by the number of the clip.
 
     Reading decides: digits of the later half in their places mean that no frame was left out, and
-    fewer digits that fit evenly spread frames mean that the rest was. Else tokens decide, which
+    fewer digits that fit evenly spread frames, or the first so many where that is how many a reply
+    says there are, mean that the rest was. Else tokens decide, which
     can only show that frames are missing unless replies also move with the clip.
     """
     if not first and parts.none is not None:
@@ -73,7 +76,7 @@ def judge_clips(
     late = sum(_matches(digits[n][HALF:], d[HALF:]) for n, (_, d) in said.items())
     read = sum(_matches(digits[n], d) for n, (_, d) in said.items())
     p_read = binomial_tail(late, (FRAMES - HALF) * len(said), 0.1)
-    thin, p_thin = _thinned(digits, said)
+    thin, p_thin, how = _thinned(digits, said)
     p_move, measured_by = movement(first, again)
     extra = _tokens(first[min(first)] if first else None, parts.none)
     counted = _counted(form, extra, parts)
@@ -87,11 +90,12 @@ def judge_clips(
     moves = p_move is not None and p_move < ALPHA
     verdict: Verdict = "cannot tell"
     arrived: float | None = None
-    if p_read < ALPHA and (counted is None or counted >= _NEARLY * FRAMES):
+    cut = counted is None and p_thin < ALPHA and how == _CUT and thin < _NEARLY * FRAMES
+    if p_read < ALPHA and not cut and (counted is None or counted >= _NEARLY * FRAMES):
         verdict, arrived = "all frames arrive", float(FRAMES)
     elif p_thin < ALPHA:
         verdict, arrived = "thinned", thin
-        evidence.append(f"what it reads fits {thin:g} frames, evenly spread over {FRAMES}")
+        evidence.append(f"what it reads fits {thin:g} frames, {how} {FRAMES}")
     elif extra == 0 or (extra is None and measured_by == "log-probabilities" and not moves):
         verdict = "does not arrive"
     elif counted is not None and counted < _NEARLY * FRAMES:
@@ -133,23 +137,32 @@ def _matches(shown: str, said: str) -> int:
 
 def _thinned(
     digits: Sequence[str], said: Mapping[int, tuple[int | None, str]]
-) -> tuple[float, float]:
-    """How many frames were read where fewer were than shown, and the chance of that blindly.
+) -> tuple[float, float, str]:
+    """How many frames were read where fewer were than shown, the chance of that blindly, and which.
 
-    Servers spread the frames they keep from the first to the last, or take every so manieth.
+    Servers spread the frames they keep from the first to the last, take every so manieth, or stop
+    after so many. A reader may stop as well: that counts only where it says there were no more.
     """
     few = {number: d for number, (_, d) in said.items() if 1 < len(d) < FRAMES}
     if not few:
-        return 0.0, 1.0
+        return 0.0, 1.0, ""
     shown = sum(len(d) for d in few.values())
-    best = max(
-        sum(_matches("".join(digits[n][at] for at in spread(len(d))), d) for n, d in few.items())
-        for spread in (_to_the_last, _every)
+    spreads = [(_to_the_last, _SPREAD), (_every, _SPREAD)]
+    if all(said[number][0] == len(d) for number, d in few.items()):
+        spreads.append((_first, _CUT))
+    best, how = max(
+        (
+            sum(_matches("".join(digits[n][at] for at in ats(len(d))), d) for n, d in few.items()),
+            how,
+        )
+        for ats, how in spreads
     )
-    # Two ways to spread them were tried.
-    return float(median(len(d) for d in few.values())), min(
-        1.0, 2 * binomial_tail(best, shown, 0.1)
-    )
+    p = len(spreads) * binomial_tail(best, shown, 0.1)  # so many ways were tried
+    return float(median(len(d) for d in few.values())), min(1.0, p), how
+
+
+def _first(count: int) -> list[int]:
+    return list(range(count))
 
 
 def _to_the_last(count: int) -> list[int]:
