@@ -21,6 +21,7 @@ from overread.judging.lexical import judged
 from overread.judging.rubric import asked_of
 from overread.runs import run_async
 from overread.runs._judging import Judge, Judging, verdict_schema
+from support.commands import Overread
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
 
@@ -195,6 +196,46 @@ def test_a_benchmark_that_asks_no_judge_says_so(tmp_path: Path) -> None:
     other: Any = SimpleNamespace(name="grounding")
     with Store(tmp_path / "store.sqlite") as store, pytest.raises(BadInput, match="asks no judge"):
         Judging(other, None, [], store, Studio(Sources(store, 1)))
+
+
+@pytest.mark.slow
+def test_a_judge_is_tried_on_a_set_that_puts_one_question_to_every_image(
+    workspace: Path, overread: Overread
+) -> None:
+    """Controls are told the item: what is true of each is known, though the words are the same."""
+    places = ("the liver", "the spleen", "the kidney", "the heart")
+    items = [
+        Item(
+            index,
+            "Which organ is shown?",
+            places[index % 4],
+            key_conclusion=f"it is {places[index % 4]}",
+            size=(8, 8),
+        )
+        for index in range(1, 13)
+    ]
+    write_m3cot(workspace / "set", items)
+    done = overread(
+        "run", "m3cot", "--cases", "set", "--reader", "control:clinician", "--reader",
+        "control:contradicts", "--judge", "control:lexical-judge", "--set", "boot=100",
+        "--out", "out", "--json",
+    )  # fmt: skip
+    assert done.code == 0
+    records = json.loads(done.out)["measures"]
+    tried = {
+        (r["measure"], r["by"]["question"]): (r["n"], r["label"])
+        for r in records
+        if r["measure"].startswith("judge_s")
+    }
+    # Three controls are right about each of the twelve items, and two are wrong.
+    assert tried["judge_sensitivity", "answer"] == (36, None)
+    assert tried["judge_specificity", "answer"] == (24, None)
+    right = {
+        r["reader"]: r["value"]
+        for r in records
+        if r["measure"] == "accuracy" and r["by"] == {"mode": "cot"}
+    }
+    assert right == {"control:clinician": 1, "control:contradicts": 0}
 
 
 # ---------------------------------------------------------------- asked again

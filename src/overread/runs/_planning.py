@@ -112,18 +112,18 @@ def _forecast(
         asked: list[tuple[Request, bytes | tuple[Request, int, str]]] = []
         for trial in chunk:
             request = trial.request.for_reader(reader.traits)
-            greedy = request.decoding.greedy
+            greedy, told = request.decoding.greedy, reader.traits.told_case
             try:
                 digest = request_digest(request, digest_of)
             except _UnknownSource:
                 # What `reply_key` tells apart: asked again is another call, and so is a sampled
                 # case.
-                key = (request, trial.repeat, "" if greedy else trial.case)
+                key = (request, trial.repeat, trial.case if told or not greedy else "")
             except BadInput:
                 missing += 1
                 continue
             else:
-                key = reply_key(reader.identity, digest, trial, greedy=greedy)
+                key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
             asked.append((request, key))
         kept = store.known([key for _, key in asked if isinstance(key, bytes) and key not in seen])
         for request, key in asked:

@@ -138,17 +138,9 @@ class M3CoT:
 
     @cached_property
     def remarks(self) -> Sequence[str]:
-        """Items without another image to be shown with, and items that controls cannot tell."""
-        from overread.benchmarks.m3cot.controls import told_apart
-
+        """Items without another image to be shown with."""
         cases = self._loaded[0]
-        lines = swap_remarks(cases, self._swapped) if "swap" in self.options.images else ()
-        alike = len(cases) - len(told_apart(cases))
-        if alike:
-            lines += (
-                f"{alike} items share their question with others: controls cannot tell these.",
-            )
-        return lines
+        return swap_remarks(cases, self._swapped) if "swap" in self.options.images else ()
 
     @cached_property
     def root(self) -> str:
@@ -203,14 +195,12 @@ class M3CoT:
         return CONTROLS if self.options.checks else ()
 
     def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
-        """A seeded sample of the items whose control replies are known for sure."""
+        """A seeded sample of the items."""
         return frozenset(self._checkable(chosen)[: self.options.checks])
 
     def _checkable(self, chosen: frozenset[str] | None) -> list[str]:
-        from overread.benchmarks.m3cot.controls import told_apart
-
-        sure = told_apart(self.cases())
-        among = sorted(sure if chosen is None else sure & chosen)
+        among = [case.case_id for case in self.cases()]
+        among = [name for name in among if chosen is None or name in chosen]
         return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
 
     def sample_from(self, chosen: frozenset[str]) -> None:

@@ -152,18 +152,13 @@ class MedCMR:
 
     @cached_property
     def remarks(self) -> Sequence[str]:
-        """What the loader says; items that none lends an image; items that controls confuse."""
-        from overread.benchmarks.medcmr.controls import untold
-
+        """What the loader says, and items that none lends an image."""
         lines = tuple(self._loaded.remarks)
         if "original" not in self.options.images:
             images = ", ".join(self.options.images)
             lines += (f"no item is shown with its own images: all numbers are under {images}.",)
         if "swap" in self.options.images:
             lines += tuple(swap_remarks(self._loaded.cases, self._swapped))
-        alike = len(untold(self._loaded.cases, self._reformulated))
-        if alike:
-            lines += (f"{alike} items cannot be told from others: controls do not know these.",)
         return lines
 
     @cached_property
@@ -214,15 +209,12 @@ class MedCMR:
         return CHECKED if self.options.checks else ()
 
     def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
-        """A seeded sample of the open items whose control replies are known for sure."""
+        """A seeded sample of the items that are put as open ones."""
         return frozenset(self._checkable(chosen)[: self.options.checks])
 
     def _checkable(self, chosen: frozenset[str] | None) -> list[str]:
-        from overread.benchmarks.medcmr.controls import told_apart
-
-        judged = [case for case in self.cases() if self._judged(case)]
-        sure = told_apart(judged)
-        among = sorted(sure if chosen is None else sure & chosen)
+        among = [case.case_id for case in self.cases() if self._judged(case)]
+        among = [name for name in among if chosen is None or name in chosen]
         return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
 
     def _judged(self, case: MedCase) -> bool:
@@ -349,7 +341,7 @@ class MedCMR:
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.medcmr.controls import medcmr_controls
 
-        return medcmr_controls(self.cases(), self.rules.seed, self._reformulated)
+        return medcmr_controls(self.cases(), self.rules.seed)
 
     def expected(self) -> Mapping[str, str]:
         from overread.benchmarks.medcmr.recovery import EXPECTED
