@@ -20,7 +20,7 @@ from overread.judging import VERDICT_COLUMNS
 from overread.judging.lexical import judged
 from overread.judging.rubric import asked_of
 from overread.runs import run_async
-from overread.runs._judging import Judge, Judging, verdict_schema
+from overread.runs._judging import Judge, Judging, answers_of, verdict_schema
 from support.commands import Overread
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
@@ -55,7 +55,8 @@ class Bench:
         chosen = None if limit is None else frozenset(str(i) for i in range(1, limit + 1))
         for reader in readers:
             self.ask(lambda reader=reader: self._trials(reader), reader)  # type: ignore[misc]
-        return Judging(self.bench, chosen, readers, self.store, self.studio)
+        answers = answers_of(self.bench, chosen, readers, self.store, self.studio)
+        return Judging(self.bench, chosen, answers, self.store, self.studio)
 
     def _trials(self, reader: Reader) -> Iterator[Any]:
         for case in self.bench.cases():
@@ -195,7 +196,7 @@ def test_only_the_chosen_items_are_judged(bench: Callable[..., Bench]) -> None:
 def test_a_benchmark_that_asks_no_judge_says_so(tmp_path: Path) -> None:
     other: Any = SimpleNamespace(name="grounding")
     with Store(tmp_path / "store.sqlite") as store, pytest.raises(BadInput, match="asks no judge"):
-        Judging(other, None, [], store, Studio(Sources(store, 1)))
+        Judging(other, None, lambda: iter(()), store, Studio(Sources(store, 1)))
 
 
 @pytest.mark.slow

@@ -196,7 +196,8 @@ class Judged(Protocol):
     row has the columns reader and check too, each question a condition of role, question, reader,
     about, check and prompt. `again` is a question asked once more; `usual_length` a reply's, in
     characters, for forecasts; 0 where no judge is sent it. `read_verdict` reads a judge's words and
-    never raises.
+    never raises. `judge_over` makes a benchmark that was opened from a run's tables judge these;
+    `for_judges` are the settings that say what judges are asked, and nothing else.
     """
 
     @property
@@ -210,6 +211,9 @@ class Judged(Protocol):
     def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]: ...
     def again(self, trial: Trial, attempt: int) -> Trial: ...
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read: ...
+    def judge_over(self, tables: Tables) -> None: ...
+    @property
+    def for_judges(self) -> frozenset[str]: ...
 
 
 @runtime_checkable

@@ -29,14 +29,14 @@ from overread.records import (
 from overread.runs._asking import Job, ask_in_turn, run_async
 from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
-from overread.runs._judging import Judge, Judging, verdict_schema
+from overread.runs._judging import Answers, Judge, Judging, answers_of, verdict_schema
 from overread.runs._left_out import Tell, remarks_of, write_left_out
 from overread.runs._machine import machine
 from overread.runs._measuring import Run, measure_into, versions
 from overread.runs._opening import open_cases, open_judges, open_readers
 from overread.runs._stages import Alone, Stage, stages_of, whole_plan
 
-__all__ = ["Unfinished", "Watch", "run"]
+__all__ = ["Asking", "Unfinished", "Watch", "run"]
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
@@ -86,7 +86,7 @@ def run(
     with Store(store if store is not None else default_store(config)) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
-        asking = _Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
+        asking = Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
         try:
             everybody = [*opened, *(judge.reader for judge in panel)]
             interrupted = run_async(
@@ -129,8 +129,11 @@ def run(
     )
 
 
-class _Asking:
-    """Everybody who is asked in a run, and about what. A class, for every step needs all of it."""
+class Asking:
+    """Everybody who is asked in a run, and about what. A class, for every step needs all of it.
+
+    Where no reader is asked, `answers` are what judges judge.
+    """
 
     def __init__(
         self,
@@ -142,6 +145,7 @@ class _Asking:
         judge_specs: Sequence[ReaderSpec],
         store: Store,
         studio: Studio,
+        answers: Answers | None = None,
     ) -> None:
         self._bench, self._chosen = bench, chosen
         self._readers, self._specs = readers, specs
@@ -150,7 +154,8 @@ class _Asking:
         self._stages: list[list[Stage]] = [
             stages_of(bench, chosen, reader, store, studio) for reader in readers
         ]
-        self._judging = Judging(bench, chosen, readers, store, studio) if panel else None
+        said = answers or answers_of(bench, chosen, readers, store, studio)
+        self._judging = Judging(bench, chosen, said, store, studio) if panel else None
         self.tallies: dict[str, Tally] = {}
 
     # ------------------------------------------------------------ asking
@@ -168,7 +173,7 @@ class _Asking:
                 for judge, spec in zip(self._panel, self._judge_specs, strict=True)
             ]
             yield from self._round(watch, first, "check")
-        for number in range(max(len(stages) for stages in self._stages)):
+        for number in range(max((len(stages) for stages in self._stages), default=0)):
             stage = self._stages[0][number]
             jobs = [
                 (reader, stages[number].plan, spec)
@@ -276,8 +281,13 @@ class _Asking:
             for reader, spec in zip(self._readers, self._specs, strict=True)
         )
 
-    def write_verdicts(self, scratch: Path) -> tuple[JudgeEntry, ...]:
-        """Stream verdicts.parquet in the order of the plan; nothing where nobody judges."""
+    def write_verdicts(
+        self, scratch: Path, before: Iterable[Sequence[Any]] = ()
+    ) -> tuple[JudgeEntry, ...]:
+        """Stream verdicts.parquet in the order of the plan; nothing where nobody judges.
+
+        `before` are rows that are there already: they stand first, and are in no entry.
+        """
         judging = self._judging
         if judging is None:
             return ()
@@ -286,6 +296,7 @@ class _Asking:
         outcome = list(schema).index("outcome")
 
         def rows() -> Iterable[Sequence[Any]]:
+            yield from before
             for judge in self._panel:
                 own = counts[judge.reader.name]
                 for row in judging.rows(judge):

@@ -15,7 +15,7 @@ from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot import schemas
 from overread.benchmarks.m3cot.answers import answer_row
 from overread.benchmarks.m3cot.cases import M3Case
-from overread.benchmarks.m3cot.edition import MODES, SHOWS, settings
+from overread.benchmarks.m3cot.edition import FOR_JUDGES, MODES, SHOWS, settings
 from overread.benchmarks.m3cot.judged import judge_trials, reminded
 from overread.benchmarks.m3cot.loading import load, policy_at, root_of
 from overread.benchmarks.m3cot.rubrics import QUESTIONS_OF, ROLES, RUBRICS, rubrics_at
@@ -144,7 +144,9 @@ class M3CoT:
 
     @cached_property
     def root(self) -> str:
-        return str(root_of(self._kept_path(), self.options).absolute())
+        if self.path is None:  # judges and controls, who see no image, may be asked all the same
+            return ""
+        return str(root_of(self.path, self.options).absolute())
 
     # ------------------------------------------------------------ asking
 
@@ -240,6 +242,22 @@ class M3CoT:
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
         gold = len(self._by_id[case].steps)
         return read_verdict(str(condition["question"]), text, self.rules, gold)
+
+    @property
+    def for_judges(self) -> frozenset[str]:
+        return FOR_JUDGES
+
+    def judge_over(self, tables: Tables) -> None:
+        """Judges are asked about the questions of a run's tables; no image is needed for that."""
+        cases = schemas.cases_in(tables.cases)
+        bare = sum(not case.question.strip() for case in cases)
+        if bare:
+            raise BadInput(
+                f"{bare} items of this run have no question, and judges need it. Import the "
+                "results again with --cases."
+            )
+        self._loaded = (cases, [])
+        _ = self._rubrics  # words that cannot be read are found before
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:

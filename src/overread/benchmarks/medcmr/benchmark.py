@@ -15,7 +15,7 @@ from overread.benchmarks.draws import lot
 from overread.benchmarks.medcmr import schemas
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase
-from overread.benchmarks.medcmr.edition import SHOWS, settings
+from overread.benchmarks.medcmr.edition import FOR_JUDGES, SHOWS, settings
 from overread.benchmarks.medcmr.judged import judge_trials, reminded
 from overread.benchmarks.medcmr.loading import Loaded, load, policy_at, root_of
 from overread.benchmarks.medcmr.reformulated import chosen as reformulated
@@ -163,7 +163,9 @@ class MedCMR:
 
     @cached_property
     def root(self) -> str:
-        return str(root_of(self._kept_path(), self.options).absolute())
+        if self.path is None:  # judges and controls, who see no image, may be asked all the same
+            return ""
+        return str(root_of(self.path, self.options).absolute())
 
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse pairs of readers that are not in the run, and sheets that are not there."""
@@ -255,6 +257,17 @@ class MedCMR:
 
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
         return read_verdict(str(condition["question"]), text)
+
+    @property
+    def for_judges(self) -> frozenset[str]:
+        return FOR_JUDGES
+
+    def judge_over(self, tables: Tables) -> None:
+        """Judges are asked about the items of a run's tables; no image is needed for that."""
+        put = tables.answers.filter(tables.answers["form"] == "reformulated")
+        self._loaded = Loaded(schemas.cases_in(tables.cases), [])
+        self._reformulated = frozenset(put["case"])
+        _ = self._rubrics  # words that cannot be read are found before
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
