@@ -85,6 +85,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     n_cases: int
     limit: int | None = None
+    # The file that named the cases asked about, and the digest of their ids: "hard.txt@1a2b3c4d".
+    only: str | None = None
     imported: bool = False
     # How many the set holds that were not asked about, and lines a user should know.
     left_out: int = 0
@@ -98,6 +100,11 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     readers: tuple[ReaderEntry, ...] = ()
     judges: tuple[JudgeEntry, ...] = ()
     versions: dict[str, str] = {}
+
+    @property
+    def partial(self) -> bool:
+        """Whether some of the set's cases were not to be asked about."""
+        return self.limit is not None or self.only is not None
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

@@ -75,8 +75,15 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: pl.DataFrame | None = None
     readers: tuple[ReaderRecord, ...]
     partial: bool = False
+    # The digest of the cases that a user named, where one did.
+    only: str = ""
     # The edition the readers were asked under; empty where somebody else asked them.
     asked_under: str = ""
+
+    @property
+    def part(self) -> list[str]:
+        """How a signature ends where not all cases of the set were to be asked about."""
+        return [f"only:{self.only}"] * bool(self.only) + ["partial"] * self.partial
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):

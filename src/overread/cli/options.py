@@ -23,6 +23,7 @@ __all__ = [
     "Json",
     "Judges",
     "Limit",
+    "Only",
     "Out",
     "Readers",
     "Settings",
@@ -52,6 +53,10 @@ StoreFile = Annotated[
 ]
 Limit = Annotated[
     int | None, typer.Option("--limit", help="Take a seeded stratified sample of N cases.")
+]
+Only = Annotated[
+    Path | None,
+    typer.Option("--only", help="Ask only about the cases this file names: txt, csv or jsonl."),
 ]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="KEY=VALUE, a rule or option. Repeatable.")

@@ -94,7 +94,8 @@ def tables_of(
             )
             for r in record.readers
         ),
-        partial=record.limit is not None,
+        partial=record.partial,
+        only=(record.only or "").rpartition("@")[2],
         asked_under="" if record.imported else record.answers_edition,
     )
     return tables if bench.edition == record.answers_edition else bench.reread(tables)

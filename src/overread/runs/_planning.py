@@ -60,6 +60,7 @@ def plan(
     edition: str = "corrected",
     store: str | Path | None = None,
     limit: int | None = None,
+    only: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     requests: Path | None = None,
     tell: Tell | None = None,
@@ -72,7 +73,7 @@ def plan(
     bench = open_cases(benchmark, cases, edition, settings or {})
     specs, opened = open_readers(bench, readers, config)
     judge_specs, panel = open_judges(bench, judges, config)
-    chosen, _ = survey(bench, limit)
+    chosen = survey(bench, limit, only).cases
     if tell is not None:
         for line in (*remarks_of(bench), *_not_counted(bench)):
             tell(line)

@@ -56,6 +56,7 @@ def run(
     out: str | Path | None = None,
     store: str | Path | None = None,
     limit: int | None = None,
+    only: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
     watch: Watch | None = None,
@@ -63,7 +64,8 @@ def run(
 ) -> Run:
     """Ask the readers about the cases, have judged what is to be judged, measure, write a folder.
 
-    `tell` gets a line for whatever a user should know before anybody is asked.
+    `only` is a file that names the cases to ask about. `tell` gets a line for whatever a user
+    should know before anybody is asked.
 
     Examples
     --------
@@ -76,8 +78,9 @@ def run(
     if isinstance(bench, LooksAhead):
         bench.look_ahead([reader.name for reader in opened])
     judge_specs, panel = open_judges(bench, judges, config, concurrency)
-    chosen, n_cases = survey(bench, limit)
-    folder = Path(out) if out is not None else _default_folder(bench, specs, limit, settings or {})
+    chosen, n_cases, named = survey(bench, limit, only)
+    recipe = (limit if named is None else (limit, named), dict(settings or {}))
+    folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     check_out(folder)
     remarks = remarks_of(bench)
     if tell is not None:
@@ -107,6 +110,7 @@ def run(
                     policy=bench.policy,
                     n_cases=n_cases,
                     limit=limit,
+                    only=named,
                     left_out=len(bench.left_out) if isinstance(bench, LeavesOut) else 0,
                     remarks=remarks,
                     settings=dict(settings or {}),
@@ -336,12 +340,15 @@ def _write_cases(bench: Benchmark, chosen: frozenset[str] | None, scratch: Path)
 
 
 def _default_folder(
-    bench: Benchmark, specs: Sequence[ReaderSpec], limit: int | None, settings: Mapping[str, str]
+    bench: Benchmark, specs: Sequence[ReaderSpec], recipe: tuple[Any, Mapping[str, str]]
 ) -> Path:
-    """`runs/…`: the same recipe gives the same folder, another recipe another one."""
+    """`runs/…`: the same recipe gives the same folder, another recipe another one.
+
+    A recipe is which cases, and the settings.
+    """
     from hashlib import blake2b
 
-    asked = (bench.name, bench.edition, bench.dataset, specs, limit, settings)
-    recipe = msgspec.json.encode(asked, order="deterministic")
-    short = blake2b(recipe, digest_size=3).hexdigest()
+    asked = (bench.name, bench.edition, bench.dataset, specs, *recipe)
+    data = msgspec.json.encode(asked, order="deterministic")
+    short = blake2b(data, digest_size=3).hexdigest()
     return Path("runs") / f"{bench.name}-{bench.dataset.partition('@')[0]}-{short}"

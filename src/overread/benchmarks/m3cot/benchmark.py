@@ -345,7 +345,7 @@ class M3CoT:
         asked = tables.asked_under.partition("+")[0]
         if asked and asked != rules.name:
             parts.append(f"shown:{asked}")
-        return "|".join(parts + ["partial"] * tables.partial)
+        return "|".join(parts + tables.part)
 
     def _judged_by(self, tables: Tables) -> str:
         """Each judge, and the words all of them got: every word for the roles that were asked.

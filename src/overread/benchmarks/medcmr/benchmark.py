@@ -384,7 +384,7 @@ class MedCMR:
         asked = tables.asked_under.partition("+")[0]
         if asked and asked != rules.name:
             parts.append(f"shown:{asked}")
-        return "|".join(parts + ["partial"] * tables.partial)
+        return "|".join(parts + tables.part)
 
     def _orders(self, answers: pl.DataFrame) -> int:
         """The most orders of its options that any item was shown in."""
