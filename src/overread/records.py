@@ -65,6 +65,8 @@ class JudgeEntry(ReaderEntry, frozen=True, kw_only=True):
     """What the record says of a judge: what it judged, and how often it could not be read."""
 
     roles: tuple[str, ...] = ()
+    # The rubric it was asked with, where not the usual one.
+    rubric: str = ""
     invalid: int = 0
 
 

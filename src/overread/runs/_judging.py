@@ -34,6 +34,8 @@ class Judge(msgspec.Struct, frozen=True):
 
     reader: Reader
     roles: tuple[Role, ...]
+    # The rubric it is asked with in place of the usual one.
+    rubric: str = ""
 
 
 def answers_of(
@@ -122,7 +124,7 @@ class Judging:
     ) -> Iterator[Trial]:
         for row in self._rows() if rows is None else rows:
             for role in judge.roles:
-                yield from self._judged.judge_trials(row, role)
+                yield from self._judged.judge_trials(row, role, judge.rubric)
 
     def _checked_rows(self) -> Iterator[Mapping[str, Any]]:
         for control in self.checked:

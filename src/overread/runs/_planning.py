@@ -182,7 +182,7 @@ def _judge_forecast(
             cells = bench.answer(trial, Reply("x" * length), reader.traits)
             row = dict(zip(columns, cells, strict=True)) | {"reader": reader.name, "check": check}
             for role in judge.roles:
-                for question in bench.judge_trials(row, role):
+                for question in bench.judge_trials(row, role, judge.rubric):
                     parts = (p for m in question.request.messages for p in m.parts)
                     text = sum(len(part) for part in parts if isinstance(part, str))
                     calls += 1

@@ -18,7 +18,13 @@ from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.edition import FOR_JUDGES, MODES, SHOWS, settings
 from overread.benchmarks.m3cot.judged import judge_trials, reminded
 from overread.benchmarks.m3cot.loading import load, policy_at, root_of
-from overread.benchmarks.m3cot.rubrics import QUESTIONS_OF, ROLES, RUBRICS, rubrics_at
+from overread.benchmarks.m3cot.rubrics import (
+    OTHERS,
+    QUESTIONS_OF,
+    ROLES,
+    RUBRICS,
+    rubrics_at,
+)
 from overread.benchmarks.m3cot.swaps import swap_remarks, swaps, timed_items
 from overread.benchmarks.m3cot.trials import follow_ups, timed, trials
 from overread.benchmarks.m3cot.verdicts import read_verdict, reread
@@ -235,13 +241,19 @@ class M3CoT:
         """Characters: a line, or the some 400 tokens that models reason for."""
         return 1600 if condition["mode"] == "cot" else 40
 
-    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]:
+    @property
+    def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
+        return OTHERS
+
+    def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
         varied = bool(row["check"]) and row["case"] in self._varied
-        return judge_trials(row, role, self._by_id[row["case"]], self._rubrics, varied=varied)
+        case = self._by_id[row["case"]]
+        return judge_trials(row, role, case, self._rubrics, other=rubric, varied=varied)
 
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
         gold = len(self._by_id[case].steps)
-        return read_verdict(str(condition["question"]), text, self.rules, gold)
+        rubric = str(condition.get("rubric", ""))
+        return read_verdict(str(condition["question"]), text, self.rules, gold, rubric)
 
     @property
     def for_judges(self) -> frozenset[str]:
@@ -361,10 +373,15 @@ class M3CoT:
         by_question: dict[str, set[str]] = {}
         for role in set(sent["role"]):
             for question in QUESTIONS_OF[role]:
-                ours = {rubric.digest for rubric in RUBRICS[question].values()}
                 found = set(sent.filter(sent["question"] == question)["prompt"])
+                others = OTHERS.get(role, ()) if question == role else ()
+                ours = [
+                    {rubric.digest for rubric in RUBRICS[name].values()}
+                    for name in (question, *others)
+                ]
+                used = set().union(*(own for own in ours if own & found)) or ours[0]
                 # A user's own words are the same for every kind of question.
-                by_question[question] = ours if found <= ours else found
+                by_question[question] = used if found <= used else found
         prompts = "".join(sorted(set().union(*by_question.values())))
         digest = hashlib.sha256(prompts.encode()).hexdigest()[:6]
         return f"{','.join(names)}@{digest}"

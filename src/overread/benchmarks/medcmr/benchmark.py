@@ -251,7 +251,11 @@ class MedCMR:
         """Characters: the some 300 tokens that models reason for; no judge is sent a letter."""
         return 0 if condition["form"] == "mcq" else 1200
 
-    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]:
+    @property
+    def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
+        return {}
+
+    def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
         varied = bool(row["check"]) and row["case"] in self._varied
         return judge_trials(row, role, self._by_id[row["case"]], self._rubrics, varied=varied)
 
