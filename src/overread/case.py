@@ -325,11 +325,14 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
     """A rendered request: exactly what any reader sees, be it a server or a control.
 
     `digest` names the request it was rendered from (hexadecimal), for readers that look replies up.
+    `case` is the item's id for controls that are made of the cases (`Traits.told_case`); it is
+    empty for every other reader.
     """
 
     messages: tuple[PromptMessage, ...]
     decoding: Decoding = Decoding()
     digest: str = ""
+    case: str = ""
 
     @property
     def text(self) -> str:
@@ -404,12 +407,15 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     `max_tokens`, `temperature` and `logprobs` replace the benchmark's decoding where they are set;
     temperature "server" sends none at all, for servers that refuse the field. `clips` is the form
     in which it takes them. `system`, `before` and `after` are texts put around what it is asked.
+    `told_case`: the engine tells it which case it is asked about. Only a control can be: no spec
+    has it.
     """
 
     modality: Modality = "multimodal"
     clips: ClipForm = "images"
     reasoning: bool = False
     knows_truth: bool = False
+    told_case: bool = False
     max_tokens: int | None = None
     temperature: float | Literal["server"] | None = None
     logprobs: int | None = None

@@ -73,6 +73,8 @@ class JudgeEntry(ReaderEntry, frozen=True, kw_only=True):
     """What the record says of a judge: what it judged, and how often it could not be read."""
 
     roles: tuple[str, ...] = ()
+    # The rubric it was asked with, where not the usual one.
+    rubric: str = ""
     invalid: int = 0
 
 
@@ -93,6 +95,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     n_cases: int
     limit: int | None = None
+    # The file that named the cases asked about, and the digest of their ids: "hard.txt@1a2b3c4d".
+    only: str | None = None
     imported: bool = False
     # How many the set holds that were not asked about, and lines a user should know.
     left_out: int = 0
@@ -108,6 +112,11 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     # SHA-256 of each table as it was written: numbers are made of no other.
     tables: dict[str, str] = {}
     versions: dict[str, str] = {}
+
+    @property
+    def partial(self) -> bool:
+        """Whether some of the set's cases were not to be asked about."""
+        return self.limit is not None or self.only is not None
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

@@ -84,6 +84,32 @@ def test_sampled_replies_are_not_shared_between_cases(store, studio) -> None:
     assert reader.asked["the same question"] == 50
 
 
+def test_only_a_reader_made_of_the_cases_is_told_which_case_it_is(store, studio) -> None:
+    def says(prompt):
+        return Reply(text=f"about {prompt.case or 'nothing'}")
+
+    plain, control = Scripted(says), Scripted(says, name="c", traits=Traits(told_case=True))
+    for reader, calls, said in (
+        (plain, 1, ["about nothing"] * 3),
+        (control, 3, [f"about case {n}" for n in range(3)]),
+    ):
+        # One question, put to three cases.
+        go(questions(3, distinct=False), reader, store, studio)
+        assert sum(reader.asked.values()) == calls
+        found = read_back(questions(3, distinct=False), reader, store, studio)
+        assert [reply.text for _, reply, _ in found if reply] == said
+
+
+def test_no_spec_asks_to_be_told_the_case() -> None:
+    from overread.case import BadInput
+    from overread.readers import parse_spec
+
+    for spec in ("openai:m@http://127.0.0.1:1/v1?told_case=true", "control:oracle?told_case=true"):
+        with pytest.raises(BadInput, match='no option "told_case"'):
+            parse_spec(spec)
+    assert not parse_spec("openai:m@http://127.0.0.1:1/v1").traits.told_case
+
+
 def test_concurrency_is_bounded(store, studio) -> None:
     reader = Scripted(delay=0.002, limits=Limits(concurrency=5))
     go(questions(200), reader, store, studio)

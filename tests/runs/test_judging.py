@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,14 +14,15 @@ import pytest
 
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.m3cot.control_replies import CONTROLS
-from overread.benchmarks.m3cot.judged import REMINDER
+from overread.benchmarks.m3cot.judged import REMINDER, REMINDER_YES_NO
 from overread.case import BadInput, Prompt, Reader, ReaderFailure, Reply
 from overread.engine import Plan, Sources, Store, Studio, ask
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.lexical import judged
 from overread.judging.rubric import asked_of
 from overread.runs import run_async
-from overread.runs._judging import Judge, Judging, verdict_schema
+from overread.runs._judging import Judge, Judging, answers_of, verdict_schema
+from support.commands import Overread
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
 
@@ -54,7 +56,8 @@ class Bench:
         chosen = None if limit is None else frozenset(str(i) for i in range(1, limit + 1))
         for reader in readers:
             self.ask(lambda reader=reader: self._trials(reader), reader)  # type: ignore[misc]
-        return Judging(self.bench, chosen, readers, self.store, self.studio)
+        answers = answers_of(self.bench, chosen, readers, self.store, self.studio)
+        return Judging(self.bench, chosen, answers, self.store, self.studio)
 
     def _trials(self, reader: Reader) -> Iterator[Any]:
         for case in self.bench.cases():
@@ -194,7 +197,47 @@ def test_only_the_chosen_items_are_judged(bench: Callable[..., Bench]) -> None:
 def test_a_benchmark_that_asks_no_judge_says_so(tmp_path: Path) -> None:
     other: Any = SimpleNamespace(name="grounding")
     with Store(tmp_path / "store.sqlite") as store, pytest.raises(BadInput, match="asks no judge"):
-        Judging(other, None, [], store, Studio(Sources(store, 1)))
+        Judging(other, None, lambda: iter(()), store, Studio(Sources(store, 1)))
+
+
+@pytest.mark.slow
+def test_a_judge_is_tried_on_a_set_that_puts_one_question_to_every_image(
+    workspace: Path, overread: Overread
+) -> None:
+    """Controls are told the item: what is true of each is known, though the words are the same."""
+    places = ("the liver", "the spleen", "the kidney", "the heart")
+    items = [
+        Item(
+            index,
+            "Which organ is shown?",
+            places[index % 4],
+            key_conclusion=f"it is {places[index % 4]}",
+            size=(8, 8),
+        )
+        for index in range(1, 13)
+    ]
+    write_m3cot(workspace / "set", items)
+    done = overread(
+        "run", "m3cot", "--cases", "set", "--reader", "control:clinician", "--reader",
+        "control:contradicts", "--judge", "control:lexical-judge", "--set", "boot=100",
+        "--out", "out", "--json",
+    )  # fmt: skip
+    assert done.code == 0
+    records = json.loads(done.out)["measures"]
+    tried = {
+        (r["measure"], r["by"]["question"]): (r["n"], r["label"])
+        for r in records
+        if r["measure"].startswith("judge_s")
+    }
+    # Three controls are right about each of the twelve items, and two are wrong.
+    assert tried["judge_sensitivity", "answer"] == (36, None)
+    assert tried["judge_specificity", "answer"] == (24, None)
+    right = {
+        r["reader"]: r["value"]
+        for r in records
+        if r["measure"] == "accuracy" and r["by"] == {"mode": "cot"}
+    }
+    assert right == {"control:clinician": 1, "control:contradicts": 0}
 
 
 # ---------------------------------------------------------------- asked again
@@ -300,6 +343,105 @@ def test_a_judge_that_gives_no_reply_is_not_asked_again_within_a_run(
             None,
         )
         assert row["reason"] == "HTTP 400: no"
+
+
+# ---------------------------------------------------------------- yes or no
+
+
+def yes_or_no(say: Callable[[Prompt], Reply | ReaderFailure]) -> Judge:
+    return Judge(Scripted(say, name="judge"), ("answer",), "yesno")
+
+
+def test_a_judge_that_cannot_write_json_says_yes_or_no(bench: Callable[..., Bench]) -> None:
+    here = bench()
+    right = Scripted(lambda p: Reply(f"{p.text[:12]}. Final answer: A"), name="right")
+    wrong = Scripted(lambda p: Reply(f"{p.text[:12]}. Final answer: B"), name="wrong")
+    judging = here.judging(right, wrong)
+    judge = yes_or_no(lambda p: Reply(f"The reader has settled.\n**{judged(p.text)}**"))
+    here.judge(judging, judge)
+    assert set(asked_by_question(judge)) == {"answer_yes_or_no"}
+    assert isinstance(judge.reader, Scripted)
+    assert all("JSON" not in text for text in judge.reader.asked)
+    rows = rows_of(judging, judge)
+    assert {(r["role"], r["question"], r["outcome"], r["how"]) for r in rows} == {
+        ("answer", "answer", "judged", "yesno+found")
+    }
+    said = {(r["reader"], json.loads(r["payload"])["match"]) for r in rows}
+    assert said == {("right", True), ("wrong", False)}
+
+
+def test_what_is_neither_yes_nor_no_is_asked_again_for_a_word(bench: Callable[..., Bench]) -> None:
+    def say(prompt: Prompt) -> Reply:
+        again = prompt.text.endswith(REMINDER_YES_NO)
+        assert REMINDER not in prompt.text
+        return Reply("No" if again else "The correct answer: No. The reader's answer: No. Same")
+
+    here = bench()
+    judging, judge = here.judging(reader()), yes_or_no(say)
+    assert here.judge(judging, judge) == [2 * ITEMS, 2 * ITEMS, 0, 0]
+    ends = {(r["outcome"], r["attempts"], r["how"]) for r in rows_of(judging, judge)}
+    assert ends == {("judged", 2, "yesno")}
+    here = bench(reask="0")
+    judging = here.judging(reader())
+    rows = rows_of(judging, judge)
+    assert {(r["outcome"], r["how"], r["reason"]) for r in rows} == {
+        ("invalid", "yesno", "neither yes nor no")
+    }
+
+
+@pytest.mark.slow
+def test_yes_and_no_are_tried_measured_and_read_again_like_any_other(
+    overread: Overread, cases: Path
+) -> None:
+    words = ("run", "m3cot", "--cases", cases, "--reader", "control:clinician", "--reader",
+             "control:contradicts", "--set", "boot=100", "--out", "out", "--json")  # fmt: skip
+    spec = "answer=control:lexical-judge?rubric=yesno"
+    done = overread(*words, "--judge", spec)
+    assert done.code == 0
+    found = json.loads(done.out)
+    by = {(r["reader"], r["measure"], r["by"].get("mode")): r for r in found["measures"]
+          if not {"task", "step", "kind", "judge", "versus", "image"} & set(r["by"])}  # fmt: skip
+    assert by["control:clinician", "accuracy", "cot"]["value"] == 1
+    assert by["control:contradicts", "accuracy", "cot"]["value"] == 0
+    tried = [r for r in found["measures"] if r["measure"] == "judge_sensitivity"]
+    assert [(r["by"]["question"], r["value"], r["n"], r["label"]) for r in tried] == [
+        ("answer", 1, 3 * ITEMS, None)
+    ]
+    (entry,) = tomllib.loads(Path("out/run.toml").read_text("utf-8"))["judges"]
+    assert (entry["rubric"], entry["roles"]) == ("yesno", ["answer"])
+    # Its words are others: so is the signature.
+    plain = json.loads(overread(*words, "--judge", spec.partition("?")[0]).out)
+    assert plain["signature"] != found["signature"]
+    # Read again under the other edition, a word is the same word.
+    assert overread(*words, "--judge", spec).code == 0
+    again = json.loads(overread("measure", "out", "--edition", "authors", "--json").out)
+    assert [r["value"] for r in again["measures"] if r["measure"] == "judge_sensitivity"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "judge", "says"),
+    [
+        ("m3cot", "control:lexical-judge?rubric=yesno", "there is yesno (role answer) here"),
+        ("m3cot", "steps=control:lexical-judge?rubric=yesno", "there is yesno (role answer) here"),
+        ("m3cot", "answer=control:lexical-judge?rubric=xml", "a judge has rubric=xml"),
+        ("m3cot", "answer=control:lexical-judge?rubric=", "option rubric is empty"),
+        ("m3cot", "answer=control:lexical-judge?rubric=yesno&rubric=yesno", "rubric twice"),
+        ("m3cot", "answer=control:lexical-judge?rubric=yesno&px=3", 'no option "px"'),
+        ("medcmr", "control:lexical-judge?rubric=yesno", "none but the usual one"),
+    ],
+)
+def test_a_rubric_that_is_not_there_is_refused(
+    overread: Overread, benchmark: str, judge: str, says: str
+) -> None:
+    reader = {"m3cot": "control:clinician", "medcmr": "control:oracle"}[benchmark]
+    done = overread("run", benchmark, "--cases", "phantom:28", "--reader", reader, "--judge", judge)
+    assert done.code == 2
+    assert says in done.complaint
+
+
+def test_a_readers_spec_has_no_rubric(overread: Overread) -> None:
+    words = ("run", "m3cot", "--cases", "phantom:28", "--reader", "control:clinician?rubric=yesno")
+    assert 'no option "rubric"' in overread(*words).complaint
 
 
 # ---------------------------------------------------------------- what is written

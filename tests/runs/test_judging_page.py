@@ -71,6 +71,10 @@ def test_every_example_of_judging_works_as_printed(overread: Overread, folder: P
     assert not answers[0] & answers[1]
     assert len(answers[1]) == 1
     assert set(studied["role"]) == {"answer"}
+    # Judged later, a run is what it would have been at once.
+    later, once = (Path(run, "verdicts.parquet").read_bytes() for run in ("unjudged", "judged"))
+    assert later == once
+    assert set(pl.read_parquet("worded/verdicts.parquet")["how"]) == {"yesno"}
 
 
 def test_what_a_reader_costs_in_judgments(overread: Overread, folder: Path) -> None:

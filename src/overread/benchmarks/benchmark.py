@@ -75,8 +75,15 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: pl.DataFrame | None = None
     readers: tuple[ReaderRecord, ...]
     partial: bool = False
+    # The digest of the cases that a user named, where one did.
+    only: str = ""
     # The edition the readers were asked under; empty where somebody else asked them.
     asked_under: str = ""
+
+    @property
+    def part(self) -> list[str]:
+        """How a signature ends where not all cases of the set were to be asked about."""
+        return [f"only:{self.only}"] * bool(self.only) + ["partial"] * self.partial
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,9 +201,11 @@ class Judged(Protocol):
     `judges` its own offline judges by name. `checks` are the controls whose replies show whether a
     judge is fit, over `check_cases`. `judge_trials` are the questions about one row of answers; the
     row has the columns reader and check too, each question a condition of role, question, reader,
-    about, check and prompt. `again` is a question asked once more; `usual_length` a reply's, in
+    about, check and prompt; `other_rubrics` are those a judge may be asked with in place of the
+    usual one. `again` is a question asked once more; `usual_length` a reply's, in
     characters, for forecasts; 0 where no judge is sent it. `read_verdict` reads a judge's words and
-    never raises.
+    never raises. `judge_over` makes a benchmark that was opened from a run's tables judge these;
+    `for_judges` are the settings that say what judges are asked, and nothing else.
     """
 
     @property
@@ -207,9 +216,16 @@ class Judged(Protocol):
     def judges(self) -> Mapping[str, Reader]: ...
     def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]: ...
     def usual_length(self, condition: Condition) -> int: ...
-    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]: ...
+    @property
+    def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]: ...
+    def judge_trials(
+        self, row: Mapping[str, Any], role: Role, rubric: str = ""
+    ) -> Iterator[Trial]: ...
     def again(self, trial: Trial, attempt: int) -> Trial: ...
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read: ...
+    def judge_over(self, tables: Tables) -> None: ...
+    @property
+    def for_judges(self) -> frozenset[str]: ...
 
 
 @runtime_checkable

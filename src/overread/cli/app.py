@@ -24,6 +24,7 @@ from overread.cli import (
     error_sample,
     gate,
     imports,
+    judge,
     judge_sample,
     measure,
     plan,
@@ -78,6 +79,7 @@ app.command("report")(report.command)
 app.command("serve")(serve.command)
 app.command("compare")(compare.command)
 app.command("import")(imports.command)
+app.command("judge")(judge.command)
 app.command("judge-sample")(judge_sample.command)
 app.command("error-sample")(error_sample.command)
 app.command("rank-sample")(rank_sample.command)

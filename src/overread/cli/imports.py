@@ -38,11 +38,15 @@ def command(
             help="Further results: px=512:FOLDER, phrasing=brief:FOLDER; heartbeat: a path.",
         ),
     ] = None,
+    judge: options.Judges = None,
+    store: options.StoreFile = None,
+    concurrency: options.Concurrency = None,
     json: options.Json = False,
 ) -> int:
-    """Make a run of recorded results. No model is asked and no image need exist.
+    """Make a run of recorded results. No reader is asked and no image need exist.
 
-    Records of heartbeat carry their truth: there --cases may be left out.
+    Records of heartbeat carry their truth: there --cases may be left out. Judges may judge the
+    results at once; overread judge has them judged later.
 
     Example: overread import grounding --cases manifest.csv --replies results --out imported
     """
@@ -52,6 +56,7 @@ def command(
     assert replies is not None
     assert out is not None
 
+    from overread.cli.show import watch
     from overread.runs import import_results
 
     done, warnings = import_results(
@@ -64,7 +69,11 @@ def command(
         settings=options.settings_from(set_),
         reparse=reparse,
         also=also or (),
+        judges=judge or (),
+        store=store,
+        concurrency=concurrency,
+        watch=watch,
     )
     for warning in warnings:
         options.tell(warning)
-    return options.finish([done], json=json)
+    return options.finish([done], json=json, judged=bool(judge))

@@ -23,6 +23,7 @@ __all__ = [
     "Json",
     "Judges",
     "Limit",
+    "Only",
     "Out",
     "Readers",
     "Settings",
@@ -52,6 +53,10 @@ StoreFile = Annotated[
 ]
 Limit = Annotated[
     int | None, typer.Option("--limit", help="Take a seeded stratified sample of N cases.")
+]
+Only = Annotated[
+    Path | None,
+    typer.Option("--only", help="Ask only about the cases this file names: txt, csv or jsonl."),
 ]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="KEY=VALUE, a rule or option. Repeatable.")
@@ -99,25 +104,26 @@ def print_headline(run: Run) -> None:
     print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
-def finish(runs: Iterable[Run], *, json: bool) -> int:
+def finish(runs: Iterable[Run], *, json: bool, judged: bool = False) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
-    Each is printed when it is there: what comes after it may fail.
+    Each is printed when it is there: what comes after it may fail. `judged`: only judges were
+    asked, and the same command again would ask nobody else.
     """
     missing = []
     for run in runs:
-        if run.unanswered or run.unjudged:
+        if run.unjudged or (run.unanswered and not judged):
             missing.append(run)
         if json:
             print((run.folder / "measures.json").read_text(encoding="utf-8"), end="", flush=True)
             continue
         print_headline(run)
     for run in missing:
-        judged = {name: tally for name, tally in run.tallies.items() if "(judging" in name}
-        asked = {name: tally for name, tally in run.tallies.items() if name not in judged}
+        judging = {name: tally for name, tally in run.tallies.items() if "(judging" in name}
+        asking = {name: tally for name, tally in run.tallies.items() if name not in judging}
         for count, what, tallies in (
-            (run.unanswered, "trials are unanswered", asked),
-            (run.unjudged, "questions to judges are unanswered", judged),
+            (0 if judged else run.unanswered, "trials are unanswered", asking),
+            (run.unjudged, "questions to judges are unanswered", judging),
         ):
             if count:
                 tell(f"{count} {what}{_reasons(tallies)}. Run the same command again to resume.")

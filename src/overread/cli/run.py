@@ -25,6 +25,7 @@ def command(
     out: options.Out = None,
     store: options.StoreFile = None,
     limit: options.Limit = None,
+    only: options.Only = None,
     set_: options.Settings = None,
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
@@ -43,6 +44,7 @@ def command(
             "--edition": edition if edition != "corrected" else None,
             "--out": out,
             "--limit": limit,
+            "--only": only,
             "--set": set_,
             "--concurrency": concurrency,
         }
@@ -65,6 +67,7 @@ def command(
         out=out,
         store=store,
         limit=limit,
+        only=only,
         settings=options.settings_from(set_),
         concurrency=concurrency,
         watch=watch,

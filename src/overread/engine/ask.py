@@ -65,6 +65,8 @@ class _Item(msgspec.Struct, frozen=True, gc=False):
     digest: bytes
     pictures: dict[Slot, bytes]
     request: Request
+    # Which case it is about, where the reader is told.
+    case: str
 
 
 async def ask(
@@ -207,7 +209,8 @@ class _Asking:
                 if self.first_pass:
                     self._count_failure(self.unseen)
                 continue
-            key = reply_key(self.reader.identity, digest, trial, greedy=request.decoding.greedy)
+            greedy, told = request.decoding.greedy, traits.told_case
+            key = reply_key(self.reader.identity, digest, trial, greedy=greedy, told_case=told)
             if key in self.failed:
                 continue
             if key in items or key in self.store.under_way:  # perhaps another reader's, the same
@@ -215,7 +218,7 @@ class _Asking:
                 continue
             self.under_way.add(key)
             self.store.under_way.add(key)
-            items[key] = _Item(key, digest, pictures, request)
+            items[key] = _Item(key, digest, pictures, request, trial.case if told else "")
         if self.first_pass:
             tally.planned += len(chunk)
             tally.shared += shared
@@ -253,6 +256,8 @@ class _Asking:
             self._fail(item.key, self.unseen)
             self._stop_if_nothing_is_seen()
             return
+        if item.case:
+            prompt = msgspec.structs.replace(prompt, case=item.case)
         limits, attempt, waited = self.reader.limits, 0, 0.0
         while True:
             attempt += 1

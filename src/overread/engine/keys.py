@@ -2,8 +2,9 @@
 
 Key of a reply = digest of the canonical request: the reader's identity, messages and picture slots
 in order (recipe, source digest, renderer revision, wire format), all decoding fields, the repeat
-index; plus the case id when decoding is not greedy. Paths never enter a key, bytes do. A clip's
-recipe also holds its frames, its masks and the form in which a reader takes it.
+index; plus the case id when decoding is not greedy, or the reader is told it. Paths never enter a
+key, bytes do. A clip's recipe also holds its frames, its masks and the form in which a reader takes
+it.
 """
 
 from __future__ import annotations
@@ -92,10 +93,13 @@ def request_digest(request: Request, source_digest: SourceDigest) -> bytes:
     return digests(request, source_digest)[0]
 
 
-def reply_key(identity: str, digest: bytes, trial: Trial, *, greedy: bool) -> bytes:
+def reply_key(
+    identity: str, digest: bytes, trial: Trial, *, greedy: bool, told_case: bool = False
+) -> bytes:
     """Name the reply of one reader to one trial.
 
-    A sampled reply belongs to its case: two cases with the same question are two draws.
+    A sampled reply belongs to its case: two cases with the same question are two draws. So does
+    that of a reader who is told which case it is.
     """
-    case = "" if greedy else trial.case
+    case = trial.case if told_case or not greedy else ""
     return _digest(_encode((identity, digest, trial.repeat, case)))

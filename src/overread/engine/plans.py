@@ -34,8 +34,8 @@ def read_back(
                 keys.append(None)
                 reasons[position] = str(error)
                 continue
-            greedy = request.decoding.greedy
-            keys.append(reply_key(reader.identity, digest, trial, greedy=greedy))
+            greedy, told = request.decoding.greedy, reader.traits.told_case
+            keys.append(reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told))
         wanted = [key for key in keys if key is not None]
         replies = store.get(wanted)
         failures = store.failures([key for key in wanted if key not in replies])

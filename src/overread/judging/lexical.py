@@ -85,6 +85,10 @@ def _answer(sections: Mapping[str, str]) -> dict[str, Any]:
     return {"match": match, "final_answer": final}
 
 
+def _yes_or_no(sections: Mapping[str, str]) -> str:
+    return "Yes" if _answer(sections)["match"] else "No"
+
+
 def _precision(sections: Mapping[str, str]) -> list[dict[str, str]]:
     gold, asked = gold_steps(sections.get("steps", "")), content(sections.get("question", ""))
     steps = []
@@ -149,6 +153,7 @@ def _order(sections: Mapping[str, str]) -> dict[str, Any]:
 
 QUESTIONS: Final[Mapping[str, Callable[[Mapping[str, str]], Any]]] = {
     "answer": _answer,
+    "answer_yes_or_no": _yes_or_no,
     "precision": _precision,
     "recall": _recall,
     "order": _order,

@@ -11,7 +11,7 @@ import msgspec
 from overread.case import BadInput
 from overread.judging.verdict import Role
 
-__all__ = ["Panel", "check_names", "panel_of", "parse_judge"]
+__all__ = ["Panel", "check_names", "panel_of", "parse_judge", "with_rubric"]
 
 # A role is a word before the first "="; a spec has its kind and a colon before any "=".
 _ROLE = re.compile(r"\s*([A-Za-z_ -]*?)\s*=(.*)", re.DOTALL)
@@ -79,6 +79,26 @@ def panel_of(texts: Sequence[str], roles: Sequence[Role], benchmark: str) -> Pan
                 raise BadInput(f"--judge {spec} is given twice for the role {role}; give it once.")
             seats[role] += (spec,)
     return Panel(seats)
+
+
+def with_rubric(spec: str) -> tuple[str, str]:
+    """A judge's spec without the option `rubric`, which is no reader's, and what it says.
+
+    >>> with_rubric("openai:m@http://127.0.0.1:8000/v1?rubric=yesno&max_tokens=8")
+    ('openai:m@http://127.0.0.1:8000/v1?max_tokens=8', 'yesno')
+    """
+    what, mark, query = spec.partition("?")
+    options = query.split("&") if mark else []
+    said = [option for option in options if option.partition("=")[0] == "rubric"]
+    if len(said) > 1:
+        raise BadInput("a judge has the option rubric twice; give it once.")
+    if not said:
+        return spec, ""
+    rest = [option for option in options if option not in said]
+    rubric = said[0].partition("=")[2]
+    if not rubric:
+        raise BadInput("a judge's option rubric is empty. Name one, or leave it out.")
+    return what + "?" * bool(rest) + "&".join(rest), rubric
 
 
 def check_names(panel: Panel, names: Mapping[str, str]) -> None:

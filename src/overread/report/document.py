@@ -101,8 +101,8 @@ def _runs(runs: Sequence[Reported]) -> str:
 def _run(run: Reported, number: int, title: str) -> str:
     record = run.record
     pills = [f"edition {record.edition}", f"data {record.policy}", f"{record.n_cases} cases"]
-    if record.limit is not None:
-        pills.append("partial: a sample of the set")
+    if record.partial:
+        pills.append("partial: a sample of the set" if record.limit else "partial: chosen cases")
     if record.imported:
         pills.append("imported")
     told = warning(run)

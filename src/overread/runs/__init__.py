@@ -33,6 +33,7 @@ __all__ = [
     "examine",
     "gate",
     "import_results",
+    "judge",
     "judge_sample",
     "load_config",
     "measure",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from overread.runs._doctor import Finding, examine
     from overread.runs._environment import Config, default_store, environment, load_config
     from overread.runs._gate import gate
+    from overread.runs._judge import judge
     from overread.runs._judge_sample import (
         JudgeSample,
         PersonAgreement,
@@ -99,6 +101,7 @@ _HOME = {
     "environment": "overread.runs._environment",
     "load_config": "overread.runs._environment",
     "gate": "overread.runs._gate",
+    "judge": "overread.runs._judge",
     "JudgeSample": "overread.runs._judge_sample",
     "PersonAgreement": "overread.runs._judge_sample",
     "judge_sample": "overread.runs._judge_sample",

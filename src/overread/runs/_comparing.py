@@ -182,7 +182,7 @@ class _Together:
     def _notes(self) -> Iterator[str]:
         """What sets the runs apart, and what every number here is."""
         sizes = [run.record.n_cases for run in self.runs]
-        if len(set(sizes)) > 1 or any(run.record.limit is not None for run in self.runs):
+        if len(set(sizes)) > 1 or any(run.record.partial for run in self.runs):
             yield (
                 f"Compared on the cases that both readers of a pair have; the runs have "
                 f"{', '.join(map(str, sizes))} cases{_partial(self.runs)}."
@@ -218,7 +218,7 @@ class _Together:
 
 
 def _partial(runs: Sequence[Kept]) -> str:
-    partial = [str(run.folder) for run in runs if run.record.limit is not None]
+    partial = [str(run.folder) for run in runs if run.record.partial]
     return f", {', '.join(partial)} a sample of the set" if partial else ""
 
 

@@ -86,6 +86,6 @@ def differing(signatures: Sequence[str]) -> dict[str, list[str]]:
     found = {}
     for key in keys:
         values = [own.get(key, "none") for own in parts]
-        if key not in ("cases", "partial") and len(set(values)) > 1:
+        if key not in ("cases", "only", "partial") and len(set(values)) > 1:
             found[key] = [value or "yes" for value in values]
     return found

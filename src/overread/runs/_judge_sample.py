@@ -95,7 +95,7 @@ def _sampled(place: Path, record: RunRecord) -> Sampled:
     if not isinstance(bench, Sampled):
         raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
     if not record.judges:
-        raise BadInput(f"{place} has no verdicts: nobody judged. Run it again with --judge.")
+        raise BadInput(f"{place} has no verdicts: nobody judged. See overread judge --help.")
     return bench
 
 

@@ -6,9 +6,9 @@ judges what the controls say, whose truth is known: that shows whether it is fit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -19,9 +19,14 @@ from overread.judging import VERDICT_COLUMNS, Read, Role
 from overread.runs._asking import trials_of
 from overread.runs._stages import stages_of, whole_plan
 
-__all__ = ["Judge", "Judging", "verdict_schema"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Answers", "Judge", "Judging", "answers_of", "kept_answers", "verdict_schema"]
 
 _CHUNK = 1024
+# Rows of answers, made anew at every call: the columns of the benchmark, reader and check.
+Answers: TypeAlias = Callable[[], Iterator[Mapping[str, Any]]]
 
 
 class Judge(msgspec.Struct, frozen=True):
@@ -29,6 +34,40 @@ class Judge(msgspec.Struct, frozen=True):
 
     reader: Reader
     roles: tuple[Role, ...]
+    # The rubric it is asked with in place of the usual one.
+    rubric: str = ""
+
+
+def answers_of(
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    readers: Sequence[Reader],
+    store: Store,
+    studio: Studio,
+) -> Answers:
+    """What readers said in this run, read back from the store."""
+
+    def rows() -> Iterator[Mapping[str, Any]]:
+        for reader in readers:
+            stages = stages_of(bench, chosen, reader, store, studio)
+            yield from _read_back(bench, whole_plan(stages), reader, store, studio, check=0)
+
+    return rows
+
+
+def kept_answers(answers: pl.DataFrame) -> Answers:
+    """What readers said in a run that is there."""
+    return lambda: (row | {"check": 0} for row in answers.iter_rows(named=True))
+
+
+def _read_back(
+    bench: Benchmark, plan: Plan, reader: Reader, store: Store, studio: Studio, check: int
+) -> Iterator[Mapping[str, Any]]:
+    columns = tuple(bench.answer_schema)
+    for trial, reply, reason in read_back(plan, reader, store, studio):
+        cells = bench.answer(trial, reply, reader.traits, reason)
+        row = dict(zip(columns, cells, strict=True))
+        yield row | {"reader": reader.name, "check": check}
 
 
 class Judging:
@@ -38,14 +77,14 @@ class Judging:
         self,
         bench: Benchmark,
         chosen: frozenset[str] | None,
-        readers: Sequence[Reader],
+        answers: Answers,
         store: Store,
         studio: Studio,
     ) -> None:
         if not isinstance(bench, Judged):
             raise BadInput(f"--judge: {bench.name} asks no judge. Leave the option out.")
         self._bench, self._judged = bench, bench
-        self._chosen, self._readers = chosen, readers
+        self._chosen, self._answers = chosen, answers
         self._store, self._studio = store, studio
         controls = bench.controls()
         self.checked: list[Reader] = [controls[name] for name in bench.checks]
@@ -85,25 +124,17 @@ class Judging:
     ) -> Iterator[Trial]:
         for row in self._rows() if rows is None else rows:
             for role in judge.roles:
-                yield from self._judged.judge_trials(row, role)
+                yield from self._judged.judge_trials(row, role, judge.rubric)
 
     def _checked_rows(self) -> Iterator[Mapping[str, Any]]:
         for control in self.checked:
-            yield from self._answers(self.check_plan(control), control, check=1)
+            plan = self.check_plan(control)
+            yield from _read_back(self._bench, plan, control, self._store, self._studio, check=1)
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
         """The answers to be judged: first the controls', then the readers'."""
         yield from self._checked_rows()
-        for reader in self._readers:
-            stages = stages_of(self._bench, self._chosen, reader, self._store, self._studio)
-            yield from self._answers(whole_plan(stages), reader, check=0)
-
-    def _answers(self, plan: Plan, reader: Reader, check: int) -> Iterator[Mapping[str, Any]]:
-        columns = tuple(self._bench.answer_schema)
-        for trial, reply, reason in read_back(plan, reader, self._store, self._studio):
-            cells = self._bench.answer(trial, reply, reader.traits, reason)
-            row = dict(zip(columns, cells, strict=True))
-            yield row | {"reader": reader.name, "check": check}
+        yield from self._answers()
 
     def _read(self, trial: Trial, reply: Reply) -> Read:
         return self._judged.read_verdict(trial.case, trial.condition, reply.text)

@@ -73,16 +73,20 @@ def benchmark_of(record: RunRecord) -> Benchmark:
     return reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
 
 
-def tables_of(folder: Path, bench: Benchmark, record: RunRecord) -> Tables:
-    """A run's tables, its replies read as this benchmark's edition reads them."""
-    check_untouched(folder, record.tables)
-    answers = read_frame(
-        folder / "answers.parquet", ("reader", *bench.answer_schema), bench.answer_schema
-    )
+def tables_of(
+    folder: Path, bench: Benchmark, record: RunRecord, verdicts_in: Path | None = None
+) -> Tables:
+    """A run's tables, its replies read as this benchmark's edition reads them.
+
+    `verdicts_in` is the folder of its verdicts where they are new and not yet in the run's.
+    """
+    new = () if verdicts_in is None else ("verdicts.parquet",)
+    check_untouched(folder, {k: v for k, v in record.tables.items() if k not in new})
+    answers = read_frame(folder / "answers.parquet", ("reader",), bench.answer_schema)
     if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
         raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
     cases = read_frame(folder / "cases.parquet", (), bench.case_schema)
-    kept = folder / "verdicts.parquet"
+    kept = (verdicts_in or folder) / "verdicts.parquet"
     verdicts = read_frame(kept, VERDICT_COLUMNS) if record.judges else None
     check_tables(folder, record.benchmark, cases, answers, verdicts)
     tables = Tables(
@@ -99,7 +103,8 @@ def tables_of(folder: Path, bench: Benchmark, record: RunRecord) -> Tables:
             )
             for r in record.readers
         ),
-        partial=record.limit is not None,
+        partial=record.partial,
+        only=(record.only or "").rpartition("@")[2],
         asked_under="" if record.imported else record.answers_edition,
     )
     return tables if bench.edition == record.answers_edition else bench.reread(tables)

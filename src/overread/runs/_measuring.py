@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, Browsed, Pictured, Shows
-from overread.case import BadInput, Figure, Measure, Table
+from overread.case import BadInput, Figure, Measure, Reader, Table
 from overread.engine import Tally
 from overread.records import (
     JudgeEntry,
@@ -30,6 +31,8 @@ from overread.runs._opening import case_file, may_draw, open_cases
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from overread.runs._running import Watch
 
 __all__ = ["Run", "import_results", "measure", "measure_into", "versions", "with_pictures"]
 
@@ -78,18 +81,21 @@ def measure_into(
     opened: Benchmark | None = None,
     *,
     include_images: bool = False,
+    verdicts_in: Path | None = None,
 ) -> tuple[RunRecord, list[Measure], dict[str, Table | Figure]]:
     """Measure the tables in `folder`; write measures, record and page into `scratch`.
 
     `opened` is the benchmark over its cases where their pictures may be shown; `include_images`
-    says that they may though the set is not open.
+    says that they may though the set is not open. `verdicts_in` as for `tables_of`.
     """
     from overread.report import write_report
     from overread.runs._pages import reported
 
-    tables = tables_of(folder, bench, record)
-    if not record.tables:
-        record = msgspec.structs.replace(record, tables=table_digests(folder))
+    tables = tables_of(folder, bench, record, verdicts_in)
+    if not record.tables or verdicts_in:
+        written = record.tables or table_digests(folder)
+        new = table_digests(verdicts_in) if verdicts_in else {}
+        record = msgspec.structs.replace(record, tables=written | new)
     signature = bench.signature(tables)
     records = bench.measure(tables)
     record = msgspec.structs.replace(record, edition=bench.edition, signature=signature)
@@ -192,14 +198,19 @@ def import_results(
     settings: Mapping[str, str] | None = None,
     reparse: bool = False,
     also: Sequence[str] = (),
+    judges: Sequence[str | Mapping[str, Any] | Reader] = (),
+    store: str | Path | None = None,
+    concurrency: int | None = None,
+    watch: Watch | None = None,
 ) -> tuple[Run, list[str]]:
-    """Make a run of results that the papers' own scripts wrote. No model is asked.
+    """Make a run of results that the papers' own scripts wrote. No reader is asked.
 
     `cases` may be None where the results carry their own truth. `also` names further results, such
-    as "px=512:DIR". Returns the run and what a user should know,
-    such as a model folder that was left out.
+    as "px=512:DIR". `judges` are asked about the results as in a run. Returns the run and what a
+    user should know, such as a model folder that was left out.
     """
     from overread.benchmarks.registry import importer
+    from overread.runs._judge import judged_answers
 
     folder = Path(out)
     check_out(folder)
@@ -238,13 +249,26 @@ def import_results(
         judges=tuple(_imported_judges(tables.verdicts)),
         versions=versions(),
     )
-    with folder_being_written(folder, bench.policy) as scratch:
+    with ExitStack() as stack:
+        judged = None
+        if judges:
+            asking = judged_answers(
+                bench, tables, judges, record.judges,
+                store=store, concurrency=concurrency, watch=watch,
+            )  # fmt: skip
+            judged = stack.enter_context(asking)
+        scratch = stack.enter_context(folder_being_written(folder, bench.policy))
         tables.cases.write_parquet(scratch / "cases.parquet")
         tables.answers.write_parquet(scratch / "answers.parquet")
-        if tables.verdicts is not None:
+        if judged is not None:
+            entries = judged.write(scratch, tables.verdicts, record.judges)
+            record = msgspec.structs.replace(record, judges=entries)
+        elif tables.verdicts is not None:
             tables.verdicts.write_parquet(scratch / "verdicts.parquet")
         record, records, exhibits = measure_into(scratch, scratch, bench, record)
-    return Run(folder=folder, record=record, records=records, exhibits=exhibits), warnings
+    tallies = {} if judged is None else judged.tallies
+    run = Run(folder=folder, record=record, records=records, exhibits=exhibits, tallies=tallies)
+    return run, warnings
 
 
 def _imported_judges(verdicts: pl.DataFrame | None) -> Iterator[JudgeEntry]:

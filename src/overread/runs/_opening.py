@@ -10,7 +10,7 @@ import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, Judged
 from overread.case import BadInput, Reader
-from overread.judging.panel import panel_of
+from overread.judging.panel import panel_of, with_rubric
 from overread.judging.verdict import Role
 from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import Config, cache_folder, environment
@@ -124,6 +124,7 @@ def open_judges(
     """Open every judge behind the guard of this data set, with what each judges.
 
     A judge is `[ROLE=]SPEC`, a reader's table that may name its `role`, or a reader for every role.
+    Spec and table may name a `rubric`.
     """
     if not judges:
         return [], []
@@ -131,19 +132,39 @@ def open_judges(
         raise BadInput(f"--judge: {bench.name} asks no judge. Leave the option out.")
     words = [judge for judge in judges if isinstance(judge, str)]
     panel = panel_of(words, bench.roles, bench.name)
-    seats: list[tuple[tuple[Role, ...], str | dict[str, Any] | Reader]] = [
-        (panel.roles_of(spec), spec) for spec in panel.specs
-    ]
+    seats: list[tuple[tuple[Role, ...], str, str | dict[str, Any] | Reader]] = []
+    for text in panel.specs:
+        spec, rubric = with_rubric(text)
+        seats.append((panel.roles_of(text), rubric, spec))
     for judge in judges:
         if isinstance(judge, Mapping):
             table = dict(judge)
-            seats.append((_roles_of(table, bench.roles, bench.name), table))
+            rubric = str(table.pop("rubric", ""))
+            seats.append((_roles_of(table, bench.roles, bench.name), rubric, table))
         elif not isinstance(judge, str):
-            seats.append((bench.roles, judge))
+            seats.append((bench.roles, "", judge))
+    for roles, rubric, _ in seats:
+        _check_rubric(rubric, roles, bench.other_rubrics)
     specs, readers = open_readers(
-        bench, [spec for _, spec in seats], config, concurrency, controls=bench.judges()
+        bench, [spec for *_, spec in seats], config, concurrency, controls=bench.judges()
     )
-    return specs, [Judge(reader, roles) for (roles, _), reader in zip(seats, readers, strict=True)]
+    return specs, [
+        Judge(reader, roles, rubric)
+        for (roles, rubric, _), reader in zip(seats, readers, strict=True)
+    ]
+
+
+def _check_rubric(
+    rubric: str, roles: tuple[Role, ...], others: Mapping[Role, tuple[str, ...]]
+) -> None:
+    """A rubric other than the usual one must be there for every role of its judge."""
+    if not rubric or all(rubric in others.get(role, ()) for role in roles):
+        return
+    known = ", ".join(f"{name} (role {role})" for role, names in others.items() for name in names)
+    raise BadInput(
+        f"a judge has rubric={rubric[:60]}; there is {known or 'none but the usual one'} here. "
+        "Write ROLE=SPEC?rubric=NAME, or leave it out."
+    )
 
 
 def _roles_of(table: dict[str, Any], known: tuple[Role, ...], benchmark: str) -> tuple[Role, ...]:

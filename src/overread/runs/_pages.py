@@ -66,7 +66,7 @@ def reported(
 
     signature = record.signature
     exhibits: dict[str, Table | Figure] = {x.name: x for x in bench.exhibits(measures, signature)}
-    if opened is not bench and record.limit is not None and isinstance(opened, SubSampled):
+    if opened is not bench and record.partial and isinstance(opened, SubSampled):
         opened.sample_from(frozenset(tables.cases["case"]))
     pictured: list[Table | Figure] = []
     if isinstance(opened, Pictured):

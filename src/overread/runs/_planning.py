@@ -60,6 +60,7 @@ def plan(
     edition: str = "corrected",
     store: str | Path | None = None,
     limit: int | None = None,
+    only: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     requests: Path | None = None,
     tell: Tell | None = None,
@@ -72,7 +73,7 @@ def plan(
     bench = open_cases(benchmark, cases, edition, settings or {})
     specs, opened = open_readers(bench, readers, config)
     judge_specs, panel = open_judges(bench, judges, config)
-    chosen, _ = survey(bench, limit)
+    chosen = survey(bench, limit, only).cases
     if tell is not None:
         for line in (*remarks_of(bench), *_not_counted(bench)):
             tell(line)
@@ -112,18 +113,18 @@ def _forecast(
         asked: list[tuple[Request, bytes | tuple[Request, int, str]]] = []
         for trial in chunk:
             request = trial.request.for_reader(reader.traits)
-            greedy = request.decoding.greedy
+            greedy, told = request.decoding.greedy, reader.traits.told_case
             try:
                 digest = request_digest(request, digest_of)
             except _UnknownSource:
                 # What `reply_key` tells apart: asked again is another call, and so is a sampled
                 # case.
-                key = (request, trial.repeat, "" if greedy else trial.case)
+                key = (request, trial.repeat, trial.case if told or not greedy else "")
             except BadInput:
                 missing += 1
                 continue
             else:
-                key = reply_key(reader.identity, digest, trial, greedy=greedy)
+                key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
             asked.append((request, key))
         kept = store.known([key for _, key in asked if isinstance(key, bytes) and key not in seen])
         for request, key in asked:
@@ -181,7 +182,7 @@ def _judge_forecast(
             cells = bench.answer(trial, Reply("x" * length), reader.traits)
             row = dict(zip(columns, cells, strict=True)) | {"reader": reader.name, "check": check}
             for role in judge.roles:
-                for question in bench.judge_trials(row, role):
+                for question in bench.judge_trials(row, role, judge.rubric):
                     parts = (p for m in question.request.messages for p in m.parts)
                     text = sum(len(part) for part in parts if isinstance(part, str))
                     calls += 1

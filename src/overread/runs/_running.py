@@ -29,14 +29,14 @@ from overread.records import (
 from overread.runs._asking import Job, ask_in_turn, run_async
 from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
-from overread.runs._judging import Judge, Judging, verdict_schema
+from overread.runs._judging import Answers, Judge, Judging, answers_of, verdict_schema
 from overread.runs._left_out import Tell, remarks_of, write_left_out
 from overread.runs._machine import machine
 from overread.runs._measuring import Run, measure_into, versions
 from overread.runs._opening import open_cases, open_judges, open_readers
 from overread.runs._stages import Alone, Stage, stages_of, whole_plan
 
-__all__ = ["Unfinished", "Watch", "run"]
+__all__ = ["Asking", "Unfinished", "Watch", "run"]
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
@@ -56,6 +56,7 @@ def run(
     out: str | Path | None = None,
     store: str | Path | None = None,
     limit: int | None = None,
+    only: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
     watch: Watch | None = None,
@@ -63,7 +64,8 @@ def run(
 ) -> Run:
     """Ask the readers about the cases, have judged what is to be judged, measure, write a folder.
 
-    `tell` gets a line for whatever a user should know before anybody is asked.
+    `only` is a file that names the cases to ask about. `tell` gets a line for whatever a user
+    should know before anybody is asked.
 
     Examples
     --------
@@ -76,8 +78,9 @@ def run(
     if isinstance(bench, LooksAhead):
         bench.look_ahead([reader.name for reader in opened])
     judge_specs, panel = open_judges(bench, judges, config, concurrency)
-    chosen, n_cases = survey(bench, limit)
-    folder = Path(out) if out is not None else _default_folder(bench, specs, limit, settings or {})
+    chosen, n_cases, named = survey(bench, limit, only)
+    recipe = (limit if named is None else (limit, named), dict(settings or {}))
+    folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     check_out(folder)
     remarks = remarks_of(bench)
     if tell is not None:
@@ -86,7 +89,7 @@ def run(
     with Store(store if store is not None else default_store(config)) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
-        asking = _Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
+        asking = Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
         try:
             everybody = [*opened, *(judge.reader for judge in panel)]
             interrupted = run_async(
@@ -107,6 +110,7 @@ def run(
                     policy=bench.policy,
                     n_cases=n_cases,
                     limit=limit,
+                    only=named,
                     left_out=len(bench.left_out) if isinstance(bench, LeavesOut) else 0,
                     remarks=remarks,
                     settings=dict(settings or {}),
@@ -129,8 +133,11 @@ def run(
     )
 
 
-class _Asking:
-    """Everybody who is asked in a run, and about what. A class, for every step needs all of it."""
+class Asking:
+    """Everybody who is asked in a run, and about what. A class, for every step needs all of it.
+
+    Where no reader is asked, `answers` are what judges judge.
+    """
 
     def __init__(
         self,
@@ -142,6 +149,7 @@ class _Asking:
         judge_specs: Sequence[ReaderSpec],
         store: Store,
         studio: Studio,
+        answers: Answers | None = None,
     ) -> None:
         self._bench, self._chosen = bench, chosen
         self._readers, self._specs = readers, specs
@@ -150,7 +158,8 @@ class _Asking:
         self._stages: list[list[Stage]] = [
             stages_of(bench, chosen, reader, store, studio) for reader in readers
         ]
-        self._judging = Judging(bench, chosen, readers, store, studio) if panel else None
+        said = answers or answers_of(bench, chosen, readers, store, studio)
+        self._judging = Judging(bench, chosen, said, store, studio) if panel else None
         self.tallies: dict[str, Tally] = {}
 
     # ------------------------------------------------------------ asking
@@ -168,7 +177,7 @@ class _Asking:
                 for judge, spec in zip(self._panel, self._judge_specs, strict=True)
             ]
             yield from self._round(watch, first, "check")
-        for number in range(max(len(stages) for stages in self._stages)):
+        for number in range(max((len(stages) for stages in self._stages), default=0)):
             stage = self._stages[0][number]
             jobs = [
                 (reader, stages[number].plan, spec)
@@ -276,8 +285,13 @@ class _Asking:
             for reader, spec in zip(self._readers, self._specs, strict=True)
         )
 
-    def write_verdicts(self, scratch: Path) -> tuple[JudgeEntry, ...]:
-        """Stream verdicts.parquet in the order of the plan; nothing where nobody judges."""
+    def write_verdicts(
+        self, scratch: Path, before: Iterable[Sequence[Any]] = ()
+    ) -> tuple[JudgeEntry, ...]:
+        """Stream verdicts.parquet in the order of the plan; nothing where nobody judges.
+
+        `before` are rows that are there already: they stand first, and are in no entry.
+        """
         judging = self._judging
         if judging is None:
             return ()
@@ -286,6 +300,7 @@ class _Asking:
         outcome = list(schema).index("outcome")
 
         def rows() -> Iterable[Sequence[Any]]:
+            yield from before
             for judge in self._panel:
                 own = counts[judge.reader.name]
                 for row in judging.rows(judge):
@@ -300,6 +315,7 @@ class _Asking:
                 identity=judge.reader.identity,
                 traits=judge.reader.traits,
                 roles=judge.roles,
+                rubric=judge.rubric,
                 asked=sum(counts[judge.reader.name].values()),
                 unanswered=counts[judge.reader.name].get("unanswered", 0),
                 invalid=counts[judge.reader.name].get("invalid", 0),
@@ -325,12 +341,15 @@ def _write_cases(bench: Benchmark, chosen: frozenset[str] | None, scratch: Path)
 
 
 def _default_folder(
-    bench: Benchmark, specs: Sequence[ReaderSpec], limit: int | None, settings: Mapping[str, str]
+    bench: Benchmark, specs: Sequence[ReaderSpec], recipe: tuple[Any, Mapping[str, str]]
 ) -> Path:
-    """`runs/…`: the same recipe gives the same folder, another recipe another one."""
+    """`runs/…`: the same recipe gives the same folder, another recipe another one.
+
+    A recipe is which cases, and the settings.
+    """
     from hashlib import blake2b
 
-    asked = (bench.name, bench.edition, bench.dataset, specs, limit, settings)
-    recipe = msgspec.json.encode(asked, order="deterministic")
-    short = blake2b(recipe, digest_size=3).hexdigest()
+    asked = (bench.name, bench.edition, bench.dataset, specs, *recipe)
+    data = msgspec.json.encode(asked, order="deterministic")
+    short = blake2b(data, digest_size=3).hexdigest()
     return Path("runs") / f"{bench.name}-{bench.dataset.partition('@')[0]}-{short}"

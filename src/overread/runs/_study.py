@@ -30,6 +30,7 @@ class StudyRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     edition: str = "corrected"
     out: str | None = None
     limit: int | None = None
+    only: str | None = None
     set: dict[str, Any] = {}
 
     @property
@@ -70,7 +71,7 @@ def run_study(
         open_readers(bench, study.reader, config, study.concurrency)
         panels.append(study.judge if isinstance(bench, Judged) else [])
         open_judges(bench, panels[-1], config, study.concurrency)
-        survey(bench, part.limit)
+        survey(bench, part.limit, part.only)
         check_out(part.folder(path))
     for part, judges in zip(study.run, panels, strict=True):
         yield run(
@@ -82,6 +83,7 @@ def run_study(
             out=part.folder(path),
             store=store or study.store,
             limit=part.limit,
+            only=part.only,
             settings=part.settings,
             concurrency=study.concurrency,
             watch=watch,
@@ -99,7 +101,10 @@ def read_study(path: Path) -> Study:
         raise BadInput(f"{path}: {error}. A study has [[run]] and [[reader]] tables.") from None
     if not study.run or not study.reader:
         raise BadInput(f"{path}: a study needs at least one [[run]] and one [[reader]].")
-    places = [study.store or "", *(part.cases + (part.out or "") for part in study.run)]
+    places = [
+        study.store or "",
+        *(part.cases + (part.out or "") for part in study.run),
+    ]
     if any("\0" in place for place in places):
         raise BadInput(f"{path}: a path cannot hold a NUL character. Mend it.")
     folders = [part.folder(path) for part in study.run]

@@ -1,4 +1,4 @@
-"""Controls: they find their case in any prompt, say what they are made to, and are recovered."""
+"""Controls: they are told their case, say what they are made to, and are recovered."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ from overread.benchmarks.medcmr.control_replies import (
     mcq_reply,
     open_reply,
 )
-from overread.benchmarks.medcmr.controls import (
-    SEVERAL,
-    UNKNOWN,
-    medcmr_controls,
-    told_apart,
-    untold,
-)
+from overread.benchmarks.medcmr.controls import UNKNOWN, medcmr_controls
 from overread.benchmarks.medcmr.orders import shown_order
 from overread.benchmarks.medcmr.recovery import CRITERIA, EXPECTED, recovered
 from overread.benchmarks.medcmr.sections import read_sections
@@ -84,19 +78,23 @@ def asked(case, order=0, *, opened=False):
     return prompts.mcq(case.question, shown_in(case, order))
 
 
-def prompt_of(text, *pictures, system=""):
+def prompt_of(text, case, *pictures, system=""):
     user = PromptMessage("user", (*pictures, text))
-    return Prompt((PromptMessage("system", (system,)), user) if system else (user,))
+    messages = (PromptMessage("system", (system,)), user) if system else (user,)
+    return Prompt(messages, case=case.case_id)
 
 
-def said(control, text, cases=CASES, reformulated=None, system=""):
-    reader = medcmr_controls(cases, 0, reformulated)[control]
-    return asyncio.run(reader.reply(prompt_of(text, system=system))).text
+def said(control, case, text=None, cases=None, system=""):
+    """What a control says of a case to a prompt, by default that of the case."""
+    reader = medcmr_controls(cases or [*CASES, case], 0)[control]
+    prompt = prompt_of(asked(case) if text is None else text, case, system=system)
+    return asyncio.run(reader.reply(prompt)).text
 
 
 def choice(control, case, order, **more):
     """The option of the case that a control's reply names, as the benchmark reads it."""
-    letter = read_choice(said(control, asked(case, order), **more), shown_in(case, order)).letter
+    told = said(control, case, asked(case, order), **more)
+    letter = read_choice(told, shown_in(case, order)).letter
     return None if letter is None else LETTERS[shown_order(case, order)[LETTERS.index(letter)]]
 
 
@@ -110,7 +108,7 @@ def test_the_oracle_names_the_right_option_in_whatever_order(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_letter_a_says_a_in_whatever_order(order):
-    assert all(said("letter-a", asked(case, order)) == "A" for case in MCQS)
+    assert all(said("letter-a", case, asked(case, order)) == "A" for case in MCQS)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -125,7 +123,7 @@ def test_the_longest_option_is_the_same_in_whatever_order(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_format_breaker_cannot_be_read_in_whatever_order(order):
-    replies = {said("format-breaker", asked(case, order)) for case in MCQS}
+    replies = {said("format-breaker", case, asked(case, order)) for case in MCQS}
     assert all(choice("format-breaker", case, order) is None for case in MCQS)
     assert len(replies) > 3
 
@@ -168,20 +166,17 @@ def test_equal_texts_are_told_by_the_rotation():
     assert letter_of(case, 2, ("elsewhere",)) == "C"
 
 
-def test_a_question_with_options_is_told_by_both():
+def test_one_question_put_to_many_images_is_answered_for_each():
     one = mcq_case(1, "A", question="What is it?", options=("gout", "air"))
-    two = mcq_case(2, "B", question="What is it?", options=("gout", "a mass"))
-    same = mcq_case(3, "B", question="What is it?", options=("air", "gout"))
-    cases = [one, two]
-    assert choice("oracle", one, 1, cases=cases) == "A"
-    assert choice("oracle", two, 1, cases=cases) == "B"
-    # The same options, turned, with the same truth: told. With another truth: not.
-    assert choice("oracle", same, 0, cases=[*cases, same]) == "B"
-    other = msgspec.structs.replace(same, answer="A")
-    assert said("oracle", asked(other), cases=[*cases, other]) == SEVERAL
-    assert untold([*cases, other], frozenset()) == {"mcq-1", "mcq-3"}
-    assert untold([*cases, same], frozenset()) == frozenset()
-    assert read_choice(SEVERAL, one.options).letter is None
+    same = mcq_case(2, "B", question="What is it?", options=("gout", "air"))
+    turned = mcq_case(3, "A", question="What is it?", options=("air", "gout"))
+    cases = [one, same, turned]
+    for case in cases:
+        for order in range(2):
+            assert choice("oracle", case, order, cases=cases) == case.answer
+    opened = [open_case(n, question="What is it?") for n in range(4)]
+    for case in opened:
+        assert read_sections(said("oracle", case, cases=[*opened, *cases])).answer == case.answer
 
 
 @pytest.mark.parametrize(
@@ -192,7 +187,7 @@ def test_odd_questions_are_found(question):
     for order in ORDERS:
         assert choice("oracle", case, order, cases=[case]) == case.answer
     opened = open_case(question=question)
-    assert said("oracle", asked(opened), [opened]) == open_reply("oracle", opened)
+    assert said("oracle", opened) == open_reply("oracle", opened)
 
 
 # ---------------------------------------------------------------- open questions
@@ -200,64 +195,38 @@ def test_odd_questions_are_found(question):
 
 def test_the_oracle_says_what_the_caption_says_and_gives_the_answer():
     for case in OPENS:
-        read = read_sections(said("oracle", asked(case)))
+        read = read_sections(said("oracle", case))
         assert read.answer == case.answer
         assert " ".join(case.caption.split()).rstrip(".") in read.reasoning
     bare = open_case(caption=None, answer="Answer: gout\nAnswer: air")
-    read = read_sections(said("oracle", asked(bare), [bare]))
+    read = read_sections(said("oracle", bare))
     assert read.reasoning
     assert read.answer == "Answer: gout Answer: air"
 
 
-def test_a_reformulated_item_is_found_by_its_stem():
+def test_a_reformulated_item_is_answered_in_words():
     case = mcq_case(question="What is it? A. gout B. air", options=("gout", "air"), answer="B")
-    for reformulated in (None, frozenset({"mcq-1"})):
-        told = said("oracle", asked(case, opened=True), [case], reformulated)
-        assert read_sections(told).answer == "air"
-    assert said("oracle", asked(case, opened=True), [case], frozenset()) == UNKNOWN
+    assert read_sections(said("oracle", case, asked(case, opened=True))).answer == "air"
 
 
 def test_letter_a_and_longest_option_say_nothing_of_the_case():
     for control in ("letter-a", "longest-option"):
-        replies = {said(control, asked(case)) for case in OPENS}
+        replies = {said(control, case) for case in OPENS}
         assert len(replies) == 1
         assert read_sections(replies.pop()).answer
-    assert said("letter-a", "Anything at all") == said("letter-a", asked(OPENS[0]))
+    assert said("letter-a", OPENS[0], "Anything at all") == said("letter-a", OPENS[0])
 
 
 @pytest.mark.parametrize("control", ["reads-caption", "format-breaker"])
 def test_without_an_answer_section_an_open_reply_is_invalid(control):
     for case in OPENS:
-        assert read_sections(said(control, asked(case))).answer is None
+        assert read_sections(said(control, case)).answer is None
     odd = open_case(answer="x\nAnswer: gout")
-    assert read_sections(said(control, asked(odd), [odd])).answer is None
+    assert read_sections(said(control, odd)).answer is None
 
 
 def test_the_format_breaker_knows_the_answer():
-    assert all(case.answer in said("format-breaker", asked(case)) for case in OPENS)
-
-
-def test_one_question_with_two_truths_cannot_be_told_apart():
-    one, two = open_case(1, question="What is it?"), open_case(2, question="What is\nit? ")
-    twins = [open_case(n, question="Where?", answer="here", caption="c") for n in (3, 4)]
-    cases = [one, two, *twins]
-    assert told_apart(cases) == {"open-3", "open-4"}
-    assert untold(cases, frozenset()) == {"open-1", "open-2"}
-    assert said("oracle", asked(one), cases) == SEVERAL
-    assert read_sections(said("oracle", asked(twins[0]), cases)).answer == "here"
-    # Another caption is another truth: the oracle would say what is not to be seen.
-    seen = msgspec.structs.replace(twins[0], case_id="open-5", caption="d")
-    assert not told_apart([twins[0], seen])
-
-
-def test_only_items_put_as_open_ones_can_be_mistaken_for_them():
-    item = open_case(question="What is it?", answer="gout")
-    other = mcq_case(question="What is it?", answer="B")
-    for reformulated, told in ((frozenset(), "gout"), (frozenset({"mcq-1"}), None)):
-        reply = said("oracle", asked(item), [item, other], reformulated)
-        assert read_sections(reply).answer == told
-        expected = set() if told else {"open-1", "mcq-1"}
-        assert untold([item, other], reformulated) == expected
+    assert all(case.answer in said("format-breaker", case) for case in OPENS)
 
 
 # ---------------------------------------------------------------- the leak detector
@@ -266,11 +235,10 @@ def test_only_items_put_as_open_ones_can_be_mistaken_for_them():
 @pytest.mark.parametrize("order", ORDERS)
 def test_from_clean_prompts_the_leak_detector_reads_nothing(order):
     for case in CASES:
-        text = asked(case, order)
-        assert said("reads-caption", text) == NOTHING
+        assert said("reads-caption", case, asked(case, order)) == NOTHING
         if case.kind == "mcq":
             assert read_choice(NOTHING, shown_in(case, order)).letter is None
-    assert said("reads-caption", asked(MCQS[0], opened=True)) == NOTHING
+    assert said("reads-caption", MCQS[0], asked(MCQS[0], opened=True)) == NOTHING
 
 
 LEAKS = {
@@ -294,7 +262,7 @@ def test_whatever_gives_the_answer_away_is_read(leak, where):
             clean = asked(case, order)
             text = {"before": f"{given_away}\n{clean}", "behind": f"{clean}\n{given_away}"}
             system = given_away if where == "system" else ""
-            reply = said("reads-caption", text.get(where, clean), system=system)
+            reply = said("reads-caption", case, text.get(where, clean), system=system)
             named = read_choice(reply, shown).letter
             assert named is not None
             assert shown[LETTERS.index(named)] == case.truth
@@ -303,7 +271,7 @@ def test_whatever_gives_the_answer_away_is_read(leak, where):
 def test_a_caption_among_the_options_is_read():
     for case in MCQS:
         text = asked(case).replace("\nB) ", f"\n{case.caption}\nB) ")
-        assert read_choice(said("reads-caption", text), case.options).letter == case.answer
+        assert read_choice(said("reads-caption", case, text), case.options).letter == case.answer
 
 
 @pytest.mark.parametrize("mark", ["(correct)", "[Correct answer]", "✓", "✔"])
@@ -311,47 +279,49 @@ def test_an_option_that_is_ticked_is_read(mark):
     case = MCQS[1]
     text = asked(case).replace(case.truth, f"{case.truth} {mark}")
     assert leaked(text, case, ())
-    assert read_choice(said("reads-caption", text), case.options).letter == case.answer
+    assert read_choice(said("reads-caption", case, text), case.options).letter == case.answer
 
 
 def test_open_prompts_that_hold_the_caption_or_the_answer_are_read():
     for case in OPENS:
         for given_away in (case.caption, f"Answer: {case.answer}", f"truth = {case.answer}"):
-            reply = said("reads-caption", f"{asked(case)}\n{given_away}")
+            reply = said("reads-caption", case, f"{asked(case)}\n{given_away}")
             assert read_sections(reply).answer == case.answer
     other = f"{asked(OPENS[0])}\nAnswer: {OPENS[1].answer}"
-    assert said("reads-caption", other) == NOTHING
-    assert CAPTION[:20] in said("reads-caption", f"Nobody asked this. {OPENS[2].caption}")
+    assert said("reads-caption", OPENS[0], other) == NOTHING
+    odd = f"Nobody asked this. {OPENS[2].caption}"
+    assert CAPTION[:20] in said("reads-caption", OPENS[2], odd)
 
 
 def test_the_case_s_own_words_are_no_leak():
     short = mcq_case(caption="CT", question="What does this CT show?")
-    assert said("reads-caption", asked(short), [short]) == NOTHING
-    assert said("reads-caption", f"{asked(short)} CT", [short]) != NOTHING
+    assert said("reads-caption", short) == NOTHING
+    assert said("reads-caption", short, f"{asked(short)} CT") != NOTHING
     sided = mcq_case(options=("upper lobe", "upper lobe (right)"), answer="A", caption=None)
-    assert said("reads-caption", asked(sided), [sided]) == NOTHING
+    assert said("reads-caption", sided) == NOTHING
     marked = mcq_case(question="The right answer is B, he said. Why?", caption=None)
-    assert said("reads-caption", asked(marked), [marked]) == NOTHING
+    assert said("reads-caption", marked) == NOTHING
     # But a question that holds all of a caption gives it away, whoever wrote it so.
     told = mcq_case(question=f"Given this: Film 1: {CAPTION} What is it?")
-    assert said("reads-caption", asked(told), [told]) != NOTHING
+    assert said("reads-caption", told) != NOTHING
 
 
 # ---------------------------------------------------------------- readers
 
 
-def test_a_question_nobody_knows_gets_no_answer():
-    for text in ("", "What is this?", prompts.mcq("New?", OPTIONS), prompts.open_ended("New?")):
+def test_a_case_nobody_knows_gets_no_answer():
+    for case in (mcq_case(99), open_case(99)):
         for control in ("oracle", "longest-option", "format-breaker", "reads-caption"):
-            assert said(control, text) == UNKNOWN
+            assert said(control, case, cases=CASES) == UNKNOWN
     assert read_choice(UNKNOWN, OPTIONS).letter is None
     assert read_sections(UNKNOWN).answer is None
 
 
 def test_images_change_nothing():
     reader = medcmr_controls(CASES, 0)["oracle"]
-    seen = asyncio.run(reader.reply(prompt_of(asked(MCQS[0]), Shown("image/png", b"any"))))
-    assert seen.text == said("oracle", asked(MCQS[0]))
+    shown = Shown("image/png", b"any")
+    seen = asyncio.run(reader.reply(prompt_of(asked(MCQS[0]), MCQS[0], shown)))
+    assert seen.text == said("oracle", MCQS[0])
     assert reader.traits.modality == "text"
 
 
@@ -360,6 +330,7 @@ def test_controls_are_readers_whose_identity_tells_what_they_know():
     assert tuple(controls) == CONTROLS == tuple(EXPECTED) == tuple(CRITERIA)
     assert all(isinstance(control, Reader) for control in controls.values())
     assert all(control.name == f"control:{key}" for key, control in controls.items())
+    assert all(control.traits.told_case for control in controls.values())
     knowing = {key for key, control in controls.items() if control.traits.knows_truth}
     assert knowing == {"oracle", "reads-caption", "format-breaker"}
     backwards = medcmr_controls(reversed(CASES), 0)
@@ -368,11 +339,10 @@ def test_controls_are_readers_whose_identity_tells_what_they_know():
         assert backwards[key].identity == control.identity
         assert medcmr_controls(mended, 0)[key].identity != control.identity
         assert medcmr_controls(CASES, 1)[key].identity != control.identity
-        assert medcmr_controls(CASES, 0, frozenset())[key].identity != control.identity
 
 
 def test_fixed_sentences_name_no_letter():
-    for text in (NOTHING, UNKNOWN, SEVERAL):
+    for text in (NOTHING, UNKNOWN):
         assert not re.search(r"\b[A-J]\b", text)
 
 

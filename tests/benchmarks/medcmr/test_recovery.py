@@ -54,12 +54,12 @@ CASES = [
 ]  # fmt: skip
 
 
-def reply(reader, request):
+def reply(reader, request, case=""):
     messages = tuple(
         PromptMessage(m.role, tuple(p for p in m.parts if isinstance(p, str)))
         for m in request.messages
     )
-    return asyncio.run(reader.reply(Prompt(messages)))
+    return asyncio.run(reader.reply(Prompt(messages, case=case)))
 
 
 def run(name, words):
@@ -69,14 +69,14 @@ def run(name, words):
         frozenset(c.case_id for c in CASES[:3]) if "reformulate" in words else frozenset()
     )
     judge, answers, verdicts = lexical_judge(), [], []
-    controls = medcmr_controls(CASES, rules.seed, reformulated)
+    controls = medcmr_controls(CASES, rules.seed)
     for key, control in controls.items():
         for case in CASES:
             asked = trials(
                 case, control.traits, rules, options, "/", None, case.case_id in reformulated
             )
             for trial in asked:
-                said = reply(control, trial.request)
+                said = reply(control, trial.request, trial.case)
                 cells = answer_row(trial, said, control.traits, rules, case)
                 row = dict(zip(ANSWER_COLUMNS, cells, strict=True)) | {"reader": control.name}
                 answers.append({column: row[column] for column in ("reader", *ANSWER_COLUMNS)})

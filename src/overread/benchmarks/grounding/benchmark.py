@@ -317,7 +317,7 @@ class Grounding:
             parts.append(f"shown:{asked}")
         if (tables.answers["repeat"] > 0).any():
             parts.append("asked:twice")
-        return "|".join(parts + ["partial"] * tables.partial)
+        return "|".join(parts + tables.part)
 
     def _parser(self, tables: Tables) -> str:
         """Which parser the answers come from: ours, or that of whoever recorded them."""

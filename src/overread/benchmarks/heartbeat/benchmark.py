@@ -334,7 +334,7 @@ class Heartbeat:
         if asked and asked != rules.name:
             # Windows and words are those of the edition the readers were asked under.
             parts.append(f"shown:{asked}")
-        return "|".join(parts + ["partial"] * tables.partial)
+        return "|".join(parts + tables.part)
 
     def _wording(self, tables: Tables) -> str:
         """Whose words were asked, whatever edition measures; an import's are its runner's own."""

@@ -15,10 +15,16 @@ from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot import schemas
 from overread.benchmarks.m3cot.answers import answer_row
 from overread.benchmarks.m3cot.cases import M3Case
-from overread.benchmarks.m3cot.edition import MODES, SHOWS, settings
+from overread.benchmarks.m3cot.edition import FOR_JUDGES, MODES, SHOWS, settings
 from overread.benchmarks.m3cot.judged import judge_trials, reminded
 from overread.benchmarks.m3cot.loading import load, policy_at, root_of
-from overread.benchmarks.m3cot.rubrics import QUESTIONS_OF, ROLES, RUBRICS, rubrics_at
+from overread.benchmarks.m3cot.rubrics import (
+    OTHERS,
+    QUESTIONS_OF,
+    ROLES,
+    RUBRICS,
+    rubrics_at,
+)
 from overread.benchmarks.m3cot.swaps import swap_remarks, swaps, timed_items
 from overread.benchmarks.m3cot.trials import follow_ups, timed, trials
 from overread.benchmarks.m3cot.verdicts import read_verdict, reread
@@ -148,21 +154,15 @@ class M3CoT:
 
     @cached_property
     def remarks(self) -> Sequence[str]:
-        """Items without another image to be shown with, and items that controls cannot tell."""
-        from overread.benchmarks.m3cot.controls import told_apart
-
+        """Items without another image to be shown with."""
         cases = self._loaded[0]
-        lines = swap_remarks(cases, self._swapped) if "swap" in self.options.images else ()
-        alike = len(cases) - len(told_apart(cases))
-        if alike:
-            lines += (
-                f"{alike} items share their question with others: controls cannot tell these.",
-            )
-        return lines
+        return swap_remarks(cases, self._swapped) if "swap" in self.options.images else ()
 
     @cached_property
     def root(self) -> str:
-        return str(root_of(self._kept_path(), self.options).absolute())
+        if self.path is None:  # judges and controls, who see no image, may be asked all the same
+            return ""
+        return str(root_of(self.path, self.options).absolute())
 
     # ------------------------------------------------------------ asking
 
@@ -213,14 +213,12 @@ class M3CoT:
         return CONTROLS if self.options.checks else ()
 
     def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
-        """A seeded sample of the items whose control replies are known for sure."""
+        """A seeded sample of the items."""
         return frozenset(self._checkable(chosen)[: self.options.checks])
 
     def _checkable(self, chosen: frozenset[str] | None) -> list[str]:
-        from overread.benchmarks.m3cot.controls import told_apart
-
-        sure = told_apart(self.cases())
-        among = sorted(sure if chosen is None else sure & chosen)
+        among = [case.case_id for case in self.cases()]
+        among = [name for name in among if chosen is None or name in chosen]
         return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
 
     def sample_from(self, chosen: frozenset[str]) -> None:
@@ -253,13 +251,35 @@ class M3CoT:
         """Characters: a line, or the some 400 tokens that models reason for."""
         return 1600 if condition["mode"] == "cot" else 40
 
-    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]:
+    @property
+    def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
+        return OTHERS
+
+    def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
         varied = bool(row["check"]) and row["case"] in self._varied
-        return judge_trials(row, role, self._by_id[row["case"]], self._rubrics, varied=varied)
+        case = self._by_id[row["case"]]
+        return judge_trials(row, role, case, self._rubrics, other=rubric, varied=varied)
 
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
         gold = len(self._by_id[case].steps)
-        return read_verdict(str(condition["question"]), text, self.rules, gold)
+        rubric = str(condition.get("rubric", ""))
+        return read_verdict(str(condition["question"]), text, self.rules, gold, rubric)
+
+    @property
+    def for_judges(self) -> frozenset[str]:
+        return FOR_JUDGES
+
+    def judge_over(self, tables: Tables) -> None:
+        """Judges are asked about the questions of a run's tables; no image is needed for that."""
+        cases = schemas.cases_in(tables.cases)
+        bare = sum(not case.question.strip() for case in cases)
+        if bare:
+            raise BadInput(
+                f"{bare} items of this run have no question, and judges need it. Import the "
+                "results again with --cases."
+            )
+        self._loaded = (cases, [])
+        _ = self._rubrics  # words that cannot be read are found before
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
@@ -347,7 +367,7 @@ class M3CoT:
         asked = tables.asked_under.partition("+")[0]
         if asked and asked != rules.name:
             parts.append(f"shown:{asked}")
-        return "|".join(parts + ["partial"] * tables.partial)
+        return "|".join(parts + tables.part)
 
     def _judged_by(self, tables: Tables) -> str:
         """Each judge, and the words all of them got: every word for the roles that were asked.
@@ -363,10 +383,15 @@ class M3CoT:
         by_question: dict[str, set[str]] = {}
         for role in set(sent["role"]):
             for question in QUESTIONS_OF[role]:
-                ours = {rubric.digest for rubric in RUBRICS[question].values()}
                 found = set(sent.filter(sent["question"] == question)["prompt"])
+                others = OTHERS.get(role, ()) if question == role else ()
+                ours = [
+                    {rubric.digest for rubric in RUBRICS[name].values()}
+                    for name in (question, *others)
+                ]
+                used = set().union(*(own for own in ours if own & found)) or ours[0]
                 # A user's own words are the same for every kind of question.
-                by_question[question] = ours if found <= ours else found
+                by_question[question] = used if found <= used else found
         prompts = "".join(sorted(set().union(*by_question.values())))
         digest = hashlib.sha256(prompts.encode()).hexdigest()[:6]
         return f"{','.join(names)}@{digest}"

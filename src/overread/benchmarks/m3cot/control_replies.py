@@ -98,7 +98,9 @@ def steps_of(control: ControlName, case: M3Case) -> tuple[str, ...]:
         return gold[:1] + _irrelevant(case)
     if control == "scrambled" and len(gold) > 1:
         # The first order is the gold one itself.
-        drawn = lot("scrambled", 0, case.question) % (factorial(len(gold)) - 1)
+        # By the item and not by its words, which may be those of others.
+        place = lot("scrambled", 0, f"{case.case_id}\n{case.question}")
+        drawn = place % (factorial(len(gold)) - 1)
         return _ordered(gold, 1 + drawn)
     return gold
 

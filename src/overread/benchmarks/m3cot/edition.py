@@ -27,6 +27,7 @@ __all__ = [
     "AUTHORS",
     "CORRECTED",
     "FOLLOWS",
+    "FOR_JUDGES",
     "IMAGES",
     "MODES",
     "RULES",
@@ -154,6 +155,8 @@ _OPTIONS: Final[Mapping[str, Reading]] = {
 }
 # The settings that say what readers and judges are shown.
 SHOWS: Final = frozenset({"options", "reask", *_OPTIONS})
+# Those that say what judges are asked, and nothing else: a run may be judged later with others.
+FOR_JUDGES: Final = frozenset({"checks", "variants", "rubrics"})
 
 
 def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:

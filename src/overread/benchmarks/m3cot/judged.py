@@ -21,7 +21,15 @@ from overread.judging.verdict import Role
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["REMINDER", "about_of", "fitness_in", "judge_trials", "reminded", "variant_of"]
+__all__ = [
+    "REMINDER",
+    "REMINDER_YES_NO",
+    "about_of",
+    "fitness_in",
+    "judge_trials",
+    "reminded",
+    "variant_of",
+]
 
 _CONTROL = "control:"
 
@@ -39,6 +47,7 @@ def judge_trials(
     case: M3Case,
     rubrics: Mapping[str, Mapping[Kind, Rubric]],
     *,
+    other: str = "",
     varied: bool = False,
 ) -> Iterator[Trial]:
     """What a judge of this role is asked about one row of answers.
@@ -46,7 +55,8 @@ def judge_trials(
     An empty reply, a refusal and no reply at all are sent to nobody: they are wrong by themselves.
     Steps and order are judged of reasoning only: CoT, and not cut short or turned round. Of timed
     replies only what efficiency needs, the gold steps found. `varied`: each question once more
-    for every harmless change of its material.
+    for every harmless change of its material. `other` is the rubric it is asked with in place of
+    the usual one.
     """
     text = row["text"]
     if row["outcome"] != "answered" or text is None or not text.strip():
@@ -58,7 +68,7 @@ def judge_trials(
         wanted = question == "recall" and reasoned if row["timed"] else role == "answer" or reasoned
         if not wanted:
             continue
-        rubric = rubrics[question][case.kind]
+        rubric = rubrics[other or question][case.kind]
         condition: dict[str, str | int] = {
             "role": role,
             "question": question,
@@ -66,6 +76,7 @@ def judge_trials(
             "about": about_of(row),
             "check": row["check"],
             "prompt": rubric.digest,
+            "rubric": other,
         }
         shown = sections(question, case, text)
         yield Trial(case.case_id, condition, Request(frame(rubric, shown), DECODING))
@@ -80,9 +91,15 @@ REMINDER: Final = (
 )
 
 
+REMINDER_YES_NO: Final = (
+    "An earlier reply to this was neither Yes nor No. Reply with one of these words alone."
+)
+
+
 def reminded(trial: Trial, attempt: int) -> Trial:
     """The question once more, with the reminder."""
-    return asking.reminded(trial, attempt, REMINDER)
+    yes_no = trial.condition.get("rubric") == "yesno"
+    return asking.reminded(trial, attempt, REMINDER_YES_NO if yes_no else REMINDER)
 
 
 def fitness_in(verdicts: pl.DataFrame, cases: Mapping[str, M3Case]) -> list[Fitness]:

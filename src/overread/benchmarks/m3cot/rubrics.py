@@ -11,7 +11,7 @@ from overread.case import Decoding
 from overread.judging.rubric import Rubric, load_rubric, own_words
 from overread.judging.verdict import Role
 
-__all__ = ["DECODING", "QUESTIONS_OF", "ROLES", "RUBRICS", "rubrics_at", "sections"]
+__all__ = ["DECODING", "OTHERS", "QUESTIONS_OF", "ROLES", "RUBRICS", "rubrics_at", "sections"]
 
 ROLES: Final[tuple[Role, ...]] = ("answer", "steps", "order")
 QUESTIONS_OF: Final[Mapping[Role, tuple[str, ...]]] = {
@@ -53,6 +53,18 @@ _HINTS: Final[Mapping[Kind, str]] = {
     "bool": "The answer is true or false. Go by what the reader's answer means, not its words.",
     "short": "The answer is free text. Another wording with the same medical meaning is the same.",
 }
+
+
+# For judges that cannot write JSON.
+_YES_NO: Final = """\
+A reader was asked a question about a medical image. Find the final answer the reader settled on. Is
+it the same as the correct answer?
+
+{hint}
+
+Reply with one word and nothing else: Yes if it is the same, No if it is not.
+
+{sections}"""
 
 
 _PRECISION: Final = f"""\
@@ -129,11 +141,25 @@ RUBRICS: Final[Mapping[str, Mapping[Kind, Rubric]]] = {
         )
         for kind, hint in _HINTS.items()
     },
+    "yesno": {
+        kind: _rubric(
+            "answer",
+            "answer_yes_or_no",
+            _YES_NO.replace("{hint}", hint),
+            ("question", "answer", "reply"),
+        )
+        for kind, hint in _HINTS.items()
+    },
     "precision": dict.fromkeys(_HINTS, _rubric("steps", "precision", _PRECISION, _GOLD)),
     "recall": dict.fromkeys(_HINTS, _rubric("steps", "recall", _RECALL, _GOLD)),
     "order": dict.fromkeys(_HINTS, _rubric("order", "order", _ORDER, ("question", "reply"))),
 }
-"""The rubric of each question, by the kind of question it is about."""
+"""The rubric of each question, by the kind of question it is about.
+
+`yesno` asks what `answer` asks, for a word in place of JSON.
+"""
+OTHERS: Final[Mapping[Role, tuple[str, ...]]] = {"answer": ("yesno",)}
+"""The rubrics that a judge may be given in place of the usual one, by role."""
 
 
 def rubrics_at(folder: str | None) -> Mapping[str, Mapping[Kind, Rubric]]:

@@ -6,7 +6,8 @@ recall     [bool per gold step]
 order      {"modality", "feature", "conclusion", "others"}: the rank of each, 0 where it is absent
 
 A judge that leaves something out has not judged: the reply is invalid, to be asked again, and the
-reader does not pay for it. `how` tells what was rescued, as in `repaired+types=2`.
+reader does not pay for it. `how` tells what was rescued, as in `repaired+types=2`, and of an answer
+that it was asked for as yes or no: `yesno`.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.verdicts_authors import ORDERS, RESTATEMENT, STEP_NAMES
 from overread.judging.reading import read_json
 from overread.judging.verdict import Read
+from overread.judging.yes_no import read_yes_no
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
     "QUESTIONS",
+    "YES_NO",
     "read_answer",
     "read_order",
     "read_precision",
@@ -37,6 +40,8 @@ __all__ = [
 ]
 
 QUESTIONS: Final = ("answer", "precision", "recall", "order")
+YES_NO: Final = "yesno"
+"""The rubric that asks for a word in place of JSON, and what `how` then begins with."""
 
 # Readings that lose nothing of the reply.
 _WHOLE: Final = ("strict", "fenced")
@@ -84,8 +89,17 @@ _ALIASES: Final = {
 }
 
 
-def read_verdict(question: str, text: str | None, edition: Edition, gold: int = 0) -> Read:
-    """A judge's reply to one of `QUESTIONS` under the edition; `gold` counts the gold steps."""
+def read_verdict(
+    question: str, text: str | None, edition: Edition, gold: int = 0, rubric: str = ""
+) -> Read:
+    """A judge's reply to one of `QUESTIONS` under the edition; `gold` counts the gold steps.
+
+    What was asked for with the rubric `yesno` no published script reads: it is read alike in both.
+    """
+    if rubric == YES_NO:
+        read = read_yes_no(text)
+        found = {"match": read.value, "final_answer": ""}
+        return Read(found, read.how) if read.valid else read
     if question == "recall":
         if edition.verdicts == "published":
             return published.read_recall(text, gold)
@@ -231,7 +245,8 @@ def reread(verdicts: pl.DataFrame, gold: dict[str, int], edition: Edition) -> pl
             for column, cells in made.items():
                 cells.append(row[column])
             continue
-        read = read_verdict(row["question"], row["text"], edition, gold.get(row["case"], 0))
+        rubric = YES_NO if (row["how"] or "").startswith(YES_NO) else ""
+        read = read_verdict(row["question"], row["text"], edition, gold.get(row["case"], 0), rubric)
         payload = msgspec.json.encode(read.value).decode() if read.valid else None
         made["outcome"].append("judged" if read.valid else "invalid")
         made["how"].append(read.how)
@@ -243,8 +258,8 @@ def reread(verdicts: pl.DataFrame, gold: dict[str, int], edition: Edition) -> pl
 
 
 def rescued(how: str | None) -> bool:
-    """Whether something had to be rescued: anything but strict JSON in the words asked for."""
-    return how not in (None, "", "strict", "published")
+    """Whether something had to be rescued: anything but what was asked for, and in its words."""
+    return how not in (None, "", "strict", "published", YES_NO)
 
 
 def _read(text: str | None) -> Read:

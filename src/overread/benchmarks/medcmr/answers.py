@@ -12,9 +12,9 @@ from overread.benchmarks.medcmr.logprobs import letter_probabilities, most_proba
 from overread.benchmarks.medcmr.orders import shown_order
 from overread.benchmarks.medcmr.schemas import answer_schema
 from overread.benchmarks.medcmr.sections import read_sections
-from overread.benchmarks.medcmr.spoken import spoken
 from overread.benchmarks.texts import storable
 from overread.case import Outcome, Reply, Traits, Trial
+from overread.judging.spoken import spoken
 
 if TYPE_CHECKING:
     import polars as pl

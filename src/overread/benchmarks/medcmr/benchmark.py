@@ -15,7 +15,7 @@ from overread.benchmarks.draws import lot
 from overread.benchmarks.medcmr import schemas
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase
-from overread.benchmarks.medcmr.edition import SHOWS, settings
+from overread.benchmarks.medcmr.edition import FOR_JUDGES, SHOWS, settings
 from overread.benchmarks.medcmr.judged import judge_trials, reminded
 from overread.benchmarks.medcmr.loading import Loaded, load, policy_at, root_of
 from overread.benchmarks.medcmr.reformulated import chosen as reformulated
@@ -162,23 +162,20 @@ class MedCMR:
 
     @cached_property
     def remarks(self) -> Sequence[str]:
-        """What the loader says; items that none lends an image; items that controls confuse."""
-        from overread.benchmarks.medcmr.controls import untold
-
+        """What the loader says, and items that none lends an image."""
         lines = tuple(self._loaded.remarks)
         if "original" not in self.options.images:
             images = ", ".join(self.options.images)
             lines += (f"no item is shown with its own images: all numbers are under {images}.",)
         if "swap" in self.options.images:
             lines += tuple(swap_remarks(self._loaded.cases, self._swapped))
-        alike = len(untold(self._loaded.cases, self._reformulated))
-        if alike:
-            lines += (f"{alike} items cannot be told from others: controls do not know these.",)
         return lines
 
     @cached_property
     def root(self) -> str:
-        return str(root_of(self._kept_path(), self.options).absolute())
+        if self.path is None:  # judges and controls, who see no image, may be asked all the same
+            return ""
+        return str(root_of(self.path, self.options).absolute())
 
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse pairs of readers that are not in the run, and sheets that are not there."""
@@ -224,15 +221,12 @@ class MedCMR:
         return CHECKED if self.options.checks else ()
 
     def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
-        """A seeded sample of the open items whose control replies are known for sure."""
+        """A seeded sample of the items that are put as open ones."""
         return frozenset(self._checkable(chosen)[: self.options.checks])
 
     def _checkable(self, chosen: frozenset[str] | None) -> list[str]:
-        from overread.benchmarks.medcmr.controls import told_apart
-
-        judged = [case for case in self.cases() if self._judged(case)]
-        sure = told_apart(judged)
-        among = sorted(sure if chosen is None else sure & chosen)
+        among = [case.case_id for case in self.cases() if self._judged(case)]
+        among = [name for name in among if chosen is None or name in chosen]
         return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
 
     def _judged(self, case: MedCase) -> bool:
@@ -267,12 +261,27 @@ class MedCMR:
         """Characters: the some 300 tokens that models reason for; no judge is sent a letter."""
         return 0 if condition["form"] == "mcq" else 1200
 
-    def judge_trials(self, row: Mapping[str, Any], role: Role) -> Iterator[Trial]:
+    @property
+    def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
+        return {}
+
+    def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
         varied = bool(row["check"]) and row["case"] in self._varied
         return judge_trials(row, role, self._by_id[row["case"]], self._rubrics, varied=varied)
 
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
         return read_verdict(str(condition["question"]), text)
+
+    @property
+    def for_judges(self) -> frozenset[str]:
+        return FOR_JUDGES
+
+    def judge_over(self, tables: Tables) -> None:
+        """Judges are asked about the items of a run's tables; no image is needed for that."""
+        put = tables.answers.filter(tables.answers["form"] == "reformulated")
+        self._loaded = Loaded(schemas.cases_in(tables.cases), [])
+        self._reformulated = frozenset(put["case"])
+        _ = self._rubrics  # words that cannot be read are found before
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
@@ -359,7 +368,7 @@ class MedCMR:
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.medcmr.controls import medcmr_controls
 
-        return medcmr_controls(self.cases(), self.rules.seed, self._reformulated)
+        return medcmr_controls(self.cases(), self.rules.seed)
 
     def expected(self) -> Mapping[str, str]:
         from overread.benchmarks.medcmr.recovery import EXPECTED
@@ -389,7 +398,7 @@ class MedCMR:
         asked = tables.asked_under.partition("+")[0]
         if asked and asked != rules.name:
             parts.append(f"shown:{asked}")
-        return "|".join(parts + ["partial"] * tables.partial)
+        return "|".join(parts + tables.part)
 
     def _orders(self, answers: pl.DataFrame) -> int:
         """The most orders of its options that any item was shown in."""

@@ -23,7 +23,7 @@ from overread.benchmarks.medcmr.cases import LETTERS
 from overread.benchmarks.medcmr.folding import bare, plain
 from overread.benchmarks.medcmr.letters import DOUBTED, LETTER, WRAPPED, letters_at
 from overread.benchmarks.medcmr.quoted import is_refusal, options_quoted
-from overread.benchmarks.medcmr.spoken import spoken
+from overread.judging.spoken import spoken
 
 __all__ = ["REASONS", "RUNGS", "Choice", "read_choice"]
 

@@ -29,6 +29,7 @@ from overread.case import BadInput
 __all__ = [
     "AUTHORS",
     "CORRECTED",
+    "FOR_JUDGES",
     "IMAGES",
     "RULES",
     "SHOWS",
@@ -166,6 +167,8 @@ _OPTIONS: Final[Mapping[str, Reading]] = {
 }
 # The settings that say what readers and judges are shown.
 SHOWS: Final = frozenset({"reask", *_OPTIONS} - set(_MEASURING))
+# Those that say what judges are asked, and nothing else: a run may be judged later with others.
+FOR_JUDGES: Final = frozenset({"checks", "variants", "rubrics"})
 
 
 def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:

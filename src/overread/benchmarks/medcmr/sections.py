@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from overread.benchmarks.medcmr.spoken import spoken
+from overread.judging.spoken import spoken
 
 __all__ = ["Sections", "read_sections"]
 

@@ -26,9 +26,9 @@ from overread.benchmarks.medcmr.components import (
 )
 from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.score_line import is_form, score_in, shortened
-from overread.benchmarks.medcmr.spoken import spoken
 from overread.judging import rereading
 from overread.judging.reading import LONGEST, read_json
+from overread.judging.spoken import spoken
 from overread.judging.verdict import Read
 
 if TYPE_CHECKING:

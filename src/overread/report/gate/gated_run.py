@@ -30,7 +30,7 @@ class GatedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def partial(self) -> bool:
-        return self.record.limit is not None or self.measures.signature.endswith("|partial")
+        return self.record.partial or self.measures.signature.endswith("|partial")
 
     def unanswered(self, reader: str) -> float:
         """The share of a reader's trials that got no reply."""

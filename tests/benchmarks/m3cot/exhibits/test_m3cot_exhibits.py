@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import polars as pl
 import pytest
 
 from overread.benchmarks.exhibits.looks import LOOKS
@@ -240,6 +241,29 @@ def test_two_judges_agree_or_not():
     assert ("judge_agreement", "order", "Counting") in by
     table = shown([*measured(tables, mixed), *records])["judge_agreement"]
     assert table.rows[0][:3] == ("g / h", "answers", "all")
+
+
+def test_agreement_is_drawn_by_items_and_its_caption_says_so():
+    tables, verdicts = run(judges=("g", "h"))
+    wrong = msgspec.json.encode({"match": False, "final_answer": "A"}).decode()
+    differs = (pl.col("judge") == "h") & (pl.col("question") == "answer")
+    some = pl.col("case").is_in(tables.cases["case"][:4].to_list())
+    payload = pl.when(differs & some).then(pl.lit(wrong)).otherwise("payload")
+    said = verdicts.with_columns(payload=payload)
+    # The same verdicts under four more names say nothing new: of as many items, as wide.
+    copies = [said.with_columns(reader=pl.col("reader") + f" {n}") for n in range(4)]
+    widths = []
+    for each in (said, pl.concat([said, *copies])):
+        records = list(agreement_measures(tables.cases, each, CORRECTED))
+        by = {"judges": "g / h", "question": "answer"}
+        (whole,) = (r for r in records if r.measure == "judge_agreement" and r.by == by)
+        assert whole.method.startswith("bootstrap of items:")
+        assert 0 < whole.value < 1
+        widths.append(whole.high - whole.low)
+        (note,) = shown(records)["judge_agreement"].notes
+        assert "items are drawn again" in note
+        assert "independent" not in note
+    assert widths[1] == pytest.approx(widths[0], rel=0.02)
 
 
 def test_one_judge_has_nobody_to_agree_with():

@@ -35,8 +35,8 @@ _SHIFT_NOTE: Final = (
 )
 _AGREEMENT_NOTE: Final = (
     "Kappa: Cohen's, agreement beyond that of judges who say as often what these say, but by lot; "
-    "n/a where both said one thing only. Verdicts on one item's replies count as if they were "
-    "independent."
+    "n/a where both said one thing only. Intervals: items are drawn again and again, each with all "
+    "verdicts on its replies (a patient with all its items)."
 )
 
 

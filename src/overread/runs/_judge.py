@@ -1,0 +1,201 @@
+"""Judges asked about answers that are there: those of a finished run, or of results brought along.
+
+They are asked as in a run: the same questions, rounds and store. Who judged before stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from overread.benchmarks.benchmark import Benchmark, Judged, Tables
+from overread.case import BadInput, Reader
+from overread.engine import Sources, Store, Studio, Tally
+from overread.judging import VERDICT_COLUMNS
+from overread.records import JudgeEntry, RunRecord, folder_being_written, read_record
+from overread.runs._asking import ask_in_turn, run_async
+from overread.runs._environment import default_store, load_config
+from overread.runs._judging import Judge, kept_answers
+from overread.runs._kept import benchmark_of, tables_of
+from overread.runs._measuring import Run, measure_into, with_pictures
+from overread.runs._opening import open_judges
+from overread.runs._running import Asking, Watch
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["judge", "judged_answers"]
+
+_IMPORTED = "imported"
+
+
+def judge(
+    folder: str | Path,
+    judges: Sequence[str | Mapping[str, Any] | Reader],
+    *,
+    store: str | Path | None = None,
+    settings: Mapping[str, str] | None = None,
+    concurrency: int | None = None,
+    watch: Watch | None = None,
+) -> Run:
+    """Have a finished or imported run judged, and measure it again under its edition.
+
+    No reader is asked and no image is opened. Verdicts of other judges stay; a judge that judged
+    here before is resumed, and what it said in the roles given now is replaced.
+    `settings` may say what judges are asked (`checks`, `variants`, `rubrics`).
+
+    Examples
+    --------
+    >>> import overread as ov
+    >>> run = ov.judge("imported", ["control:lexical-judge"])  # doctest: +SKIP
+    """
+    place = Path(folder)
+    if not judges:
+        raise BadInput("no judge was given. Give at least one with --judge.")
+    record, given = read_record(place), dict(settings or {})
+    bench = _as_asked(place, record, given)
+    tables, asked_about = tables_of(place, bench, record), _stamp(place)
+    with judged_answers(
+        bench, tables, judges, record.judges, store=store, concurrency=concurrency, watch=watch
+    ) as judged:
+        record = read_record(place)  # another command may have judged or measured meanwhile
+        if _stamp(place) != asked_about:
+            raise BadInput(f"{place}: its answers were written anew meanwhile. Judge it again.")
+        measured = benchmark_of(record)
+        before = tables_of(place, bench, record).verdicts
+        with folder_being_written(place, record.policy) as scratch:
+            entries = judged.write(scratch, before, record.judges)
+            record = msgspec.structs.replace(
+                record, judges=entries, settings=record.settings | given
+            )
+            opened = with_pictures(measured, record, include_images=False)
+            record, records, exhibits = measure_into(
+                scratch, place, measured, record, opened, verdicts_in=scratch
+            )
+    return Run(
+        folder=place, record=record, records=records, exhibits=exhibits, tallies=judged.tallies
+    )
+
+
+@contextmanager
+def judged_answers(
+    bench: Benchmark,
+    tables: Tables,
+    judges: Sequence[str | Mapping[str, Any] | Reader],
+    others: Sequence[JudgeEntry] = (),
+    *,
+    store: str | Path | None = None,
+    concurrency: int | None = None,
+    watch: Watch | None = None,
+) -> Iterator[Asked]:
+    """Ask judges about the answers of these tables; inside, what they said can be written."""
+    config = load_config()
+    specs, panel = open_judges(bench, judges, config, concurrency)
+    assert isinstance(bench, Judged)
+    _check_names(panel, others)
+    bench.judge_over(tables)
+    with Store(store if store is not None else default_store(config)) as kept:
+        dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
+        studio = Studio(Sources(kept, dataset))
+        said = kept_answers(tables.answers)
+        asking = Asking(bench, None, [], [], panel, specs, kept, studio, said)
+        try:
+            readers = [judge.reader for judge in panel]
+            rounds = asking.rounds(watch)
+            interrupted = run_async(ask_in_turn(rounds, readers, kept, studio, dataset))
+            asking.check_finished(interrupted)
+            yield Asked(asking, panel, bench.roles)
+        finally:
+            studio.close()
+
+
+class Asked:
+    """Judges that were asked. A class, for what they said is read back while it is written."""
+
+    def __init__(self, asking: Asking, panel: Sequence[Judge], roles: Sequence[str]) -> None:
+        self._asking, self._panel, self._roles = asking, panel, roles
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        return self._asking.tallies
+
+    def write(
+        self, scratch: Path, before: pl.DataFrame | None, others: Sequence[JudgeEntry]
+    ) -> tuple[JudgeEntry, ...]:
+        """Write verdicts.parquet: what stays of what was there before, then what they said."""
+        _check_names(self._panel, others)
+        stays = None if before is None else self._staying(before)
+        rows = () if stays is None else stays.iter_rows()
+        new = {entry.name: entry for entry in self._asking.write_verdicts(scratch, rows)}
+        found = []
+        for old in others:
+            own = None if stays is None else stays.filter(stays["judge"] == old.name)
+            added = new.pop(old.name, None)
+            if added is None:
+                found.append(old)
+            elif own is None or own.is_empty():
+                found.append(added)
+            else:
+                found.append(_both(own, added, self._roles))
+        return (*found, *new.values())
+
+    def _staying(self, before: pl.DataFrame) -> pl.DataFrame:
+        import polars as pl
+
+        again = pl.lit(False)
+        for judge in self._panel:
+            roles = pl.col("role").is_in(list(judge.roles))
+            again |= (pl.col("judge") == judge.reader.name) & roles
+        return before.select(VERDICT_COLUMNS).filter(~again)
+
+
+def _both(own: pl.DataFrame, added: JudgeEntry, roles: Sequence[str]) -> JudgeEntry:
+    """A judge whose verdicts of one role are there, and of another are new."""
+    counts = dict(own["outcome"].value_counts().iter_rows())
+    held = {*own["role"].unique(), *added.roles}
+    return msgspec.structs.replace(
+        added,
+        roles=tuple(role for role in roles if role in held),
+        asked=added.asked + own.height,
+        unanswered=added.unanswered + counts.get("unanswered", 0),
+        invalid=added.invalid + counts.get("invalid", 0),
+    )
+
+
+def _check_names(panel: Sequence[Judge], others: Sequence[JudgeEntry]) -> None:
+    """Two judges under one name would be one in every number."""
+    there = {entry.name: entry for entry in others}
+    for judge in panel:
+        old = there.get(judge.reader.name)
+        if old is None or old.identity == judge.reader.identity:
+            continue
+        if old.identity == _IMPORTED or set(old.roles) - set(judge.roles):
+            raise BadInput(
+                f"--judge {judge.reader.name}: another judge of this run has that name "
+                f"({old.spec}). Add ?label=NAME to tell them apart."
+            )
+
+
+def _as_asked(place: Path, record: RunRecord, given: Mapping[str, str]) -> Benchmark:
+    """The benchmark of a run as its answers were asked for and read."""
+    from overread.benchmarks.registry import reopen_benchmark
+
+    edition = record.answers_edition.partition("+")[0]
+    words = record.settings | dict(given)
+    bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, words)
+    if not isinstance(bench, Judged):
+        raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
+    for key in given:
+        if key not in bench.for_judges:
+            known = ", ".join(sorted(bench.for_judges))
+            raise BadInput(f"--set {key}: a run is judged as it was asked; here are {known}.")
+    return bench
+
+
+def _stamp(place: Path) -> tuple[int, int]:
+    found = (place / "answers.parquet").stat()
+    return found.st_mtime_ns, found.st_size

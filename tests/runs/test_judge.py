@@ -1,0 +1,131 @@
+"""A run judged later, from Python: resumed, measured as it was, and never mixed up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import overread as ov
+from overread.case import BadInput, Prompt, ReaderFailure, Reply
+from overread.judging.lexical import judged
+from overread.records import read_record
+from overread.runs import Unfinished, measure
+from support.m3_trees import Item, write_m3cot
+from support.readers import Scripted
+
+SETTINGS = {"boot": "100", "checks": "1", "modes": "cot"}
+ITEMS = 4
+
+
+def lexical(prompt: Prompt) -> Reply:
+    return Reply(judged(prompt.text))
+
+
+@pytest.fixture
+def folder(workspace: Path) -> Path:
+    """A run of four items, which nobody judged; one reply of five is missing."""
+    items = [
+        Item(n, f"Specimen {n}: which organ?", "liver", size=(8, 8)) for n in range(1, ITEMS + 1)
+    ]
+    write_m3cot(workspace / "set", items)
+
+    def say(prompt: Prompt) -> Reply | ReaderFailure:
+        if "Specimen 2" in prompt.text:
+            return ReaderFailure("HTTP 400: no", heals=False)
+        return Reply(f"1. CT of {prompt.text[:10]}\nFinal answer: liver")
+
+    reader = Scripted(say, name="reader")
+    return ov.run("m3cot", "set", [reader], settings=SETTINGS, out=workspace / "run").folder
+
+
+def test_what_went_unanswered_is_asked_by_the_next_and_nothing_else(folder: Path) -> None:
+    def fails(prompt: Prompt) -> Reply | ReaderFailure:
+        if "Specimen 3" in prompt.text:
+            return ReaderFailure("HTTP 400: no", heals=False)
+        return lexical(prompt)
+
+    first = ov.judge(folder, judges=[Scripted(fails, name="judge")])
+    assert (first.unanswered, first.unjudged) == (1, 4)
+    (entry,) = first.record.judges
+    assert (entry.name, entry.roles) == ("judge", ("answer", "steps", "order"))
+    healed = Scripted(lexical, name="judge")
+    second = ov.judge(folder, judges=[healed])
+    assert second.unjudged == 0
+    assert sum(healed.asked.values()) == 4
+    assert all("Specimen 3" in text for text in healed.asked)
+    assert read_record(folder) == second.record
+    # Nobody is asked once more, and no file changes.
+    before = (folder / "measures.json").read_bytes()
+    third = Scripted(lexical, name="judge")
+    ov.judge(folder, judges=[third])
+    assert not third.asked
+    assert (folder / "measures.json").read_bytes() == before
+
+
+def test_a_judge_that_cannot_be_asked_at_all_leaves_the_run_as_it_was(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    broken = Scripted(lambda _: ReaderFailure("HTTP 401: no key", heals=False), name="judge")
+    with pytest.raises(Unfinished, match="all failed alike: HTTP 401"):
+        ov.judge(folder, judges=[broken])
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_run_keeps_the_edition_it_was_last_measured_under(folder: Path) -> None:
+    measure(folder, edition="authors")
+    done = ov.judge(folder, judges=[Scripted(lexical, name="judge")])
+    assert done.record.edition.startswith("authors")
+    assert done.record.answers_edition.startswith("corrected")
+    # Kept as the edition of the answers read them; measured as that of the measuring does.
+    hows = set(pl.read_parquet(folder / "verdicts.parquet")["how"])
+    assert hows == {"strict"}
+    again = measure(folder)
+    assert again.records == done.records
+    assert measure(folder, edition="corrected").record.judges == done.record.judges
+
+
+def test_another_judge_under_a_name_that_is_there_is_refused(folder: Path) -> None:
+    ov.judge(folder, judges=[Scripted(lexical, name="judge")])
+    other = Scripted(lexical, name="judge")
+    other.identity = "another"
+    # All of its roles again: the old one is replaced.
+    assert ov.judge(folder, judges=[other]).record.judges[0].identity == "another"
+    with pytest.raises(BadInput, match="has that name"):
+        ov.judge(folder, judges=[{"kind": "control", "model": "lexical-judge",
+                                  "label": "judge", "role": "answer"}])  # fmt: skip
+
+
+def test_answers_that_changed_meanwhile_are_not_judged_by_old_verdicts(folder: Path) -> None:
+    answers = folder / "answers.parquet"
+
+    def rewrites(prompt: Prompt) -> Reply:
+        if "Specimen 4" in prompt.text:
+            pl.read_parquet(answers).with_columns(text=pl.lit("Final answer: heart")).write_parquet(
+                answers
+            )
+        return lexical(prompt)
+
+    record = (folder / "run.toml").read_bytes()
+    with pytest.raises(BadInput, match="written anew meanwhile"):
+        ov.judge(folder, judges=[Scripted(rewrites, name="judge")])
+    assert (folder / "run.toml").read_bytes() == record
+    assert not (folder / "verdicts.parquet").exists()
+
+
+def test_what_two_commands_judge_at_once_is_all_there(folder: Path) -> None:
+    """The second begins while the first asks, and ends before it."""
+    inner = Scripted(lexical, name="inner")
+    begun: list[bool] = []
+
+    def say(prompt: Prompt) -> Reply:
+        if not begun:
+            begun.append(True)
+            ov.judge(folder, judges=[inner])
+        return lexical(prompt)
+
+    done = ov.judge(folder, judges=[Scripted(say, name="outer")])
+    assert [judge.name for judge in done.record.judges] == ["inner", "outer"]
+    verdicts = pl.read_parquet(folder / "verdicts.parquet")
+    assert dict(verdicts["judge"].value_counts().iter_rows())["inner"] > 0
+    assert any(m.measure == "judge_agreement" for m in done.records)
