@@ -29,6 +29,7 @@ from overread.benchmarks.m3cot.study import (
     settled,
     widened,
 )
+from overread.benchmarks.m3cot.verdicts_authors import TABLE
 from overread.case import Measure
 
 __all__ = [
@@ -52,16 +53,14 @@ _STRIDE: Final = 1009
 def paths_of(marks: Marks, study: Study, judge: str) -> list[Path | None]:
     """The path of each item as a judge gave it; None is left out.
 
-    As published, every row up to the last index predicted is in, those that failed with the empty
-    path, and orders go through a CSV file. Ours leaves out what the judge failed on and keeps a
-    reply without any category, or no reply, as the empty path (M3COT 10).
+    As published, every row of the authors' table is in, those that failed with the empty path; and
+    orders go through a CSV file. Ours leaves out what the judge failed on and keeps a reply without
+    any category, or no reply, as the empty path (M3COT 10).
     """
     given = dict(marks.given("order", COT, judge))
     facts = marks.facts
     if study.edition.empty_paths == "kept":
-        predicted = list(marks.said.get(COT, {}))
-        last = int(facts.index[predicted].max()) if predicted else 0
-        rows = [place for place in range(facts.n) if facts.index[place] <= last]
+        rows = _rows(marks, judge)
         cells = cells_of([given.get(place) for place in rows])
         found: list[Path | None] = [None] * facts.n
         for place, row in zip(rows, cells, strict=True):
@@ -76,6 +75,18 @@ def paths_of(marks: Marks, study: Study, judge: str) -> list[Path | None]:
         else path_of(given.get(place, {}) if not marks.silent_at(COT, place) else {})
         for place in range(facts.n)
     ]
+
+
+def _rows(marks: Marks, judge: str) -> list[int]:
+    """The rows of the authors' table, in its order: of an imported one those that it has; else it
+    is made with a row for every index up to the last predicted."""
+    verdicts = marks.verdicts.get(("order", COT), {}).get(judge, {})
+    rows = [place for place, verdict in verdicts.items() if verdict.how == TABLE]
+    if rows:
+        return rows
+    facts, predicted = marks.facts, list(marks.said.get(COT, {}))
+    last = int(facts.index[predicted].max()) if predicted else 0
+    return [place for place in range(facts.n) if facts.index[place] <= last]
 
 
 class Scores(NamedTuple):
@@ -127,8 +138,13 @@ def hot(paths: Sequence[Path | None], seen: Seen) -> Floats:
     return np.array(cells, dtype=float).reshape(len(paths), len(seen.paths))
 
 
-def resampled(study: Study, by_judge: Sequence[Sequence[Path | None]]) -> list[Scores]:
-    """The scores of every task by each judge, in the data and in resamples of the task's items."""
+def resampled(
+    study: Study, by_judge: Sequence[Sequence[Path | None]], rows: Sequence[Sequence[int]]
+) -> list[Scores]:
+    """The scores of every task by each judge, in the data and in resamples of the task's items.
+
+    `rows` are the items in the order in which each judge's table has them.
+    """
     from overread.stats import PatientWeights
 
     edition, facts = study.edition, study.facts
@@ -138,7 +154,11 @@ def resampled(study: Study, by_judge: Sequence[Sequence[Path | None]]) -> list[S
     for column, task in enumerate(study.tasks):
         members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
         some = [[paths[place] for place in members] for paths in by_judge]
-        seen = [seen_in(*paths) for paths in some]
+        own = set(members)
+        seen = [
+            seen_in(*(paths[place] for place in order if place in own))
+            for paths, order in zip(by_judge, rows, strict=True)
+        ]
         table = np.hstack([hot(paths, one) for paths, one in zip(some, seen, strict=True)])
         seed = edition.seed * _STRIDE + column
         weights = PatientWeights(facts.patients[members], n_boot=edition.boot, seed=seed)
@@ -209,16 +229,21 @@ def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
 
     def make() -> dict[str, Scores]:
         paths = [kept_paths(marks, study, one) for one in judges]
-        return dict(zip(judges, resampled(study, paths), strict=True))
+        kept = study.edition.empty_paths == "kept"
+        rows = [_rows(marks, one) if kept else range(marks.facts.n) for one in judges]
+        return dict(zip(judges, resampled(study, paths, rows), strict=True))
 
     return study.once(("scores", marks.reader), make)[judge]
 
 
 def _note(marks: Marks, study: Study, judge: str) -> str | None:
     missed = int(marks.missed("order", COT, judge).sum())
-    silent = int((marks.asked(COT) & marks.silent(COT)).sum())
-    how = "empty path" if study.edition.empty_paths == "kept" else "left out"
+    kept = study.edition.empty_paths == "kept"
+    counted = np.array([path is not None for path in kept_paths(marks, study, judge)], dtype=bool)
+    silent = int(((counted if kept else marks.asked(COT)) & marks.silent(COT)).sum())
+    how = "empty path" if kept else "left out"
     return joined(
+        None if kept else marks.left_out(COT),
         f"{silent} without an answer: empty path" if silent else None,
         f"{missed} not judged: {how}" if missed else None,
     )

@@ -18,10 +18,10 @@ __all__ = ["METRICS"]
 
 def _answered(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     for cell in sorted(marks.said):
-        asked = marks.asked(cell)
-        k = int((asked & ~marks.silent(cell)).sum())
+        items = marks.items(cell)
+        k = int((items & ~marks.silent(cell)).sum())
         record = Measure(reader=marks.reader, measure="answered", by=cell.by)
-        yield share(record, k, int(asked.sum()))
+        yield share(record, k, int(items.sum()))
 
 
 def _refused(marks: Marks, study: Study) -> Iterator[Draft | Measure]:

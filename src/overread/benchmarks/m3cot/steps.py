@@ -126,6 +126,7 @@ def _note(marks: Marks, study: Study, question: str, judges: Sequence[str]) -> s
     silent = int((marks.asked(COT) & marks.silent(COT)).sum())
     how = "left out" if study.edition.no_steps == "published" else "count 0"
     return joined(
+        marks.left_out(COT),
         f"{silent} without an answer {how}" if silent else None,
         f"{missed} not judged left out" if missed else None,
     )

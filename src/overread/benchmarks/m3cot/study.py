@@ -35,6 +35,7 @@ from overread.benchmarks.drafts import (
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.marks import (
     COT,
+    IMPORTED,
     Cell,
     Facts,
     Marks,
@@ -96,7 +97,8 @@ class Study:
             reader.name for reader in tables.readers if reader.traits.modality == "text"
         )
         self.answers: Final = tables.answers
-        self.marks: Final = marks_of(readers, self.facts, tables.answers, verdicts)
+        elsewhere = frozenset(one.name for one in tables.readers if one.identity == IMPORTED)
+        self.marks: Final = marks_of(readers, self.facts, tables.answers, verdicts, elsewhere)
         self.labels: Final[Labels] = labels or {}
         self._resampling: Final = Resampling(
             self.facts.patients, boot=edition.boot, seed=edition.seed
