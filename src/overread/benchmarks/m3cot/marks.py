@@ -72,6 +72,8 @@ class Facts(msgspec.Struct, frozen=True):
     tasks: NDArray[np.str_]
     kinds: NDArray[np.str_]
     steps: tuple[tuple[StepType, ...], ...]
+    # The examination: as the set states it, or as the gold path has it; empty where unknown.
+    modalities: NDArray[np.str_]
     patients: NDArray[np.int64]
     # Items of a set or of a workbook of types; the others are known from somebody's results alone.
     listed: Mask
@@ -212,9 +214,15 @@ def facts_of(cases: pl.DataFrame) -> Facts:
         tasks=np.array([row["task"] or "" for row in rows], dtype=np.str_),
         kinds=np.array([row["kind"] for row in rows], dtype=np.str_),
         steps=tuple(tuple(step["type"] for step in _steps(row["steps"])) for row in rows),
+        modalities=np.array([_modality(row) for row in rows], dtype=np.str_),
         patients=np.array([codes[owner] for owner in owners], dtype=np.int64),
         listed=np.array([bool(row["question"] or row["task"]) for row in rows], dtype=bool),
     )
+
+
+def _modality(row: Mapping[str, Any]) -> str:
+    told = (step["text"] for step in _steps(row["steps"]) if step["type"] == "modality")
+    return row.get("modality") or next(told, "")
 
 
 def _steps(cell: Any) -> list[dict[str, Any]]:

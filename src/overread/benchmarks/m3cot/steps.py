@@ -154,6 +154,10 @@ def _averages(name: str, question: str, *, na: bool = True) -> Making:
             if not group or not np.isnan(some).all():
                 note = None if group else _note(marks, study, question, judges)
                 yield mean(group, some, label, note)
+        for group, members in study.modalities if question == "recall" else ():
+            some = np.where(members[:, None], values, np.nan)
+            if not np.isnan(some).all():
+                yield mean(group, some, label, None)
         for step in STEPS:
             some = values_of(marks, study, judges, question, step, na=na)
             if not np.isnan(some).all():

@@ -125,6 +125,16 @@ class Study:
         for kind in sorted(set(self.facts.kinds.tolist())):
             yield {"kind": kind}, self.facts.kinds == kind
 
+    @property
+    def modalities(self) -> Iterator[tuple[dict[str, str], Mask]]:
+        """The items of each examination, told by its first spelling; as published by the letter."""
+        folded = self.edition.step_types == "folded"
+        names = self.facts.modalities.tolist()
+        keys = [" ".join(name.split()).casefold().strip(" .") if folded else name for name in names]
+        shown = dict(zip(reversed(keys), reversed(names), strict=True))
+        for key in sorted(set(keys) - {""}):
+            yield {"modality": shown[key]}, np.array([one == key for one in keys], dtype=bool)
+
     def judges(self, marks: Marks, question: str, cell: Cell = COT) -> list[str]:
         """Who judged the reader here; where it said nothing at all, whoever judges others.
 
