@@ -464,6 +464,18 @@ def test_a_readers_numbers_do_not_hang_on_its_company(tmp_path, edition, typed):
     assert n == (12 if typed else 9)
 
 
+@pytest.mark.parametrize("edition", ["authors", "corrected"])
+def test_a_reader_that_never_answered_is_not_judged_by_the_judges_of_others(tmp_path, edition):
+    failed = [{"index": n, "prediction": "SKIPPED due to error: x"} for n in range(1, 4)]
+    write(tmp_path / "mute_cot.json", failed)
+    write(tmp_path / "m_cot.csv", "\n".join([HEADER, "1,1,2,0,0", "2,1,2,0,0"]))
+    tasks_of(tmp_path, 3)
+    tables, _ = read_results(None, tmp_path, edition=edition)
+    rules = QUICK if edition == "authors" else OURS
+    record = the(tables, rules, "consistency", "mute")
+    assert (record.value, record.n, record.note) == (None, 0, "not judged")
+
+
 NOT_SAID = {
     2: "SKIPPED due to error: CUDA out of memory",
     3: "Image not found",

@@ -138,10 +138,11 @@ class Study:
     def judges(self, marks: Marks, question: str, cell: Cell = COT) -> list[str]:
         """Who judged the reader here; where it said nothing at all, whoever judges others.
 
-        A silent reader's replies are sent to nobody, and are wrong all the same (M3COT 10).
+        A silent reader's replies are sent to nobody, and are wrong all the same (M3COT 10). Of
+        results made elsewhere nothing hangs on what others are imported.
         """
         own = marks.judges(question, cell)
-        if own or cell not in marks.said or not marks.silent(cell).all():
+        if own or marks.elsewhere or cell not in marks.said or not marks.silent(cell).all():
             return own
         cells = {at for other in self.marks for _, at in other.verdicts}
         return sorted({judge for other in self.marks for judge in other.judges(question, *cells)})
