@@ -21,7 +21,7 @@ from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_
 QUICK = [msgspec.structs.replace(edition, boot=60) for edition in (AUTHORS, CORRECTED)]
 OURS = QUICK[1]
 EDITIONS = pytest.mark.parametrize("edition", QUICK, ids=["authors", "corrected"])
-ALONGSIDE = {"verdicts_invalid", "verdicts_unanswered", "verdicts_rescued"}
+ALONGSIDE = {"path_likeness", "verdicts_invalid", "verdicts_unanswered", "verdicts_rescued"}
 ALONGSIDE |= {f"diff_{name}" for name in ("accuracy", "precision", "recall", "f1", "consistency")}
 CELLS = (("direct", "original", ""), ("cot", "original", ""), ("cot", "blank", ""))
 CELLS += (("direct", "swap", ""), ("cot", "original", "truncated"))

@@ -54,6 +54,7 @@ def _missing(marks: Marks, study: Study, cell: Cell, judges: Sequence[str]) -> s
     missed = sum(int((asked & marks.missed("answer", cell, judge)).sum()) for judge in judges)
     how = "count as wrong" if study.edition.denominator == "all" else "left out"
     return joined(
+        marks.left_out(cell),
         f"{silent} without an answer {how}" if silent else None,
         f"{missed} not judged {how}" if missed else None,
     )

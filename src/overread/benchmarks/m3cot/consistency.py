@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.m3cot.marks import COT, Floats, Marks
+from overread.benchmarks.m3cot.marks import COT, Floats, Marks, Mask
 from overread.benchmarks.m3cot.paths import Path, Reference, cells_of, path_of, similarity
 from overread.benchmarks.m3cot.study import (
     Draft,
@@ -29,18 +29,23 @@ from overread.benchmarks.m3cot.study import (
     settled,
     widened,
 )
+from overread.benchmarks.m3cot.verdicts_authors import TABLE
 from overread.case import Measure
 
 __all__ = [
     "METRICS",
     "Scores",
     "Seen",
+    "chosen_of",
+    "drawn_paths",
     "hot",
     "kept_paths",
     "kept_scores",
     "overall",
+    "owners_of",
     "paths_of",
     "resampled",
+    "rows_of",
     "scores_of",
     "seen_in",
 ]
@@ -52,16 +57,14 @@ _STRIDE: Final = 1009
 def paths_of(marks: Marks, study: Study, judge: str) -> list[Path | None]:
     """The path of each item as a judge gave it; None is left out.
 
-    As published, every row up to the last index predicted is in, those that failed with the empty
-    path, and orders go through a CSV file. Ours leaves out what the judge failed on and keeps a
-    reply without any category, or no reply, as the empty path (M3COT 10).
+    As published, every row of the authors' table is in, those that failed with the empty path; and
+    orders go through a CSV file. Ours leaves out what the judge failed on and keeps a reply without
+    any category, or no reply, as the empty path (M3COT 10).
     """
     given = dict(marks.given("order", COT, judge))
     facts = marks.facts
     if study.edition.empty_paths == "kept":
-        predicted = list(marks.said.get(COT, {}))
-        last = int(facts.index[predicted].max()) if predicted else 0
-        rows = [place for place in range(facts.n) if facts.index[place] <= last]
+        rows = rows_of(marks, study, judge)
         cells = cells_of([given.get(place) for place in rows])
         found: list[Path | None] = [None] * facts.n
         for place, row in zip(rows, cells, strict=True):
@@ -76,6 +79,23 @@ def paths_of(marks: Marks, study: Study, judge: str) -> list[Path | None]:
         else path_of(given.get(place, {}) if not marks.silent_at(COT, place) else {})
         for place in range(facts.n)
     ]
+
+
+def rows_of(marks: Marks, study: Study, judge: str) -> Sequence[int]:
+    """The items that may have a path, in the order in which they decide a tie.
+
+    As published, the rows of the authors' table: of an imported one those that it has; else it is
+    made with a row for every index up to the last predicted.
+    """
+    if study.edition.empty_paths != "kept":
+        return range(marks.facts.n)
+    verdicts = marks.verdicts.get(("order", COT), {}).get(judge, {})
+    rows = [place for place, verdict in verdicts.items() if verdict.how == TABLE]
+    if rows:
+        return rows
+    facts, predicted = marks.facts, list(marks.said.get(COT, {}))
+    last = int(facts.index[predicted].max()) if predicted else 0
+    return [place for place in range(facts.n) if facts.index[place] <= last]
 
 
 class Scores(NamedTuple):
@@ -97,12 +117,19 @@ def scores_of(counts: Floats, seen: Seen, reference: Reference, *, apart: bool) 
     """
     n = counts.sum(axis=1)
     means = quotients(counts @ seen.likeness, np.repeat(n[:, None], counts.shape[1], axis=1))
-    open_to = (counts > 0) & (seen.named[None, :] | (not apart))
     weight = counts if reference == "mode" else means
-    chosen = np.where(open_to, weight, -1.0).argmax(axis=1)
-    score = means[np.arange(len(counts)), chosen]
-    score = np.where(open_to.any(axis=1), score, 0.0)
+    chosen, any_open = chosen_of(counts, weight, seen, apart=apart)
+    score = np.where(any_open, means[np.arange(len(counts)), chosen], 0.0)
     return np.where(n > 0, score, np.nan)
+
+
+def chosen_of(
+    counts: Floats, weight: Floats, seen: Seen, *, apart: bool
+) -> tuple[NDArray[np.intp], Mask]:
+    """The heaviest path that may be the reference, for each row of counts; and whether any may."""
+    open_to = (counts > 0) & (seen.named[None, :] | (not apart))
+    any_open: Mask = np.any(open_to, axis=1)
+    return np.where(open_to, weight, -1.0).argmax(axis=1), any_open
 
 
 class Seen(NamedTuple):
@@ -127,31 +154,47 @@ def hot(paths: Sequence[Path | None], seen: Seen) -> Floats:
     return np.array(cells, dtype=float).reshape(len(paths), len(seen.paths))
 
 
-def resampled(study: Study, by_judge: Sequence[Sequence[Path | None]]) -> list[Scores]:
+def resampled(
+    study: Study, by_judge: Sequence[Sequence[Path | None]], rows: Sequence[Sequence[int]]
+) -> list[Scores]:
     """The scores of every task by each judge, in the data and in resamples of the task's items."""
-    from overread.stats import PatientWeights
-
-    edition, facts = study.edition, study.facts
-    held = edition.empty_paths == "apart"
-    shape = (edition.boot + 1, len(study.tasks))
+    held = study.edition.empty_paths == "apart"
+    shape = (study.edition.boot + 1, len(study.tasks))
     found = [Scores(*(np.full(shape, np.nan) for _ in range(3))) for _ in by_judge]
-    for column, task in enumerate(study.tasks):
-        members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
-        some = [[paths[place] for place in members] for paths in by_judge]
-        seen = [seen_in(*paths) for paths in some]
-        table = np.hstack([hot(paths, one) for paths, one in zip(some, seen, strict=True)])
-        seed = edition.seed * _STRIDE + column
-        weights = PatientWeights(facts.patients[members], n_boot=edition.boot, seed=seed)
-        every = np.vstack([table.sum(axis=0)[None, :], weights.totals(table)])
-        end = 0
-        for scores, one in zip(found, seen, strict=True):
-            counts = every[:, end : end + len(one.paths)]
-            end += len(one.paths)
+    for column, drawn in enumerate(drawn_paths(study, by_judge, rows)):
+        for scores, (one, counts) in zip(found, drawn, strict=True):
             if one.paths:
                 scores.n[:, column] = counts.sum(axis=1)
                 scores.mode[:, column] = scores_of(counts, one, "mode", apart=held)
                 scores.medoid[:, column] = scores_of(counts, one, "medoid", apart=held)
     return found
+
+
+def drawn_paths(
+    study: Study, by_judge: Sequence[Sequence[Path | None]], rows: Sequence[Sequence[int]]
+) -> Iterator[list[tuple[Seen, Floats]]]:
+    """Task by task and judge by judge: the paths seen, and their counts in the data and in
+    resamples of the task's items.
+
+    `rows` are the items in the order in which each judge's table has them.
+    """
+    from overread.stats import PatientWeights
+
+    edition, facts = study.edition, study.facts
+    for column, task in enumerate(study.tasks):
+        members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
+        some = [[paths[place] for place in members] for paths in by_judge]
+        own = set(members)
+        seen = [
+            seen_in(*(paths[place] for place in order if place in own))
+            for paths, order in zip(by_judge, rows, strict=True)
+        ]
+        table = np.hstack([hot(paths, one) for paths, one in zip(some, seen, strict=True)])
+        seed = edition.seed * _STRIDE + column
+        weights = PatientWeights(facts.patients[members], n_boot=edition.boot, seed=seed)
+        every = np.vstack([table.sum(axis=0)[None, :], weights.totals(table)])
+        ends = np.cumsum([len(one.paths) for one in seen])
+        yield list(zip(seen, np.split(every, ends[:-1], axis=1), strict=True))
 
 
 def _over_items(scores: Floats, n: Floats) -> Floats:
@@ -209,16 +252,20 @@ def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
 
     def make() -> dict[str, Scores]:
         paths = [kept_paths(marks, study, one) for one in judges]
-        return dict(zip(judges, resampled(study, paths), strict=True))
+        rows = [rows_of(marks, study, one) for one in judges]
+        return dict(zip(judges, resampled(study, paths, rows), strict=True))
 
     return study.once(("scores", marks.reader), make)[judge]
 
 
 def _note(marks: Marks, study: Study, judge: str) -> str | None:
     missed = int(marks.missed("order", COT, judge).sum())
-    silent = int((marks.asked(COT) & marks.silent(COT)).sum())
-    how = "empty path" if study.edition.empty_paths == "kept" else "left out"
+    kept = study.edition.empty_paths == "kept"
+    counted = np.array([path is not None for path in kept_paths(marks, study, judge)], dtype=bool)
+    silent = int(((counted if kept else marks.asked(COT)) & marks.silent(COT)).sum())
+    how = "empty path" if kept else "left out"
     return joined(
+        None if kept else marks.left_out(COT),
         f"{silent} without an answer: empty path" if silent else None,
         f"{missed} not judged: {how}" if missed else None,
     )
@@ -251,7 +298,7 @@ def _finished(
     low, high, sd = resample_interval(drawn - drift, value)
     # Tasks of few items are often of one mind by chance, and resampling then shows no spread, or
     # hardly any: the interval is at least what so many items leave open, all of one mind or not.
-    room = left_open(min(n, _owners(study, task)))
+    room = left_open(min(n, owners_of(study, task)))
     if low is not None and high is not None and apart(low, high):
         made = msgspec.structs.replace(
             filled,
@@ -265,7 +312,7 @@ def _finished(
     return agreeing(filled, room, (0.0, 1.0))
 
 
-def _owners(study: Study, task: int | None) -> int:
+def owners_of(study: Study, task: int | None) -> int:
     """Patients of the items of one task, or of all that have a task."""
     tasks = study.facts.tasks
     held = tasks != "" if task is None else tasks == study.tasks[task]

@@ -18,17 +18,17 @@ __all__ = ["METRICS"]
 
 def _answered(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     for cell in sorted(marks.said):
-        asked = marks.asked(cell)
-        k = int((asked & ~marks.silent(cell)).sum())
+        items = marks.items(cell)
+        k = int((items & ~marks.silent(cell)).sum())
         record = Measure(reader=marks.reader, measure="answered", by=cell.by)
-        yield share(record, k, int(asked.sum()))
+        yield share(record, k, int(items.sum()))
 
 
 def _refused(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     for cell in sorted(marks.said):
         k = sum(said.outcome == "refused" for said in marks.said[cell].values())
         record = Measure(reader=marks.reader, measure="refused", by=cell.by)
-        yield share(record, k, int(marks.asked(cell).sum()))
+        yield share(record, k, int(marks.items(cell).sum()))
 
 
 def _empty(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
@@ -37,7 +37,7 @@ def _empty(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         rows = marks.said[cell].values()
         k = sum(said.outcome == "answered" and not said.text.strip() for said in rows)
         record = Measure(reader=marks.reader, measure="empty", by=cell.by)
-        yield share(record, k, int(marks.asked(cell).sum()))
+        yield share(record, k, int(marks.items(cell).sum()))
 
 
 def _truncated(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
@@ -50,7 +50,7 @@ def _truncated(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         # Timed replies stand for the others only where there are no others.
         found = [how for how in own.get(False, own.get(True, ())) if how is not None]
         if found:
-            yield share(record, found.count("length"), int(marks.asked(cell).sum()))
+            yield share(record, found.count("length"), int(marks.items(cell).sum()))
         else:
             yield noted(msgspec.structs.replace(record, n=0), "not known how replies ended")
 

@@ -1,13 +1,14 @@
 """Results made with the authors' own scripts become the tables of a run; no model is asked.
 
 What is read: predictions (<model>_cot.json, <model>_direct.json; predictions_cot.json of a
-stand-alone script), totals of times (<model>_summary.json), and what judges said: the scripts'
-cache (<question>/<model>/<index>.json), their accuracies and orders, judges/<judge>/<question>/
-<model>/<index>.txt, and JSON lines of {judge, question, model, mode, index, reply}. `results/names`
-says what names and folders mean.
+stand-alone script), totals of times (<model>_summary.json, timing_results/<model>.json), and what
+judges said: the scripts' cache (<question>/<model>/<index>.json), their accuracies and orders,
+judges/<judge>/<question>/<model>/<index>.txt, and JSON lines of {judge, question, model, mode,
+index, reply}. `results/names` says what names and folders mean.
 
-Without cases, items are known by their number alone; `type.xlsx` beside the results says their
-tasks. Recall is over the gold steps, so that it needs the cases.
+Without cases, items are known by their number alone: those of `type.xlsx` beside the results, which
+says their tasks, or else those of a reader's own files. What others did is no matter. Recall is
+over the gold steps, so that it needs the cases.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import msgspec
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.m3cot.edition import MODES, Edition, Options, settings
+from overread.benchmarks.m3cot.marks import IMPORTED
 from overread.benchmarks.m3cot.results.collected import Collected
 from overread.benchmarks.m3cot.results.files import Result, results_of
 from overread.benchmarks.m3cot.results.items import Items
@@ -38,7 +40,6 @@ __all__ = ["import_results", "read_results"]
 
 _ROLE_OF: Final = {"answer": "answer", "precision": "steps", "recall": "steps", "order": "order"}
 _STRICTEST: Final[Policy] = "credentialed"
-_FROM_ELSEWHERE: Final = "imported"
 
 
 def import_results(
@@ -59,7 +60,7 @@ def import_results(
 
     tables, warnings = read_results(cases, replies, readers, edition, words, also)
     _, options = settings(edition, words)
-    name, policy = _FROM_ELSEWHERE, _STRICTEST
+    name, policy = IMPORTED, _STRICTEST
     if cases is not None:
         from overread.benchmarks.m3cot.loading import policy_at
 
@@ -109,7 +110,7 @@ def read_results(
         answers=answers,
         verdicts=verdicts,
         readers=tuple(
-            ReaderRecord(name=name, traits=declared.get(name, Traits()), identity="imported")
+            ReaderRecord(name=name, traits=declared.get(name, Traits()), identity=IMPORTED)
             for name in collected.models
         ),
     )
@@ -177,7 +178,7 @@ def _verdict(
         "payload": msgspec.json.encode(read.value).decode() if valid else None,
         "text": one.reply,
         "reason": one.reason or read.fault,
-        "prompt": _FROM_ELSEWHERE,
+        "prompt": IMPORTED,
     }
     return tuple(cells[column] for column in VERDICT_COLUMNS)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COT",
     "DIRECT",
+    "IMPORTED",
     "Cell",
     "Facts",
     "Floats",
@@ -31,6 +32,8 @@ __all__ = [
     "marks_of",
 ]
 
+# The identity of a reader whose results somebody else made.
+IMPORTED: Final = "imported"
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -69,7 +72,11 @@ class Facts(msgspec.Struct, frozen=True):
     tasks: NDArray[np.str_]
     kinds: NDArray[np.str_]
     steps: tuple[tuple[StepType, ...], ...]
+    # The examination: as the set states it, or as the gold path has it; empty where unknown.
+    modalities: NDArray[np.str_]
     patients: NDArray[np.int64]
+    # Items of a set or of a workbook of types; the others are known from somebody's results alone.
+    listed: Mask
 
     @property
     def n(self) -> int:
@@ -106,11 +113,13 @@ class Marks(msgspec.Struct, frozen=True):
     """What one reader said, and what judges said of it, by the item's place among the facts.
 
     `said` and `verdicts` hold the replies asked under load, or the timed ones where there are no
-    others; `timed` and `timed_verdicts` those asked one at a time.
+    others; `timed` and `timed_verdicts` those asked one at a time. `elsewhere`: the results were
+    made by somebody else, and what has no reply cannot be asked again.
     """
 
     reader: str
     facts: Facts
+    elsewhere: bool
     said: Mapping[Cell, Mapping[int, Said]]
     # Where there is no reply, by cell.
     mute: Mapping[Cell, Mask]
@@ -124,11 +133,37 @@ class Marks(msgspec.Struct, frozen=True):
             {judge for cell in cells for judge in self.verdicts.get((question, cell), {})}
         )
 
-    def asked(self, cell: Cell) -> Mask:
-        """Items the reader had to answer: all of them as the paper asks, else those asked."""
+    def items(self, cell: Cell) -> Mask:
+        """The reader's items here: all of them as the paper asks, else those asked.
+
+        Of results made elsewhere those of the set and of the reader's own files, whoever else is
+        imported with it.
+        """
         found = np.zeros(self.facts.n, dtype=bool)
         found[list(self.said.get(cell, {}))] = True
-        return np.full(self.facts.n, found.any()) if cell.plain else found
+        if not cell.plain or not found.any():
+            return found
+        if not self.elsewhere:
+            return np.ones(self.facts.n, dtype=bool)
+        found[[place for at, rows in self.said.items() if at.plain for place in rows]] = True
+        return found | self.facts.listed
+
+    def asked(self, cell: Cell) -> Mask:
+        """Items the reader had to answer; of results made elsewhere those that it did answer.
+
+        There nobody knows whether the model or the script is to blame for what is missing.
+        """
+        found = self.items(cell)
+        if self.elsewhere:
+            rows = self.said.get(cell, {})
+            there = [place for place, said in rows.items() if said.outcome != "unanswered"]
+            found &= np.isin(np.arange(self.facts.n), there)
+        return found
+
+    def left_out(self, cell: Cell) -> str | None:
+        """A note on the reader's items that count neither as right nor as wrong."""
+        n = int((self.items(cell) & ~self.asked(cell)).sum())
+        return f"{n} unanswered left out" if n else None
 
     def silent(self, cell: Cell) -> Mask:
         """Items without a reply."""
@@ -179,8 +214,15 @@ def facts_of(cases: pl.DataFrame) -> Facts:
         tasks=np.array([row["task"] or "" for row in rows], dtype=np.str_),
         kinds=np.array([row["kind"] for row in rows], dtype=np.str_),
         steps=tuple(tuple(step["type"] for step in _steps(row["steps"])) for row in rows),
+        modalities=np.array([_modality(row) for row in rows], dtype=np.str_),
         patients=np.array([codes[owner] for owner in owners], dtype=np.int64),
+        listed=np.array([bool(row["question"] or row["task"]) for row in rows], dtype=bool),
     )
+
+
+def _modality(row: Mapping[str, Any]) -> str:
+    told = (step["text"] for step in _steps(row["steps"]) if step["type"] == "modality")
+    return row.get("modality") or next(told, "")
 
 
 def _steps(cell: Any) -> list[dict[str, Any]]:
@@ -189,9 +231,16 @@ def _steps(cell: Any) -> list[dict[str, Any]]:
 
 
 def marks_of(
-    readers: tuple[str, ...], facts: Facts, answers: pl.DataFrame, verdicts: pl.DataFrame | None
+    readers: tuple[str, ...],
+    facts: Facts,
+    answers: pl.DataFrame,
+    verdicts: pl.DataFrame | None,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> list[Marks]:
-    """The marks of every reader, in the readers' order. Verdicts on controls' checks stay out."""
+    """The marks of every reader, in the readers' order. Verdicts on controls' checks stay out.
+
+    `elsewhere` are readers whose results somebody else made.
+    """
     places = {case: place for place, case in enumerate(facts.cases)}
     said: dict[str, dict[tuple[Cell, bool], dict[int, Said]]] = defaultdict(_nested)
     for row in answers.iter_rows(named=True):
@@ -209,7 +258,10 @@ def marks_of(
         made = Verdict(row["outcome"], row["how"], value)
         key = (row["question"], cell, bool(about.get("timed")))
         judged[row["reader"]][key][row["judge"]][places[row["case"]]] = made
-    return [_marks(reader, facts, said[reader], judged[reader]) for reader in readers]
+    return [
+        _marks(reader, facts, said[reader], judged[reader], elsewhere=reader in elsewhere)
+        for reader in readers
+    ]
 
 
 def _nested() -> dict[Any, dict[int, Said]]:
@@ -225,6 +277,8 @@ def _marks(
     facts: Facts,
     said: Mapping[tuple[Cell, bool], Mapping[int, Said]],
     judged: Mapping[tuple[str, Cell, bool], Mapping[str, Mapping[int, Verdict]]],
+    *,
+    elsewhere: bool,
 ) -> Marks:
     cells = {cell for cell, timed in said if not timed}
     # Results made elsewhere may be timed throughout: then the timed replies are the replies.
@@ -232,6 +286,7 @@ def _marks(
     return Marks(
         reader=reader,
         facts=facts,
+        elsewhere=elsewhere,
         said={cell: said[key] for cell, key in main.items()},
         mute={cell: _mute(said[key], facts.n) for cell, key in main.items()},
         timed={cell.mode: rows for (cell, timed), rows in said.items() if timed and cell.plain},

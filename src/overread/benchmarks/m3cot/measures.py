@@ -10,6 +10,7 @@ from overread.benchmarks.m3cot import (
     accuracy,
     consistency,
     coverage,
+    modes,
     response_time,
     speed,
     steps,
@@ -29,7 +30,7 @@ __all__ = ["METRICS", "Metric", "measure"]
 
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
-    for part in (accuracy, steps, speed, response_time, consistency, survival, coverage)
+    for part in (accuracy, steps, speed, response_time, consistency, modes, survival, coverage)
     for metric in part.METRICS
 }
 
@@ -53,6 +54,7 @@ def measure(
         made = (one for metric in METRICS.values() for one in metric.make(marks, study))
         records.extend(study.finish([_drafted(one) for one in made]))
     records.extend(study.finish([_drafted(one) for one in comparisons(study)]))
+    records.extend(modes.likenesses(study))
     return with_q(records)
 
 

@@ -12,7 +12,7 @@ from overread.benchmarks.m3cot.cases import STEPS, TASKS, M3Case, Step, kind_of
 from overread.benchmarks.m3cot.workbook import sheet_of
 from overread.case import BadInput
 
-__all__ = ["ITEMS", "STEP_COLUMNS", "find_items", "is_empty_step", "load", "task_of"]
+__all__ = ["ITEMS", "STEP_COLUMNS", "find_items", "is_empty", "load", "task_of"]
 
 ITEMS: Final = "M3CoTBench.xlsx"
 TYPES: Final = "type.xlsx"
@@ -55,7 +55,7 @@ def load(items: Path, root: Path, *, seen: bool = True) -> tuple[list[M3Case], l
         steps = tuple(
             Step(kind, cells[column].strip())
             for kind, column in zip(STEPS, STEP_COLUMNS, strict=True)
-            if not is_empty_step(cells[column])
+            if not is_empty(cells[column])
         )
         found = tasks.get(index)
         image = images.get(index)
@@ -78,8 +78,8 @@ def load(items: Path, root: Path, *, seen: bool = True) -> tuple[list[M3Case], l
     return cases, left
 
 
-def is_empty_step(text: str) -> bool:
-    """Whether a cell of the gold path holds no step."""
+def is_empty(text: str) -> bool:
+    """Whether a cell holds nothing, as pandas reads it."""
     return text.strip() in _EMPTY
 
 

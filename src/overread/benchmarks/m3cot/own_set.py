@@ -21,7 +21,7 @@ from overread.benchmarks.files.jsonl import lines_of
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, Kind, M3Case, Step, StepType, kind_of
-from overread.benchmarks.m3cot.official import STEP_COLUMNS, is_empty_step, task_of
+from overread.benchmarks.m3cot.official import STEP_COLUMNS, is_empty, task_of
 from overread.case import BadInput, Source
 
 __all__ = ["SUFFIXES", "find_set", "load"]
@@ -173,4 +173,4 @@ class _Row(msgspec.Struct):
 
 
 def _is_step(text: str | None) -> bool:
-    return text is not None and not is_empty_step(text)
+    return text is not None and not is_empty(text)

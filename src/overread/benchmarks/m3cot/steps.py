@@ -126,6 +126,7 @@ def _note(marks: Marks, study: Study, question: str, judges: Sequence[str]) -> s
     silent = int((marks.asked(COT) & marks.silent(COT)).sum())
     how = "left out" if study.edition.no_steps == "published" else "count 0"
     return joined(
+        marks.left_out(COT),
         f"{silent} without an answer {how}" if silent else None,
         f"{missed} not judged left out" if missed else None,
     )
@@ -153,6 +154,10 @@ def _averages(name: str, question: str, *, na: bool = True) -> Making:
             if not group or not np.isnan(some).all():
                 note = None if group else _note(marks, study, question, judges)
                 yield mean(group, some, label, note)
+        for group, members in study.modalities if question == "recall" else ():
+            some = np.where(members[:, None], values, np.nan)
+            if not np.isnan(some).all():
+                yield mean(group, some, label, None)
         for step in STEPS:
             some = values_of(marks, study, judges, question, step, na=na)
             if not np.isnan(some).all():

@@ -35,6 +35,7 @@ from overread.benchmarks.drafts import (
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.marks import (
     COT,
+    IMPORTED,
     Cell,
     Facts,
     Marks,
@@ -96,7 +97,8 @@ class Study:
             reader.name for reader in tables.readers if reader.traits.modality == "text"
         )
         self.answers: Final = tables.answers
-        self.marks: Final = marks_of(readers, self.facts, tables.answers, verdicts)
+        elsewhere = frozenset(one.name for one in tables.readers if one.identity == IMPORTED)
+        self.marks: Final = marks_of(readers, self.facts, tables.answers, verdicts, elsewhere)
         self.labels: Final[Labels] = labels or {}
         self._resampling: Final = Resampling(
             self.facts.patients, boot=edition.boot, seed=edition.seed
@@ -123,13 +125,24 @@ class Study:
         for kind in sorted(set(self.facts.kinds.tolist())):
             yield {"kind": kind}, self.facts.kinds == kind
 
+    @property
+    def modalities(self) -> Iterator[tuple[dict[str, str], Mask]]:
+        """The items of each examination, told by its first spelling; as published by the letter."""
+        folded = self.edition.step_types == "folded"
+        names = self.facts.modalities.tolist()
+        keys = [" ".join(name.split()).casefold().strip(" .") if folded else name for name in names]
+        shown = dict(zip(reversed(keys), reversed(names), strict=True))
+        for key in sorted(set(keys) - {""}):
+            yield {"modality": shown[key]}, np.array([one == key for one in keys], dtype=bool)
+
     def judges(self, marks: Marks, question: str, cell: Cell = COT) -> list[str]:
         """Who judged the reader here; where it said nothing at all, whoever judges others.
 
-        A silent reader's replies are sent to nobody, and are wrong all the same (M3COT 10).
+        A silent reader's replies are sent to nobody, and are wrong all the same (M3COT 10). Of
+        results made elsewhere nothing hangs on what others are imported.
         """
         own = marks.judges(question, cell)
-        if own or cell not in marks.said or not marks.silent(cell).all():
+        if own or marks.elsewhere or cell not in marks.said or not marks.silent(cell).all():
             return own
         cells = {at for other in self.marks for _, at in other.verdicts}
         return sorted({judge for other in self.marks for judge in other.judges(question, *cells)})

@@ -14,12 +14,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from overread.benchmarks.m3cot import verdicts_authors as published
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.verdicts_authors import ORDERS, RESTATEMENT, STEP_NAMES
+from overread.benchmarks.m3cot.verdicts_authors import (
+    ORDERS,
+    RESTATEMENT,
+    STATUS,
+    STEP_NAMES,
+    TABLE,
+    UNREAD,
+)
 from overread.judging.reading import read_json
 from overread.judging.verdict import Read
 from overread.judging.yes_no import read_yes_no
@@ -215,6 +222,8 @@ def read_order(text: str | None) -> Read:
         marks.append("array")
     if not read.valid or not isinstance(found, dict):
         return Read(how=read.how, fault=read.fault or "expected an object with four orders")
+    if STATUS in found and not _read_in_table(found):
+        return Read(how=TABLE, fault=UNREAD)
     ranks = {}
     for name in ORDERS:
         if f"{name}_order" not in found:
@@ -228,7 +237,14 @@ def read_order(text: str | None) -> Read:
         ranks[name] = rank
     if any(f"{name}_subs" not in found for name in ORDERS):
         marks.append("subs")
-    return Read(ranks, _how(read.how, marks))
+    return Read(ranks, _how(TABLE if STATUS in found else read.how, marks))
+
+
+def _read_in_table(row: Mapping[str, Any]) -> bool:
+    """Whether the authors' script could read the judge on this row."""
+    status = row[STATUS]
+    said = status is None or str(status).strip().casefold() in ("true", "1")
+    return said and any(row.get(f"{name}_order") is not None for name in ORDERS)
 
 
 def reread(verdicts: pl.DataFrame, gold: dict[str, int], edition: Edition) -> pl.DataFrame:
@@ -259,7 +275,7 @@ def reread(verdicts: pl.DataFrame, gold: dict[str, int], edition: Edition) -> pl
 
 def rescued(how: str | None) -> bool:
     """Whether something had to be rescued: anything but what was asked for, and in its words."""
-    return how not in (None, "", "strict", "published", YES_NO)
+    return how not in (None, "", "strict", "published", TABLE, YES_NO)
 
 
 def _read(text: str | None) -> Read:

@@ -20,8 +20,11 @@ __all__ = [
     "ORDERS",
     "ORDER_KEYS",
     "RESTATEMENT",
+    "STATUS",
     "STEP_NAMES",
+    "TABLE",
     "TRIES",
+    "UNREAD",
     "read_answer",
     "read_order",
     "read_precision",
@@ -48,9 +51,14 @@ ORDER_KEYS: Final = (
     *(f"{name}_order" for name in ORDERS),
     *(f"{name}_subs" for name in ORDERS),
 )
+# Orders out of the authors' table, where a row says by this key whether the judge could be read;
+# all its rows count in their script, and no others.
+TABLE: Final = "table"
+STATUS: Final = "parse_status"
 # How often the scripts ask: only the one on order asks again (M3COT 5, 6, 7).
 TRIES: Final = {"answer": 1, "precision": 1, "recall": 1, "order": 3}
 
+UNREAD: Final = "the judge's reply could not be read"
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 # Ranks beyond this are one rank: no judge means them, and they must fit any JSON reader.
 _MOST: Final = 2**53
@@ -129,7 +137,12 @@ def read_order(text: str | None) -> Read:
     missing = [key for key in ORDER_KEYS if key not in found]
     if missing:
         return Read(fault=f"missing keys: {', '.join(missing)}")
-    return Read({name: _rank(found[f"{name}_order"]) for name in ORDERS}, how)
+    ranks = {name: _rank(found[f"{name}_order"]) for name in ORDERS}
+    if STATUS in found:
+        # Their analysis looks at the orders and not at the status.
+        blank = all(rank is None for rank in ranks.values())
+        return Read(how=TABLE, fault=UNREAD) if blank else Read(ranks, TABLE)
+    return Read(ranks, how)
 
 
 _NOT_JSON: Final = object()

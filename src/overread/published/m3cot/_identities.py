@@ -24,6 +24,8 @@ _DIRECT: Final = {"mode": "direct"}
 _COT: Final = {"mode": "cot"}
 # What the authors' README prints in the place of Table 2's accuracy (M3COT 9).
 _README: Final = {("MedGemma-27B", "cot"): 0.4588}
+# Section 5.2, Impact: what reasoning is said to give a reader.
+_SAID_GAIN: Final = {"LLaVA-CoT": "limited performance gain"}
 
 
 def _flag(
@@ -139,6 +141,25 @@ def readme(figures: Figures) -> Iterator[Flag]:
             yield _flag(printed, what, printed.cell, expected, note=note)
 
 
+def gain(figures: Figures) -> Iterator[Flag]:
+    """Who is said to gain by reasoning has the higher accuracy with it."""
+    for reader, words in _SAID_GAIN.items():
+        printed = figures.find(reader, "impact")
+        cot, direct = (figures.find(reader, "accuracy", by) for by in (_COT, _DIRECT))
+        own = span_of(printed)
+        if printed is None or own is None or cot is None or direct is None or own.high > 0:
+            continue
+        yield Flag(
+            where="Section 5.2",
+            what=f"reasoning is said to give a {words}",
+            found=f"{printed.cell} ({cot.cell} with it, {direct.cell} without): a loss",
+            expected="more than 0, or another word",
+            reader=reader,
+            tables=(printed.table, "text"),
+            note=_NUMBERS,
+        )
+
+
 CHECKS: Final = (
     harmonic_mean,
     impact_is_the_difference,
@@ -146,4 +167,5 @@ CHECKS: Final = (
     steps_a_second,
     whole_counts,
     readme,
+    gain,
 )

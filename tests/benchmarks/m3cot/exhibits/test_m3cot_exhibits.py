@@ -156,6 +156,33 @@ def test_the_lexical_judge_is_said_to_be_incomparable_wherever_it_judged():
     assert "not comparable with published" not in " ".join(other["summary"].notes)
 
 
+def test_paths_are_named_and_readers_set_side_by_side():
+    made = shown(measured(*run(readers=("one", "two", "three"))))
+    table = made["paths"]
+    assert table.columns == ("task", "reader", "judge", "most frequent path", "share")
+    assert len(table.rows) == 3 * 3
+    assert {row[3] for row in table.rows} == {"modality > feature"}
+    figure = made["path_likeness"]
+    rows = figure.spec["data"]["values"]
+    assert {row["task"] for row in rows} == {"all tasks", *TASKS}
+    assert len(rows) == (1 + 3) * 9  # every reader with every other and itself
+    assert {row["value"] for row in rows} == {100.0}
+    assert "one and two 100.0" in figure.alt
+    assert "path_likeness" not in shown(measured(*run(readers=("one",))))
+
+
+def test_recall_is_shown_by_examination():
+    table = shown(measured(*run()))["modalities"]
+    assert [row[:2] for row in table.rows] == [("modality", "one"), ("modality", "two")]
+    many = [
+        Measure(reader="r", measure="recall", by={"modality": f"m{i}"}, value=0.5, n=i + 1)
+        for i in range(30)
+    ]
+    table = shown(many)["modalities"]
+    assert [row[0] for row in table.rows][:2] == ["m29", "m28"]
+    assert "6 less frequent examinations" in words(table)
+
+
 def test_times_are_shown_where_there_are_any():
     tables, verdicts = run(timed=True)
     study = Study(tables, verdicts, RULES)

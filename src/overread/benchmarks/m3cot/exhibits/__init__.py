@@ -14,9 +14,15 @@ from overread.benchmarks.m3cot.exhibits.conditions import follow_table, image_ta
 from overread.benchmarks.m3cot.exhibits.headline import paper_tables, summary
 from overread.benchmarks.m3cot.exhibits.judges import judge_tables
 from overread.benchmarks.m3cot.exhibits.pairs import impact_table, pairs_table
+from overread.benchmarks.m3cot.exhibits.paths import likeness_figure, paths_table
 from overread.benchmarks.m3cot.exhibits.profile import profile_figures
 from overread.benchmarks.m3cot.exhibits.task_figure import task_figure
-from overread.benchmarks.m3cot.exhibits.tasks import kinds_table, steps_table, tasks_table
+from overread.benchmarks.m3cot.exhibits.tasks import (
+    kinds_table,
+    modalities_table,
+    steps_table,
+    tasks_table,
+)
 from overread.case import Figure, Measure, Table
 
 __all__ = ["case_views", "exhibits", "summary"]
@@ -35,6 +41,9 @@ def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Fi
         tasks_table(index, signature),
         kinds_table(index, signature),
         steps_table(index, signature),
+        modalities_table(index, signature),
+        paths_table(index, signature),
+        likeness_figure(index, signature),
         image_table(index, signature),
         follow_table(index, signature),
         pairs_table(index, signature),

@@ -12,9 +12,10 @@ from overread.benchmarks.m3cot.exhibits.headline import COLUMNS
 from overread.benchmarks.m3cot.exhibits.panels import notes_on_judges
 from overread.case import Table
 
-__all__ = ["kinds_table", "steps_table", "tasks_of", "tasks_table"]
+__all__ = ["kinds_table", "modalities_table", "steps_table", "tasks_of", "tasks_table"]
 
 _FEW: Final = 10
+_MOST_MODALITIES: Final = 24
 _STEP_NAMES: Final = {
     "modality": "examination",
     "feature": "image features",
@@ -72,6 +73,36 @@ def _grouped(
         (
             few,
             *notes_on_judges(index, ("answer", "precision", "recall", "order")),
+        ),
+        facts=2,
+    )
+
+
+def modalities_table(index: Index, signature: str) -> Table | None:
+    """Recall by the examination, the most frequent first."""
+    sizes: dict[str, int] = {}
+    for record in index.all("recall", "modality"):
+        name = record.by["modality"]
+        sizes[name] = max(sizes.get(name, 0), record.n or 0)
+    named = sorted(sizes, key=lambda name: (-sizes[name], name))
+    rows = [
+        (name, reader, cell(index.get(reader, "recall", modality=name)))
+        for name in named[:_MOST_MODALITIES]
+        for reader in index.readers
+    ]
+    more = len(named) - _MOST_MODALITIES
+    rest = [f"{more} less frequent examinations are in measures.json only."] if more > 0 else []
+    return table(
+        "modalities",
+        "How much of the gold steps is there, by examination?",
+        ("examination", "reader", "recall"),
+        rows,
+        signature,
+        (
+            "The examination as the set states it, or else as the gold step words it. Groups of "
+            f"fewer than {_FEW} items say little; their intervals tell how little.",
+            *rest,
+            *notes_on_judges(index, ("recall",)),
         ),
         facts=2,
     )

@@ -11,10 +11,11 @@ from overread.benchmarks.m3cot.results.judges import Judgement, judgements_of
 from overread.benchmarks.m3cot.results.names import UNNAMED, brief
 from overread.benchmarks.m3cot.results.predictions import (
     Prediction,
-    Totals,
+    prediction_in,
     predictions_of,
     totals_of,
 )
+from overread.benchmarks.m3cot.timing import failed_text
 from overread.benchmarks.texts import storable
 from overread.case import BadInput
 
@@ -22,20 +23,20 @@ __all__ = ["NOT_KEPT", "Collected"]
 
 # Stands for words that were judged and are in no file; a verdict on nothing would not count.
 NOT_KEPT: Final = "(the reply is in none of the files)"
-_SHARE: Final = "seconds: an equal share of the total in the summary"
+_SHARE: Final = "seconds: a share of the total that the script kept"
 # Durations are kept to four decimals, their total is not.
 _ROUNDED: Final = 0.00005
 
 
 class Collected:
-    """Results as they come in. A class, for it grows; `totals` lets totals stand for times."""
+    """Results as they come in. A class, for it grows; with `totals` these decide over times."""
 
     def __init__(self, *, totals: bool) -> None:
         self._totals = totals
         self.replies: Final[dict[tuple[str, str], dict[int, Prediction]]] = {}
         self.judgements: Final[list[Judgement]] = []
         self.warnings: Final[list[str]] = []
-        self._summaries: dict[str, dict[str, Totals]] = {}
+        self._summaries: dict[str, tuple[str, dict[str, float]]] = {}
         self._files: dict[tuple[str, str, int], str] = {}
         self._judged: dict[tuple[str, str, str, str, int], str] = {}
         self._finished = False
@@ -44,11 +45,11 @@ class Collected:
         """Take in one file."""
         if result.kind == "predictions":
             self._add_predictions(result)
-        elif result.kind == "summary":
+        elif result.kind == "totals":
             model, totals = totals_of(result)
-            if model in self._summaries:
-                raise BadInput(f"{result.shown}: there is another summary of {model}. Keep one.")
-            self._summaries[model] = totals
+            first, _ = self._summaries.setdefault(model, (result.shown, totals))
+            if first != result.shown:
+                raise BadInput(f"{result.shown}: times of {model} stand in {first}. Keep one.")
         else:
             for one in judgements_of(result):
                 self._add_judgement(one)
@@ -103,9 +104,9 @@ class Collected:
         self._finished = True
         self.warnings.extend(self._oddities())
         self.warnings.extend(self._judged_texts())
-        for model, totals in self._summaries.items():
+        for model, (file, totals) in self._summaries.items():
             for mode, total in totals.items():
-                self.warnings.extend(self._with_total(model, mode, total))
+                self.warnings.extend(self._with_total(model, mode, total, f"{file}, {mode}"))
         unnamed = sum(one.judge == UNNAMED for one in self.judgements)
         if unnamed:
             self.warnings.append(
@@ -140,18 +141,23 @@ class Collected:
             kept = self.replies.setdefault(place, {})
             known = one.item in given.get(place, ())
             if known and one.prediction is not None:
-                if not _alike(kept[one.item].text, one.prediction):
+                words = kept[one.item].text
+                if words is not None and not _alike(words, one.prediction):
                     key = (one.judge, one.question, *place)
                     others.setdefault(key, []).append(one.item)
             elif not known:
                 before = kept.get(one.item)
                 if one.prediction is not None and (before is None or before.text == NOT_KEPT):
-                    kept[one.item] = Prediction(one.item, storable(one.prediction))
-                elif before is None:
+                    made = prediction_in(one.item, one.prediction)
+                    text = None if made.text is None else storable(made.text)
+                    kept[one.item] = made._replace(text=text, reason=storable(made.reason))
+                elif before is None and place not in given:
                     kept[one.item] = Prediction(one.item, NOT_KEPT)
+                elif before is None:  # the predictions are there, and this one is not among them
+                    kept[one.item] = prediction_in(one.item, "")
         for place, kept in self.replies.items():
             for index, said in kept.items():
-                if index not in given.get(place, ()):
+                if index not in given.get(place, ()) and said.text is not None:
                     (unknown if said.text == NOT_KEPT else told)[place] += 1
         for (model, mode), n in told.items():
             yield f"{model} {mode}: {n} replies are taken from the verdicts on them."
@@ -163,31 +169,35 @@ class Collected:
                 "words than the prediction's."
             )
 
-    def _with_total(self, model: str, mode: str, total: Totals) -> Iterator[str]:
-        """The total of a summary beside the items' own times, or in their place."""
-        who, kept = f"{model}_summary.json, {mode}", self.replies.get((model, mode))
+    def _with_total(self, model: str, mode: str, total: float, who: str) -> Iterator[str]:
+        """A total beside the items' own times; under the authors' rules they are made to fit it."""
+        kept = self.replies.get((model, mode))
         if kept is None:
             yield f"{who}: there are no predictions it could be of; left out."
             return
         good = [one for one in kept.values() if one.text is not None]
         seconds = [one.seconds for one in good if one.seconds is not None]
-        if seconds:
-            off = abs(sum(seconds) - total.seconds)
-            if off > _ROUNDED * len(seconds) + 1e-6 * total.seconds:
-                yield (
-                    f"{who}: total_successful_time_s is {total.seconds:.4f} and the items' own "
-                    f"times add up to {sum(seconds):.4f}; the latter count."
-                )
-        elif not self._totals:
+        off = abs(sum(seconds) - total) > _ROUNDED * len(seconds) + 1e-6 * total
+        if not seconds and not self._totals:
             yield (
                 f"{who}: a total without any item's time counts under the authors' edition only; "
                 "left out."
             )
-        elif good and total.seconds > 0:
-            for one in good:
-                share = total.seconds / len(good)
-                kept[one.item] = one._replace(seconds=share, reason=_SHARE)
+        elif seconds and off:
+            yield (
+                f"{who}: the total is {total:.4f} s and the items' own times add up to "
+                f"{sum(seconds):.4f}; {'the total counts' if self._totals else 'the latter count'}."
+            )
+        # What the authors' rules take for a failure has no part in it.
+        counted = [one for one in good if not failed_text(one.text)]
+        if not self._totals or not counted or total <= 0:
+            return
+        own = sum(one.seconds or 0.0 for one in counted)
+        if not own:
             yield f"{who}: no item has its time; each gets an equal share of the total."
+        for one in counted:
+            share = total * (one.seconds or 0.0) / own if own else total / len(counted)
+            kept[one.item] = one._replace(seconds=share, reason=_SHARE if off else one.reason)
 
 
 def _some(indices: list[int]) -> str:

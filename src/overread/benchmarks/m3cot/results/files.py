@@ -12,11 +12,12 @@ from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.m3cot.official import TYPES
 from overread.benchmarks.m3cot.results.names import CachedName, cached_name
 from overread.case import BadInput
+from overread.files import read_text
 
 __all__ = ["Result", "objects_of", "results_of"]
 
 Kind: TypeAlias = Literal[
-    "predictions", "summary", "accuracy", "reply", "replies", "orders", "tasks", "strange"
+    "predictions", "totals", "accuracy", "reply", "replies", "orders", "tasks", "strange"
 ]
 _ORDERS: Final = frozenset(
     {"index", "modality_order", "feature_order", "conclusion_order", "others_order"}
@@ -55,7 +56,7 @@ def _sorted(path: Path, root: Path) -> Result:
     suffix = path.suffix.lower()
     name = cached_name(path, root)
     if name is not None:
-        holds = _text(path) if suffix == ".txt" else _json(path)
+        holds = read_text(path) if suffix == ".txt" else _json(path)
         return Result("reply", path, root, holds, name)
     if path.name.lower() == TYPES:
         return Result("tasks", path, root)
@@ -75,13 +76,14 @@ def _kind(path: Path, holds: Any) -> Kind:
     if isinstance(holds, Mapping):
         if isinstance(holds.get("results"), list):
             return "accuracy"
-        if path.stem.endswith("_summary"):
-            return "summary"
+        # Of the runner, and of the three stand-alone scripts: timing_results/<model>.json.
+        if path.stem.endswith("_summary") or isinstance(holds.get("modes"), Mapping):
+            return "totals"
     return "strange"
 
 
 def _has_orders(path: Path) -> bool:
-    line = _text(path).partition("\n")[0].removeprefix("\ufeff")
+    line = read_text(path).partition("\n")[0]
     return {name.strip() for name in next(csv.reader([line.strip("\r")]), [])} >= _ORDERS
 
 
@@ -92,7 +94,7 @@ def orders_in(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON lines, each with its line."""
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         holds = _decoded(line, f"{path.name} line {number}")
@@ -102,7 +104,7 @@ def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _json(path: Path) -> Any:
-    return _decoded(_text(path), str(path))
+    return _decoded(read_text(path), str(path))
 
 
 def _decoded(text: str, where: str) -> Any:
@@ -112,15 +114,3 @@ def _decoded(text: str, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BadInput(f"{where} is no JSON: {why}. Fetch or mend it.") from None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"{path}: byte 0x{error.object[error.start]:02x} at {error.start} is not UTF-8. Save "
-            "it as UTF-8, or fetch it again."
-        ) from None

@@ -9,7 +9,7 @@ from typing import Any
 
 from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.cases import M3Case
-from overread.benchmarks.m3cot.official import task_of
+from overread.benchmarks.m3cot.official import is_empty, task_of
 from overread.benchmarks.m3cot.results.names import brief, index_of
 from overread.benchmarks.m3cot.schemas import case_row
 from overread.benchmarks.m3cot.workbook import sheet_of
@@ -37,7 +37,8 @@ class Items:
 
     @classmethod
     def of_numbers(cls, indices: Iterable[int], types: Sequence[Path]) -> Items:
-        """Items known by their number; a workbook of types says their tasks."""
+        """Items known by their number: all of a workbook of types, which says their tasks, and
+        those of the files."""
         tasks = {index: task for path in types for index, task in _tasks(path)}
         return cls(
             [
@@ -51,7 +52,7 @@ class Items:
                     image="",
                     steps=(),
                 )
-                for index in sorted(indices)
+                for index in sorted({*tasks, *indices})
             ]
         )
 
@@ -87,5 +88,5 @@ def _tasks(path: Path) -> Iterator[tuple[int, str]]:
         if index is None:
             shown = brief(cells["index"])
             raise BadInput(f'{path.name} row {line}: index is "{shown}"; it is a number from 1.')
-        if label:
+        if not is_empty(label):
             yield index, task_of(label) or label

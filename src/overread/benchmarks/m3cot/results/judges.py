@@ -21,14 +21,15 @@ from overread.benchmarks.m3cot.results.names import (
     named,
     question_of,
 )
+from overread.benchmarks.m3cot.results.predictions import no_words
 from overread.benchmarks.m3cot.verdicts import QUESTIONS
-from overread.benchmarks.m3cot.verdicts_authors import ORDERS
+from overread.benchmarks.m3cot.verdicts_authors import ORDERS, STATUS
 from overread.case import BadInput
+from overread.files import decimal, whole
 
 __all__ = ["Judgement", "judgements_of"]
 
 _LINE: Final = "judge, question, model, mode, index and reply"
-_TRUE: Final = ("true", "1")
 
 
 class Judgement(NamedTuple):
@@ -65,7 +66,8 @@ def _cached(result: Result) -> Judgement:
     prediction = None
     if isinstance(holds, Mapping) and "valid_outputs" in holds:
         told, reply = holds.get("index", name.item), holds["valid_outputs"]
-        prediction = holds.get("prediction")
+        if "prediction" in holds:
+            prediction = "" if no_words(holds["prediction"]) else holds["prediction"]
         if index_of(told) != name.item:
             raise BadInput(
                 f"{result.shown} is of index {brief(told)}, and its name says {name.item}. "
@@ -141,7 +143,7 @@ def _accuracies(result: Result) -> Iterator[Judgement]:
 
 
 def _orders(result: Result) -> Iterator[Judgement]:
-    """The authors' table of orders; a row without any is one on which the judge failed."""
+    """The authors' table of orders, every row of it: its cells as the judge's reply."""
     who = named(result.path, result.root)
     model = result.path.stem if who is None else who.model
     if who is not None and who.mode != "cot":
@@ -157,28 +159,21 @@ def _orders(result: Result) -> Iterator[Judgement]:
             shown = brief(cells["index"])
             raise BadInput(f'{where}: index is "{shown}"; it is a whole number from 1. Fix it.')
         orders = {f"{name}_order": _cell(cells[f"{name}_order"]) for name in ORDERS}
-        failed = all(order is None for order in orders.values())
-        failed |= cells.get("parse_status", "true").strip().lower() not in _TRUE
         subs = {f"{name}_subs": cells.get(f"{name}_subs", "") for name in ORDERS}
+        row = orders | subs | {STATUS: cells.get(STATUS)}
         yield Judgement(
             *(judge, "order", model, "cot", index),
-            None if failed else json.dumps(orders | subs),
+            json.dumps(row),
             where,
             cells.get("prediction"),
-            "the judge's reply could not be read" if failed else "",
         )
 
 
 def _cell(text: str) -> int | float | str | None:
-    """A cell as a number where it is one, so that it is written again as it stands."""
-    word = text.strip()
-    if not word:
+    """A cell as a number where this is written again as it stands, else as it is."""
+    if not text:
         return None
-    for kind in (int, float):
-        try:
-            number = kind(word)
-        except ValueError:
-            continue
-        if number == number and abs(number) < 1e15:
+    for number in (whole(text), decimal(text)):
+        if number is not None and str(number) == text:
             return number
-    return word
+    return text

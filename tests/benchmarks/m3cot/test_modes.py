@@ -1,0 +1,145 @@
+"""The path most items of a task take, how alike two readers' are, and recall by examination."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from overread.benchmarks.m3cot.cases import TASKS
+from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
+from overread.benchmarks.m3cot.importing import read_results
+from overread.benchmarks.m3cot.measures import measure
+from overread.benchmarks.m3cot.modes import spoken
+from overread.benchmarks.m3cot.paths import similarity
+from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "m3cot" / "m3cot_consistency"
+EXPECTED = json.loads((GOLDEN / "expected.json").read_text("utf-8"))["expected"]
+OURS = msgspec.structs.replace(CORRECTED, boot=200)
+THEIRS = msgspec.structs.replace(AUTHORS, boot=200)
+# The authors' words for what we call by the judge's.
+OUR_WORDS = {"observation": "feature", "knowledge": "others"}
+ORDERS = ("modality", "feature", "conclusion", "others")
+
+
+def ours_of(path):
+    return tuple(OUR_WORDS.get(step, step) for step in path)
+
+
+@pytest.fixture
+def golden(tmp_path):
+    for name in EXPECTED:
+        shutil.copy(GOLDEN / f"{name}.csv", tmp_path)
+    shutil.copy(GOLDEN / "type.xlsx", tmp_path)
+    tables, _ = read_results(None, tmp_path, edition="authors")
+    return measure(tables, tables.verdicts, THEIRS)
+
+
+def test_the_modes_and_their_shares_are_the_authors(golden):
+    for name, model in EXPECTED.items():
+        for label, want in model["per_task"].items():
+            by = {"task": TASKS.get(label, label), "judge": "unnamed-judge"}
+            path = spoken(ours_of(want["reference_path"]))
+            record = found(golden, "mode_share", name, **by, path=path)
+            assert (record.value, record.n) == (pytest.approx(want["mode_ratio"]), want["n"])
+
+
+def test_the_likeness_of_modes_is_that_of_the_authors_script(golden):
+    names = sorted(EXPECTED)
+    for label in EXPECTED[names[0]]["per_task"]:
+        by = {"task": TASKS.get(label, label), "judge": "unnamed-judge"}
+        every = []
+        for place, one in enumerate(names):
+            for two in names[place + 1 :]:
+                modes = [
+                    ours_of(EXPECTED[name]["per_task"][label]["reference_path"])
+                    for name in (one, two)
+                    if label in EXPECTED[name]["per_task"]
+                ]
+                if len(modes) == 2:
+                    every.append(similarity(*modes))
+                    record = found(golden, "path_likeness", one, **by, versus=two)
+                    assert record.value == pytest.approx(every[-1])
+        assert found(golden, "path_likeness", "", **by).value == pytest.approx(
+            sum(every) / len(every)
+        )
+
+
+def ranks(*path):
+    return {name: path.index(name) + 1 if name in path else 0 for name in ORDERS}
+
+
+def run(one, two, tasks=("Cause",) * 6):
+    """Two readers whose replies to items 1, 2, ... take these paths; None is not judged."""
+    cases = [case(index, task) for index, task in enumerate(tasks, 1)]
+    answers, rows = [], []
+    for reader, paths in (("a", one), ("b", two)):
+        for index, path in enumerate(paths, 1):
+            answers.append(answer(reader, index))
+            value = None if path is None else ranks(*path)
+            rows.append(verdict("j", "order", reader, index, value))
+    return tables_of(cases, answers), verdicts_of(rows)
+
+
+M, F, C = "modality", "feature", "conclusion"
+
+
+def test_a_mode_is_named_with_its_share_and_its_interval():
+    tables, verdicts = run([(M, F)] * 4 + [(F,), None], [(M, F, C)] * 6)
+    records = measure(tables, verdicts, OURS)
+    record = found(records, "mode_share", "a", task="Cause", judge="j", path="modality > feature")
+    assert (record.value, record.k, record.n) == (4 / 5, 4, 5)
+    assert record.low < 0.8 < record.high
+    likeness = found(records, "path_likeness", "a", task="Cause", versus="b", judge="j")
+    assert (likeness.value, likeness.n) == (pytest.approx(2 / 3), 5)
+    assert likeness.low < likeness.value <= likeness.high
+    whole = found(records, "path_likeness", "a", versus="b", judge="j")
+    assert whole.value == pytest.approx(2 / 3)
+
+
+def test_saying_nothing_is_no_likeness_in_ours():
+    tables, verdicts = run([()] * 6, [()] * 6)
+    assert not [r for r in measure(tables, verdicts, OURS) if r.measure == "path_likeness"]
+    theirs = measure(tables, verdicts, THEIRS)
+    assert found(theirs, "path_likeness", "a", task="Cause", versus="b", judge="j").value == 1
+
+
+def test_the_mean_over_tasks_weighs_them_alike():
+    tasks = ("Cause",) * 2 + ("Symptom",) * 4
+    tables, verdicts = run([(M, F)] * 2 + [(C,)] * 4, [(M,)] * 2 + [(C,)] * 4, tasks)
+    records = measure(tables, verdicts, OURS)
+    assert found(records, "path_likeness", "a", versus="b", judge="j").value == pytest.approx(0.75)
+
+
+def recalled(names, edition):
+    cases = [case(index, steps=("modality", "feature")) for index in range(1, 5)]
+    for row, name in zip(cases, names, strict=True):
+        row["steps"] = [{"type": "modality", "text": name}, {"type": "feature", "text": "f"}]
+    rows = [verdict("j", "recall", "r", i, [i % 2 == 1, i < 4]) for i in range(1, 5)]
+    answers = [answer("r", index) for index in range(1, 5)]
+    return measure(tables_of(cases, answers), verdicts_of(rows), edition)
+
+
+def test_recall_by_examination_goes_by_the_letter_for_the_authors_alone():
+    names = ["CT", "ct ", "MRI (FLAIR)", "CT"]
+    ours = recalled(names, OURS)
+    record = found(ours, "recall", modality="CT")
+    assert (record.value, record.n) == (pytest.approx((1 + 0.5 + 0) / 3), 3)
+    assert record.low < record.value < record.high
+    assert found(ours, "recall", modality="MRI (FLAIR)").value == 1
+    theirs = recalled(names, THEIRS)
+    assert found(theirs, "recall", modality="CT").value == 0.5
+    assert found(theirs, "recall", modality="ct ").n == 1
+
+
+def test_the_examination_a_set_states_counts_before_the_words_of_the_step():
+    cases = [case(index) | {"modality": "ultrasound"} for index in range(1, 4)]
+    rows = [verdict("j", "recall", "r", i, [True, False]) for i in range(1, 4)]
+    answers = [answer("r", index) for index in range(1, 4)]
+    records = measure(tables_of(cases, answers), verdicts_of(rows), OURS)
+    assert found(records, "recall", modality="ultrasound").n == 3
+    assert [r.by for r in records if "modality" in r.by] == [{"modality": "ultrasound"}]
