@@ -20,6 +20,7 @@ __all__ = [
     "Concurrency",
     "Edition",
     "Engine",
+    "Fresh",
     "Json",
     "Judges",
     "Limit",
@@ -59,6 +60,9 @@ Settings = Annotated[
 Engine = Annotated[str, typer.Option("--engine", help="local.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", help="Most calls under way, for each reader.")
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Ask everything again; what was kept before is not used.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 
@@ -100,12 +104,13 @@ def print_headline(run: Run) -> None:
     print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
-def finish(runs: Iterable[Run], *, json: bool) -> int:
+def finish(runs: Iterable[Run], *, json: bool, fresh: bool = False) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
     Each is printed when it is there: what comes after it may fail.
     """
     missing = []
+    again = "without --fresh" if fresh else "again"
     for run in runs:
         if run.unanswered or run.unjudged:
             missing.append(run)
@@ -121,7 +126,7 @@ def finish(runs: Iterable[Run], *, json: bool) -> int:
             (run.unjudged, "questions to judges are unanswered", judged),
         ):
             if count:
-                tell(f"{count} {what}{_reasons(tallies)}. Run the same command again to resume.")
+                tell(f"{count} {what}{_reasons(tallies)}. Run the same command {again} to resume.")
     return 3 if missing else 0
 
 

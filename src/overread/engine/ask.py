@@ -106,6 +106,7 @@ class _Asking:
     ) -> None:
         self.plan, self.reader, self.store, self.studio = plan, reader, store, studio
         self.dataset, self.tally, self.stop = dataset, tally, stop
+        self.asker = store.asker(reader)
         self.pace = Pace(reader.limits)
         self.under_way: set[bytes] = set()
         self.failed: set[bytes] = set()
@@ -124,7 +125,7 @@ class _Asking:
     def close(self) -> None:
         self.writer.shutdown(wait=True)
         if self.replies or self.failures:
-            self.store.commit(self.replies, self.failures)
+            self.store.commit(self.replies, self.failures, self.asker)
         self._let_go(list(self.under_way))
 
     def _let_go(self, keys: Sequence[bytes]) -> None:
@@ -167,7 +168,8 @@ class _Asking:
                 break
             items = await self._keyed(chunk)
             if items:
-                claimed = await self._in_writer(self.store.claim, [item.key for item in items])
+                keys = [item.key for item in items]
+                claimed = await self._in_writer(self.store.claim, keys, self.asker)
                 elsewhere = elsewhere or bool(claimed.elsewhere)
                 # What another process is asking will have been kept when this run ends.
                 if self.first_pass:
@@ -365,7 +367,7 @@ class _Asking:
                 await asyncio.sleep(_GATHER)
             replies, failures = self.replies, self.failures
             self.replies, self.failures = [], []
-            await self._in_writer(self.store.commit, replies, failures)
+            await self._in_writer(self.store.commit, replies, failures, self.asker)
             self._let_go([row[0] for row in (*replies, *failures)])
             self.committed.set()
 

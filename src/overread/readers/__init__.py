@@ -1,8 +1,17 @@
 """Readers: whatever can reply to a trial, and the guard on where questions may go."""
 
 from overread.readers.guard import Guard, is_private
-from overread.readers.registry import open_reader
+from overread.readers.registry import Served, open_reader
 from overread.readers.secret import Secret
 from overread.readers.spec import KINDS, ReaderSpec, parse_spec
 
-__all__ = ["KINDS", "Guard", "ReaderSpec", "Secret", "is_private", "open_reader", "parse_spec"]
+__all__ = [
+    "KINDS",
+    "Guard",
+    "ReaderSpec",
+    "Secret",
+    "Served",
+    "is_private",
+    "open_reader",
+    "parse_spec",
+]

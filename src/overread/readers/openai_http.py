@@ -29,7 +29,7 @@ from overread.case import (
     Traits,
 )
 from overread.readers.guard import Guard, is_private
-from overread.readers.responses import read_response, transport_failure
+from overread.readers.responses import read_listing, read_response, transport_failure
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
@@ -41,6 +41,7 @@ __all__ = ["OpenAIReader", "request_body"]
 
 _DEFAULT = Limits(concurrency=64)
 _MOST_BYTES = 32_000_000
+_LISTED_WITHIN = 5.0  # seconds
 _encode = msgspec.json.Encoder().encode
 
 
@@ -106,6 +107,29 @@ class OpenAIReader:
             if self._key is None:
                 raise
             raise _without_key(failure, status, headers, content, self._key.reveal()) from None
+
+    async def listed(self) -> str:
+        """How the server lists this model (id, root, created); "" where it does not say.
+
+        Never more than a hint: whatever goes wrong here, the questions are asked.
+        """
+        import aiohttp
+
+        session = self._session or self._open()
+        try:
+            async with session.get(
+                self.spec.base_url.rstrip("/") + "/models",
+                allow_redirects=False,
+                proxy=self.spec.proxy,
+                timeout=aiohttp.ClientTimeout(total=_LISTED_WITHIN),
+            ) as response:
+                if response.status != 200:
+                    return ""
+                content = await _read_bounded(response)
+        except Exception:
+            return ""
+        said = read_listing(content, self.spec.model)
+        return said if self._key is None else said.replace(self._key.reveal(), "****")
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from overread.case import BadInput, Prompt, Reader, Reply
 from overread.readers.guard import Guard
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec, parse_spec
 
-__all__ = ["open_reader"]
+__all__ = ["Served", "open_reader"]
+
+
+@runtime_checkable
+class Served(Reader, Protocol):
+    """A reader whose server can be asked what it serves."""
+
+    async def listed(self) -> str: ...
 
 
 def open_reader(
