@@ -346,9 +346,11 @@ class _Asking:
     def sayings(self) -> Iterator[str]:
         """Lines on replies that this run did not ask for, and on servers that changed."""
         old = []
+        # A control says the same for ever.
+        served = {one.name for one in (*self._specs, *self._judge_specs) if one.kind != "control"}
         for name, given in self._given.items():
             asked = sum(t.answered + t.failed for t in self._own_tallies.get(name, ()))
-            if given.replies and not asked:
+            if given.replies and not asked and name in served:
                 old.append(f"{name} ({_dates(given)})")
             yield from _changes(name, given)
             others = set(self._origin(name)["labels"]) - set(self._given)
