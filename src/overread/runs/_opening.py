@@ -62,9 +62,10 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
     n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
     cache = cache_folder()
     try:
+        made = write_set(benchmark, cache, n, seed)
         if cache.parent.name == WORKSPACE:
             private_folder(cache.parent)
-        return write_set(benchmark, cache, n, seed)
+        return made
     except OSError as error:
         raise BadInput(
             f"{cache}: phantoms cannot be kept there ({error.strerror}). "
