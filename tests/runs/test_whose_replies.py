@@ -12,6 +12,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from overread.case import BadInput
+from overread.runs import Config, open_cases
+from overread.runs._opening import enrolments, open_judges
 from support.checkpoints import Checkpoint, checkpoint
 from support.commands import Done, Overread
 
@@ -83,6 +86,18 @@ def test_what_a_reader_is_shown_may_have_its_own_label(
     same = run(overread, *pair[:2], "--reader", server.spec(label="again"))
     assert same.code == 2
     assert '"sees" and "again" are the same model' in same.complaint
+
+
+def test_a_judge_may_have_two_seats_of_its_own_names(workspace: Path, server: Checkpoint) -> None:
+    bench = open_cases("m3cot", "phantom:26", "corrected", {})
+    seat = {"kind": "openai", "model": "m", "base_url": server.base_url}
+    seats = [seat | {"role": "answer", "label": "a"}, seat | {"role": "steps", "label": "b"}]
+    specs, panel = open_judges(bench, seats, Config())
+    labels = [one.label for one in enrolments([], [], specs, panel)]
+    assert labels == ["a", "b"]
+    again = open_judges(bench, [seats[0], seats[0] | {"label": "c"}], Config())
+    with pytest.raises(BadInput, match="the same model"):
+        enrolments([], [], *again)
 
 
 def test_asking_anew_that_is_broken_off_and_resumed_does_not_mix(

@@ -151,7 +151,10 @@ def enrolments(
 ) -> list[Enrolment]:
     """Everybody who is about to be asked, as the store writes them down."""
     asked = [(spec, reader, "") for spec, reader in zip(specs, readers, strict=True)]
-    asked += [(s, judge.reader, "judge") for s, judge in zip(judge_specs, panel, strict=True)]
+    asked += [
+        (spec, judge.reader, f"judge of {' '.join(judge.roles)}")
+        for spec, judge in zip(judge_specs, panel, strict=True)
+    ]
     found: list[Enrolment] = []
     for spec, reader, role in asked:
         one = Enrolment(
