@@ -103,9 +103,10 @@ def main() -> NoReturn:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except KeyboardInterrupt:
+        again = "without --fresh" if "--fresh" in sys.argv else "again"
         _leave(
             "interrupted. Nothing is half written, and replies already received are kept. "
-            "Run the same command again.",
+            f"Run the same command {again}.",
             3,
         )
     except SystemExit as left:
