@@ -364,7 +364,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `logprobs` are the first generated token's alternatives as (token, log-probability), or None
     when the reader gave none. `sent` is the digest of what was sent, in which every picture stands
-    by the digest of its own bytes.
+    by the digest of its own bytes. `model` and `fingerprint` are what the server said of itself.
     """
 
     text: str
@@ -377,6 +377,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     seconds: float = 0.0
     sent: str = ""
     model: str | None = None
+    fingerprint: str | None = None
 
     @property
     def refused(self) -> bool:

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ import msgspec
 from overread import __version__
 from overread.case import BadInput, Decoding, Measure, Policy, Traits
 from overread.files import read_bytes, size_words
+from overread.scratch import UNFINISHED, scratch_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,8 +49,7 @@ _ROWS_A_PART = 50_000
 _LARGEST = 1e100
 _NUMBERS = ("value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low", "high", "p", "q")
 _TEXT_A_PART = 1 << 25  # characters: long replies fill a part sooner
-_UNFINISHED = ".unfinished."  # what a killed process may leave behind
-_MARK = ".unfinished.mark"
+_MARK = f"{UNFINISHED}mark"
 
 
 class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +67,15 @@ class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
     # What answered, as the server names it, and how it was to decode; the last reply's.
     model: str | None = None
     decoding: Decoding | None = None
+    # When the first and the last of its replies were given, as far as that is known.
+    first_reply: str | None = None
+    last_reply: str | None = None
+    # Every name, fingerprint and entry of a list of models by which the server called itself, and
+    # every other label that replies were given under.
+    models: tuple[str, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 class JudgeEntry(ReaderEntry, frozen=True, kw_only=True):
@@ -148,14 +157,14 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
     `out` must be new, empty or an earlier run: anything else is refused rather than mixed up.
     """
     private = policy == "credentialed"
-    try:
-        # A folder that is there may be a link or a mount: files move into it only from inside.
-        place = out if out.is_dir() else out.parent
-        place.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=place))
-    except OSError as error:
-        raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
-    try:
+    with ExitStack() as stack:
+        try:
+            # A folder that is there may be a link or a mount: files move into it only from inside.
+            place = out if out.is_dir() else out.parent
+            place.mkdir(parents=True, exist_ok=True)
+            scratch = stack.enter_context(scratch_folder(place))
+        except OSError as error:
+            raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
         yield scratch
         out.mkdir(exist_ok=True, mode=0o700 if private else 0o755)
         # While the mark stands, files of two runs may be mixed: nobody reads them, all may be
@@ -168,8 +177,6 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
         if private:
             out.chmod(0o700)
         (out / _MARK).unlink()
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def check_out(out: Path) -> None:
@@ -179,7 +186,7 @@ def check_out(out: Path) -> None:
     """
     try:
         if out.is_dir():
-            held = {path.name for path in out.iterdir() if not path.name.startswith(_UNFINISHED)}
+            held = {path.name for path in out.iterdir() if not path.name.startswith(UNFINISHED)}
             if held and "run.toml" not in held and not (out / _MARK).exists():
                 raise BadInput(
                     f"--out {out}: the folder holds other things. Give a new or empty folder."
@@ -187,7 +194,8 @@ def check_out(out: Path) -> None:
         elif out.exists() or out.is_symlink():
             raise BadInput(f"--out {out}: a file stands there. Give a folder.")
         there = next(place for place in (out, *out.absolute().parents) if place.exists())
-        os.rmdir(tempfile.mkdtemp(prefix=_UNFINISHED, dir=there))
+        with scratch_folder(there):
+            pass
     except OSError as error:
         raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
 

@@ -133,7 +133,7 @@ def refused(
         (("doctor", "more"), "more"),
         (("demo", "more"), "more"),
         (("store", "frob"), "frob"),
-        (("store", "forget"), "dataset"),
+        (("store", "forget"), "data set"),
         (("store", "forget", "nobody", "--store", "store.sqlite"), "phantom-chest@"),
     ],
     ids=" ".join,

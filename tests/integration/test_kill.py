@@ -178,3 +178,4 @@ def test_a_kill_while_the_run_folder_is_put_in_place_stands_in_nobodys_way(
     again = overread(*command)
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "run" / "run.toml").exists()
+    assert not list(tmp_path.rglob(".unfinished*"))  # what the killed one left is gone

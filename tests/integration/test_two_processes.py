@@ -148,3 +148,67 @@ def test_a_claim_lasts_as_long_as_its_process(tmp_path: Path, still_lives: bool)
         holder.kill()
     assert claimed.elsewhere == ({key} if still_lives else set())
     assert claimed.ours == (set() if still_lives else {key})
+
+
+CLAIMS = """
+import sys, time
+from overread.engine import Store
+late = float(sys.argv[2])
+real = time.time
+time.time = lambda: real() + late  # a clock that somebody set wrong
+key = b"k" * 16
+with Store(sys.argv[1]) as store:
+    claimed = store.claim([key])
+    print("ours" if claimed.ours else "elsewhere", flush=True)
+    sys.stdin.read()
+"""
+
+
+def claims(file: Path, clock: float = 0.0, *before: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*before, sys.executable, "-c", CLAIMS, str(file), str(clock)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def outcome(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+@pytest.mark.parametrize("clock", [-3600.0, 3600.0])
+def test_clocks_that_differ_by_an_hour_make_nobody_ask_twice(tmp_path: Path, clock: float) -> None:
+    file = tmp_path / "store.sqlite"
+    with claims(file, clock) as first:
+        assert outcome(first) == "ours"
+        with claims(file) as second:
+            assert outcome(second) == "elsewhere"
+            second.communicate("")
+        first.communicate("")
+
+
+def own_numbers() -> list[str]:
+    """How a process is started that has process numbers of its own, where that is allowed."""
+    words = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    try:
+        allowed = subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        allowed = False
+    return words if allowed else []
+
+
+@pytest.mark.parametrize("inside", ["first", "second", "both"])
+def test_containers_of_one_host_do_not_take_each_others_claims(tmp_path: Path, inside: str) -> None:
+    file, unshare = tmp_path / "store.sqlite", own_numbers()
+    if not unshare:
+        pytest.skip("needs namespaces of process numbers")
+    one = unshare if inside in ("first", "both") else []
+    two = unshare if inside in ("second", "both") else []
+    with claims(file, 0.0, *one) as first:
+        assert outcome(first) == "ours"
+        with claims(file, 0.0, *two) as second:
+            assert outcome(second) == "elsewhere"
+            second.communicate("")
+        first.communicate("")

@@ -294,19 +294,22 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_killed_writer_leaves_no_set(tmp_path):
+def test_a_killed_writer_leaves_no_set_and_what_it_leaves_goes_with_the_next(tmp_path):
     script = (
         "from pathlib import Path; from overread.phantoms.chest import write_chest_set; "
         f"write_chest_set(Path({str(tmp_path)!r}) / 'set', 200, workers=1)"
     )
     writer = subprocess.Popen([sys.executable, "-c", script])
     give_up = time.monotonic() + 60
-    while not list(tmp_path.glob(".set.*.part/images/*.jpg")) and time.monotonic() < give_up:
+    while not list(tmp_path.glob(".unfinished.*/set/images/*.jpg")) and time.monotonic() < give_up:
         time.sleep(0.02)
     writer.send_signal(signal.SIGKILL)
     writer.wait()
-    assert list(tmp_path.glob(".set.*.part"))
+    assert list(tmp_path.glob(".unfinished.*"))
     assert not (tmp_path / "set").exists()
+    (tmp_path / ".set.4711-0a1b2c3d.part").mkdir()  # as earlier versions left it
+    write_chest_set(tmp_path / "set", 16)
+    assert [p.name for p in tmp_path.iterdir()] == ["set"]
 
 
 def _fail(*_: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.case import ReaderFailure, Reply
-from overread.readers.responses import read_response
+from overread.readers.responses import read_listing, read_response
 
 
 def completion(message: dict[str, Any], **choice: Any) -> bytes:
@@ -276,3 +277,37 @@ def test_any_json_is_a_reply_or_a_failure_never_a_crash(value: Any) -> None:
 def test_any_bytes_are_a_failure_never_a_crash(body: bytes, status: int) -> None:
     with pytest.raises(ReaderFailure):
         read(body, status)
+
+
+# ---------------------------------------------------------------- what the server says of itself
+
+
+def test_the_fingerprint_is_kept_in_every_shape() -> None:
+    whole = {"choices": [{"message": {"content": "x"}}], "model": "m", "system_fingerprint": "fp"}
+    odd = whole | {"usage": "none"}  # read by hand
+    for body in (whole, odd):
+        reply = read_response(200, {}, json.dumps(body).encode())
+        assert (reply.model, reply.fingerprint) == ("m", "fp")
+    assert read_response(200, {}, json.dumps(whole | {"system_fingerprint": 7}).encode())
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"data": [{"id": "m", "root": "/w", "created": 5}]}, "id m, root /w, created 5"),
+        ({"data": [{"id": "other"}, {"id": "m"}]}, "id m"),
+        ({"data": [{"id": "the only one"}]}, "id the only one"),
+        ({"data": [{"id": "a"}, {"id": "b"}]}, ""),
+        ({"data": [{"id": "m", "root": 7, "created": "x"}, None, 3]}, "id m"),
+        ({"data": [{"id": "m", "created": int(time.time()) + 60}]}, "id m"),
+        ({"data": "none"}, ""),
+        ([], ""),
+    ],
+)
+def test_a_list_of_models_says_what_is_served(body: object, told: str) -> None:
+    assert read_listing(json.dumps(body).encode(), "m") == told
+
+
+def test_a_list_that_is_none_says_nothing() -> None:
+    for body in (b"", b"\xff", b"<html>", b"[" * 100_000):
+        assert read_listing(body, "m") == ""

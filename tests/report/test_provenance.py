@@ -15,6 +15,8 @@ def full_record() -> RunRecord:
         ReaderEntry(
             name="a<b>", spec="openai:m@http://x", identity="i", asked=10, unanswered=1,
             model="served-7", decoding=Decoding(max_tokens=77, seed=123),
+            first_reply="2026-01-02 03:04:05 UTC", last_reply="2026-01-03 00:00:00 UTC",
+            models=("served-6", "served-7"), fingerprints=("fp",), listed=("root /x",),
         ),
         ReaderEntry(name="t", spec="control:t", identity="t", traits=Traits(modality="text")),
     )  # fmt: skip
@@ -37,6 +39,8 @@ def test_it_says_how_every_reader_was_asked() -> None:
     assert "How 2 readers were asked" in page
     assert "<td>a&lt;b&gt;</td><td>openai:m@http://x</td><td>multimodal</td><td>images</td>" in page
     assert "<td>9 of 10</td>" in page
+    assert ">2026-01-02 03:04:05 UTC to 2026-01-03 00:00:00 UTC</td>" in page
+    assert "<td>served-6, served-7</td>" in page
     assert "<td>text</td><td>none</td>" in page
 
 

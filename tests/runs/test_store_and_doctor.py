@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -223,3 +224,21 @@ def test_a_proxy_in_the_environment_is_mentioned(
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
     code, found = doctor(overread)
     assert (code, found["HTTPS_PROXY"]["state"]) == (0, "note")
+
+
+@pytest.mark.slow
+def test_the_workspace_is_its_owners_alone_though_phantoms_were_made_first(
+    overread: Overread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OVERREAD_CACHE")
+    before = os.umask(0)
+    try:
+        overread("plan", "grounding", "--cases", "phantom:16", "--reader", "control:looks")
+        assert [path.name for path in Path(".overread").iterdir()] == ["phantoms"]
+        assert Path(".overread").stat().st_mode & 0o777 == 0o700
+        Path(".overread").chmod(0o755)  # as earlier versions made it
+        overread("run", "grounding", "--cases", "phantom:16", "--reader", "control:looks")
+    finally:
+        os.umask(before)
+    assert Path(".overread/store.sqlite").stat().st_mode & 0o777 == 0o600
+    assert Path(".overread").stat().st_mode & 0o777 == 0o700

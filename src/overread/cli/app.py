@@ -105,9 +105,10 @@ def main() -> NoReturn:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except KeyboardInterrupt:
+        again = "without --fresh" if "--fresh" in sys.argv else "again"
         _leave(
             "interrupted. Nothing is half written, and replies already received are kept. "
-            "Run the same command again.",
+            f"Run the same command {again}.",
             3,
         )
     except SystemExit as left:
@@ -136,6 +137,8 @@ def _explain(error: BaseException) -> None:
         _leave(f"{error.format_message().rstrip('.')}. See --help.", 2)
     if kind in ("Unfinished", "Abort"):
         _leave(str(error) or "aborted.", 3)
+    if type(error).__module__ == "sqlite3" and "locked" in str(error):
+        _leave("another process holds the reply store. Wait for it or end it, and run again.", 2)
     if type(error).__module__ == "sqlite3":
         _leave(f"the reply store failed ({error}). {_OTHER_STORE}", 2)
     if isinstance(error, OSError) and error.strerror:

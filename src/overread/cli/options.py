@@ -20,6 +20,7 @@ __all__ = [
     "Concurrency",
     "Edition",
     "Engine",
+    "Fresh",
     "Json",
     "Judges",
     "Limit",
@@ -65,6 +66,9 @@ Engine = Annotated[str, typer.Option("--engine", help="local.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", help="Most calls under way, for each reader.")
 ]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Ask everything again; what was kept before is not used.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 
 
@@ -104,13 +108,16 @@ def print_headline(run: Run) -> None:
     print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
-def finish(runs: Iterable[Run], *, json: bool, judged: bool = False) -> int:
+def finish(
+    runs: Iterable[Run], *, json: bool, judged: bool = False, fresh: bool = False
+) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
     Each is printed when it is there: what comes after it may fail. `judged`: only judges were
     asked, and the same command again would ask nobody else.
     """
     missing = []
+    again = "without --fresh" if fresh else "again"
     for run in runs:
         if run.unjudged or (run.unanswered and not judged):
             missing.append(run)
@@ -126,7 +133,7 @@ def finish(runs: Iterable[Run], *, json: bool, judged: bool = False) -> int:
             (run.unjudged, "questions to judges are unanswered", judging),
         ):
             if count:
-                tell(f"{count} {what}{_reasons(tallies)}. Run the same command again to resume.")
+                tell(f"{count} {what}{_reasons(tallies)}. Run the same command {again} to resume.")
     return 3 if missing else 0
 
 

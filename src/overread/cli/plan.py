@@ -35,6 +35,7 @@ def command(
         Path | None,
         typer.Option("--requests", help="Also write every request here, for recorded: readers."),
     ] = None,
+    fresh: options.Fresh = False,
     json: options.Json = False,
 ) -> int:
     """Print trials, kept replies, pictures, tokens and cost of a run; ask nothing.
@@ -61,6 +62,7 @@ def command(
         only=only,
         settings=options.settings_from(set_),
         requests=requests,
+        fresh=fresh,
         tell=options.tell,
     )
     if json:

@@ -29,6 +29,7 @@ def command(
     set_: options.Settings = None,
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
+    fresh: options.Fresh = False,
     json: options.Json = False,
 ) -> int:
     """Put a benchmark to one or more readers and measure what they say.
@@ -51,7 +52,7 @@ def command(
         extra = [name for name, value in given.items() if value not in (None, [])]
         if extra:
             raise BadInput(f"{extra[0]} does not go with a study file. Put it into {benchmark}.")
-        return _study(Path(benchmark), store, json)
+        return _study(Path(benchmark), store, fresh, json)
     if cases is None:
         raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
 
@@ -70,14 +71,16 @@ def command(
         only=only,
         settings=options.settings_from(set_),
         concurrency=concurrency,
+        fresh=fresh,
         watch=watch,
         tell=options.tell,
     )
-    return options.finish([done], json=json)
+    return options.finish([done], json=json, fresh=fresh)
 
 
-def _study(path: Path, store: Path | None, json: bool) -> int:
+def _study(path: Path, store: Path | None, fresh: bool, json: bool) -> int:
     from overread.cli.show import watch
     from overread.runs import run_study
 
-    return options.finish(run_study(path, store=store, watch=watch, tell=options.tell), json=json)
+    runs = run_study(path, store=store, fresh=fresh, watch=watch, tell=options.tell)
+    return options.finish(runs, json=json, fresh=fresh)

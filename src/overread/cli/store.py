@@ -35,25 +35,36 @@ def _place(store: Path | None) -> Path:
 
 @app.command("forget")
 def forget(
-    dataset: Annotated[str, typer.Argument(help="A data set, as `overread store list` names it.")],
+    dataset: Annotated[
+        str | None, typer.Argument(help="A data set, as `overread store list` names it.")
+    ] = None,
+    reader: Annotated[
+        str | None, typer.Option("--reader", help="Only the replies of this reader, by its label.")
+    ] = None,
     store: options.StoreFile = None,
     json: options.Json = False,
 ) -> int:
-    """Delete every reply of a data set and vacuum the file.
+    """Delete every reply of a data set, of a reader, or of both, and vacuum the file.
 
     Example: overread store forget my-hospital@3f9a21bc
     """
+    if dataset is None and reader is None:
+        raise BadInput("nothing to forget was named. Give a data set, or a reader with --reader.")
     import msgspec
 
     from overread.engine import Store
 
-    with Store(_place(store)) as kept:
-        removed, names = kept.forget(dataset)
+    with Store(_place(store), options.tell) as kept:
+        removed, names = kept.forget(dataset, reader)
         if not names:
-            known = ", ".join(sorted({row[1] for row in kept.datasets()})) or "nothing"
-            raise BadInput(f'"{dataset}" is not in the store, which holds: {known}.')
+            rows = kept.listing()
+            held = {row.dataset for row in rows} if reader is None else {row.reader for row in rows}
+            known = ", ".join(sorted(held - {""})) or "nothing"
+            missing = " of ".join(f'"{one}"' for one in (reader, dataset) if one is not None)
+            raise BadInput(f"{missing} is not in the store, which holds: {known}.")
     if json:
-        print(msgspec.json.encode({"datasets": names, "removed": removed}).decode())
+        what = "datasets" if reader is None else "readers"
+        print(msgspec.json.encode({what: names, "removed": removed}).decode())
     else:
         print(printable(f"forgot {', '.join(names)}: {removed:,} replies deleted"))
     return 0
@@ -61,24 +72,28 @@ def forget(
 
 @app.command("list")
 def list_(store: options.StoreFile = None, json: options.Json = False) -> int:
-    """List the data sets whose replies are kept.
+    """List whose replies are kept, about which data sets, and when they were given.
 
     Example: overread store list
     """
     import msgspec
 
     from overread.cli.show import print_table
-    from overread.engine import Store
+    from overread.engine import Listed, Store
 
     place = _place(store)
-    with Store(place) as kept:
-        rows = kept.datasets()
-    columns = ("benchmark", "dataset", "policy", "replies")
+    with Store(place, options.tell) as kept:
+        rows = kept.listing()
     if json:
-        listed = [dict(zip(columns, row, strict=True)) for row in rows]
-        print(msgspec.json.encode(listed).decode())
+        print(msgspec.json.encode(rows).decode())
         return 0
-    cells = tuple((a, b, c, f"{d:,}") for a, b, c, d in rows)
+    columns = Listed.__struct_fields__
+    cells = tuple(
+        tuple(
+            f"{cell:,}" if isinstance(cell, int) else cell for cell in msgspec.structs.astuple(row)
+        )
+        for row in rows
+    )
     title = "Kept replies"
     print_table(Table(name="store", title=title, columns=columns, rows=cells, signature=str(place)))
     return 0

@@ -110,6 +110,7 @@ class _Asking:
     ) -> None:
         self.plan, self.reader, self.store, self.studio = plan, reader, store, studio
         self.dataset, self.tally, self.stop = dataset, tally, stop
+        self.asker = store.asker(reader)
         self.pace = Pace(reader.limits)
         self.under_way: set[bytes] = set()
         self.failed: set[bytes] = set()
@@ -129,7 +130,7 @@ class _Asking:
     def close(self) -> None:
         self.writer.shutdown(wait=True)
         if self.replies or self.failures:
-            self.store.commit(self.replies, self.failures)
+            self.store.commit(self.replies, self.failures, self.asker)
         self._let_go(list(self.under_way))
 
     def _let_go(self, keys: Sequence[bytes]) -> None:
@@ -172,7 +173,8 @@ class _Asking:
                 break
             items = await self._keyed(chunk)
             if items:
-                claimed = await self._in_writer(self.store.claim, [item.key for item in items])
+                keys = [item.key for item in items]
+                claimed = await self._in_writer(self.store.claim, keys, self.asker)
                 elsewhere = elsewhere or bool(claimed.elsewhere)
                 # What another process is asking will have been kept when this run ends.
                 if self.first_pass:
@@ -381,7 +383,7 @@ class _Asking:
                 await asyncio.sleep(_GATHER)
             replies, failures = self.replies, self.failures
             self.replies, self.failures, self.size = [], [], 0
-            await self._in_writer(self.store.commit, replies, failures)
+            await self._in_writer(self.store.commit, replies, failures, self.asker)
             self._let_go([row[0] for row in (*replies, *failures)])
             del replies, failures  # not kept while the next are gathered
             self.committed.set()

@@ -5,24 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+import msgspec
+
 from overread.case import BadInput, Reader, Reply, Trial
 from overread.engine.keys import reply_key, request_digest
-from overread.engine.store import Store
+from overread.engine.store import Kept, Store
 from overread.engine.studio import Studio
 
-__all__ = ["Plan", "chunks", "read_back"]
+__all__ = ["Given", "Plan", "chunks", "read_back"]
 
 Plan = Callable[[], Iterable[Trial]]
 _CHUNK = 64  # replies held at once: each may have megabytes
 
 
+class Given(msgspec.Struct):
+    """When replies were given and by what, counted as they are read back.
+
+    `first` and `last` are seconds since 1970, 0 where no reply has a time; `undated` counts those
+    that have none. `readers` are rows of the store.
+    """
+
+    first: int = 0
+    last: int = 0
+    replies: int = 0
+    undated: int = 0
+    models: dict[str, int] = {}
+    fingerprints: dict[str, int] = {}
+    readers: dict[int, int] = {}
+
+    def add(self, kept: Kept) -> None:
+        reply, at, reader = kept
+        self.replies += 1
+        if at:
+            self.first = min(self.first, at) if self.first else at
+            self.last = max(self.last, at)
+        else:
+            self.undated += 1
+        self.readers[reader] = self.readers.get(reader, 0) + 1
+        if reply.model:
+            self.models[reply.model] = self.models.get(reply.model, 0) + 1
+        if reply.fingerprint:
+            told = reply.fingerprint
+            self.fingerprints[told] = self.fingerprints.get(told, 0) + 1
+
+
 def read_back(
-    plan: Plan, reader: Reader, store: Store, studio: Studio
+    plan: Plan, reader: Reader, store: Store, studio: Studio, given: Given | None = None
 ) -> Iterator[tuple[Trial, Reply | None, str]]:
     """Every trial in plan order with its kept reply, or None and the reason there is none.
 
     The order of the plan, not of arrival, so that what is written from it is always the same.
     """
+    asker = store.asker(reader)
     for chunk in chunks(plan(), _CHUNK):
         keys: list[bytes | None] = []
         reasons: dict[int, str] = {}
@@ -37,14 +71,19 @@ def read_back(
             greedy, told = request.decoding.greedy, reader.traits.told_case
             keys.append(reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told))
         wanted = [key for key in keys if key is not None]
-        replies = store.get(wanted)
+        replies = store.get(wanted, asker)
         failures = store.failures([key for key in wanted if key not in replies])
         for position, (trial, key) in enumerate(zip(chunk, keys, strict=True)):
             if key is None:
                 yield trial, None, reasons[position]
             else:
-                reply = replies.get(key)
-                yield trial, reply, "" if reply else failures.get(key, "not asked yet")
+                kept = replies.get(key)
+                if kept is None:
+                    yield trial, None, failures.get(key, "not asked yet")
+                    continue
+                if given is not None:
+                    given.add(kept)
+                yield trial, kept.reply, ""
 
 
 def chunks(trials: Iterable[Trial], size: int, first: int | None = None) -> Iterator[list[Trial]]:

@@ -1,62 +1,131 @@
 """The reply store: one SQLite file per workspace, where every reply is kept for ever.
 
 Replies are committed in groups and survive `kill -9`; errors are recorded but never served as
-replies. Claims let two processes share one store without asking the same trial at once.
+replies. Claims let two processes share one store without asking the same trial at once. Every
+reply knows when it was given and by whom: a reader under a label, as its server listed it.
 """
 
 from __future__ import annotations
 
-import os
-import platform
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from overread.case import BadInput, Policy, Reply
+from overread.case import BadInput, Policy, Reader, Reply
 from overread.engine.mounts import is_network_mount
 from overread.engine.store_file import (
     APPLICATION,
+    PATIENCE,
+    Life,
     alive,
     create_private,
+    held_elsewhere,
     make_private,
     only_writer,
     refuse_foreign,
+    this_process,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Claimed", "Row", "Store"]
+__all__ = ["Asker", "Claimed", "Enrolment", "Kept", "Listed", "Row", "Store", "moment"]
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 # `replies` keeps its rows in order of arrival with an index of keys beside them: inserting random
 # keys into a clustered table was measured at half the speed.
+# `reader` and `at` are NULL in rows of format 1, which knew neither.
 _SCHEMA = """
 CREATE TABLE datasets (
   id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, dataset TEXT NOT NULL, policy TEXT NOT NULL,
   UNIQUE (benchmark, dataset, policy));
-CREATE TABLE replies (key BLOB PRIMARY KEY, dataset INTEGER NOT NULL, reply BLOB NOT NULL);
+CREATE TABLE replies (
+  key BLOB PRIMARY KEY, dataset INTEGER NOT NULL, reply BLOB NOT NULL, reader INTEGER, at INTEGER);
 CREATE TABLE failures (
-  key BLOB PRIMARY KEY, dataset INTEGER NOT NULL, reason TEXT NOT NULL) WITHOUT ROWID;
+  key BLOB PRIMARY KEY, dataset INTEGER NOT NULL, reason TEXT NOT NULL, reader INTEGER)
+  WITHOUT ROWID;
 CREATE TABLE sources (
   path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
   dataset INTEGER NOT NULL) WITHOUT ROWID;
+"""
+_TO_FORMAT_2 = """
+ALTER TABLE replies ADD COLUMN reader INTEGER;
+ALTER TABLE replies ADD COLUMN at INTEGER;
+ALTER TABLE failures ADD COLUMN reader INTEGER;
+DROP TABLE claims;
+DROP TABLE owners;
+"""
+# A reader as it was when it answered: one row for each label, each asking anew (`since`: older rows
+# count no more, in one data set or in all) and each way its server listed it.
+_NEW_IN_FORMAT_2 = """
+CREATE TABLE readers (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL, use TEXT NOT NULL,
+  label TEXT NOT NULL, since INTEGER NOT NULL, dataset INTEGER, served TEXT NOT NULL,
+  last INTEGER);
 CREATE TABLE owners (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
-  beat REAL NOT NULL);
+  id INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, pid INTEGER NOT NULL,
+  began INTEGER NOT NULL, beat INTEGER NOT NULL);
 CREATE TABLE claims (key BLOB PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
 """
 _BEAT_EVERY = 15.0
-_BEAT_LASTS = 120.0  # only for processes of other machines, whose life cannot be asked
+_BEAT_LASTS = 120.0  # only for processes of other places, whose life cannot be asked
+_GIVES_UP = 60.0  # seconds after which a store that another process holds is a failure
+_NO_TIME = 0.0
 _VARIABLES = 30_000  # SQLite's default limit is 32,766 per statement
 
 Row = tuple[bytes, int, Reply]
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, TypeError, ValueError, RecursionError)
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """A reader's row in the store, and the first row whose replies it is given."""
+
+    number: int | None = None
+    since: int = 0
+
+
+_ANYBODY = Asker()
+
+
+class Enrolment(msgspec.Struct, frozen=True, kw_only=True):
+    """A reader that is about to be asked.
+
+    `use` is what else tells two readers of one identity apart (what they are shown, how they
+    decode). `weights` says that other weights may stand behind the same identity, as they may
+    behind a server's address: then another label is refused.
+    """
+
+    identity: str
+    label: str
+    use: str = ""
+    weights: bool = False
+
+
+class Kept(NamedTuple):
+    """A reply, when it was given and by which row of `readers`; 0 where that is not known."""
+
+    reply: Reply
+    at: int
+    reader: int
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of one reader for one data set; times are "" where no reply has one."""
+
+    benchmark: str
+    dataset: str
+    policy: str
+    reader: str
+    replies: int
+    first: str
+    last: str
 
 
 class Claimed(msgspec.Struct, frozen=True):
@@ -74,8 +143,9 @@ class Claimed(msgspec.Struct, frozen=True):
 class Store:
     """A reply store. Reads go through one connection, writes through another behind a lock."""
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, tell: Callable[[str], None] | None = None) -> None:
         self.path = Path(path)
+        self._tell = tell
         fresh = not self.path.exists()
         if fresh:
             create_private(self.path)
@@ -84,11 +154,13 @@ class Store:
         try:
             if not fresh:
                 refuse_foreign(self.path)
-                make_private(self.path)
+            make_private(self.path)
             self._write = self._connect()
             self._read = self._connect()
             self._prepare()
         except sqlite3.DatabaseError as error:
+            if _locked(error):
+                raise BadInput(held_elsewhere(self.path)) from None
             raise BadInput(
                 f"{self.path}: cannot be used as a reply store ({error}). "
                 "Give another file with --store, or move this one away."
@@ -98,8 +170,13 @@ class Store:
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
         self.under_way: set[bytes] = set()  # what this process is asking, for all its readers
+        self.damaged = 0  # replies that could not be read, and are asked for again
+        self._askers: dict[tuple[str, str], Asker] = {}
+        self._life = this_process()
         self._owner = 0
         self._beat = 0.0
+        # Heartbeats of other places: which one, and when it was first seen by our own clock.
+        self._heard: dict[int, tuple[object, float]] = {}
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(Reply).decode
 
@@ -107,7 +184,7 @@ class Store:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=60, isolation_level=None, check_same_thread=False
+            self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
         # WAL needs shared memory, which network file systems do not give.
         self._set_journal(connection, "delete" if self._network else "wal")
@@ -116,40 +193,69 @@ class Store:
 
     def _set_journal(self, connection: sqlite3.Connection, mode: str) -> None:
         """For this SQLite does not wait on its own: processes that begin together would fail."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 connection.execute(f"PRAGMA journal_mode={mode}")
                 return
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
+                if not _locked(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 
     def _prepare(self) -> None:
-        application = self._write.execute("PRAGMA application_id").fetchone()[0]
-        version = self._write.execute("PRAGMA user_version").fetchone()[0]
-        if application == APPLICATION and version == _SCHEMA_VERSION:
+        if self._format() == _SCHEMA_VERSION:
             return
-        if application == APPLICATION and version != 0:
-            raise BadInput(
-                f"{self.path}: the store has format {version}, this version reads format "
-                f"{_SCHEMA_VERSION}. Use the Overread that wrote it, or another --store."
-            )
-        with _immediate(self._write):
-            if self._write.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
+        with self._writing(_NO_TIME):
+            version = self._format()
+            if version == _SCHEMA_VERSION:
                 return  # another process prepared it while we waited for the lock
-            for statement in _SCHEMA.split(";"):
+            if version not in (0, 1):
+                raise BadInput(
+                    f"{self.path}: the store has format {version}, this version reads format "
+                    f"{_SCHEMA_VERSION}. Use the Overread that wrote it, or another --store."
+                )
+            began = _TO_FORMAT_2 if version else _SCHEMA
+            for statement in (began + _NEW_IN_FORMAT_2).split(";"):
                 if statement.strip():
                     self._write.execute(statement)
             self._write.execute(f"PRAGMA application_id={APPLICATION}")
             self._write.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
 
+    def _format(self) -> int:
+        return int(self._write.execute("PRAGMA user_version").fetchone()[0])
+
+    @contextmanager
+    def _writing(self, gives_up: float = _GIVES_UP) -> Iterator[None]:
+        """A write transaction that takes its lock at once, so that it cannot fail half-way.
+
+        Where another process keeps the lock for long, that is said; later it is an error.
+        """
+        began, said = time.monotonic(), self._tell is None
+        while True:
+            try:
+                self._write.execute("BEGIN IMMEDIATE")
+                break
+            except sqlite3.OperationalError as error:
+                if not _locked(error):
+                    raise
+            if time.monotonic() - began >= gives_up:
+                raise BadInput(held_elsewhere(self.path))
+            if not said and self._tell is not None:
+                self._tell(f"{held_elsewhere(self.path)} Waiting …")
+                said = True
+        try:
+            yield
+        except BaseException:
+            self._write.execute("ROLLBACK")
+            raise
+        self._write.execute("COMMIT")
+
     def close(self) -> None:
         """Let go of claims and close. Replies are already committed."""
         with self._lock:
             if self._owner:
-                with _immediate(self._write):
+                with self._writing():
                     self._write.execute("DELETE FROM claims WHERE owner=?", (self._owner,))
                     self._write.execute("DELETE FROM owners WHERE id=?", (self._owner,))
             self._read.close()
@@ -163,16 +269,125 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # ------------------------------------------------------------ readers
+
+    def enrol(self, readers: Sequence[Enrolment], dataset: int, *, fresh: bool = False) -> None:
+        """Write down who is about to be asked, and from when on their kept replies count.
+
+        A reader under another label than its identity last answered as is refused: other weights
+        may stand behind it. `fresh` takes it; what was kept before counts no more, in this data set
+        or, under a new label, in any. That is written down too, so a run that is broken off and
+        resumed does not mix old and new.
+        """
+        with self._lock, self._writing():
+            query = "SELECT seq FROM sqlite_sequence WHERE name='readers'"
+            begins = int((self._write.execute(query).fetchone() or (0,))[0]) + 1
+            numbers = [self._enrolled(one, dataset, begins if fresh else 0) for one in readers]
+            for one, number in zip(readers, numbers, strict=True):
+                since = self._since(self._write, one.identity, dataset)
+                if number < since:  # everything of this identity was begun anew since
+                    number = self._add_reader(one, 0, None, "")
+                self._askers[one.identity, one.label] = Asker(number, since)
+
+    def _enrolled(self, one: Enrolment, dataset: int, begins: int) -> int:
+        """The row of a reader; a new one where none stands for its label, or where it begins."""
+        bound = self._bound(self._write, one)
+        renamed = bound is not None and bound[0] != one.label
+        if begins:
+            return self._add_reader(one, begins, None if renamed else dataset, "")
+        if renamed and one.weights:
+            assert bound is not None
+            raise BadInput(_other_label(one, *bound))
+        query = "SELECT max(id) FROM readers WHERE identity=? AND use=? AND label=?"
+        found = self._write.execute(query, (one.identity, one.use, one.label)).fetchone()[0]
+        return int(found) if found is not None else self._add_reader(one, 0, None, "")
+
+    def _bound(self, connection: sqlite3.Connection, one: Enrolment) -> tuple[str, int] | None:
+        """The label under which a reader last answered or began anew, and when it answered."""
+        query = (
+            "SELECT label, coalesce(last, 0) FROM readers WHERE identity=? AND use=? "
+            "AND (last IS NOT NULL OR since > 0) ORDER BY id DESC LIMIT 1"
+        )
+        found = connection.execute(query, (one.identity, one.use)).fetchone()
+        return (str(found[0]), _whole(found[1])) if found else None
+
+    def _add_reader(self, one: Enrolment, since: int, dataset: int | None, served: str) -> int:
+        query = (
+            "INSERT INTO readers (identity, use, label, since, dataset, served) "
+            "VALUES (?,?,?,?,?,?)"
+        )
+        row = (one.identity, one.use, one.label, since, dataset, served)
+        return int(self._write.execute(query, row).lastrowid or 0)
+
+    def _since(self, connection: sqlite3.Connection, identity: str, dataset: int) -> int:
+        query = (
+            "SELECT coalesce(max(since), 0) FROM readers "
+            "WHERE identity=? AND (dataset IS NULL OR dataset=?)"
+        )
+        return _whole(connection.execute(query, (identity, dataset)).fetchone()[0])
+
+    def foresee(
+        self, readers: Sequence[Enrolment], benchmark: str, dataset: str, policy: Policy
+    ) -> None:
+        """As `enrol`, for a forecast: refuses the same labels, and writes nothing down."""
+        query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=? AND policy=?"
+        found = self._read.execute(query, (benchmark, dataset, policy)).fetchone()
+        for one in readers:
+            bound = self._bound(self._read, one)
+            if bound is not None and bound[0] != one.label and one.weights:
+                raise BadInput(_other_label(one, *bound))
+            since = self._since(self._read, one.identity, found[0] if found else 0)
+            self._askers[one.identity, one.label] = Asker(None, since)
+
+    def asker(self, reader: Reader) -> Asker:
+        """The row of a reader that was enrolled; one that counts every reply for another."""
+        return self._askers.get((reader.identity, reader.name), _ANYBODY)
+
+    def note_served(self, reader: Reader, served: str) -> str:
+        """Keep how the server lists a reader; returns what it said before, where that differs."""
+        asker = self.asker(reader)
+        if not served or asker.number is None:
+            return ""
+        with self._lock, self._writing():
+            query = "SELECT identity, label, use, served FROM readers WHERE id=?"
+            row = self._write.execute(query, (asker.number,)).fetchone()
+            if row is None or row[3] == served:
+                return ""
+            if not row[3]:
+                query = "UPDATE readers SET served=? WHERE id=?"
+                self._write.execute(query, (served, asker.number))
+                return ""
+            one = Enrolment(identity=row[0], label=row[1], use=row[2])
+            number = self._add_reader(one, 0, None, served)
+        self._askers[reader.identity, reader.name] = Asker(number, asker.since)
+        return str(row[3])
+
+    def reader_rows(self, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """The label of these rows, and how their server listed them."""
+        found = self._select("SELECT id, label, served FROM readers WHERE id IN", numbers)
+        return {number: (str(label), str(served)) for number, label, served in found}
+
     # ------------------------------------------------------------ reading
 
-    def get(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
-        """The replies that exist among these keys."""
-        rows = self._select("SELECT key, reply FROM replies WHERE key IN", keys)
-        return {key: self._decode(value) for key, value in rows}
+    def get(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> dict[bytes, Kept]:
+        """The replies that exist among these keys, and count; a damaged one does not exist."""
+        query = "SELECT key, reply, reader, at FROM replies WHERE key IN"
+        found = {}
+        for key, value, reader, at in self._select(query, keys):
+            reply, by = self._decoded(value), _whole(reader)
+            if reply is not None and by >= asker.since:
+                found[key] = Kept(reply, _whole(at), by)
+        return found
 
-    def known(self, keys: Sequence[bytes]) -> set[bytes]:
+    def known(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> set[bytes]:
         """Which of these keys have a reply."""
-        return {row[0] for row in self._select("SELECT key FROM replies WHERE key IN", keys)}
+        return set(self.get(keys, asker))
+
+    def _decoded(self, value: Any) -> Reply | None:
+        try:
+            return self._decode(value)
+        except _UNREADABLE:
+            return None
 
     def failures(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Why the last attempt at these keys failed, where it did and none succeeded since."""
@@ -183,15 +398,29 @@ class Store:
         """How many replies the store holds."""
         return int(self._read.execute("SELECT count(*) FROM replies").fetchone()[0])
 
-    def datasets(self) -> list[tuple[str, str, str, int]]:
-        """(benchmark, dataset, policy, replies) of everything kept here."""
-        return self._read.execute(
-            "SELECT benchmark, d.dataset, policy, count(r.key) FROM datasets d "
-            "LEFT JOIN replies r ON r.dataset = d.id GROUP BY d.id ORDER BY 1, 2"
+    def listing(self) -> list[Listed]:
+        """What is kept here of each data set and reader, and from when."""
+        rows = self._read.execute(
+            "SELECT benchmark, d.dataset, policy, coalesce(a.label, ''), count(r.key), "
+            "min(r.at), max(r.at) FROM datasets d "
+            "LEFT JOIN replies r ON r.dataset = d.id LEFT JOIN readers a ON a.id = r.reader "
+            "GROUP BY d.id, a.identity, a.label ORDER BY 1, 2, 4"
         ).fetchall()
+        return [
+            Listed(
+                benchmark=str(benchmark),
+                dataset=str(dataset),
+                policy=str(policy),
+                reader=str(label),
+                replies=int(count),
+                first=moment(_whole(first)),
+                last=moment(_whole(last)),
+            )
+            for benchmark, dataset, policy, label, count, first, last in rows
+        ]
 
-    def _select(self, query: str, keys: Sequence[bytes]) -> list[tuple[bytes, Any]]:
-        found: list[tuple[bytes, Any]] = []
+    def _select(self, query: str, keys: Sequence[bytes | int]) -> list[Any]:
+        found: list[Any] = []
         for start in range(0, len(keys), _VARIABLES):
             part = keys[start : start + _VARIABLES]
             marks = ",".join("?" * len(part))
@@ -204,31 +433,43 @@ class Store:
     def dataset_id(self, benchmark: str, dataset: str, policy: Policy) -> int:
         """The row number that replies of this data set carry."""
         row = (benchmark, dataset, policy)
-        with self._lock, _immediate(self._write):
+        with self._lock, self._writing():
             self._write.execute(
                 "INSERT OR IGNORE INTO datasets (benchmark, dataset, policy) VALUES (?,?,?)", row
             )
             query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=? AND policy=?"
             return int(self._write.execute(query, row).fetchone()[0])
 
-    def commit(self, replies: Sequence[Row], failures: Sequence[tuple[bytes, int, str]]) -> None:
+    def commit(
+        self,
+        replies: Sequence[Row],
+        failures: Sequence[tuple[bytes, int, str]],
+        asker: Asker = _ANYBODY,
+    ) -> None:
         """Keep replies and record failures in one transaction; their claims are let go.
 
         One statement for all rows: each SQLite step gives up and retakes the interpreter's lock,
         and against a busy event loop retaking it is what costs (measured).
         """
+        now, by = int(time.time()), asker.number
         encoded = [
-            (key, dataset, self._encode(_storable(reply))) for key, dataset, reply in replies
+            (key, dataset, self._encode(_storable(reply)), by, now)
+            for key, dataset, reply in replies
         ]
         # A reason may quote a server's bytes; SQLite keeps text only as UTF-8.
-        failures = [(k, d, r.encode("utf-8", "replace").decode()) for k, d, r in failures]
-        done = [row[0] for row in encoded] + [row[0] for row in failures]
-        with self._lock, _immediate(self._write):
+        failed = [(k, d, r.encode("utf-8", "replace").decode(), by) for k, d, r in failures]
+        done = [row[0] for row in encoded] + [row[0] for row in failed]
+        with self._lock, self._writing():
+            if asker.since:  # what counts no more makes room
+                older = f"DELETE FROM replies WHERE coalesce(reader, 0) < {asker.since:d}"  # noqa: S608
+                self._over(f"{older} AND key IN", [row[0] for row in encoded])
             self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
-            self._insert("INSERT OR REPLACE INTO failures VALUES", failures)
+            self._insert("INSERT OR REPLACE INTO failures VALUES", failed)
+            if encoded and by is not None:
+                self._write.execute("UPDATE readers SET last=? WHERE id=?", (now, by))
             if self._write.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0]:
-                self._delete("DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
-            self._delete("DELETE FROM claims WHERE key IN", done)
+                self._over("DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
+            self._over("DELETE FROM claims WHERE key IN", done)
 
     def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
         if not rows:
@@ -241,7 +482,7 @@ class Store:
             values = [value for row in part for value in row]
             self._write.execute(f"{query} {marks}", values)
 
-    def _delete(self, query: str, keys: Sequence[bytes]) -> None:
+    def _over(self, query: str, keys: Sequence[bytes]) -> None:
         for start in range(0, len(keys), _VARIABLES):
             part = keys[start : start + _VARIABLES]
             marks = ",".join("?" * len(part))
@@ -249,13 +490,29 @@ class Store:
 
     # ------------------------------------------------------------ claims
 
-    def claim(self, keys: Sequence[bytes]) -> Claimed:
-        """Take the keys that nobody has answered or is asking; dead processes' claims lapse."""
+    def claim(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> Claimed:
+        """Take the keys that nobody has answered or is asking; dead processes' claims lapse.
+
+        A damaged reply is taken away, and with it the answer to its key.
+        """
         marks = ",".join("?" * len(keys))
-        with self._lock, self._loosely(), _immediate(self._write):
+        with self._lock, self._loosely(), self._writing():
             self._keep_alive()
-            query = f"SELECT key, rowid FROM replies WHERE key IN ({marks})"  # noqa: S608
-            answered = dict(self._write.execute(query, keys).fetchall())
+            query = f"SELECT key, rowid, reader, reply FROM replies WHERE key IN ({marks})"  # noqa: S608
+            answered: dict[bytes, int] = {}
+            damaged: list[bytes] = []
+            nobodys: list[bytes] = []
+            for key, row, reader, value in self._write.execute(query, keys).fetchall():
+                if self._decoded(value) is None:
+                    damaged.append(key)
+                elif _whole(reader) >= asker.since:
+                    answered[key] = row
+                    if reader is None:
+                        nobodys.append(key)
+            self._over("DELETE FROM replies WHERE key IN", damaged)
+            self.damaged += len(damaged)
+            if nobodys and asker.number is not None:
+                self._adopt(nobodys, asker.number)
             lately = sum(row > self._last_row for row in answered.values())
             wanted = [key for key in keys if key not in answered]
             before = self._write.total_changes
@@ -266,10 +523,17 @@ class Store:
             ours = {row[0] for row in self._write.execute(query, (self._owner, *keys))}
         return Claimed(ours, set(answered), set(wanted) - ours, lately)
 
+    def _adopt(self, keys: Sequence[bytes], number: int) -> None:
+        """Replies of format 1 are the reader's whose key they have. Inside a transaction."""
+        query = f"UPDATE replies SET reader={number:d} WHERE key IN"  # noqa: S608
+        self._over(query, keys)
+        query = "UPDATE readers SET last=coalesce(last, 0) WHERE id=?"
+        self._write.execute(query, (number,))
+
     def beat(self) -> None:
         """Say that this process still asks what it has claimed."""
         if self._owner:
-            with self._lock, self._loosely(), _immediate(self._write):
+            with self._lock, self._loosely(), self._writing():
                 self._keep_alive()
 
     @contextmanager
@@ -286,34 +550,48 @@ class Store:
             self._write.execute("PRAGMA synchronous=FULL")
 
     def _keep_alive(self) -> None:
-        """Say that this process lives, and let go what dead ones claimed. Inside a transaction."""
-        now = time.time()
+        """Say that this process lives, and let go what dead ones claimed. Inside a transaction.
+
+        Nobody's clock is believed: of a process at another place, where its number says nothing,
+        the heartbeat counts, and whether it changed while our own clock ran.
+        """
+        now = time.monotonic()
         if self._owner and now - self._beat < _BEAT_EVERY:
             return
-        host = platform.node()
-        dead = [
-            owner
-            for owner, its_host, pid, beat in self._write.execute(
-                "SELECT id, host, pid, beat FROM owners WHERE id<>?", (self._owner,)
-            )
-            if (not alive(pid, beat) if its_host == host else now - beat > _BEAT_LASTS)
-        ]
-        for owner in dead:
-            self._write.execute("DELETE FROM claims WHERE owner=?", (owner,))
-            self._write.execute("DELETE FROM owners WHERE id=?", (owner,))
-        row = (host, os.getpid(), now)
+        others = self._write.execute(
+            "SELECT id, place, pid, began, beat FROM owners WHERE id<>?", (self._owner,)
+        ).fetchall()
+        for owner, place, pid, began, beat in others:
+            if not self._lives(owner, place, pid, began, beat, now):
+                self._write.execute("DELETE FROM owners WHERE id=?", (owner,))
+        # With the claims of those whose row was lost or damaged.
+        self._write.execute(
+            "DELETE FROM claims WHERE owner<>? AND NOT EXISTS "
+            "(SELECT 1 FROM owners WHERE id=owner)",
+            (self._owner,),
+        )
+        row = (*self._life, int(now * 1000))
         if self._owner:
             self._write.execute(
-                "INSERT OR REPLACE INTO owners VALUES (?,?,?,?)", (self._owner, *row)
+                "INSERT OR REPLACE INTO owners VALUES (?,?,?,?,?)", (self._owner, *row)
             )
         else:
-            self._owner = int(
-                self._write.execute(
-                    "INSERT INTO owners (host, pid, beat) VALUES (?,?,?)", row
-                ).lastrowid
-                or 0
-            )
+            query = "INSERT INTO owners (place, pid, began, beat) VALUES (?,?,?,?)"
+            self._owner = int(self._write.execute(query, row).lastrowid or 0)
         self._beat = now
+
+    def _lives(
+        self, owner: int, place: object, pid: object, began: object, beat: object, now: float
+    ) -> bool:
+        if isinstance(place, str) and isinstance(pid, int) and isinstance(began, int) and pid > 0:
+            known = alive(Life(place, pid, began), self._life)
+            if known is not None:
+                return known
+        heard, since = self._heard.get(owner, (None, now))
+        if heard != beat:
+            heard, since = beat, now
+        self._heard[owner] = (heard, since)
+        return now - since < _BEAT_LASTS
 
     # ------------------------------------------------------------ source digests
 
@@ -325,53 +603,100 @@ class Store:
         query = "SELECT digest FROM sources WHERE path=? AND size=? AND mtime_ns=?"
         with self._read_lock:
             row = self._read.execute(query, (path, size, mark)).fetchone()
-        return bytes(row[0]) if row else None
+        return row[0] if row and isinstance(row[0], bytes) else None
 
     def keep_sources(self, rows: Sequence[tuple[str, int, int, bytes, int]]) -> None:
         """Remember (path, size, mark, digest, dataset)."""
-        with self._lock, _immediate(self._write):
+        with self._lock, self._writing():
             self._insert("INSERT OR REPLACE INTO sources VALUES", rows)
 
     # ------------------------------------------------------------ forgetting
 
-    def forget(self, dataset: str) -> tuple[int, list[str]]:
-        """Delete everything of a data set, named whole or by what follows or precedes its `@`.
+    def forget(
+        self, dataset: str | None = None, reader: str | None = None
+    ) -> tuple[int, list[str]]:
+        """Delete everything of a data set, of a reader, or of a reader for a data set.
 
+        A data set is named whole or by what follows or precedes its `@`, a reader by its label.
         Returns how many replies went and the names that matched. The file is vacuumed, so that
         nothing of it stays behind in free pages.
         """
-        rows = self._read.execute("SELECT id, dataset FROM datasets").fetchall()
-        matching = [(i, name) for i, name in rows if dataset in (name, *name.split("@"))]
+        sets = self._read.execute("SELECT id, dataset FROM datasets").fetchall()
+        names = [(i, str(n)) for i, n in sets if dataset in (n, *str(n).split("@"))]
+        where = [f"dataset={number:d}" for number, _ in names]
+        if reader is not None:
+            query = "SELECT id, label FROM readers WHERE label=?"
+            labels = self._read.execute(query, (reader,)).fetchall()
+            where = [
+                " AND ".join(filter(None, (one, f"reader={number:d}")))
+                for number, _ in labels
+                for one in (where if dataset is not None else [""])
+            ]
+            names = labels if where else []
         removed = 0
         with self._lock:
-            with _immediate(self._write):
-                for number, _ in matching:
-                    cursor = self._write.execute("DELETE FROM replies WHERE dataset=?", (number,))
-                    removed += cursor.rowcount
-                    self._write.execute("DELETE FROM failures WHERE dataset=?", (number,))
-                    self._write.execute("DELETE FROM sources WHERE dataset=?", (number,))
-                    self._write.execute("DELETE FROM datasets WHERE id=?", (number,))
-            if matching:
-                self._write.execute("VACUUM")
-                busy = self._write.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-                if busy:
-                    raise BadInput(
-                        f"{self.path}: {dataset} is deleted, but another process is reading the "
-                        "store, so its bytes are still in the file. They go when that process ends."
-                    )
-        return removed, sorted({name for _, name in matching})
+            with self._writing():
+                for rows in where:
+                    removed += self._write.execute(f"DELETE FROM replies WHERE {rows}").rowcount  # noqa: S608
+                    self._write.execute(f"DELETE FROM failures WHERE {rows}")  # noqa: S608
+                for number, _ in names:
+                    if reader is None:
+                        self._write.execute("DELETE FROM sources WHERE dataset=?", (number,))
+                        self._write.execute("DELETE FROM datasets WHERE id=?", (number,))
+                    elif dataset is None:
+                        self._write.execute("DELETE FROM readers WHERE id=?", (number,))
+                if names:
+                    self._unbind()
+            if names:
+                self._vacuum(" of ".join(filter(None, (reader, dataset))))
+        return removed, sorted({name for _, name in names})
+
+    def _unbind(self) -> None:
+        """A label holds no longer than there are replies under it. Inside a transaction."""
+        query = "SELECT max(coalesce(at, 0)), reader FROM replies WHERE reader > 0 GROUP BY reader"
+        left = self._write.execute(query).fetchall()
+        self._write.execute("UPDATE readers SET last=NULL")
+        self._write.executemany("UPDATE readers SET last=? WHERE id=?", left)
+
+    def _vacuum(self, what: str) -> None:
+        try:
+            self._write.execute("VACUUM")
+            busy = self._write.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if not _locked(error):
+                raise
+            busy = 1
+        if busy:
+            raise BadInput(
+                f"{self.path}: {what} is deleted, but another process is reading the "
+                "store, so its bytes are still in the file. They go when that process ends."
+            )
 
 
-@contextmanager
-def _immediate(connection: sqlite3.Connection) -> Iterator[None]:
-    """A write transaction that takes its lock at once, so that it cannot fail half-way."""
-    connection.execute("BEGIN IMMEDIATE")
+def _whole(value: object) -> int:
+    """A number of the file, which somebody may have damaged; 0 for none."""
+    return value if type(value) is int else 0
+
+
+def _other_label(one: Enrolment, label: str, last: int) -> str:
+    when = f", last on {moment(last)}" if last else ""
+    return (
+        f'reader "{one.label}": the same model at the same address answered as "{label}"{when}, '
+        f"and what it said is kept. If its weights changed, put revision=NAME into its spec, or "
+        f"ask anew with --fresh; if not, give it the old label: label={label}."
+    )
+
+
+def _locked(error: sqlite3.Error) -> bool:
+    return "locked" in str(error)
+
+
+def moment(at: int) -> str:
+    """A time of the store as people and files write it; "" for one that is not known."""
     try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if at else ""
+    except (OverflowError, OSError, ValueError):
+        return ""
 
 
 def _storable(reply: Reply) -> Reply:

@@ -3,48 +3,65 @@
 from __future__ import annotations
 
 import os
+import platform
+import secrets
 import sqlite3
+import stat
+import sys
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from overread.case import BadInput
+from overread.files import open_file
 
 __all__ = [
     "APPLICATION",
+    "PATIENCE",
+    "Life",
     "alive",
     "create_private",
+    "held_elsewhere",
     "make_private",
     "only_writer",
+    "private_folder",
     "refuse_foreign",
+    "this_process",
 ]
 
 APPLICATION = 0x0E4EAD  # marks a database as ours
+PATIENCE = 8.0  # seconds until somebody is told that another process holds the store
+_WORKSPACE = ".overread"  # the folder that is ours alone, whoever made it first
 
 
 def refuse_foreign(path: Path) -> None:
     """What is not ours is left as it is: it is looked at before anything is set in it."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder stands there. Give a file with --store.")
-    with path.open("rb") as file:
+    with open_file(path, named=f"--store {path}") as file:
         beginning = file.read(16)
     if not beginning:
         return
     tables, application = 1, 0
     if beginning == b"SQLite format 3\0":
-        with closing(sqlite3.connect(path, timeout=60)) as connection:
+        with closing(sqlite3.connect(path, timeout=PATIENCE)) as connection:
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if tables and application != APPLICATION:
         raise BadInput(f"{path}: this is not a reply store. Give another file with --store.")
 
 
+# ---------------------------------------------------------------- for its owner alone
+
+
 def create_private(path: Path) -> None:
     """Make the file 0600 and its folder 0700 where we make them: replies may be confidential."""
     try:
         if not path.parent.exists():
-            path.parent.mkdir(parents=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            private_folder(path.parent)
+        made = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        os.fchmod(made, 0o600)  # whatever the umask took away
+        os.close(made)
     except OSError as error:
         raise BadInput(
             f"{path}: the reply store cannot be made ({error.strerror}). "
@@ -53,10 +70,29 @@ def create_private(path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """A store that others may read, as one copied here may be, is closed to them if it is ours."""
+    """A store that others may read, as one copied here may be, is closed to them if it is ours.
+
+    So is the workspace it lies in, which something else may have made.
+    """
     with suppress(OSError):
         if path.is_file() and path.stat().st_mode & 0o077:
             path.chmod(0o600)
+        if path.parent.name == _WORKSPACE:
+            private_folder(path.parent)
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that is its owner's alone, whatever the umask; one that is there becomes so."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+        folder.chmod(0o700)
+        return
+    if not folder.is_symlink() and stat.S_IMODE(folder.stat().st_mode) != 0o700:
+        folder.chmod(0o700)
+
+
+# ---------------------------------------------------------------- who else has it open
 
 
 def only_writer(path: Path) -> IO[bytes]:
@@ -75,23 +111,85 @@ def only_writer(path: Path) -> IO[bytes]:
     return lock
 
 
-def alive(pid: int, beat: float) -> bool:
-    """Whether the process that gave this sign of life still lives: its number may be another's."""
+def held_elsewhere(path: Path) -> str:
+    """The line for a store that another process keeps locked, which one where the system says."""
+    pid = _holder(path)
+    with suppress(OSError):
+        named = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+        return (
+            f"{path}: process {pid} ({named}) holds the reply store. Wait for it or end it; or "
+            "give another file with --store."
+        )
+    return (
+        f"{path}: another process holds the reply store. Wait for it or end it; or give another "
+        "file with --store."
+    )
+
+
+def _holder(path: Path) -> int:
+    """The process that has locked the store to write; 0 where the system does not tell."""
+    files = set()
+    for name in (path, f"{path}-shm", f"{path}-wal"):
+        with suppress(OSError):
+            files.add(os.stat(name).st_ino)
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            # 1: POSIX  ADVISORY  WRITE 4711 08:01:123456 120 120
+            words = line.split()
+            pid = int(words[4])
+            inode = int(words[5].rpartition(":")[2])
+            if words[3] == "WRITE" and inode in files and pid not in (0, os.getpid()):
+                return pid
+    return 0
+
+
+class Life(NamedTuple):
+    """What tells a process from every other: its number means something at its own place only.
+
+    The place is a boot of a machine and a namespace of process numbers within it; `began` is when
+    the process did, in the kernel's ticks since that boot: no clock that anybody can set.
+    """
+
+    place: str
+    pid: int
+    began: int
+
+
+def this_process() -> Life:
+    pid = os.getpid()
+    began = _began(pid)
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        # Elsewhere a number is looked for on the same host, and on Linux, where /proc is hidden,
+        # nowhere: a place that no other process shares.
+        alone = secrets.token_hex(8) if sys.platform == "linux" else ""
+        return Life(f"{platform.node()} {alone}", pid, 0)
+    return Life(f"{boot} {space}", pid, began)
+
+
+def alive(other: Life, here: Life) -> bool | None:
+    """Whether another process lives; None where that cannot be told from here."""
+    if other.place != here.place:
+        return None
+    try:
+        os.kill(other.pid, 0)
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         pass
-    return _began(pid) < beat + 2  # the kernel's clock and ours may differ a little
+    began = _began(other.pid)
+    return began == other.began if began and other.began else None
 
 
-def _began(pid: int) -> float:
-    """When a process began, in seconds since 1970; 0 where that cannot be told."""
+def _began(pid: int) -> int:
+    """When a process of this place began, in ticks since the boot; 0 where that is not told.
+
+    One that has ended and only waits for its parent to notice began never: -1.
+    """
     try:
-        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-        lines = Path("/proc/stat").read_text().splitlines()
-        boot = next(line.split()[1] for line in lines if line.startswith("btime "))
-        return int(boot) + int(ticks) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, StopIteration):
-        return 0.0
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return -1 if words[0] in "ZX" else int(words[19])
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import secrets
-import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from overread.case import BadInput
+from overread.scratch import scratch_folder
 
 __all__ = ["Card", "write_csv", "write_once"]
 
@@ -50,8 +48,8 @@ def write_once(folder: Path, card: Card, fill: Callable[[Path], None]) -> Path:
             f"seed={card.seed}; name a new folder or remove this one."
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = folder.parent / f".{folder.name}.{os.getpid()}-{secrets.token_hex(4)}.part"
-    try:
+    with scratch_folder(folder.parent) as scratch:
+        staging = scratch / "set"
         staging.mkdir()
         fill(staging)
         (staging / "dataset.toml").write_text(_dataset(card), encoding="utf-8", newline="\n")
@@ -61,8 +59,6 @@ def write_once(folder: Path, card: Card, fill: Callable[[Path], None]) -> Path:
             # Someone else finished the same set meanwhile: theirs is as good.
             if not _holds(folder, card):
                 raise
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     return folder / card.index
 
 

@@ -1,7 +1,7 @@
 """Readers: whatever can reply to a trial, and the guard on where questions may go."""
 
 from overread.readers.guard import Guard, is_private
-from overread.readers.registry import models_of, open_reader, unlisted
+from overread.readers.registry import Served, models_of, open_reader, unlisted
 from overread.readers.secret import Secret
 from overread.readers.spec import KINDS, ReaderSpec, parse_spec
 
@@ -10,6 +10,7 @@ __all__ = [
     "Guard",
     "ReaderSpec",
     "Secret",
+    "Served",
     "is_private",
     "models_of",
     "open_reader",

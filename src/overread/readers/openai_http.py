@@ -29,7 +29,12 @@ from overread.case import (
     Traits,
 )
 from overread.readers.guard import Guard, on_this_network
-from overread.readers.responses import listed_models, read_response, transport_failure
+from overread.readers.responses import (
+    listed_models,
+    read_listing,
+    read_response,
+    transport_failure,
+)
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
@@ -42,6 +47,7 @@ __all__ = ["OpenAIReader", "request_body"]
 _DEFAULT = Limits(concurrency=64)
 _MOST_BYTES = 32_000_000  # of a body: log-probabilities of every token take most of it
 _MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say
+_LISTED_WITHIN = 5.0  # seconds
 # Longer bodies are read and decoded two at a time; the others wait in the server's hands.
 _LONG = 1 << 18
 # Stock servers show a part of a video: vLLM takes 32 frames of it, and processors of some models
@@ -134,17 +140,34 @@ class OpenAIReader:
 
         Raises ReaderFailure where it does not answer.
         """
+        status, content = await self._model_list(self.limits.timeout)
+        return status, listed_models(content, self._key) if status == 200 else []
+
+    async def listed(self) -> str:
+        """How the server lists this model (id, root, created); "" where it does not say.
+
+        Never more than a hint: whatever goes wrong here, the questions are asked.
+        """
+        try:
+            status, content = await self._model_list(_LISTED_WITHIN)
+        except ReaderFailure:
+            return ""
+        return read_listing(content, self.spec.model, self._key) if status == 200 else ""
+
+    async def _model_list(self, seconds: float) -> tuple[int, bytes]:
+        import aiohttp
+
         session = self._session or self._open()
         url = self.spec.base_url.rstrip("/") + "/models"
+        within = aiohttp.ClientTimeout(total=seconds)
         async with AsyncExitStack() as room:
             try:
                 async with session.get(
-                    url, allow_redirects=False, proxy=self.spec.proxy
+                    url, allow_redirects=False, proxy=self.spec.proxy, timeout=within
                 ) as response:
-                    status, content = response.status, await self._content(response, room)
+                    return response.status, await self._content(response, room)
             except Exception as error:
                 raise transport_failure(error, url, self.limits, self._key) from None
-            return status, listed_models(content, self._key) if status == 200 else []
 
     async def _content(self, response: aiohttp.ClientResponse, room: AsyncExitStack) -> bytes:
         """The whole body, or a failure past what any honest completion holds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -15,7 +15,14 @@ from overread.readers.spec import ReaderSpec, parse_spec
 if TYPE_CHECKING:
     from overread.readers.openai_http import OpenAIReader
 
-__all__ = ["models_of", "open_reader", "unlisted"]
+__all__ = ["Served", "models_of", "open_reader", "unlisted"]
+
+
+@runtime_checkable
+class Served(Reader, Protocol):
+    """A reader whose server can be asked what it serves."""
+
+    async def listed(self) -> str: ...
 
 
 def open_reader(

@@ -14,9 +14,11 @@ import msgspec
 from overread.case import Limits, ReaderFailure, Reply
 from overread.readers.secret import Secret
 
-__all__ = ["listed_models", "read_response", "transport_failure"]
+__all__ = ["listed_models", "read_listing", "read_response", "transport_failure"]
 
 _HEALING = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
+_A_DAY = 86_400
+_LONGEST_LISTING = 500
 _THROTTLING = frozenset({429, 503, 529})
 # llama.cpp answers a picture it cannot take with status 500, which otherwise may heal.
 _NEVER_HEALS = re.compile(r"not supported|unsupported|does not support", re.IGNORECASE)
@@ -60,6 +62,7 @@ class _Completion(msgspec.Struct, gc=False):
     choices: list[_Choice]
     usage: _Usage | None = None
     model: str | None = None
+    system_fingerprint: str | None = None
     error: Any = None
 
 
@@ -123,6 +126,7 @@ def _ordinary_reply(data: _Completion, seconds: float, sent: str) -> Reply:
         seconds=seconds,
         sent=sent,
         model=data.model or None,
+        fingerprint=data.system_fingerprint or None,
     )
 
 
@@ -164,7 +168,30 @@ def _reply(data: dict[str, Any], hide: Hide) -> Reply:
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
         model=_string(data.get("model")),
+        fingerprint=_string(data.get("system_fingerprint")),
     )
+
+
+def read_listing(body: bytes, model: str, secret: Secret | None) -> str:
+    """What a server's list of models says of one, or of the only one; "" where it says nothing.
+
+    Some servers give the moment of asking as the moment of creation, which tells nothing.
+    """
+    try:
+        data = msgspec.json.decode(body)
+    except _UNREADABLE:
+        return ""
+    rows = data.get("data") if isinstance(data, dict) else None
+    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    named = [row for row in rows if row.get("id") == model] or (rows if len(rows) == 1 else [])
+    if not named:
+        return ""
+    told = [f"{key} {said}" for key in ("id", "root") if (said := _string(named[0].get(key)))]
+    created = _count(named[0].get("created"))
+    if created and abs(time.time() - created) > _A_DAY:
+        told.append(f"created {created}")
+    hide: Hide = secret.hide if secret else str
+    return _line(", ".join(told), hide, _LONGEST_LISTING)
 
 
 def _lenient(body: bytes) -> Any:

@@ -12,7 +12,9 @@ from overread.report.tables import grid
 
 __all__ = ["provenance"]
 
-_ASKED = ("reader", "spec", "modality", "clips as", "temperature", "answered")
+_ASKED = (
+    "reader", "spec", "modality", "clips as", "temperature", "answered", "replies given", "model",
+)  # fmt: skip
 
 
 def provenance(record: RunRecord) -> str:
@@ -34,7 +36,9 @@ def _readers(record: RunRecord) -> str:
         heat = "the benchmark's" if traits.temperature is None else str(traits.temperature)
         clips = traits.clips if traits.modality != "text" else "none"
         asked = f"{reader.asked - reader.unanswered} of {reader.asked}"
-        rows.append((reader.name, reader.spec, traits.modality, clips, heat, asked))
+        when = " to ".join(dict.fromkeys(filter(None, (reader.first_reply, reader.last_reply))))
+        model = ", ".join(reader.models) or reader.model or ""
+        rows.append((reader.name, reader.spec, traits.modality, clips, heat, asked, when, model))
     if not rows:
         return ""
     count = "1 reader was" if len(rows) == 1 else f"{len(rows)} readers were"

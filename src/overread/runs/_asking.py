@@ -17,6 +17,8 @@ import msgspec
 from overread.benchmarks.benchmark import Benchmark
 from overread.case import Reader, Trial
 from overread.engine import Plan, Store, Studio, Tally, ask
+from overread.readers import Served
+from overread.runs._left_out import Tell
 
 __all__ = ["Job", "ask_in_turn", "run_async", "trials_of"]
 
@@ -50,6 +52,7 @@ async def ask_in_turn(
     store: Store,
     studio: Studio,
     dataset: int,
+    tell: Tell | None = None,
 ) -> bool:
     """Ask the jobs of each round at once, so that a picture rendered for one reader serves all.
 
@@ -69,6 +72,7 @@ async def ask_in_turn(
 
     with _on_interrupt(interrupt), closing(rounds):
         try:
+            await _look(readers, store, tell)
             for jobs in rounds:
                 stops[:] = [asyncio.Event() for _ in jobs]
                 await asyncio.gather(
@@ -91,6 +95,21 @@ async def ask_in_turn(
             for reader in readers:
                 await reader.close()
     return interrupted.is_set()
+
+
+async def _look(readers: Sequence[Reader], store: Store, tell: Tell | None) -> None:
+    """Keep how servers list their models, and say where one lists it otherwise than before."""
+    served = [reader for reader in readers if isinstance(reader, Served)]
+    for reader, now in zip(
+        served, await asyncio.gather(*(reader.listed() for reader in served)), strict=True
+    ):
+        before = store.note_served(reader, now)
+        if before and tell is not None:
+            tell(
+                f"{reader.name}: the server lists the model as {now}, and listed it as {before} "
+                "when it last answered. If its weights changed, give it revision=NAME, or ask "
+                "anew with --fresh."
+            )
 
 
 class _on_interrupt:  # noqa: N801 - reads as a statement

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +30,7 @@ from overread.benchmarks.grounding.build.recipe import Recipe
 from overread.benchmarks.grounding.cases import Dataset
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
 from overread.case import BadInput, Policy, Table
+from overread.scratch import scratch_folder
 
 __all__ = ["ProbeSet", "build"]
 
@@ -154,7 +152,8 @@ def _check_out(out: Path) -> None:
         elif out.exists() or out.is_symlink():
             raise BadInput(f"--out {out}: a file stands there. Give a folder.")
         there = next(place for place in (out, *out.absolute().parents) if place.exists())
-        os.rmdir(tempfile.mkdtemp(prefix=".unfinished.", dir=there))
+        with scratch_folder(there):
+            pass
     except OSError as error:
         raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
 
@@ -167,9 +166,8 @@ def _moved_whole(out: Path, *, private: bool) -> Iterator[Path]:
     """
     place = out.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=".unfinished.", dir=place.parent))
-    scratch = beside / "set"
-    try:
+    with scratch_folder(place.parent) as beside:
+        scratch = beside / "set"
         scratch.mkdir(mode=0o700 if private else 0o777)
         yield scratch
         for file in scratch.iterdir() if private else ():
@@ -178,8 +176,6 @@ def _moved_whole(out: Path, *, private: bool) -> Iterator[Path]:
             scratch.rename(place)  # over an empty folder too, never over one that is not
         except OSError as error:
             raise BadInput(f"--out {out}: {error.strerror}. Give a new folder.") from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _card(

@@ -11,7 +11,9 @@ import msgspec
 
 from overread.case import BadInput
 
-__all__ = ["Config", "cache_folder", "default_store", "environment", "load_config"]
+__all__ = ["WORKSPACE", "Config", "cache_folder", "default_store", "environment", "load_config"]
+
+WORKSPACE = ".overread"
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,10 +59,10 @@ def _home(env: Mapping[str, str]) -> Path:
 
 
 def default_store(config: Config) -> Path:
-    return Path(config.store) if config.store else Path(".overread") / "store.sqlite"
+    return Path(config.store) if config.store else Path(WORKSPACE) / "store.sqlite"
 
 
 def cache_folder() -> Path:
     """Where phantoms are kept: `$OVERREAD_CACHE`, else in the workspace."""
     cache = os.environ.get("OVERREAD_CACHE")
-    return Path(cache) if cache else Path(".overread") / "phantoms"
+    return Path(cache) if cache else Path(WORKSPACE) / "phantoms"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from errno import EISDIR
 from hashlib import sha256
@@ -24,6 +23,7 @@ from overread.report.gate import (
     read_policy,
     worst,
 )
+from overread.scratch import scratch_folder
 
 __all__ = ["gate"]
 
@@ -113,21 +113,12 @@ def _check_junit(place: Path, policy: Path, runs: Sequence[GatedRun]) -> None:
 
 def _write(place: Path, data: bytes) -> None:
     """Beside its place, and moved there whole."""
-    scratch: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(prefix=".unfinished.", dir=place.parent)
-        scratch = Path(name)
-        with open(handle, "wb") as file:
-            file.write(data)
-        mask = os.umask(0)  # a new file's rights, which mkstemp does not give
-        os.umask(mask)
-        scratch.chmod(0o666 & ~mask)
-        os.replace(scratch, place)
+        with scratch_folder(place.parent) as scratch:
+            (scratch / place.name).write_bytes(data)
+            os.replace(scratch / place.name, place)
     except OSError as error:
         raise _unwritable(place, error) from None
-    finally:
-        if scratch is not None:
-            scratch.unlink(missing_ok=True)
 
 
 def _unwritable(place: Path, error: OSError | RuntimeError) -> BadInput:

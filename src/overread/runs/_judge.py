@@ -22,7 +22,7 @@ from overread.runs._environment import default_store, load_config
 from overread.runs._judging import Judge, kept_answers
 from overread.runs._kept import benchmark_of, tables_of
 from overread.runs._measuring import Run, measure_into, with_pictures
-from overread.runs._opening import open_judges
+from overread.runs._opening import enrolments, open_judges
 from overread.runs._running import Asking, Watch
 
 if TYPE_CHECKING:
@@ -104,10 +104,12 @@ def judged_answers(
         said = kept_answers(tables.answers)
         asking = Asking(bench, None, [], [], panel, specs, kept, studio, said)
         try:
+            who = enrolments([], [], specs, panel)
+            kept.enrol([*who, *asking.checked()], dataset)
             readers = [judge.reader for judge in panel]
             rounds = asking.rounds(watch)
             interrupted = run_async(ask_in_turn(rounds, readers, kept, studio, dataset))
-            asking.check_finished(interrupted)
+            asking.check_finished(interrupted, fresh=False)
             yield Asked(asking, panel, bench.roles)
         finally:
             studio.close()

@@ -14,7 +14,7 @@ import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, Judged
 from overread.case import BadInput, Reader, Reply, Trial
-from overread.engine import Plan, Store, Studio, read_back
+from overread.engine import Given, Plan, Store, Studio, read_back
 from overread.judging import VERDICT_COLUMNS, Read, Role
 from overread.runs._asking import trials_of
 from overread.runs._stages import stages_of, whole_plan
@@ -139,15 +139,15 @@ class Judging:
     def _read(self, trial: Trial, reply: Reply) -> Read:
         return self._judged.read_verdict(trial.case, trial.condition, reply.text)
 
-    def rows(self, judge: Judge) -> Iterator[tuple[Any, ...]]:
+    def rows(self, judge: Judge, given: Given | None = None) -> Iterator[tuple[Any, ...]]:
         """One row of verdicts.parquet per question, in the order of the plan."""
-        said = read_back(self.plan(judge), judge.reader, self._store, self._studio)
+        said = read_back(self.plan(judge), judge.reader, self._store, self._studio, given)
         while some := list(islice(said, _CHUNK)):
-            for verdict in self._settled(judge, some):
+            for verdict in self._settled(judge, some, given):
                 yield _row(judge, verdict)
 
     def _settled(
-        self, judge: Judge, said: Sequence[tuple[Trial, Reply | None, str]]
+        self, judge: Judge, said: Sequence[tuple[Trial, Reply | None, str]], given: Given | None
     ) -> list[_Verdict]:
         """Verdicts by the last reply to each question, that can be read or not."""
         found = [
@@ -160,7 +160,7 @@ class Judging:
             if not left:
                 return found
             plan = self._again_of([found[place].trial for place in left], attempt)
-            replies = read_back(plan, judge.reader, self._store, self._studio)
+            replies = read_back(plan, judge.reader, self._store, self._studio, given)
             for place, (trial, reply, _) in zip(tuple(left), replies, strict=True):
                 if reply is None:  # no reply to the last attempt: what was said before it stays
                     left.remove(place)

@@ -9,14 +9,23 @@ from typing import Any
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, Judged
-from overread.case import BadInput, Reader
+from overread.case import BadInput, Reader, Traits
+from overread.engine import Enrolment, private_folder
 from overread.judging.panel import panel_of, with_rubric
 from overread.judging.verdict import Role
 from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
-from overread.runs._environment import Config, cache_folder, environment
+from overread.runs._environment import WORKSPACE, Config, cache_folder, environment
 from overread.runs._judging import Judge
 
-__all__ = ["case_file", "may_draw", "open_cases", "open_judges", "open_readers", "phantom_cases"]
+__all__ = [
+    "case_file",
+    "enrolments",
+    "may_draw",
+    "open_cases",
+    "open_judges",
+    "open_readers",
+    "phantom_cases",
+]
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -68,7 +77,10 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
     n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
     cache = cache_folder()
     try:
-        return write_set(benchmark, cache, n, seed)
+        made = write_set(benchmark, cache, n, seed)
+        if cache.parent.name == WORKSPACE:
+            private_folder(cache.parent)
+        return made
     except OSError as error:
         raise BadInput(
             f"{cache}: phantoms cannot be kept there ({error.strerror}). "
@@ -165,6 +177,45 @@ def _check_rubric(
         f"a judge has rubric={rubric[:60]}; there is {known or 'none but the usual one'} here. "
         "Write ROLE=SPEC?rubric=NAME, or leave it out."
     )
+
+
+def enrolments(
+    specs: Sequence[ReaderSpec],
+    readers: Sequence[Reader],
+    judge_specs: Sequence[ReaderSpec],
+    panel: Sequence[Judge],
+) -> list[Enrolment]:
+    """Everybody who is about to be asked, as the store writes them down."""
+    asked = [(spec, reader, "") for spec, reader in zip(specs, readers, strict=True)]
+    asked += [
+        (spec, judge.reader, f"judge of {' '.join(judge.roles)}")
+        for spec, judge in zip(judge_specs, panel, strict=True)
+    ]
+    found: list[Enrolment] = []
+    for spec, reader, role in asked:
+        one = Enrolment(
+            identity=reader.identity,
+            label=reader.name,
+            use=_use(reader.traits, role),
+            weights=spec.kind == "openai",
+        )
+        for other in found:
+            if one.weights and (other.identity, other.use) == (one.identity, one.use):
+                raise BadInput(
+                    f'readers "{other.label}" and "{one.label}" are the same model at the same '
+                    "address, so one's replies would be the other's. Give one of them "
+                    "revision=NAME, or leave it out."
+                )
+        found.append(one)
+    return found
+
+
+def _use(traits: Traits, role: str) -> str:
+    """What tells two readers of one identity apart: their role, and every trait that is set."""
+    told = msgspec.structs.asdict(traits)
+    usual = msgspec.structs.asdict(Traits())
+    words = [role, *(f"{name}={told[name]}" for name in sorted(told) if told[name] != usual[name])]
+    return " ".join(filter(None, words))
 
 
 def _roles_of(table: dict[str, Any], known: tuple[Role, ...], benchmark: str) -> tuple[Role, ...]:

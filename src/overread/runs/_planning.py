@@ -19,7 +19,7 @@ from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
 from overread.runs._judging import Judge
 from overread.runs._left_out import Tell, remarks_of
-from overread.runs._opening import open_cases, open_judges, open_readers
+from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 
 __all__ = ["Forecast", "plan", "write_requests"]
 
@@ -63,11 +63,13 @@ def plan(
     only: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     requests: Path | None = None,
+    fresh: bool = False,
     tell: Tell | None = None,
 ) -> list[Forecast]:
     """Forecast a run, one line per reader; with `requests`, also write every request to a file.
 
-    `tell` gets a line for whatever a user should know before anybody is asked.
+    `fresh` counts no kept reply. `tell` gets a line for whatever a user should know before anybody
+    is asked.
     """
     config = load_config()
     bench = open_cases(benchmark, cases, edition, settings or {})
@@ -81,11 +83,14 @@ def plan(
     with ExitStack() as stack:
         if not place.exists():  # a forecast makes nothing, not even an empty store
             place = Path(stack.enter_context(TemporaryDirectory())) / "empty.sqlite"
-        kept = stack.enter_context(Store(place))
+        kept = stack.enter_context(Store(place, tell))
+        who = enrolments(specs, opened, judge_specs, panel)
+        if not fresh:
+            kept.foresee(who, bench.name, bench.dataset, bench.policy)
         if requests is not None:
             write_requests(requests, bench, chosen, opened, kept)
         found = [
-            _forecast(bench, chosen, reader, spec, kept)
+            _forecast(bench, chosen, reader, spec, kept, fresh)
             for reader, spec in zip(opened, specs, strict=True)
         ]
         found += [
@@ -101,7 +106,9 @@ def _forecast(
     reader: Reader,
     spec: ReaderSpec,
     store: Store,
+    fresh: bool,
 ) -> Forecast:
+    asker = store.asker(reader)
     sources = Sources(store, 0)
     seen: set[bytes | tuple[Request, int, str]] = set()
     pictures: dict[Picture | Clip, int] = {}
@@ -126,7 +133,8 @@ def _forecast(
             else:
                 key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
             asked.append((request, key))
-        kept = store.known([key for _, key in asked if isinstance(key, bytes) and key not in seen])
+        keys = [key for _, key in asked if isinstance(key, bytes) and key not in seen]
+        kept = set() if fresh else store.known(keys, asker)
         for request, key in asked:
             if key in kept:
                 answered += 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ from overread.records import folder_being_written
 from overread.runs._kept import Kept, kept_runs
 from overread.runs._measuring import with_pictures
 from overread.runs._pages import CARDS, reported
+from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from overread.report import Reported
@@ -236,17 +235,14 @@ def _write(
 def _file_being_written(path: Path, policy: Policy) -> Iterator[Path]:
     """A file that takes the place of `path` when all has gone well; of a credentialed set, the
     user's alone."""
-    try:
-        scratch = Path(tempfile.mkdtemp(prefix=".unfinished.", dir=path.parent))
-    except OSError as error:
-        raise BadInput(
-            f"--out {path}: {error.strerror}. Give a file that can be written."
-        ) from None
-    try:
-        made = scratch / path.name
+    with ExitStack() as stack:
+        try:
+            made = stack.enter_context(scratch_folder(path.parent)) / path.name
+        except OSError as error:
+            raise BadInput(
+                f"--out {path}: {error.strerror}. Give a file that can be written."
+            ) from None
         yield made
         if policy == "credentialed":
             made.chmod(0o600)
         os.replace(made, path)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)

@@ -6,7 +6,7 @@ and read back in plan order, so that the files of two runs over one store are th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from pathlib import Path
@@ -16,7 +16,7 @@ import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, LeavesOut, LooksAhead
 from overread.case import Decoding, Reader
-from overread.engine import Plan, Sources, Store, Studio, Tally, read_back
+from overread.engine import Enrolment, Given, Plan, Sources, Store, Studio, Tally, moment, read_back
 from overread.readers import ReaderSpec
 from overread.records import (
     JudgeEntry,
@@ -33,13 +33,16 @@ from overread.runs._judging import Answers, Judge, Judging, answers_of, verdict_
 from overread.runs._left_out import Tell, remarks_of, write_left_out
 from overread.runs._machine import machine
 from overread.runs._measuring import Run, measure_into, versions
-from overread.runs._opening import open_cases, open_judges, open_readers
+from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 from overread.runs._stages import Alone, Stage, stages_of, whole_plan
 
 __all__ = ["Asking", "Unfinished", "Watch", "run"]
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
+
+
+_SHOWN = 5
 
 
 class Unfinished(Exception):
@@ -59,13 +62,14 @@ def run(
     only: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
+    fresh: bool = False,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Run:
     """Ask the readers about the cases, have judged what is to be judged, measure, write a folder.
 
-    `only` is a file that names the cases to ask about. `tell` gets a line for whatever a user
-    should know before anybody is asked.
+    `only` is a file that names the cases to ask about. `fresh` asks everything again: replies kept
+    before count no more. `tell` gets a line for whatever a user should know.
 
     Examples
     --------
@@ -83,24 +87,30 @@ def run(
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     check_out(folder)
     remarks = remarks_of(bench)
-    if tell is not None:
-        for line in remarks:
-            tell(line)
-    with Store(store if store is not None else default_store(config)) as kept:
+    who = enrolments(specs, opened, judge_specs, panel)
+    told = tell or _nobody
+    for line in remarks:
+        told(line)
+    with Store(store if store is not None else default_store(config), tell) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
         asking = Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
         try:
+            kept.enrol([*who, *asking.checked()], dataset, fresh=fresh)
             everybody = [*opened, *(judge.reader for judge in panel)]
             interrupted = run_async(
-                ask_in_turn(asking.rounds(watch), everybody, kept, studio, dataset)
+                ask_in_turn(asking.rounds(watch), everybody, kept, studio, dataset, tell)
             )
-            asking.check_finished(interrupted)
+            if kept.damaged:
+                told(f"{kept.damaged} kept replies were damaged, and were asked for again.")
+            asking.check_finished(interrupted, fresh)
             with folder_being_written(folder, bench.policy) as scratch:
                 write_left_out(scratch, bench)
                 _write_cases(bench, chosen, scratch)
                 entries = asking.write_answers(scratch)
                 judge_entries = asking.write_verdicts(scratch)
+                for line in asking.sayings():
+                    told(line)
                 record = RunRecord(
                     benchmark=bench.name,
                     edition=bench.edition,
@@ -161,6 +171,8 @@ class Asking:
         said = answers or answers_of(bench, chosen, readers, store, studio)
         self._judging = Judging(bench, chosen, said, store, studio) if panel else None
         self.tallies: dict[str, Tally] = {}
+        self._own_tallies: dict[str, list[Tally]] = {}
+        self._given: dict[str, Given] = {}
 
     # ------------------------------------------------------------ asking
 
@@ -201,6 +213,11 @@ class Asking:
                 if not asked:
                     break
 
+    def checked(self) -> list[Enrolment]:
+        """Controls that are asked so that judges can be held against what they say."""
+        controls = self._judging.checked if self._judging is not None else []
+        return [Enrolment(identity=one.identity, label=one.name) for one in controls]
+
     def _checks(self, judging: Judging) -> list[tuple[Reader, Plan, ReaderSpec]]:
         """Controls whose replies are only there to be judged."""
         return [
@@ -218,6 +235,7 @@ class Asking:
         for reader, plan, spec in questions:
             label = f"{reader.name} ({name})" if name else reader.name
             tally = self.tallies.setdefault(label, Tally())
+            self._own_tallies.setdefault(reader.name, []).append(tally)
             jobs.append(Job(plan, reader, tally))
             shown.append((label, tally, sum(1 for _ in plan()), spec))
         if not any(total for _, _, total, _ in shown):
@@ -226,12 +244,11 @@ class Asking:
             yield jobs
         return True
 
-    def check_finished(self, interrupted: bool) -> None:
+    def check_finished(self, interrupted: bool, fresh: bool) -> None:
         kept = sum(tally.answered + tally.kept for tally in self.tallies.values())
+        again = "the same command without --fresh" if fresh else "the same command again"
         if interrupted:
-            raise Unfinished(
-                f"interrupted; {kept} replies are kept. Run the same command again to resume."
-            )
+            raise Unfinished(f"interrupted; {kept} replies are kept. Run {again} to resume.")
         stopped = [
             f"{name}: {tally.stopped.rstrip('.')}"
             for name, tally in self.tallies.items()
@@ -239,8 +256,7 @@ class Asking:
         ]
         if stopped:
             raise Unfinished(
-                "; ".join(stopped)
-                + ". Nothing was measured. Mend that and run the same command again; "
+                "; ".join(stopped) + f". Nothing was measured. Mend that and run {again}; "
                 f"the {kept} replies already there are kept."
             )
 
@@ -258,7 +274,8 @@ class Asking:
 
         def rows() -> Iterable[Sequence[Any]]:
             for reader, stages in zip(self._readers, self._stages, strict=True):
-                said = read_back(whole_plan(stages), reader, self._store, self._studio)
+                given = self._given.setdefault(reader.name, Given())
+                said = read_back(whole_plan(stages), reader, self._store, self._studio, given)
                 for trial, reply, reason in said:
                     asked[reader.name] += 1
                     unanswered[reader.name] += reply is None
@@ -281,6 +298,7 @@ class Asking:
                 unanswered=unanswered[reader.name],
                 model=models.get(reader.name),
                 decoding=decodings.get(reader.name),
+                **self._origin(reader.name),
             )
             for reader, spec in zip(self._readers, self._specs, strict=True)
         )
@@ -303,7 +321,8 @@ class Asking:
             yield from before
             for judge in self._panel:
                 own = counts[judge.reader.name]
-                for row in judging.rows(judge):
+                given = self._given.setdefault(judge.reader.name, Given())
+                for row in judging.rows(judge, given):
                     own[row[outcome]] = own.get(row[outcome], 0) + 1
                     yield row
 
@@ -319,9 +338,63 @@ class Asking:
                 asked=sum(counts[judge.reader.name].values()),
                 unanswered=counts[judge.reader.name].get("unanswered", 0),
                 invalid=counts[judge.reader.name].get("invalid", 0),
+                **self._origin(judge.reader.name),
             )
             for judge, spec in zip(self._panel, self._judge_specs, strict=True)
         )
+
+    # ------------------------------------------------------------ where replies come from
+
+    def _origin(self, name: str) -> dict[str, Any]:
+        """What the record says of when and by what a reader's replies were given."""
+        given = self._given.get(name, Given())
+        rows = self._store.reader_rows(list(given.readers)).values()
+        return {
+            "first_reply": moment(given.first) or None,
+            "last_reply": moment(given.last) or None,
+            "models": tuple(sorted(given.models)),
+            "fingerprints": tuple(sorted(given.fingerprints)),
+            "listed": tuple(sorted({served for _, served in rows if served})),
+            "labels": tuple(sorted({label for label, _ in rows} - {name})),
+        }
+
+    def sayings(self) -> Iterator[str]:
+        """Lines on replies that this run did not ask for, and on servers that changed."""
+        old = []
+        # A control says the same for ever.
+        served = {one.name for one in (*self._specs, *self._judge_specs) if one.kind != "control"}
+        for name, given in self._given.items():
+            asked = sum(t.answered + t.failed for t in self._own_tallies.get(name, ()))
+            if given.replies and not asked and name in served:
+                old.append(f"{name} ({_dates(given)})")
+            yield from _changes(name, given)
+            others = set(self._origin(name)["labels"]) - set(self._given)
+            if others:
+                yield f"{name}: some of its replies were given as {', '.join(sorted(others))}."
+        if old:
+            yield (
+                f"NOTHING WAS ASKED of {', '.join(old)}: every reply came from the store. "
+                "--fresh asks again."
+            )
+
+
+def _changes(name: str, given: Given) -> Iterator[str]:
+    for what, counts in (("model", given.models), ("fingerprint", given.fingerprints)):
+        if len(counts) > 1:
+            told = ", ".join(f"{one} × {times}" for one, times in sorted(counts.items())[:_SHOWN])
+            more = f" and {len(counts) - _SHOWN} more" if len(counts) > _SHOWN else ""
+            yield f"{name}: the server's {what} is not the same for all replies: {told}{more}."
+
+
+def _dates(given: Given) -> str:
+    if not given.first:
+        return "kept by an older Overread, which noted no times"
+    first, last = moment(given.first), moment(given.last)
+    return f"given {first}" if first == last else f"given {first} to {last}"
+
+
+def _nobody(line: str) -> None:
+    """Where nobody wants to be told."""
 
 
 def _described(spec: ReaderSpec) -> str:

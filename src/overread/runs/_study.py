@@ -11,12 +11,13 @@ import msgspec
 
 from overread.benchmarks.benchmark import Judged
 from overread.case import BadInput
+from overread.engine import Store
 from overread.records import check_out
 from overread.runs._choosing import survey
-from overread.runs._environment import load_config
+from overread.runs._environment import default_store, load_config
 from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
-from overread.runs._opening import open_cases, open_judges, open_readers
+from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 from overread.runs._running import Watch, run
 
 __all__ = ["Study", "run_study"]
@@ -59,20 +60,29 @@ def run_study(
     path: Path,
     *,
     store: Path | None = None,
+    fresh: bool = False,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Iterator[Run]:
     """Run everything a study file asks for, one run folder per benchmark."""
     study = read_study(path)
     config = load_config()
-    panels = []
+    place = store or study.store or default_store(config)
+    panels, asked = [], []
     for part in study.run:  # a mistake in the last run is better known before the first is asked
         bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
-        open_readers(bench, study.reader, config, study.concurrency)
+        specs, readers = open_readers(bench, study.reader, config, study.concurrency)
         panels.append(study.judge if isinstance(bench, Judged) else [])
-        open_judges(bench, panels[-1], config, study.concurrency)
+        judge_specs, panel = open_judges(bench, panels[-1], config, study.concurrency)
+        asked.append((bench, enrolments(specs, readers, judge_specs, panel)))
         survey(bench, part.limit, part.only)
         check_out(part.folder(path))
+    with Store(place, tell) as kept:
+        begun: set[str] = set()  # two runs about one set are begun anew once, all before the first
+        for bench, who in asked:
+            dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
+            kept.enrol(who, dataset, fresh=fresh and bench.dataset not in begun)
+            begun.add(bench.dataset)
     for part, judges in zip(study.run, panels, strict=True):
         yield run(
             part.benchmark,
@@ -81,7 +91,7 @@ def run_study(
             judges=judges,
             edition=part.edition,
             out=part.folder(path),
-            store=store or study.store,
+            store=place,
             limit=part.limit,
             only=part.only,
             settings=part.settings,

@@ -62,7 +62,8 @@ class M3CoT:
     name = "m3cot"
     ranges = declared(
         share="accuracy precision precision_no_na recall f1 consistency consistency_medoid "
-        "consistency_items mode_share path_likeness survives survives_chance answer_kept answered refused empty truncated "
+        "consistency_items mode_share path_likeness survives survives_chance answer_kept answered "
+        "refused empty truncated "
         "verdicts_judged verdicts_invalid verdicts_unanswered verdicts_rescued judge_sensitivity "
         "judge_specificity judge_shift judge_agreement",
         signed="impact image_effect diff_accuracy diff_precision diff_recall diff_f1 "

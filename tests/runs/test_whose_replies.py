@@ -1,0 +1,227 @@
+"""Whose replies a run stands on: new weights never get old replies without a word."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from overread.case import BadInput
+from overread.runs import Config, open_cases
+from overread.runs._opening import enrolments, open_judges
+from support.checkpoints import Checkpoint, checkpoint
+from support.commands import Done, Overread
+
+STORE = Path(".overread/store.sqlite")
+
+
+@pytest.fixture
+def server() -> Iterator[Checkpoint]:
+    with checkpoint() as made:
+        yield made
+
+
+def run(overread: Overread, *words: object, out: str = "run", limit: int = 4) -> Done:
+    cases = ("--cases", "phantom:16", "--limit", limit)
+    return overread("run", "grounding", *cases, "--out", out, *words)
+
+
+def record(folder: str = "run") -> dict:
+    return tomllib.loads(Path(folder, "run.toml").read_text(encoding="utf-8"))
+
+
+def said(folder: str = "run") -> Counter[str | None]:
+    return Counter(pl.read_parquet(Path(folder, "answers.parquet"))["text"])
+
+
+def lines(done: Done) -> list[str]:
+    return [line for line in done.err.splitlines() if line.startswith("overread: ")]
+
+
+# ---------------------------------------------------------------- new weights
+
+
+def test_a_new_label_on_old_replies_is_refused_before_anything_is_asked(
+    overread: Overread, server: Checkpoint
+) -> None:
+    assert run(overread, "--reader", server.spec(label="v1")).code == 0
+    asked, server.says = server.asked, "No"
+    for command in ("run", "plan"):
+        words = (command, "grounding", "--cases", "phantom:16", "--reader", server.spec(label="v2"))
+        refused = overread(*words, "--out", "new")
+        assert refused.code == 2
+        for part in ('"v2"', '"v1"', "revision=", "--fresh", "label=v1", time.strftime("%Y-")):
+            assert part in refused.complaint
+    assert server.asked == asked
+    assert not Path("new").exists()
+
+
+def test_the_three_remedies(overread: Overread, server: Checkpoint) -> None:
+    run(overread, "--reader", server.spec(label="v1"))
+    asked, server.says = server.asked, "No"
+    assert run(overread, "--reader", server.spec(label="v1")).code == 0
+    assert server.asked == asked
+    assert set(said()) == {"Yes"}
+    assert run(overread, "--reader", server.spec(label="v2", revision=2)).code == 0
+    assert server.asked == 2 * asked
+    assert set(said()) == {"No"}
+    assert run(overread, "--reader", server.spec(label="v3"), "--fresh").code == 0
+    assert server.asked == 3 * asked
+    assert set(said()) == {"No"}
+
+
+def test_what_a_reader_is_shown_may_have_its_own_label(
+    overread: Overread, server: Checkpoint
+) -> None:
+    pair = ("--reader", server.spec(label="sees"))
+    pair += ("--reader", server.spec(label="reads", modality="text"))
+    for _ in range(2):
+        assert run(overread, *pair).code == 0
+    same = run(overread, *pair[:2], "--reader", server.spec(label="again"))
+    assert same.code == 2
+    assert '"sees" and "again" are the same model' in same.complaint
+
+
+def test_a_judge_may_have_two_seats_of_its_own_names(workspace: Path, server: Checkpoint) -> None:
+    bench = open_cases("m3cot", "phantom:26", "corrected", {})
+    seat = {"kind": "openai", "model": "m", "base_url": server.base_url}
+    seats = [seat | {"role": "answer", "label": "a"}, seat | {"role": "steps", "label": "b"}]
+    specs, panel = open_judges(bench, seats, Config())
+    labels = [one.label for one in enrolments([], [], specs, panel)]
+    assert labels == ["a", "b"]
+    again = open_judges(bench, [seats[0], seats[0] | {"label": "c"}], Config())
+    with pytest.raises(BadInput, match="the same model"):
+        enrolments([], [], *again)
+
+
+def test_asking_anew_that_is_broken_off_and_resumed_does_not_mix(
+    overread: Overread, server: Checkpoint
+) -> None:
+    reader = ("--reader", server.spec(label="v1"))
+    run(overread, *reader)
+    asked, server.says = server.asked, "No"
+    server.fails_after = asked + 3
+    broken = run(overread, *reader, "--fresh")
+    assert broken.code == 3
+    assert "without --fresh to resume" in broken.err
+    assert said() == {"No": 3, None: sum(said().values()) - 3}  # and not the old "Yes"
+    server.fails_after = 10**6
+    plan = overread("plan", "grounding", "--cases", "phantom:16", "--limit", 4, *reader, "--json")
+    assert f'"calls":{asked - 3}' in plan.out
+    assert run(overread, *reader).code == 0
+    assert server.asked == 2 * asked
+    assert set(said()) == {"No"}
+
+
+def test_a_study_that_asks_anew_asks_once_and_begins_all_its_runs_anew_at_once(
+    overread: Overread, server: Checkpoint
+) -> None:
+    part = '[[run]]\nbenchmark = "grounding"\ncases = "phantom:16"\nlimit = {}\nout = "{}"\n'
+    table = f'[[reader]]\nkind = "openai"\nmodel = "m"\nbase_url = "{server.base_url}"\n'
+    other = part.format(4, "c").replace("phantom:16", "phantom:16:7")
+    Path("s.toml").write_text(part.format(4, "a") + part.format(4, "b") + other + table)
+    assert overread("run", "s.toml").code == 0
+    asked, server.says = server.asked, "No"
+    server.fails_after = asked  # it breaks off in the first run
+    assert overread("run", "s.toml", "--fresh").code == 3
+    server.fails_after = 10**6
+    assert overread("run", "s.toml").code == 0
+    assert server.asked == 2 * asked
+    assert set(said("a")) == set(said("b")) == set(said("c")) == {"No"}
+
+
+# ---------------------------------------------------------------- what is said of kept replies
+
+
+def test_a_run_that_asked_nothing_says_so_with_the_dates(
+    overread: Overread, server: Checkpoint
+) -> None:
+    reader = ("--reader", server.spec(label="v1"), "--reader", "control:looks")
+    assert "NOTHING" not in run(overread, *reader).err
+    first = Path("run/run.toml").read_bytes(), Path("run/report.html").read_bytes()
+    entry, control = record()["readers"]
+    assert entry["first_reply"] <= entry["last_reply"]
+    assert entry["first_reply"].startswith(time.strftime("%Y-", time.gmtime()))
+    assert control["first_reply"]
+    (line,) = lines(run(overread, *reader))
+    for part in ("NOTHING WAS ASKED of v1 ", entry["first_reply"], "--fresh"):
+        assert part in line
+    assert (Path("run/run.toml").read_bytes(), Path("run/report.html").read_bytes()) == first
+    assert f"<td>{entry['first_reply']}" in first[1].decode()
+    with sqlite3.connect(STORE) as raw:
+        raw.execute("UPDATE replies SET at=NULL")
+    assert "an older Overread" in run(overread, *reader).err
+    assert "NOTHING" not in run(overread, *reader, limit=5, out="more").err
+
+
+def test_a_model_that_changed_under_its_name_is_told(
+    overread: Overread, server: Checkpoint
+) -> None:
+    reader = ("--reader", server.spec(label="v1"))
+    server.fingerprint = "fp_1"
+    assert lines(run(overread, *reader)) == []
+    server.model, server.fingerprint = "m-2", "fp_2"
+    told = lines(run(overread, *reader, limit=8))
+    assert len(told) == 2
+    assert "v1: the server's model is not the same for all replies: m × " in told[0]
+    assert "m-2 × " in told[0]
+    assert "fp_1 × " in told[1]
+    assert "fp_2 × " in told[1]
+    (entry,) = record()["readers"]
+    assert entry["models"] == ["m", "m-2"]
+    assert entry["fingerprints"] == ["fp_1", "fp_2"]
+    assert "<td>m, m-2</td>" in Path("run/report.html").read_text(encoding="utf-8")
+
+
+def test_a_server_that_lists_the_model_otherwise_is_told_before_it_is_asked(
+    overread: Overread, server: Checkpoint
+) -> None:
+    reader = ("--reader", server.spec(label="v1"))
+    now = int(time.time())
+    server.entry = {"id": "m", "root": "/models/one", "created": now}  # as some servers say always
+    assert lines(run(overread, *reader)) == []
+    server.entry["created"] = now + 60
+    assert lines(run(overread, *reader, limit=5)) == []
+    assert record()["readers"][0]["listed"] == ["id m, root /models/one"]
+    server.entry["root"] = "/models/two"
+    (line,) = lines(run(overread, *reader, limit=6))
+    assert "/models/one" in line
+    assert "/models/two" in line
+    assert "revision=" in line
+    assert len(record()["readers"][0]["listed"]) == 2
+    server.entry = None
+    assert lines(run(overread, *reader, limit=7)) == []
+
+
+def test_a_damaged_reply_is_asked_for_again_and_that_is_said(
+    overread: Overread, server: Checkpoint
+) -> None:
+    reader = ("--reader", server.spec(label="v1"))
+    run(overread, *reader)
+    asked = server.asked
+    measures = Path("run/measures.json").read_bytes()
+    with sqlite3.connect(STORE) as raw:
+        raw.execute("UPDATE replies SET reply='damaged' WHERE rowid <= 2")
+    (line,) = lines(run(overread, *reader))
+    assert "2 kept replies were damaged, and were asked for again" in line
+    assert server.asked == asked + 2
+    assert Path("run/measures.json").read_bytes() == measures
+
+
+def test_a_reader_is_listed_and_forgotten(overread: Overread, server: Checkpoint) -> None:
+    run(overread, "--reader", server.spec(label="v1"), "--reader", "control:looks")
+    listed = overread("store", "list").out
+    assert "v1" in listed
+    assert "control:looks" in listed
+    assert time.strftime("%Y-", time.gmtime()) in listed
+    assert overread("store", "forget").code == 2
+    assert "holds: control:looks, v1" in overread("store", "forget", "--reader", "v9").complaint
+    forgotten = overread("store", "forget", "--reader", "v1")
+    assert forgotten.out == f"forgot v1: {server.asked} replies deleted\n"
+    assert run(overread, "--reader", server.spec(label="v2")).code == 0  # the name is free again
