@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "RUN_FILES",
     "JudgeEntry",
     "Machine",
     "Measures",
@@ -31,6 +32,7 @@ __all__ = [
     "RunRecord",
     "check_out",
     "folder_being_written",
+    "make_private",
     "read_frame",
     "read_measures",
     "read_record",
@@ -42,6 +44,10 @@ __all__ = [
 _ROWS_A_PART = 50_000
 _UNFINISHED = ".unfinished."  # what a killed process may leave behind
 _MARK = ".unfinished.mark"
+RUN_FILES = (
+    "run.toml", "measures.json", "cases.parquet", "answers.parquet", "verdicts.parquet",
+    "left_out.csv", "report.html",
+)  # fmt: skip
 
 
 class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,6 +157,13 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
         (out / _MARK).unlink()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def make_private(folder: Path) -> None:
+    """Of a run whose set turned out to be credentialed: its user's alone, as if written so."""
+    for path in (folder, *(folder / name for name in RUN_FILES)):
+        with suppress(OSError):
+            path.chmod(0o700 if path == folder else 0o600)
 
 
 def check_out(out: Path) -> None:

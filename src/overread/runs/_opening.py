@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,14 @@ from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import Config, cache_folder, environment
 from overread.runs._judging import Judge
 
-__all__ = ["case_file", "open_cases", "open_judges", "open_readers", "phantom_cases"]
+__all__ = [
+    "case_file",
+    "open_cases",
+    "open_judges",
+    "open_readers",
+    "phantom_cases",
+    "recorded_cases",
+]
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -37,6 +45,12 @@ def case_file(benchmark: str, cases: str | Path) -> Path:
     """Where the cases stand; phantoms are made if they are not there."""
     text = str(cases)
     return phantom_cases(benchmark, text) if text.startswith("phantom:") else Path(text)
+
+
+def recorded_cases(cases: str | Path) -> str:
+    """What a record calls its cases: found again from whatever folder the run is looked at."""
+    text = str(cases)
+    return text if text.startswith("phantom:") else os.path.abspath(text)
 
 
 def phantom_cases(benchmark: str, spec: str) -> Path:
