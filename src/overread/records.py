@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 
 from overread import __version__
 from overread.case import BadInput, Decoding, Measure, Policy, Traits
+from overread.files import open_file, parse_toml, read_bytes, read_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,6 +44,8 @@ __all__ = [
 _ROWS_A_PART = 50_000
 _UNFINISHED = ".unfinished."  # what a killed process may leave behind
 _MARK = ".unfinished.mark"
+# Remarks name cases; a record of all of them is still far below this.
+_MOST_RECORD = 1 << 24
 RUN_FILES = (
     "run.toml", "measures.json", "cases.parquet", "answers.parquet", "verdicts.parquet",
     "left_out.csv", "report.html",
@@ -258,20 +260,19 @@ def read_record(folder: Path) -> RunRecord:
     if not path.exists():
         raise BadInput(f"{folder}: not a run folder (no run.toml). Give one that a run made.")
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8-sig")), RunRecord)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}. Mend its rights.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        held = parse_toml(read_text(path, at_most=_MOST_RECORD), str(path))
+        return msgspec.convert(held, RunRecord)
+    except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {error}. Restore the file or run again.") from None
 
 
 def read_measures(folder: Path) -> Measures:
     path = folder / "measures.json"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Measures)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}. Run `overread measure {folder}`.") from None
-    except msgspec.DecodeError as error:
+        return msgspec.json.decode(read_bytes(path), type=Measures)
+    except BadInput as error:
+        raise BadInput(f"{error} Run `overread measure {folder}`.") from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadInput(f"{path}: {error}. Run `overread measure {folder}` again.") from None
 
 
@@ -279,6 +280,7 @@ def read_frame(path: Path, columns: Iterable[str] = ()) -> pl.DataFrame:
     """Read a table of a run, which must have these columns."""
     import polars as pl
 
+    open_file(path).close()  # polars would wait for a pipe
     try:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:

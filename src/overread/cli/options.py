@@ -28,6 +28,7 @@ __all__ = [
     "Settings",
     "StoreFile",
     "check_engine",
+    "check_study",
     "finish",
     "print_headline",
     "settings_from",
@@ -85,6 +86,33 @@ def tell(line: str) -> None:
 def check_engine(engine: str) -> None:
     if engine != "local":
         raise BadInput(f"--engine {engine}: this version has the engine local.")
+
+
+def check_study(
+    study: str,
+    cases: str | None,
+    reader: list[str] | None,
+    judge: list[str] | None,
+    edition: str,
+    out: Path | None,
+    limit: int | None,
+    set_: list[str] | None,
+    concurrency: int | None,
+) -> None:
+    """What a study file says itself cannot be said beside it."""
+    given = {
+        "--cases": cases,
+        "--reader": reader,
+        "--judge": judge,
+        "--edition": edition if edition != "corrected" else None,
+        "--out": out,
+        "--limit": limit,
+        "--set": set_,
+        "--concurrency": concurrency,
+    }
+    extra = [name for name, value in given.items() if value not in (None, [])]
+    if extra:
+        raise BadInput(f"{extra[0]} does not go with a study file. Put it into {study}.")
 
 
 def print_headline(run: Run) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from overread.case import BadInput
+from overread.files import open_file
 
 __all__ = [
     "APPLICATION",
@@ -26,7 +27,7 @@ def refuse_foreign(path: Path) -> None:
     """What is not ours is left as it is: it is looked at before anything is set in it."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder stands there. Give a file with --store.")
-    with path.open("rb") as file:
+    with open_file(path, named=f"--store {path}") as file:
         beginning = file.read(16)
     if not beginning:
         return

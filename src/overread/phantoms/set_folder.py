@@ -6,13 +6,13 @@ import csv
 import os
 import secrets
 import shutil
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from overread.case import BadInput
+from overread.files import read_toml
 
 __all__ = ["Card", "write_csv", "write_once"]
 
@@ -81,8 +81,8 @@ def _dataset(card: Card) -> str:
 
 def _holds(folder: Path, card: Card) -> bool:
     try:
-        found = tomllib.loads((folder / "dataset.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = read_toml(folder / "dataset.toml")
+    except BadInput:
         return False
     same = all(found.get(key) == value for key, value in card.facts.items())
     return same and found.get("name") == card.name and (folder / card.index).is_file()

@@ -33,6 +33,7 @@ from overread.benchmarks.grounding.build.recipe import Recipe
 from overread.benchmarks.grounding.cases import Dataset
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
 from overread.case import BadInput, Policy, Table
+from overread.files import open_file
 
 __all__ = ["ProbeSet", "build"]
 
@@ -217,7 +218,7 @@ def _card(
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -19,6 +19,7 @@ from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.edition import CORRECTED, Edition
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Box
+from overread.files import MOST_TABLE, open_file
 
 __all__ = [
     "EXTRA_COLUMNS",
@@ -142,11 +143,8 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
         card = read_card(manifest.parent / "dataset.toml")
         folder = manifest.absolute().parent.name
         name = card.get("name") or (folder if manifest.name == "manifest.csv" else manifest.stem)
-        try:
-            with manifest.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
-        except OSError as error:
-            raise BadInput(f"{manifest} cannot be read: {error.strerror}.") from None
+        with open_file(manifest, at_most=MOST_TABLE) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
         return cls(manifest=manifest, name=name, digest=digest)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.m3cot.official import TYPES
 from overread.benchmarks.m3cot.results.names import CachedName, cached_name
 from overread.case import BadInput
+from overread.files import read_bytes
 
 __all__ = ["Result", "objects_of", "results_of"]
 
@@ -92,7 +94,8 @@ def orders_in(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON lines, each with its line."""
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, raw in enumerate(io.BytesIO(_data(path)), start=1):
+        line = _decoded_text(raw, f"{path.name} line {number}")
         if not line.strip():
             continue
         holds = _decoded(line, f"{path.name} line {number}")
@@ -114,13 +117,19 @@ def _decoded(text: str, where: str) -> Any:
         raise BadInput(f"{where} is no JSON: {why}. Fetch or mend it.") from None
 
 
+def _data(path: Path) -> bytes:
+    return read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+
+
 def _text(path: Path) -> str:
+    return _decoded_text(_data(path), str(path))
+
+
+def _decoded_text(data: bytes, where: str) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(
-            f"{path}: byte 0x{error.object[error.start]:02x} at {error.start} is not UTF-8. Save "
-            "it as UTF-8, or fetch it again."
+            f"{where}: byte 0x{data[error.start]:02x} at {error.start} is not UTF-8. Save it as "
+            "UTF-8, or fetch it again."
         ) from None

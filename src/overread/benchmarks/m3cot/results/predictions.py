@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -15,6 +14,7 @@ from overread.case import BadInput
 
 __all__ = ["Prediction", "Totals", "predictions_of", "totals_of"]
 
+_LONGEST: Final = 1e9  # seconds
 _FINAL_FAILURE: Final = re.compile(r"Final failure, tried \d+ times")
 
 
@@ -81,7 +81,7 @@ def _seconds(said: Any, where: str) -> float | None:
     if said is None:
         return None
     number = isinstance(said, int | float) and not isinstance(said, bool)
-    if not number or not math.isfinite(said) or said < 0:
+    if not number or not 0 <= said < _LONGEST:  # a whole number may be beyond any float
         raise BadInput(f"{where}: duration_s is {brief(said)}; it is seconds from 0. Fix it.")
     return float(said)
 
