@@ -643,6 +643,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             raise BadInput(f"{place}: a figure is saved as {', '.join(making)}. Name it so.")
         if not place.parent.is_dir():
             raise BadInput(f"{place}: there is no folder {place.parent}. Make it first.")
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise BadInput(f"{place}: it is no file. Give another name.")
         data = make()
         try:
             place.write_bytes(data)

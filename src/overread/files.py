@@ -13,8 +13,9 @@ import re
 import stat
 import tomllib
 import zlib
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from overread.case import BadInput
 
@@ -48,7 +49,7 @@ _MANY_DOTS: Final = re.compile(r"(?:[^\s.=\[\]{},]+[ \t]*\.[ \t]*){33}")
 
 def open_file(
     path: Path | str, *, named: str | None = None, at_most: int | None = None
-) -> BinaryIO:
+) -> BufferedReader:
     """Open a regular file to read; a FIFO, device, socket or folder is refused without waiting.
 
     `named` is what the line calls it (an option, say), its path where left out. A file of more

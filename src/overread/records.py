@@ -10,9 +10,8 @@ import hashlib
 import os
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +19,14 @@ import msgspec
 
 from overread import __version__
 from overread.case import BadInput, Decoding, Measure, Policy, Traits
-from overread.files import read_bytes, size_words
+from overread.files import open_file, parse_toml, read_bytes, read_text, size_words
 from overread.scratch import UNFINISHED, scratch_folder
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "RUN_FILES",
     "JudgeEntry",
     "Machine",
     "Measures",
@@ -35,6 +35,7 @@ __all__ = [
     "check_out",
     "check_untouched",
     "folder_being_written",
+    "make_private",
     "read_frame",
     "read_measures",
     "read_record",
@@ -50,6 +51,12 @@ _LARGEST = 1e100
 _NUMBERS = ("value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low", "high", "p", "q")
 _TEXT_A_PART = 1 << 25  # characters: long replies fill a part sooner
 _MARK = f"{UNFINISHED}mark"
+# Remarks name cases; a record of all of them is still far below this.
+_MOST_RECORD = 1 << 24
+RUN_FILES = (
+    "run.toml", "measures.json", "cases.parquet", "answers.parquet", "verdicts.parquet",
+    "left_out.csv", "report.html",
+)  # fmt: skip
 
 
 class ReaderEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +186,13 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
         (out / _MARK).unlink()
 
 
+def make_private(folder: Path) -> None:
+    """Of a run whose set turned out to be credentialed: its user's alone, as if written so."""
+    for path in (folder, *(folder / name for name in RUN_FILES)):
+        with suppress(OSError):
+            path.chmod(0o700 if path == folder else 0o600)
+
+
 def check_out(out: Path) -> None:
     """Refuse a place that holds something other than a run or cannot be written to.
 
@@ -292,10 +306,9 @@ def read_record(folder: Path) -> RunRecord:
     if not path.exists():
         raise BadInput(f"{folder}: not a run folder (no run.toml). Give one that a run made.")
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8-sig")), RunRecord)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}. Mend its rights.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        held = parse_toml(read_text(path, at_most=_MOST_RECORD), str(path))
+        return msgspec.convert(held, RunRecord)
+    except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {error}. Restore the file or run again.") from None
 
 
@@ -350,6 +363,7 @@ def read_frame(
     """Read a table of a run, which must have these columns, and those of a schema as it says."""
     import polars as pl
 
+    open_file(path).close()  # polars would wait for a pipe
     try:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -436,6 +436,30 @@ def test_rights(overread: Overread, phantom_cache: Path, monkeypatch: pytest.Mon
 def test_studies(refused: Callable[..., str], workspace: Path, text: str, named: str) -> None:
     (workspace / "study.toml").write_text(text, encoding="utf-8")
     assert named in refused("run", "study.toml")
+    assert named in refused("plan", "study.toml")
+
+
+def test_a_wrong_key_of_a_study_tells_the_right_ones(
+    refused: Callable[..., str], workspace: Path
+) -> None:
+    (workspace / "study.toml").write_text(STUDY.replace("cases", "case"), encoding="utf-8")
+    told = refused("run", "study.toml")
+    for key in ("benchmark", "cases", "edition", "out", "limit", "set", "reader", "judge", "store"):
+        assert key in told
+    assert "docs/studies.md" in told
+
+
+def test_a_study_is_planned_as_it_is_run(overread: Overread, workspace: Path) -> None:
+    (workspace / "study.toml").write_text(STUDY + STUDY.partition("[[reader]]")[0] + 'out = "b"')
+    done = overread("plan", "study.toml", "--json")
+    assert done.code == 0, done
+    planned = json.loads(done.out)
+    assert [one["out"] for one in planned] == ["runs/study-grounding", "b"]
+    assert [one["forecasts"][0]["reader"] for one in planned] == ["control:looks"] * 2
+    assert overread("plan", "study.toml").out.count(" would ask (") == 2
+    assert not (workspace / "runs").exists()
+    refusal = overread("plan", "study.toml", "--requests", "x")
+    assert "--requests does not go with a study" in refusal.complaint
 
 
 @pytest.mark.parametrize(
@@ -449,7 +473,8 @@ def test_what_a_study_says_itself(
     refused: Callable[..., str], workspace: Path, more: tuple[str, ...]
 ) -> None:
     (workspace / "study.toml").write_text(STUDY, encoding="utf-8")
-    assert f"{more[0]} does not go with a study" in refused("run", "study.toml", *more)
+    for command in ("run", "plan"):
+        assert f"{more[0]} does not go with a study" in refused(command, "study.toml", *more)
 
 
 @pytest.mark.parametrize("name", ["nope.toml", "folder.toml", "binary.toml"])

@@ -7,9 +7,11 @@ the guard lets through to a public address is recorded and led to a server of th
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,10 @@ from aiohttp.resolver import ThreadedResolver
 
 from integration.commands import overread
 from overread.runs import Run, Unfinished, phantom_cases, run
+from support.datasets import write_csv
+from support.echo_trees import Heart, write_clips, write_echonet
+from support.m3_trees import Item, write_image, write_m3cot
+from support.medcmr_sets import item, mcq, write_lines, write_parquet, write_release, write_slake
 from support.served import Served, served
 
 PUBLIC = "8.8.8.8"
@@ -206,3 +212,92 @@ def test_a_file_in_the_working_folder_grants_nothing(
     with pytest.raises(Unfinished, match="data-use guard"):
         ask(f"openai:m@http://{NAME}:9/v1")
     assert connected == []
+
+
+# ---------------------------------------------------------------- what stands behind a link
+
+
+def _questions(folder: Path, name: str) -> Path:
+    """A csv or JSON lines of one's own that both benchmarks of questions read."""
+    write_image(folder / "images" / "a.png")
+    row = {"question": "Is it?", "answer": "yes", "image": "images/a.png", "task": "Diagnosis"}
+    row |= {"modality": "CT", "key_conclusion": "It is."}
+    if name.endswith(".csv"):
+        return write_csv(folder / name, list(row), [list(row.values())])
+    return write_lines(folder / name, [row])
+
+
+def _films(folder: Path) -> Path:
+    made = phantom_cases("grounding", "phantom:48")
+    shutil.copytree(made.parent, folder, ignore=shutil.ignore_patterns("dataset.toml"))
+    return folder / made.name
+
+
+# The benchmark; what makes a set in a folder; the file that its items stand in.
+SETS: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "grounding, csv": ("grounding", _films, "manifest.csv"),
+    "heartbeat, csv": ("heartbeat", lambda at: write_clips(at, [Heart("a")]), "cases.csv"),
+    "heartbeat, EchoNet": ("heartbeat", lambda at: write_echonet(at, [Heart("a")]), "FileList.csv"),
+    "m3cot, xlsx": ("m3cot", lambda at: write_m3cot(at, [Item(1)]), "M3CoTBench.xlsx"),
+    "m3cot, csv": ("m3cot", lambda at: _questions(at, "q.csv"), "q.csv"),
+    "m3cot, jsonl": ("m3cot", lambda at: _questions(at, "q.jsonl"), "q.jsonl"),
+    "medcmr, zip": ("medcmr", lambda at: write_release(at, [mcq(1)], [item(1)], zipped=True),
+                    "dataset.zip"),
+    "medcmr, csv": ("medcmr", lambda at: _questions(at, "q.csv"), "q.csv"),
+    "medcmr, SLAKE": ("medcmr", write_slake, "test.json"),
+    "medcmr, parquet": ("medcmr", lambda at: write_parquet(at / "test.parquet", [("Is it?", "a")]),
+                        "test.parquet"),
+}  # fmt: skip
+BESIDE = [name for name in SETS if name not in ("medcmr, zip", "medcmr, parquet")]
+
+
+def _reached(
+    kind: str, cases: Path, connected: list[tuple[str, int]], out: Path
+) -> list[tuple[str, int]]:
+    """The addresses that a run over these cases, with a reader at a public host, connected to."""
+    with served(tally=True) as server, suppress(Unfinished):
+        reader = f"openai:m@http://{NAME}:{server.port}/v1?attempts=1"
+        folders = {"out": out / "run", "store": out / "store.sqlite"}
+        run(SETS[kind][0], cases, [reader], limit=1, settings={"boot": "100"}, **folders)
+    return connected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("kind", SETS)
+def test_a_link_in_an_open_folder_opens_nothing(
+    connected: list[tuple[str, int]], tmp_path: Path, kind: str, whole: bool
+) -> None:
+    """The file of the items is a link out of the open folder; images may be in either."""
+    _, make, items = SETS[kind]
+    make(tmp_path / "closed")
+    if kind in BESIDE:
+        shutil.copytree(tmp_path / "closed", tmp_path / "open")
+        (tmp_path / "open" / items).unlink()
+    else:
+        (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "dataset.toml").write_text('policy = "open"\n')
+    os.symlink(tmp_path / "closed" / items, tmp_path / "open" / items)
+    given = tmp_path / "open" if whole else tmp_path / "open" / items
+    if kind == "heartbeat, EchoNet":
+        given = tmp_path / "open"
+    assert _reached(kind, given, connected, tmp_path) == []
+    # Where both folders are open it is asked, or this would show nothing.
+    (tmp_path / "closed" / "dataset.toml").write_text('policy = "open"\n')
+    assert {host for host, _ in _reached(kind, given, connected, tmp_path / "second")} == {PUBLIC}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", BESIDE)
+def test_a_folder_of_images_may_be_closed_within_an_open_set(
+    connected: list[tuple[str, int]], tmp_path: Path, kind: str
+) -> None:
+    SETS[kind][1](tmp_path / "set")
+    (tmp_path / "set" / "dataset.toml").write_text('policy = "open"\n')
+    pictures = (".png", ".jpg", ".avi")
+    (folder,) = {
+        path.parent for path in (tmp_path / "set").rglob("*") if path.suffix in pictures
+    }  # fmt: skip
+    assert folder != tmp_path / "set"
+    (folder / "dataset.toml").write_text('policy = "credentialed"\n')
+    assert _reached(kind, tmp_path / "set", connected, tmp_path) == []

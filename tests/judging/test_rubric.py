@@ -162,10 +162,10 @@ def test_a_bad_prompt_file_is_one_line(tmp_path: Path, text: str, said: str) -> 
 
 
 def test_a_prompt_file_that_is_missing_or_no_text_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no such prompt file"):
+    with pytest.raises(BadInput, match="there is no such file"):
         load_rubric(tmp_path / "none.txt", RUBRIC)
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe\x00{sections}")
     with pytest.raises(BadInput, match="UTF-8"):
         load_rubric(tmp_path / "b.txt", RUBRIC)
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="is a folder and no file"):
         load_rubric(tmp_path, RUBRIC)

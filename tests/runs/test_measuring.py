@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 from overread.case import BadInput
+from overread.records import RunRecord
 from overread.runs import _measuring
 from overread.runs._measuring import (
     Run,
@@ -34,6 +34,8 @@ class Pictures:
 
     name = "heartbeat"
 
+    policy = "open"
+
     def __init__(self, dataset: str = "set@1") -> None:
         self.dataset = dataset
 
@@ -45,9 +47,9 @@ def shown(
     monkeypatch: pytest.MonkeyPatch, policy: str, found: str | None, include_images: bool
 ) -> object:
     """`found`: the data set that lies now where the run's cases were; None is none."""
-    record = SimpleNamespace(
-        benchmark="heartbeat", cases="there", policy=policy, dataset="set@1",
-        answers_edition="authors+seed=3", settings={"frames": "20"},
+    record = RunRecord(
+        benchmark="heartbeat", cases="there", policy=policy, dataset="set@1",  # type: ignore[arg-type]
+        answers_edition="authors+seed=3", edition="authors", n_cases=1, settings={"frames": "20"},
     )  # fmt: skip
 
     def open_cases(name: str, cases: str, edition: str, settings: dict[str, str]) -> Pictures:
@@ -58,7 +60,7 @@ def shown(
         return Pictures(found)
 
     monkeypatch.setattr(_measuring, "open_cases", open_cases)
-    return with_pictures(Pictures(), record, include_images)  # type: ignore[arg-type]
+    return with_pictures(Pictures(), record, include_images)[1]  # type: ignore[arg-type]
 
 
 def test_pictures_are_shown_of_an_open_set_and_of_another_when_told(

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ import pytest
 
 from overread.case import BadInput, Card, Clip, Inline, Picture, Slide
 from overread.records import read_measures, read_record, write_record
-from overread.runs import measure, report, run
+from overread.runs import measure, phantom_cases, report, run
 from overread.runs._pages import OWN_CARDS, Pictures, cards_with_slides
+from overread.runs._serving import served
 from support.clip_files import numbered
 from support.commands import tree
 
@@ -139,6 +140,110 @@ def test_several_runs_stand_on_one_page_in_the_working_folder(folder: Path) -> N
 
 
 # ---------------------------------------------------------------- what a set allows
+
+
+SETS = {
+    "grounding": ("phantom:16", "control:looks"),
+    "heartbeat": ("phantom:8", "control:area"),
+    "m3cot": ("phantom:26", "control:clinician"),
+    "medcmr": ("phantom:28", "control:oracle"),
+}
+
+
+@pytest.fixture(scope="module")
+def own_runs(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
+    """Of each benchmark a folder with an open `set` and a `run` over it."""
+    place = tmp_path_factory.mktemp("own")
+    for benchmark, (phantoms, reader) in SETS.items():
+        home = place / benchmark
+        made = phantom_cases(benchmark, phantoms)
+        shutil.copytree(made.parent, home / "set")
+        folders = {"store": place / "store.sqlite", "out": home / "run"}
+        run(benchmark, home / "set" / made.name, [reader], settings={"boot": "100"}, **folders)
+    return place
+
+
+@pytest.fixture
+def own(own_runs: Path, workspace: Path) -> Callable[[str], tuple[Path, Path]]:
+    """(run, card of its set), copied: the record names the set where it is now."""
+
+    def copied(benchmark: str) -> tuple[Path, Path]:
+        shutil.copytree(own_runs / benchmark, workspace / "own")
+        folder = workspace / "own" / "run"
+        record = read_record(folder)
+        at = record.cases.replace(str(own_runs / benchmark), str(workspace / "own"))
+        assert at != record.cases
+        write_record(folder / "run.toml", msgspec.structs.replace(record, cases=at))
+        return folder, workspace / "own" / "set" / "dataset.toml"
+
+    return copied
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("card", ['policy = "credentialed"\n', 'policy = "ope', None])
+@pytest.mark.parametrize("benchmark", SETS)
+def test_a_card_that_was_corrected_holds_for_pages_of_older_runs(
+    own: Callable[[str], tuple[Path, Path]],
+    benchmark: str,
+    card: str | None,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where it is gone or spoilt, and wherever the command is given."""
+    folder, place = own(benchmark)
+    names = pl.read_parquet(folder / "cases.parquet")["case"].to_list()
+    before = report([folder], "before.html")
+    assert before.cards != [(0, 0)]
+    assert before.page.stat().st_mode & 0o044
+    if card is None:
+        place.unlink()
+    else:
+        place.write_text(card)
+    (workspace / "elsewhere").mkdir()
+    monkeypatch.chdir(workspace / "elsewhere")
+    done = report([folder], "page.html", csv="c")
+    text = done.page.read_text("utf-8")
+    assert done.cards == [(0, 0)]
+    assert done.runs[0].policy == "credentialed"
+    assert "data:image" not in text
+    assert not [name for name in names if len(name) > 3 and name in text]
+    written = [done.page, *(path for files in done.files.values() for path in files)]
+    assert {path.stat().st_mode & 0o777 for path in (*written, *folder.iterdir())} == {0o600}
+    assert folder.stat().st_mode & 0o777 == 0o700
+    made = served([folder])
+    assert made.runs == [None]
+    assert "data:image" not in made.page
+    assert measure(folder).record.policy == read_record(folder).policy == "credentialed"
+    assert "data:image" not in (folder / "report.html").read_text("utf-8")
+
+
+def test_of_a_set_that_is_gone_the_record_says_who_may_see_it(
+    own: Callable[[str], tuple[Path, Path]],
+) -> None:
+    folder, place = own("grounding")
+    shutil.rmtree(place.parent)
+    done = report([folder], "page.html")
+    assert done.runs[0].policy == "open"
+    assert done.cards != [(0, 0)]
+    assert "data:image" not in done.page.read_text("utf-8")
+
+
+def test_a_card_that_became_looser_loosens_no_older_run(
+    own: Callable[[str], tuple[Path, Path]],
+) -> None:
+    folder, _ = own("grounding")
+    under(folder, "credentialed")
+    assert report([folder], "page.html").cards == [(0, 0)]
+
+
+def test_items_without_their_images_are_as_open_as_their_card_says(
+    own: Callable[[str], tuple[Path, Path]],
+) -> None:
+    folder, place = own("m3cot")
+    shutil.rmtree(place.parent / "images")
+    done = report([folder], "page.html")
+    assert done.runs[0].policy == "open"
+    assert done.cards != [(0, 0)]
 
 
 def test_a_credentialed_set_shows_neither_pictures_nor_texts_nor_names(folder: Path) -> None:

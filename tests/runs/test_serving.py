@@ -71,7 +71,7 @@ def of_page(page: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_a_few_cases_have_the_cards_that_whole_tables_give(made: Path, benchmark: str) -> None:
     kept = kept_run(made / benchmark)
-    opened = with_pictures(kept.bench, kept.record, False)
+    _, opened = with_pictures(kept.bench, kept.record, False)
     assert isinstance(opened, Browsed)
     run = browsable(kept, opened)
     assert run is not None
@@ -147,7 +147,7 @@ def test_pages_and_pictures_over_http(made: Path) -> None:
 @pytest.mark.slow
 def test_a_picture_is_the_one_a_reader_was_shown(made: Path) -> None:
     kept = kept_run(made / "grounding")
-    run = browsable(kept, with_pictures(kept.bench, kept.record, False))
+    run = browsable(kept, with_pictures(kept.bench, kept.record, False)[1])
     assert run is not None
     assert run.picture is not None
     case = sorted(run.cases)[0]
@@ -167,7 +167,7 @@ def test_measured_again_cards_follow_the_new_edition_and_pictures_stay(
     kept = kept_run(folder)
     assert kept.bench.edition != kept.record.answers_edition
     assert isinstance(kept.bench, Browsed)
-    run = browsable(kept, with_pictures(kept.bench, kept.record, False))
+    run = browsable(kept, with_pictures(kept.bench, kept.record, False)[1])
     assert run is not None
     cases = find(run.index, Filter(), 1, 5).cases
     cards = run.cards(cases)

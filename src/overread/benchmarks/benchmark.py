@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Benchmark",
     "Browsed",
+    "Carded",
     "Compared",
     "Described",
     "FollowsUp",
@@ -141,6 +142,13 @@ class Shows(Protocol):
 
     @property
     def shows(self) -> frozenset[str]: ...
+
+
+@runtime_checkable
+class Carded(Protocol):
+    """A benchmark that finds the cards of a set though its images may be gone."""
+
+    def policy_at(self, path: str | Path) -> Policy: ...
 
 
 @runtime_checkable

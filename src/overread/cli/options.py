@@ -30,6 +30,7 @@ __all__ = [
     "Settings",
     "StoreFile",
     "check_engine",
+    "check_study",
     "finish",
     "print_headline",
     "settings_from",
@@ -95,6 +96,35 @@ def check_engine(engine: str) -> None:
         raise BadInput(f"--engine {engine}: this version has the engine local.")
 
 
+def check_study(
+    study: str,
+    cases: str | None,
+    reader: list[str] | None,
+    judge: list[str] | None,
+    edition: str,
+    out: Path | None,
+    limit: int | None,
+    only: Path | None,
+    set_: list[str] | None,
+    concurrency: int | None,
+) -> None:
+    """What a study file says itself cannot be said beside it."""
+    given = {
+        "--cases": cases,
+        "--reader": reader,
+        "--judge": judge,
+        "--edition": edition if edition != "corrected" else None,
+        "--out": out,
+        "--limit": limit,
+        "--only": only,
+        "--set": set_,
+        "--concurrency": concurrency,
+    }
+    extra = [name for name, value in given.items() if value not in (None, [])]
+    if extra:
+        raise BadInput(f"{extra[0]} does not go with a study file. Put it into {study}.")
+
+
 def print_headline(run: Run) -> None:
     """The first table of a run; the page has the others, and the figures."""
     from overread.case import Table
@@ -108,9 +138,7 @@ def print_headline(run: Run) -> None:
     print(f"{said}{': ' * bool(said)}{run.folder / 'report.html'}", flush=True)
 
 
-def finish(
-    runs: Iterable[Run], *, json: bool, judged: bool = False, fresh: bool = False
-) -> int:
+def finish(runs: Iterable[Run], *, json: bool, judged: bool = False, fresh: bool = False) -> int:
     """Print what runs found and say what is missing: 3 when trials went unanswered, else 0.
 
     Each is printed when it is there: what comes after it may fail. `judged`: only judges were

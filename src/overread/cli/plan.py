@@ -18,7 +18,8 @@ __all__ = ["command"]
 
 def command(
     benchmark: Annotated[
-        str, typer.Argument(help="A benchmark: grounding, heartbeat, m3cot or medcmr.")
+        str,
+        typer.Argument(help="grounding, heartbeat, m3cot or medcmr; or a study file, .toml."),
     ],
     cases: options.Cases = None,
     reader: options.Readers = None,
@@ -43,12 +44,18 @@ def command(
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
     options.check_engine(engine)
+    if benchmark.endswith(".toml"):
+        options.check_study(
+            benchmark, cases, reader, judge, edition, out, limit, only, set_, concurrency
+        )
+        if requests is not None:
+            raise BadInput("--requests does not go with a study file. Plan its runs one by one.")
+        return _study(Path(benchmark), store, fresh, json)
     if cases is None:
         raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
 
     import msgspec
 
-    from overread.cli.show import print_table
     from overread.runs import plan
 
     forecasts = plan(
@@ -68,10 +75,31 @@ def command(
     if json:
         print(msgspec.json.encode(forecasts).decode())
         return 0
+    _print("What a run would ask", forecasts)
+    return 0
+
+
+def _study(path: Path, store: Path | None, fresh: bool, json: bool) -> int:
+    import msgspec
+
+    from overread.runs import plan_study
+
+    planned = plan_study(path, store=store, fresh=fresh, tell=options.tell)
+    if json:
+        print(msgspec.json.encode(list(planned)).decode())
+        return 0
+    for run in planned:
+        _print(f"What {run.benchmark} over {run.cases} would ask ({run.out})", run.forecasts)
+    return 0
+
+
+def _print(title: str, forecasts: list[Forecast]) -> None:
+    from overread.cli.show import print_table
+
     print_table(
         Table(
             name="plan",
-            title="What a run would ask",
+            title=title,
             columns=("reader", "trials", "answered", "calls", "pictures", "tokens", "cost"),
             rows=tuple(
                 (
@@ -89,7 +117,6 @@ def command(
             signature="tokens are an estimate; nothing was asked",
         )
     )
-    return 0
 
 
 def _notes(forecasts: list[Forecast]) -> list[str]:

@@ -38,20 +38,9 @@ def command(
     """
     options.check_engine(engine)
     if benchmark.endswith(".toml"):
-        given = {
-            "--cases": cases,
-            "--reader": reader,
-            "--judge": judge,
-            "--edition": edition if edition != "corrected" else None,
-            "--out": out,
-            "--limit": limit,
-            "--only": only,
-            "--set": set_,
-            "--concurrency": concurrency,
-        }
-        extra = [name for name, value in given.items() if value not in (None, [])]
-        if extra:
-            raise BadInput(f"{extra[0]} does not go with a study file. Put it into {benchmark}.")
+        options.check_study(
+            benchmark, cases, reader, judge, edition, out, limit, only, set_, concurrency
+        )
         return _study(Path(benchmark), store, fresh, json)
     if cases is None:
         raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")

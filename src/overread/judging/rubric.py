@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from overread.case import BadInput, Message
+from overread.files import MOST_TOML, read_text
 from overread.judging.verdict import Role
 
 __all__ = ["NOTICE", "Rubric", "asked_of", "frame", "load_rubric", "own_words", "sections_of"]
@@ -124,14 +125,7 @@ def load_rubric(path: Path, base: Rubric) -> Rubric:
     The file is the template. A first line `system: …` replaces the system line, and with nothing
     behind it leaves it out. What `base` shows must be shown: `{sections}`, or each by its name.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such prompt file. Give its path.") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not UTF-8 text. Save the prompt as UTF-8.") from None
+    text = read_text(path, at_most=MOST_TOML)
     if len(text) > _LONGEST_PROMPT:
         raise BadInput(f"{path} has more than {_LONGEST_PROMPT} characters. Shorten the prompt.")
     system = base.system

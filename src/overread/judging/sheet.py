@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from overread.case import BadInput
+from overread.files import read_text
 from overread.judging.agreement import Agreement, pair_agreement
 from overread.judging.reading import word
 
@@ -204,16 +205,7 @@ def person_agreement(
 
 def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """Rows of a csv file that came back from a spreadsheet, with the line each begins on."""
-    try:
-        if path.stat().st_size > _MOST:
-            raise BadInput(f"{path} is too large for a sheet of this kind. Check the path.")
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file. Give the sheet that was written.") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not UTF-8. Save it as csv in UTF-8.") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+    text = read_text(path, at_most=_MOST)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     found: list[tuple[int, dict[str, str]]] = []
     line = 1

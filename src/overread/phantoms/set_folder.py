@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from overread.case import BadInput
+from overread.files import read_toml
 from overread.scratch import scratch_folder
 
 __all__ = ["Card", "write_csv", "write_once"]
@@ -77,8 +77,8 @@ def _dataset(card: Card) -> str:
 
 def _holds(folder: Path, card: Card) -> bool:
     try:
-        found = tomllib.loads((folder / "dataset.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = read_toml(folder / "dataset.toml")
+    except BadInput:
         return False
     same = all(found.get(key) == value for key, value in card.facts.items())
     return same and found.get("name") == card.name and (folder / card.index).is_file()

@@ -7,13 +7,18 @@ that `overread plan --requests FILE` writes beside each request's text and pictu
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from overread.case import BadInput, Limits, Prompt, ReaderFailure, Reply, Traits
+from overread.files import open_file, size_words
 from overread.readers.spec import ReaderSpec
 
 __all__ = ["RecordedReader"]
+
+
+_LONGEST_LINE: Final = 1 << 26
 
 
 class _Line(Reply, frozen=True, kw_only=True):
@@ -52,19 +57,19 @@ def _load(path: Path) -> tuple[dict[str, Reply], str]:
     decode = msgspec.json.Decoder(_Line).decode
     replies: dict[str, Reply] = {}
     digest = blake2b(digest_size=8)
-    try:
-        lines = path.open("rb")
-    except OSError as error:
-        raise BadInput(f"recorded replies {path}: {error.strerror}. Check the path.") from None
-    with lines:
-        for number, raw in enumerate(lines, 1):
+    with open_file(path, named=f"recorded replies {path}") as lines:
+        for number, raw in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), b""), 1):
+            if len(raw) == _LONGEST_LINE:
+                raise BadInput(
+                    f"{path} line {number} has over {size_words(_LONGEST_LINE)}. Mend it."
+                )
             digest.update(raw)
             raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
             if not raw.strip():
                 continue
             try:
                 line = decode(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise BadInput(
                     f"{path} line {number}: {error}. Expected "
                     '{"request": DIGEST, "text": …} as `overread plan --requests` names them.'

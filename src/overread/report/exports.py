@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from overread.case import Figure, Table
+from overread.case import BadInput, Figure, Table
+from overread.files import MOST_TOML, open_file, read_bytes
 from overread.judging.sheet import guarded
 from overread.report.reported import Exhibit, Reported
 
@@ -105,9 +106,9 @@ def write_contents(folder: Path, written: Sequence[Exported]) -> None:
 def is_ours(folder: Path) -> bool:
     """Whether a folder holds an earlier export."""
     try:
-        with (folder / CONTENTS).open(encoding="utf-8", newline="") as file:
-            return file.readline(1000).rstrip("\r\n") == ",".join(_HEADER)
-    except (OSError, UnicodeDecodeError):
+        with open_file(folder / CONTENTS) as file:
+            return file.readline(1000).decode().rstrip("\r\n") == ",".join(_HEADER)
+    except (BadInput, UnicodeDecodeError):
         return False
 
 
@@ -115,9 +116,9 @@ def earlier(folder: Path) -> list[Path]:
     """The files of an earlier export that are still there; no name leads out of the folder."""
     if not is_ours(folder):
         return []
-    with (folder / CONTENTS).open(encoding="utf-8", newline="", errors="replace") as file:
-        try:
-            names = [row[0] for row in csv.reader(file) if row]
-        except csv.Error:
-            return []
+    text = read_bytes(folder / CONTENTS, at_most=MOST_TOML).decode("utf-8", "replace")
+    try:
+        names = [row[0] for row in csv.reader(io.StringIO(text, newline="")) if row]
+    except csv.Error:
+        return []
     return [folder / name for name in names if _FILE.fullmatch(name) and (folder / name).is_file()]

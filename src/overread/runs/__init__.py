@@ -43,6 +43,7 @@ __all__ = [
     "person_agreement",
     "phantom_cases",
     "plan",
+    "plan_study",
     "published_figures",
     "published_list",
     "rank_sample",
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
     from overread.runs._selfcheck import STANDARD_PHANTOMS, Checked, selfcheck
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._sight import sight, sight_of_clips
-    from overread.runs._study import run_study
+    from overread.runs._study import plan_study, run_study
     from overread.runs._transfer import Transfer, transfer
 
 _HOME = {
@@ -118,6 +119,7 @@ _HOME = {
     "rank_sample": "overread.runs._people",
     "Forecast": "overread.runs._planning",
     "plan": "overread.runs._planning",
+    "plan_study": "overread.runs._study",
     "PublishedFigures": "overread.runs._published",
     "published_figures": "overread.runs._published",
     "published_list": "overread.runs._published",

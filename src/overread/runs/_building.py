@@ -30,6 +30,7 @@ from overread.benchmarks.grounding.build.recipe import Recipe
 from overread.benchmarks.grounding.cases import Dataset
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
 from overread.case import BadInput, Policy, Table
+from overread.files import open_file
 from overread.scratch import scratch_folder
 
 __all__ = ["ProbeSet", "build"]
@@ -213,7 +214,7 @@ def _card(
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

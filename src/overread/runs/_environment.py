@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from overread.case import BadInput
+from overread.files import read_toml
 
 __all__ = ["WORKSPACE", "Config", "cache_folder", "default_store", "environment", "load_config"]
 
 WORKSPACE = ".overread"
+
+_KEYS: Final = 'It may hold share_with = ["HOST"] and store = "FILE".'
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,13 +45,11 @@ def load_config(environment: Mapping[str, str] | None = None) -> Config:
             raise BadInput(f"OVERREAD_CONFIG={named}: no such file. Make it or unset it.")
         return Config()
     try:
-        config = msgspec.convert(tomllib.loads(place.read_text(encoding="utf-8-sig")), Config)
-    except OSError as error:
-        raise BadInput(f"{place}: {error.strerror}. Mend its rights.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise BadInput(
-            f'{place}: {error}. It may hold share_with = ["HOST"] and store = "FILE".'
-        ) from None
+        config = msgspec.convert(read_toml(place), Config)
+    except BadInput as error:
+        raise BadInput(f"{error} {_KEYS}") from None
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{place}: {error}. {_KEYS}") from None
     hosts = tuple(host.lower().strip() for host in config.share_with)
     return msgspec.structs.replace(config, share_with=hosts)
 

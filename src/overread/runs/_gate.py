@@ -10,7 +10,7 @@ from pathlib import Path
 
 from overread import __version__
 from overread.case import BadInput
-from overread.records import read_measures, read_record
+from overread.records import RUN_FILES, read_measures, read_record
 from overread.report import DISCLAIMER
 from overread.report.gate import (
     EXIT_CODES,
@@ -92,7 +92,7 @@ def _check_junit(place: Path, policy: Path, runs: Sequence[GatedRun]) -> None:
         whole = place.resolve()
         folders = {Path(run.folder).resolve() for run in runs}
         of_a_run = whole.parent in folders or (whole.parent / "run.toml").exists()
-        if whole == policy.resolve() or (of_a_run and whole.name in _RUN_FILES):
+        if whole == policy.resolve() or (of_a_run and whole.name in RUN_FILES):
             raise BadInput(f"--junit {place}: it would replace what is judged. Give another file.")
         if place.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
@@ -127,7 +127,3 @@ def _unwritable(place: Path, error: OSError | RuntimeError) -> BadInput:
 
 
 _MARK_WITHIN = 4096
-_RUN_FILES = (
-    "run.toml", "measures.json", "cases.parquet", "answers.parquet", "verdicts.parquet",
-    "report.html",
-)  # fmt: skip

@@ -21,7 +21,7 @@ from overread.runs._asking import ask_in_turn, run_async
 from overread.runs._environment import default_store, load_config
 from overread.runs._judging import Judge, kept_answers
 from overread.runs._kept import benchmark_of, tables_of
-from overread.runs._measuring import Run, measure_into, with_pictures
+from overread.runs._measuring import Run, measure_into, policy_today, with_pictures
 from overread.runs._opening import enrolments, open_judges
 from overread.runs._running import Asking, Watch
 
@@ -67,12 +67,12 @@ def judge(
             raise BadInput(f"{place}: its answers were written anew meanwhile. Judge it again.")
         measured = benchmark_of(record)
         before = tables_of(place, bench, record).verdicts
-        with folder_being_written(place, record.policy) as scratch:
+        with folder_being_written(place, bench.policy) as scratch:
             entries = judged.write(scratch, before, record.judges)
             record = msgspec.structs.replace(
                 record, judges=entries, settings=record.settings | given
             )
-            opened = with_pictures(measured, record, include_images=False)
+            record, opened = with_pictures(measured, record, include_images=False)
             record, records, exhibits = measure_into(
                 scratch, place, measured, record, opened, verdicts_in=scratch
             )
@@ -188,7 +188,9 @@ def _as_asked(place: Path, record: RunRecord, given: Mapping[str, str]) -> Bench
 
     edition = record.answers_edition.partition("+")[0]
     words = record.settings | dict(given)
-    bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, words)
+    # A card may have been corrected since: texts go to judges under the policy that holds now.
+    policy = policy_today(benchmark_of(record), record)
+    bench = reopen_benchmark(record.benchmark, record.dataset, policy, edition, words)
     if not isinstance(bench, Judged):
         raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
     for key in given:

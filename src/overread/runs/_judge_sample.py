@@ -11,6 +11,7 @@ from overread.case import BadInput, Table
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.agreement import Agreement
 from overread.records import RunRecord, folder_being_written, read_frame, read_record
+from overread.runs._measuring import policy_today
 from overread.runs._people import check_free
 from overread.stats import Interval
 
@@ -50,7 +51,7 @@ def judge_sample(folder: str | Path, out: str | Path, *, n: int = 50, seed: int 
     taken = sample(bench.units(_tables(place, record)), n, seed)
     if not taken:
         raise BadInput(f"{place}: no verdict of its judges could be read; nothing to sample.")
-    with folder_being_written(Path(out), record.policy) as scratch:
+    with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         write_sheet(taken, scratch / made.sheet.name, scratch / made.key.name)
     return msgspec.structs.replace(made, rows=len(taken))
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Browsed, Pictured, Shows
-from overread.case import BadInput, Figure, Measure, Reader, Table
+from overread.benchmarks.benchmark import Benchmark, Browsed, Carded, Pictured, Shows
+from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
 from overread.engine import Tally
 from overread.records import (
     JudgeEntry,
@@ -21,20 +22,29 @@ from overread.records import (
     RunRecord,
     check_out,
     folder_being_written,
+    make_private,
     read_record,
     table_digests,
     write_measures,
     write_record,
 )
 from overread.runs._kept import tables_of
-from overread.runs._opening import case_file, may_draw, open_cases
+from overread.runs._opening import case_file, may_draw, open_cases, recorded_cases
 
 if TYPE_CHECKING:
     import polars as pl
 
     from overread.runs._running import Watch
 
-__all__ = ["Run", "import_results", "measure", "measure_into", "versions", "with_pictures"]
+__all__ = [
+    "Run",
+    "import_results",
+    "measure",
+    "measure_into",
+    "policy_today",
+    "versions",
+    "with_pictures",
+]
 
 _TEXT = ("reader", "measure", "by", "method", "family", "label", "note")
 
@@ -139,43 +149,83 @@ def measure(
     if isinstance(bench, Shows):
         _check_shown(bench.shows, given, record.settings)
     record = msgspec.structs.replace(record, measured=given)
-    opened = with_pictures(bench, record, include_images)
+    record, opened = with_pictures(bench, record, include_images)
     with folder_being_written(place, record.policy) as scratch:
         record, records, exhibits = measure_into(
             scratch, place, bench, record, opened, include_images=include_images
         )
+    if record.policy == "credentialed":  # its tables may be from a time when it was not
+        make_private(place)
     return Run(folder=place, record=record, records=records, exhibits=exhibits)
 
 
-def with_pictures(bench: Benchmark, record: RunRecord, include_images: bool) -> Benchmark | None:
-    """The benchmark over the run's own cases, where their pictures may be shown and are there."""
-    if not isinstance(bench, Pictured | Browsed) or not record.cases:
+def with_pictures(
+    bench: Benchmark, record: RunRecord, include_images: bool
+) -> tuple[RunRecord, Benchmark | None]:
+    """The record under the policy that holds today, and the benchmark over the run's own cases.
+
+    The latter where their pictures may be shown and are there.
+    """
+    if include_images and not (isinstance(bench, Pictured | Browsed) and record.cases):
+        raise BadInput(f"--include-images: this run of {bench.name} has no pictures to show.")
+    policy, found = _today(bench, record, include_images)
+    record = msgspec.structs.replace(record, policy=policy)
+    if not (policy == "open" or include_images) or not isinstance(bench, Pictured | Browsed):
+        return record, None
+    if isinstance(found, BadInput) or found is None:
         if include_images:
-            raise BadInput(f"--include-images: this run of {bench.name} has no pictures to show.")
-        return None
-    if not (record.policy == "open" or include_images):
-        return None
-    if not may_draw(record.cases, record.n_cases):
-        raise BadInput(
-            f"run.toml: cases is {record.cases[:40]}, and the run had {record.n_cases}. "
-            "Restore the file or run again."
-        )
-    try:
-        # As it was asked: another edition may take other cases.
-        asked = record.answers_edition.partition("+")[0]
-        opened = open_cases(record.benchmark, record.cases, asked, record.settings)
-    except BadInput as error:
-        if include_images:
-            raise BadInput(f"--include-images: the cases cannot be opened again: {error}") from None
-        return None
-    if opened.dataset != record.dataset:
+            raise BadInput(f"--include-images: the cases cannot be opened again: {found}")
+        return record, None
+    if found.dataset != record.dataset:
         if include_images:
             raise BadInput(
                 f"--include-images: {record.cases} is no longer what was asked about "
                 f"({record.dataset}). Run again."
             )
-        return None
-    return opened
+        return record, None
+    return record, found
+
+
+def policy_today(bench: object, record: RunRecord) -> Policy:
+    """Who may see a run: the strictest of its record and of its cases' cards as they are now."""
+    return _today(bench, record, False)[0]
+
+
+def _today(
+    bench: object, record: RunRecord, wanted: bool
+) -> tuple[Policy, Benchmark | BadInput | None]:
+    """The policy that holds today, and the cases opened, or why they cannot be.
+
+    They are not opened where nothing could be stricter, unless they are `wanted`. A set that is
+    gone altogether has no cards: the record alone says. One that is there and whose cards cannot be
+    read is credentialed.
+    """
+    if not record.cases or (record.policy == "credentialed" and not wanted):
+        return record.policy, None
+    if not may_draw(record.cases, record.n_cases):
+        raise BadInput(
+            f"run.toml: cases is {record.cases[:40]}, and the run had {record.n_cases}. "
+            "Restore the file or run again."
+        )
+    found: Benchmark | BadInput
+    try:
+        # As it was asked: another edition may take other cases.
+        asked = record.answers_edition.partition("+")[0]
+        found = open_cases(record.benchmark, record.cases, asked, record.settings)
+        now = found.policy
+    except BadInput as error:
+        found, now = error, record.policy
+        if not record.cases.startswith("phantom:") and os.path.lexists(record.cases):
+            now = _by_cards_alone(bench, record.cases)
+    return max(record.policy, now, key=get_args(Policy).index), found
+
+
+def _by_cards_alone(bench: object, cases: str) -> Policy:
+    """Images may be gone and were never needed for an import: cards are where the items stand."""
+    try:
+        return bench.policy_at(cases) if isinstance(bench, Carded) else "credentialed"
+    except BadInput:
+        return "credentialed"
 
 
 def _check_shown(shows: frozenset[str], given: Mapping[str, str], asked: Mapping[str, str]) -> None:
@@ -228,7 +278,7 @@ def import_results(
         benchmark=bench.name,
         edition=bench.edition,
         answers_edition=bench.edition,
-        cases="" if cases is None else str(cases),
+        cases="" if cases is None else recorded_cases(cases),
         dataset=bench.dataset,
         policy=bench.policy,
         n_cases=tables.cases.height,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ __all__ = [
     "open_judges",
     "open_readers",
     "phantom_cases",
+    "recorded_cases",
 ]
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
@@ -60,6 +62,12 @@ def may_draw(cases: str, known: int) -> bool:
     if len(spec) > 40 or not n.isdecimal() or (seed and not seed.isdecimal()):
         return False
     return int(n) <= known or any(cache_folder().glob(f"phantom-*-{int(n)}-{int(seed or 0)}-r*"))
+
+
+def recorded_cases(cases: str | Path) -> str:
+    """What a record calls its cases: found again from whatever folder the run is looked at."""
+    text = str(cases)
+    return text if text.startswith("phantom:") else os.path.abspath(text)
 
 
 def phantom_cases(benchmark: str, spec: str) -> Path:

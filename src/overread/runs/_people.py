@@ -11,6 +11,7 @@ from overread.benchmarks.benchmark import ForPeople, ReaderRecord, Tables
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
 from overread.records import RunRecord, folder_being_written, read_frame, read_record
+from overread.runs._measuring import policy_today
 
 __all__ = ["ErrorSample", "RankSample", "error_sample", "rank_sample"]
 
@@ -55,7 +56,7 @@ def error_sample(
     if not rows:
         beside = f" that {right_for} got right" if right_for is not None else ""
         raise BadInput(f"{place}: {reader} has no wrong answer{beside}; nothing to label.")
-    with folder_being_written(Path(out), record.policy) as scratch:
+    with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         bench.write_errors(scratch / made.sheet.name, rows)
         page = error_page(rows, record.signature)
         (scratch / made.page.name).write_text(page, encoding="utf-8")
@@ -74,7 +75,7 @@ def rank_sample(
     sheet = Path(out) / "ranks.csv"
     check_free(Path(out), sheet)
     named = tuple(readers) or tuple(reader.name for reader in record.readers)
-    with folder_being_written(Path(out), record.policy) as scratch:
+    with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         items, rows = bench.write_ranks(scratch / sheet.name, tables, named, n, seed)
     return RankSample(sheet=sheet, items=items, rows=rows)
 

@@ -273,6 +273,8 @@ def write_requests(
                 )
 
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may have no other end
+            raise BadInput(f"--requests {path}: it is no file. Give another name.")
         with path.open("wb") as file:
             if bench.policy == "credentialed":
                 path.chmod(0o600)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from overread.benchmarks.benchmark import Benchmark
 from overread.case import BadInput, Measure, Policy
-from overread.records import folder_being_written
+from overread.records import folder_being_written, make_private
 from overread.runs._kept import Kept, kept_runs
 from overread.runs._measuring import with_pictures
 from overread.runs._pages import CARDS, reported
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from overread.report import Reported
     from overread.report.exports import Exported
 
-__all__ = ["ReportedRun", "Reporting", "report"]
+__all__ = ["ReportedRun", "Reporting", "kept_today", "report"]
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -93,7 +94,9 @@ def report(
     opened = kept_runs(places)
     if out is None and len(places) == 1:  # after the folder is known to be a run
         _check_page(page)
-    runs = [_reported(kept, include_images, cards, seed) for kept in opened]
+    pictured = [kept_today(kept, include_images) for kept in opened]
+    opened = [kept for kept, _ in pictured]
+    runs = [_reported(kept, found, include_images, cards, seed) for kept, found in pictured]
     policy: Policy = (
         "credentialed" if any(k.record.policy == "credentialed" for k in opened) else "open"
     )
@@ -106,13 +109,26 @@ def report(
     )
 
 
-def _reported(kept: Kept, include_images: bool, cards: int, seed: int) -> Reported:
+def kept_today(kept: Kept, include_images: bool) -> tuple[Kept, Benchmark | None]:
+    """The run under the policy that holds today; and its cases, where pictures may be shown.
+
+    What was written of a set that turned out to be credentialed becomes the user's alone.
+    """
+    record, opened = with_pictures(kept.bench, kept.record, include_images)
+    if record.policy == "credentialed" != kept.record.policy:
+        make_private(kept.folder)
+    return msgspec.structs.replace(kept, record=record), opened
+
+
+def _reported(
+    kept: Kept, opened: Benchmark | None, include_images: bool, cards: int, seed: int
+) -> Reported:
     return reported(
         kept.bench,
         kept.record,
         kept.tables,
         kept.measures.measures,
-        opened=with_pictures(kept.bench, kept.record, include_images),
+        opened=opened,
         include_images=include_images,
         cards=cards,
         seed=seed,

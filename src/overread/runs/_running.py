@@ -33,7 +33,13 @@ from overread.runs._judging import Answers, Judge, Judging, answers_of, verdict_
 from overread.runs._left_out import Tell, remarks_of, write_left_out
 from overread.runs._machine import machine
 from overread.runs._measuring import Run, measure_into, versions
-from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
+from overread.runs._opening import (
+    enrolments,
+    open_cases,
+    open_judges,
+    open_readers,
+    recorded_cases,
+)
 from overread.runs._stages import Alone, Stage, stages_of, whole_plan
 
 __all__ = ["Asking", "Unfinished", "Watch", "run"]
@@ -115,7 +121,7 @@ def run(
                     benchmark=bench.name,
                     edition=bench.edition,
                     answers_edition=bench.edition,
-                    cases=str(cases),
+                    cases=recorded_cases(cases),
                     dataset=bench.dataset,
                     policy=bench.policy,
                     n_cases=n_cases,

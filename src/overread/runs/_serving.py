@@ -18,8 +18,8 @@ from overread.benchmarks.benchmark import Benchmark, Browsed, Tables
 from overread.case import BadInput, Card, Clip, Picture, Shown, Slide
 from overread.runs._environment import environment
 from overread.runs._kept import Kept, kept_runs
-from overread.runs._measuring import with_pictures
 from overread.runs._pages import cards_with_slides, may_show_texts, reported
+from overread.runs._reporting import kept_today
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,8 +98,8 @@ def served(folders: Sequence[str | Path], *, include_images: bool = False) -> Se
 
     pages: list[Reported] = []
     runs: list[Browsable | None] = []
-    for kept in kept_runs([Path(folder) for folder in folders]):
-        opened = with_pictures(kept.bench, kept.record, include_images)
+    for found in kept_runs([Path(folder) for folder in folders]):
+        kept, opened = kept_today(found, include_images)
         # `reported` readies `opened` for the run's own cases.
         page = reported(
             kept.bench,

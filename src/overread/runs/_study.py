@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.benchmark import Judged
+from overread.benchmarks.benchmark import Benchmark, Judged
 from overread.case import BadInput
-from overread.engine import Store
+from overread.engine import Enrolment, Store
+from overread.files import read_toml
 from overread.records import check_out
 from overread.runs._choosing import survey
 from overread.runs._environment import default_store, load_config
 from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
 from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
+from overread.runs._planning import Forecast, plan
 from overread.runs._running import Watch, run
 
-__all__ = ["Study", "run_study"]
+__all__ = ["PlannedRun", "Study", "plan_study", "run_study"]
 
 
 class StudyRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +57,49 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     concurrency: int | None = None
 
 
+_KEYS: Final = (
+    "A study has [[run]] tables ("
+    + ", ".join(StudyRun.__struct_fields__)
+    + "), [[reader]] tables (kind, model and a spec's other options), [[judge]] tables (the same, "
+    "and role), store and concurrency. See docs/studies.md."
+)
+
+
+class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of a study, and what is known of it before it begins."""
+
+    benchmark: str
+    cases: str
+    out: str
+    forecasts: list[Forecast]
+
+
+def plan_study(
+    path: Path, *, store: Path | None = None, fresh: bool = False, tell: Tell | None = None
+) -> Iterator[PlannedRun]:
+    """Forecast everything a study file asks for, run by run. Nobody is asked."""
+    study = read_study(path)
+    for _, _, part, judges in _checked(study, path):
+        yield PlannedRun(
+            benchmark=part.benchmark,
+            cases=part.cases,
+            out=str(part.folder(path)),
+            forecasts=plan(
+                part.benchmark,
+                part.cases,
+                study.reader,
+                judges=judges,
+                edition=part.edition,
+                store=store or study.store,
+                limit=part.limit,
+                only=part.only,
+                settings=part.settings,
+                fresh=fresh,
+                tell=tell,
+            ),
+        )
+
+
 def run_study(
     path: Path,
     *,
@@ -66,24 +110,15 @@ def run_study(
 ) -> Iterator[Run]:
     """Run everything a study file asks for, one run folder per benchmark."""
     study = read_study(path)
-    config = load_config()
-    place = store or study.store or default_store(config)
-    panels, asked = [], []
-    for part in study.run:  # a mistake in the last run is better known before the first is asked
-        bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
-        specs, readers = open_readers(bench, study.reader, config, study.concurrency)
-        panels.append(study.judge if isinstance(bench, Judged) else [])
-        judge_specs, panel = open_judges(bench, panels[-1], config, study.concurrency)
-        asked.append((bench, enrolments(specs, readers, judge_specs, panel)))
-        survey(bench, part.limit, part.only)
-        check_out(part.folder(path))
+    place = store or study.store or default_store(load_config())
+    checked = _checked(study, path)
     with Store(place, tell) as kept:
         begun: set[str] = set()  # two runs about one set are begun anew once, all before the first
-        for bench, who in asked:
+        for bench, who, _, _ in checked:
             dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
             kept.enrol(who, dataset, fresh=fresh and bench.dataset not in begun)
             begun.add(bench.dataset)
-    for part, judges in zip(study.run, panels, strict=True):
+    for _, _, part, judges in checked:
         yield run(
             part.benchmark,
             part.cases,
@@ -101,14 +136,37 @@ def run_study(
         )
 
 
+class _Checked(NamedTuple):
+    """A run of a study that was found in order: its cases, who is asked, and by whom judged."""
+
+    bench: Benchmark
+    who: list[Enrolment]
+    part: StudyRun
+    judges: list[dict[str, Any]]
+
+
+def _checked(study: Study, path: Path) -> list[_Checked]:
+    """Each run, opened: a mistake in the last is better known before the first is asked."""
+    config = load_config()
+    found = []
+    for part in study.run:
+        bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
+        specs, readers = open_readers(bench, study.reader, config, study.concurrency)
+        judges = study.judge if isinstance(bench, Judged) else []
+        judge_specs, panel = open_judges(bench, judges, config, study.concurrency)
+        who = enrolments(specs, readers, judge_specs, panel)
+        survey(bench, part.limit, part.only)
+        check_out(part.folder(path))
+        found.append(_Checked(bench, who, part, judges))
+    return found
+
+
 def read_study(path: Path) -> Study:
     """Read a study file, or say in one line what is wrong with it."""
     try:
-        study = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8-sig")), Study)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}. Check the path.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise BadInput(f"{path}: {error}. A study has [[run]] and [[reader]] tables.") from None
+        study = msgspec.convert(read_toml(path), Study)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{path}: {error}. {_KEYS}") from None
     if not study.run or not study.reader:
         raise BadInput(f"{path}: a study needs at least one [[run]] and one [[reader]].")
     places = [

@@ -114,7 +114,7 @@ def test_a_stray_quote_is_refused_and_no_row_is_swallowed(table) -> None:
 
 def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path) -> None:
     refusal(lambda: read_table(tmp_path / "no.csv", ("a",)), "no.csv", "no such file")
-    refusal(lambda: read_table(tmp_path, ("a",)), "cannot be read")
+    refusal(lambda: read_table(tmp_path, ("a",)), "is a folder and no file")
 
 
 def test_a_gzip_name_without_gzip_content_is_read(tmp_path) -> None:

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from overread.benchmarks.grounding.benchmark import Grounding
 from overread.benchmarks.grounding.cases import (
     NEEDED,
     Dataset,
@@ -204,15 +205,16 @@ def test_a_folder_stands_for_the_manifest_in_it(manifest, tmp_path):
 def test_without_a_card_a_set_is_credentialed(manifest, tmp_path):
     path = manifest({})
     found = Dataset.at(path)
-    assert found.policy == "credentialed"
     assert found.name == tmp_path.name
+    assert Grounding.open(path).policy == "credentialed"
     other = path.rename(tmp_path / "cohort.csv")
     assert Dataset.at(other).label == f"cohort@{found.digest}"
 
 
 def test_the_card_names_the_set_and_its_policy(manifest):
-    found = Dataset.at(manifest({}, name="mine", policy="open", licence="whatever"))
-    assert (found.name, found.policy) == ("mine", "open")
+    path = manifest({}, name="mine", policy="open", licence="whatever")
+    found = Dataset.at(path)
+    assert (found.name, Grounding.open(path).policy) == ("mine", "open")
     assert len(found.digest) == 8
     assert Dataset.at(manifest({}, {}, name="mine")).digest != found.digest
 

@@ -163,7 +163,7 @@ def test_a_bad_readers_file(results, tmp_path, text, says):
     roles = tmp_path / "models.json"
     roles.write_text(text, "utf-8")
     assert says in complaint(results, readers=roles)
-    assert "cannot be read" in complaint(results, readers=tmp_path / "nowhere.json")
+    assert "there is no such file" in complaint(results, readers=tmp_path / "nowhere.json")
 
 
 def test_the_golden_study_as_it_comes(study):

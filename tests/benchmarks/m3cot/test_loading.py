@@ -331,8 +331,10 @@ def test_the_card_says_who_may_see_the_set(tmp_path):
     (root / "dataset" / "dataset.toml").write_text('policy = "research"\n')
     assert policy_at(root, Options()) == "research"
     (root / "dataset.toml").write_text('policy = "open"\n')
-    assert policy_at(root, Options()) == "open"
+    assert policy_at(root, Options()) == "research", "the nearer card is the stricter"
     assert policy_at(root / "dataset" / ITEMS, Options()) == "research"
+    (root / "dataset" / "dataset.toml").unlink()
+    assert policy_at(root, Options()) == "open"
     assert policy_at(root, Options(root=str(tmp_path))) == "credentialed"
 
 

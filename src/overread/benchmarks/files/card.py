@@ -2,35 +2,102 @@
 
 from __future__ import annotations
 
-import tomllib
+import os
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Final, NamedTuple, get_args
 
 from overread.case import BadInput, Policy
+from overread.files import read_toml
 
-__all__ = ["policy_of", "read_card"]
+__all__ = ["Held", "held_at", "policy_of", "read_card"]
+
+_POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)  # from the loosest to the strictest
+_STRICTEST: Final = len(_POLICIES) - 1
 
 
-def policy_of(*folders: Path) -> Policy:
-    """The strictest policy of these folders; one that declares none is credentialed."""
-    cards = [read_card(folder / "dataset.toml") for folder in folders]
-    policies: tuple[Policy, ...] = get_args(Policy)  # from the loosest to the strictest
-    strictest = max(policies.index(card.get("policy", "credentialed")) for card in cards)
-    return policies[strictest]
+class Held(NamedTuple):
+    """What is read of a set: files, images or folders, by their names below one folder."""
+
+    top: Path
+    names: Iterable[str | Path]
+
+
+def held_at(root: Path, images: Iterable[str]) -> Held:
+    """Images below a root, which may be an archive or a parquet file that holds them."""
+    return Held(root, images) if root.is_dir() else Held(root.parent, (root.name,))
+
+
+def policy_of(*held: Held) -> Policy:
+    """Who may see what is held: the strictest card of all the folders that it really stands in.
+
+    Links are followed, and both ends of one count. A card covers the folders below it, but no card
+    above `top` loosens anything: a folder that none covers is credentialed. One above may make it
+    stricter.
+    """
+    cards: dict[str, int | None] = {}
+    levels = (
+        _level(folder, os.path.realpath(top), cards)
+        for top, names in held
+        for folder in _folders(top, names)
+    )
+    return _POLICIES[max(levels, default=_STRICTEST)]
+
+
+def _folders(top: Path, names: Iterable[str | Path]) -> Iterator[str]:
+    """The real folders that these stand in, each once."""
+    real: dict[str, str] = {}
+    seen: set[str] = set()
+    for name in dict.fromkeys(map(str, names)):
+        path = os.path.join(top, name)
+        above, file = os.path.split(path)
+        try:
+            kind = os.lstat(path).st_mode
+            if above not in real:
+                real[above] = os.path.realpath(above)
+            found = [real[above]] if file else []
+            if stat.S_ISLNK(kind) or stat.S_ISDIR(kind):
+                path = os.path.realpath(path)
+                found.append(path if os.path.isdir(path) else os.path.dirname(path))
+        except (OSError, ValueError):  # what is not there is not shown
+            continue
+        for folder in found:
+            if folder not in seen:
+                seen.add(folder)
+                yield folder
+
+
+def _level(folder: str, top: str, cards: dict[str, int | None]) -> int:
+    """How strict the cards from here upwards are; the strictest where none covers the folder."""
+    inside = folder == top or folder.startswith(top.rstrip(os.sep) + os.sep)
+    limit = top if inside else folder
+    covered, level = False, 0
+    covering = True
+    while True:
+        if folder not in cards:
+            declared = read_card(Path(folder) / "dataset.toml").get("policy")
+            cards[folder] = None if declared is None else _POLICIES.index(declared)
+        own = cards[folder]
+        if own is not None:
+            level, covered = max(level, own), covered or covering
+        covering = covering and folder != limit
+        above = os.path.dirname(folder)
+        if above == folder:
+            return level if covered else _STRICTEST
+        folder = above
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """Name and policy as far as they are declared; nothing where there is no card."""
-    if not path.is_file():
+    """Name, policy and root as far as they are declared; nothing where there is no card."""
+    if not os.path.lexists(path):
         return {}
-    try:
-        card = tomllib.loads(path.read_text("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not TOML: {error}. Mend or remove it.") from None
-    policies = get_args(Policy)
-    if card.get("policy", "open") not in policies:
-        known = ", ".join(policies)
+    card = read_toml(path)
+    if card.get("policy", "open") not in _POLICIES:
+        known = ", ".join(_POLICIES)
         raise BadInput(f'{path}: policy is "{card["policy"]}"; the policies are {known}.')
     if not isinstance(card.get("name", ""), str) or set(card.get("name", "")) & set("|@\n"):
         raise BadInput(f"{path}: name is a text without | or @.")
-    return {key: card[key] for key in ("name", "policy") if key in card}
+    if not isinstance(card.get("root", ""), str):
+        raise BadInput(f"{path}: root is a text, the folder that the images stand below.")
+    return {key: card[key] for key in ("name", "policy", "root") if key in card}

@@ -7,23 +7,24 @@ official files; else Python's csv module, strictly, row by row.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
-import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from overread.case import BadInput
+from overread.files import inflate, is_gzip
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Text", "file_bytes", "header_of", "inflated", "parse"]
+__all__ = ["Text", "header_of", "inflated", "parse"]
 
-_GZIPPED: Final = b"\x1f\x8b"
 _MARK: Final = b"\xef\xbb\xbf"
+# A line of nothing but commas would be a list of as many cells.
+_MOST_COLUMNS: Final = 16_384
+_LONGEST_LINE: Final = 1 << 23
 
 
 class Text(NamedTuple):
@@ -33,24 +34,9 @@ class Text(NamedTuple):
     lines: list[int] | None
 
 
-def file_bytes(path: Path) -> bytes:
-    """What a file holds, or one line why not."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file. Give its path.") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-
-
 def inflated(path: Path, data: bytes) -> bytes:
-    """By the first bytes and not by the name: browsers unpack on the way and leave the `.gz`."""
-    if not data.startswith(_GZIPPED):
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{path} is a damaged gzip file: {error}. Fetch it again.") from None
+    """What a table holds, plain or gzipped."""
+    return inflate(data, str(path)) if is_gzip(data) else data
 
 
 def parse(path: Path, data: bytes, needed: Sequence[str], optional: Sequence[str]) -> Text:
@@ -69,8 +55,18 @@ def header_of(path: Path, data: bytes) -> list[str]:
     """The names of the columns of a csv file that is text."""
     data = inflated(path, data).removeprefix(_MARK)
     _check_text(path, data)
-    head = re.split(rb"\r\n|\n|\r", data, maxsplit=1)[0].decode("utf-8")
-    return [name.strip() for name in next(csv.reader([head]), [])]
+    ends = re.search(rb"[\r\n]", data)
+    head = data[: ends.start() if ends else None]
+    if head.count(b",") >= _MOST_COLUMNS:
+        raise BadInput(
+            f"{path} has over {_MOST_COLUMNS} columns. Check that this is the file meant."
+        )
+    try:
+        return [name.strip() for name in next(csv.reader([head.decode("utf-8")]), [])]
+    except csv.Error as error:
+        raise BadInput(
+            f"{path.name} row 1: {error}. Look for a quote that is never closed."
+        ) from None
 
 
 def _check_text(path: Path, data: bytes) -> None:
@@ -164,8 +160,7 @@ def _by_the_book(path: Path, header: list[str], kept: list[str], data: bytes) ->
     places = [header.index(name) for name in kept]
     columns: list[list[str]] = [[] for _ in kept]
     lines: list[int] = []
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    reader = csv.reader(text, strict=True)
+    reader = csv.reader(_lines(path, data), strict=True)
     line = 1
     try:
         next(reader)
@@ -184,3 +179,13 @@ def _by_the_book(path: Path, header: list[str], kept: list[str], data: bytes) ->
         ) from None
     found = dict(zip(kept, columns, strict=True))
     return Text(pl.DataFrame(found, schema=dict.fromkeys(kept, pl.String)), lines)
+
+
+def _lines(path: Path, data: bytes) -> Iterator[str]:
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    for number, line in enumerate(iter(lambda: text.readline(_LONGEST_LINE), ""), start=1):
+        if len(line) == _LONGEST_LINE:
+            raise BadInput(
+                f"{path.name} row {number}: it has over {_LONGEST_LINE} characters. Check the file."
+            )
+        yield line

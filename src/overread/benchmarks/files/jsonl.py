@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -9,26 +10,25 @@ from typing import Any, Final
 import msgspec
 
 from overread.case import BadInput
+from overread.files import open_file, read_bytes
 
 __all__ = ["JSON_ERRORS", "data_of", "first_object", "lines_of", "list_of"]
 
 # What decoding may raise: a recursion error is a text of nothing but opening brackets.
 JSON_ERRORS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 _PEEK: Final = 1 << 16
+_LONGEST: Final = 1 << 24
 _MARK: Final = b"\xef\xbb\xbf"
 
 
 def data_of(path: Path) -> bytes:
     """The bytes of a file, without the mark that some editors put first."""
-    try:
-        return path.read_bytes().removeprefix(_MARK)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+    return read_bytes(path).removeprefix(_MARK)
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each line of JSON lines as (its number, its object); blank lines are skipped."""
-    for number, line in enumerate(data_of(path).split(b"\n"), start=1):
+    for number, line in enumerate(io.BytesIO(data_of(path)), start=1):
         if not line.strip():
             continue
         try:
@@ -61,14 +61,14 @@ def first_object(path: Path) -> dict[str, Any]:
     import json
 
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             head = file.read(_PEEK)
             text = _opened(head)
             try:
                 found, _ = json.JSONDecoder().raw_decode(text)
             except ValueError:
-                found, _ = json.JSONDecoder().raw_decode(_opened(head + file.read()))
-    except (OSError, ValueError, RecursionError):
+                found, _ = json.JSONDecoder().raw_decode(_opened(head + file.read(_LONGEST)))
+    except (BadInput, OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

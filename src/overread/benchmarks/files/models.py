@@ -10,6 +10,7 @@ import msgspec
 
 from overread.benchmarks.benchmark import ReaderRecord
 from overread.case import BadInput, Modality, Traits
+from overread.files import read_bytes
 
 __all__ = ["declared_models", "declared_readers"]
 
@@ -41,9 +42,7 @@ def declared_readers(path: Path) -> dict[str, ReaderRecord]:
 
 def _models(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+        return msgspec.json.decode(read_bytes(path), type=dict[str, dict[str, Any]])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BadInput(f"{path} is not an object of models: {error}. Mend it.") from None
 

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from overread.case import BadInput
+from overread.files import MOST_TABLE, open_file, read_bytes
 
 __all__ = ["rows_of"]
 
+# A line of nothing but commas would be a list of as many cells.
+_LONGEST_LINE: Final = 1 << 23
 
-def rows_of(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+
+def rows_of(
+    path: Path, needed: Sequence[str], *, at_most: int = MOST_TABLE
+) -> Iterator[tuple[int, dict[str, str]]]:
     """Each row of a CSV file as (line it starts on, cells by column); the header is line 1.
 
     UTF-8 with or without a byte-order mark, any line ends. Empty cells stay empty strings: a reply
     may really be empty, or be the word `nan`. Blank lines are skipped.
     """
     # Strict: a stray quote must not quietly make one row of two.
-    reader = csv.reader(_lines(path), strict=True)
+    reader = csv.reader(_lines(path, at_most), strict=True)
     header = [name.strip() for name in _next(reader, path, 1) or ()]
     if not any(header):
         raise BadInput(f"{path} is empty. Give a CSV file with a header.")
@@ -53,25 +61,31 @@ def _next(reader: Iterator[list[str]], path: Path, line: int) -> list[str] | Non
         ) from None
 
 
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for number, line in enumerate(file, start=1):
+def _lines(path: Path, at_most: int) -> Iterator[str]:
+    with open_file(path, at_most=at_most) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        try:
+            for number, line in enumerate(iter(lambda: text.readline(_LONGEST_LINE), ""), start=1):
                 if "\0" in line:
                     raise BadInput(
                         f"{path.name} row {number}: it holds a NUL byte, so this is not a CSV "
                         "file. Save it as CSV in UTF-8."
                     )
+                if len(line) == _LONGEST_LINE:
+                    raise BadInput(
+                        f"{path.name} row {number}: it has over {_LONGEST_LINE} characters. Check "
+                        "the file."
+                    )
                 yield line
-    except UnicodeDecodeError:
-        raise BadInput(_not_utf8(path)) from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise BadInput(_not_utf8(path)) from None
+        except OSError as error:
+            raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def _not_utf8(path: Path) -> str:
     """Which row is at fault: the stream only knows the block, so the bytes are read again."""
-    data, where = path.read_bytes(), 0
+    data, where = read_bytes(path), 0
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as found:

@@ -14,13 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from overread.benchmarks.files.csv_text import (
-    file_bytes,
-    header_of,
-    inflated,
-    parse,
-)
+from overread.benchmarks.files.csv_text import header_of, inflated, parse
 from overread.case import BadInput
+from overread.files import read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +32,6 @@ __all__ = [
     "codes",
     "columns_of",
     "distinct",
-    "file_bytes",
     "filled",
     "find_table",
     "first",
@@ -104,7 +99,7 @@ def read_table(
     """Read the columns named here; those optional may be missing, all others are left aside."""
     import polars as pl
 
-    data = file_bytes(path)
+    data = read_bytes(path)
     frame, lines = parse(path, data, needed, optional)
     if frame.is_empty():
         raise BadInput(f"{path} has a header and no rows. Give the whole file.")
@@ -115,7 +110,7 @@ def read_table(
 
 def columns_of(path: Path) -> list[str]:
     """The names of a file's columns, for files that may have one or another."""
-    return header_of(path, file_bytes(path))
+    return header_of(path, read_bytes(path))
 
 
 def first(flags: pl.Series) -> int | None:

@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import overread
-from overread.benchmarks.files.card import policy_of
+from overread.benchmarks.files.card import Held, policy_of
+from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
 from overread.benchmarks.grounding.askable import askable
-from overread.benchmarks.grounding.cases import Dataset, GroundingCase, load_cases
+from overread.benchmarks.grounding.cases import (
+    IMAGE_COLUMNS,
+    NEEDED,
+    Dataset,
+    GroundingCase,
+    load_cases,
+)
 from overread.benchmarks.grounding.edition import SHOWS, settings
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.subset import Subset, robustness_subset
@@ -74,14 +81,19 @@ class Grounding:
         found = Dataset.at(path)
         opened = cls(
             dataset=found.label,
-            policy=found.policy,
+            policy="credentialed",
             manifest=found.manifest,
             edition=edition,
             words=words,
         )
-        # Images from elsewhere bring their own policy; a wrong folder is better known now than at
-        # the first picture.
-        opened.policy = policy_of(found.manifest.parent, Path(opened.root))
+        # Images bring their own policy; a wrong folder is better known now than at the first
+        # picture.
+        rows = rows_of(found.manifest, NEEDED)
+        images = (row.get(column, "").strip() for _, row in rows for column in IMAGE_COLUMNS)
+        opened.policy = policy_of(
+            Held(found.manifest.parent, (found.manifest.name,)),
+            Held(Path(opened.root), ("", *filter(None, images))),
+        )
         if opened.options.ratings is not None:  # so is a sheet that cannot be read
             from overread.benchmarks.grounding.coverage import read_ratings
 

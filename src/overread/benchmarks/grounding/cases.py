@@ -14,11 +14,12 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from overread.benchmarks.files.card import policy_of, read_card
+from overread.benchmarks.files.card import read_card
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.edition import CORRECTED, Edition
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
-from overread.case import BadInput, Box, Policy
+from overread.case import BadInput, Box
+from overread.files import MOST_TABLE, open_file
 
 __all__ = [
     "EXTRA_COLUMNS",
@@ -43,6 +44,8 @@ EXTRA_COLUMNS: Final = (
 )
 # Without these nothing can be asked or scored. The other columns of 1.2 describe a case and may be
 # missing; columns beyond the 26 are ignored.
+# Names of images below the data root.
+IMAGE_COLUMNS: Final = ("image_path", "swap_image_path", "opposite_image_path")
 NEEDED: Final = (
     "case_id",
     "source",
@@ -123,12 +126,11 @@ def boxed(case: GroundingCase, edition: Edition) -> bool:
 
 
 class Dataset(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the cases stand, what they are called, and who may see them."""
+    """Where the cases stand, and what they are called."""
 
     manifest: Path
     name: str
     digest: str
-    policy: Policy = "credentialed"
 
     @property
     def label(self) -> str:
@@ -141,12 +143,9 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
         card = read_card(manifest.parent / "dataset.toml")
         folder = manifest.absolute().parent.name
         name = card.get("name") or (folder if manifest.name == "manifest.csv" else manifest.stem)
-        try:
-            with manifest.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
-        except OSError as error:
-            raise BadInput(f"{manifest} cannot be read: {error.strerror}.") from None
-        return cls(manifest=manifest, name=name, digest=digest, policy=policy_of(manifest.parent))
+        with open_file(manifest, at_most=MOST_TABLE) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
+        return cls(manifest=manifest, name=name, digest=digest)
 
 
 def manifest_path(path: str | Path) -> Path:

@@ -202,7 +202,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 def _wire(text: str) -> str:
     kind, _, quality = text.partition(":")
     if text != "png" and not (
-        kind == "jpeg" and quality.isascii() and quality.isdecimal() and 1 <= int(quality) <= 100
+        kind == "jpeg"
+        and quality.isascii()
+        and quality.isdecimal()
+        and len(quality) <= 3
+        and 1 <= int(quality) <= 100
     ):
         raise ValueError("png or jpeg:QUALITY, such as jpeg:75")
     return text

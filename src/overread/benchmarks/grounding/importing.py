@@ -21,6 +21,7 @@ from overread.benchmarks.grounding.conditions import MOST_DRAWS, REPEAT, WORDS, 
 from overread.benchmarks.grounding.edition import Options
 from overread.benchmarks.grounding.prompts import PHRASINGS
 from overread.case import BadInput, Traits
+from overread.files import whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -126,9 +127,10 @@ def _further(text: str) -> _Further:
         )
     if key == "phrasing":
         return _Further(None, value, root)
-    if not (value.isascii() and value.isdecimal()):
+    size = whole(value) if value.isascii() and value.isdecimal() else None
+    if size is None:
         raise BadInput(f"--also {text}: px is a whole number of pixels.")
-    return _Further(int(value), None, root)
+    return _Further(size, None, root)
 
 
 def _with_further(words: dict[str, str], further: Sequence[_Further]) -> dict[str, str]:

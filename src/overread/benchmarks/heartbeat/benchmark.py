@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
-from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.heartbeat import schemas
 from overread.benchmarks.heartbeat.answers import answer_row, reread, truth_of
 from overread.benchmarks.heartbeat.case_volumes import areas_in, kept_volumes, volumes_in
@@ -24,7 +23,7 @@ from overread.benchmarks.heartbeat.edition import (
     edition,
     settings,
 )
-from overread.benchmarks.heartbeat.loading import load, root_of
+from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
 from overread.benchmarks.heartbeat.trials import clip_of, trials
 from overread.benchmarks.heartbeat.windows import Window, window_of
 from overread.benchmarks.ranges import declared
@@ -87,8 +86,8 @@ class Heartbeat:
         place = Path(path)
         opened = cls(dataset="", policy="credentialed", path=place, edition=edition, words=words)
         folder = place if place.is_dir() else place.parent
-        opened.policy = policy_of(folder, root_of(place, opened.options))
         opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
+        opened.policy = policy_at(place, opened.options, opened.loaded[0])
         if opened.options.specialist is not None:  # a sheet that cannot be read is found before
             from overread.benchmarks.heartbeat.specialist import read_specialists
 
@@ -109,6 +108,9 @@ class Heartbeat:
     @property
     def edition(self) -> str:
         return self.rules.label
+
+    def policy_at(self, path: str | Path) -> Policy:
+        return policy_at(path, self.options)
 
     @property
     def shows(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.footage import Footage, Unplayable, bare
 from overread.benchmarks.heartbeat.sampling import draw, take
 from overread.case import BadInput
+from overread.files import MOST_TOML, read_text, whole
 
 __all__ = ["DATABASE", "load", "patients_of", "probe_nifti"]
 
@@ -111,20 +112,21 @@ def _case(folder: Path, patient: Path, view: str, split: str | None) -> Heartbea
 def _info(path: Path) -> dict[str, Any]:
     """The lines `name: value` of a cfg."""
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = read_text(path, at_most=MOST_TOML).splitlines()
+    except BadInput:
         raise Unplayable(f"its {path.name} cannot be read") from None
     cells = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
-    whole: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     for name in ("ED", "ES", "NbFrame"):
         value = cells.get(name, "")
-        if not value.isascii() or not value.isdigit() or int(value) < 1:
-            raise Unplayable(f'{path.name}: {name} is "{value}"; it is a whole number from 1')
-        whole[name] = int(value)
+        number = whole(value) if value.isascii() and value.isdigit() else None
+        if number is None or number < 1:
+            raise Unplayable(f'{path.name}: {name} is "{value[:40]}"; it is a whole number from 1')
+        stated[name] = number
     return {
-        "ED": whole["ED"],
-        "ES": whole["ES"],
-        "frames": whole["NbFrame"],
+        "ED": stated["ED"],
+        "ES": stated["ES"],
+        "frames": stated["NbFrame"],
         "sex": cells.get("Sex") or None,
         **{ours: _number(cells.get(name)) for ours, name in _OPTIONAL.items()},
     }
@@ -146,10 +148,7 @@ def _subgroup(folder: Path, split: str | None) -> set[str] | None:
     if split is None or lists is None:
         return None
     path = lists / f"subgroup_{_SUBGROUPS.get(split, split)}.txt"
-    try:
-        return set(path.read_text("utf-8-sig").split())
-    except FileNotFoundError:
+    if not path.exists():
         known = ", ".join(_SUBGROUPS)
-        raise BadInput(f'{lists} has no {path.name}: split is "{split}"; give {known}.') from None
-    except (OSError, UnicodeDecodeError):
-        raise BadInput(f"{path} cannot be read as text. Fetch it again.") from None
+        raise BadInput(f'{lists} has no {path.name}: split is "{split}"; give {known}.')
+    return set(read_text(path).split())

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
-from overread.benchmarks.files.card import policy_of
 from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import CONTEXTS, Edition, Options, settings
+from overread.benchmarks.heartbeat.loading import policy_at
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.parsing import Found, parse_lenient, parse_strict
 from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
@@ -79,19 +79,23 @@ def import_results(
     if reparse:
         answers = reread(answers, rules, reparse=True)
     tables = Tables(cases=known.table(), answers=answers, readers=records)
-    bench = _opened(tables, cases, edition, words)
+    bench = _opened(tables, cases, edition, words, options)
     return Imported(bench, tables, warnings, dict(words or {}))
 
 
 def _opened(
-    tables: Tables, cases: str | Path | None, edition: str, words: Mapping[str, str] | None
+    tables: Tables,
+    cases: str | Path | None,
+    edition: str,
+    words: Mapping[str, str] | None,
+    options: Options,
 ) -> Heartbeat:
     """The benchmark over these tables, named for the set of clips where there is one."""
     name, policy = "imported", _STRICTEST
     if cases is not None:
         place = Path(cases)
         folder = place if place.is_dir() else place.parent
-        name, policy = folder.absolute().name, policy_of(folder)
+        name, policy = folder.absolute().name, policy_at(place, options)
     digest = hashlib.sha256(tables.cases.write_json().encode()).hexdigest()[:8]
     return Heartbeat.of_run(f"{name}@{digest}", policy, edition, words)
 

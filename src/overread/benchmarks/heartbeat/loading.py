@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.heartbeat import camus, clip_folder, echonet, pediatric
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
 from overread.benchmarks.heartbeat.edition import Edition, Options
-from overread.case import BadInput
+from overread.case import BadInput, Policy
 
-__all__ = ["load", "root_of"]
+__all__ = ["load", "policy_at", "root_of"]
 
 _EXPECTED = (
     "FileList.csv (EchoNet-Dynamic), A4C/ (EchoNet-Pediatric), database_nifti/ (CAMUS), or a csv "
@@ -23,6 +25,26 @@ def root_of(path: str | Path, options: Options) -> Path:
         return Path(options.root)
     found = Path(path)
     return found if found.is_dir() else found.parent
+
+
+def policy_at(path: str | Path, options: Options, cases: Iterable[HeartbeatCase] = ()) -> Policy:
+    """Who may see the set: the strictest card where its tables, clips and masks stand.
+
+    That of the folder named by `root=` counts too, whatever stands there.
+    """
+    place = Path(path)
+    folder = place if place.is_dir() else place.parent
+    tables = [place.name, "manifest.csv"]
+    if place.is_dir():
+        listed = (
+            table for view in ("", *pediatric.VIEWS) for table in (place / view).glob("*.csv")
+        )
+        tables = [str(table.relative_to(place)) for table in listed]
+    names = (name for case in cases for name in (case.clip, case.mask, case.volumes) if name)
+    return policy_of(
+        Held(folder, ("", *tables)),
+        held_at(root_of(path, options), ("", *names)),
+    )
 
 
 def load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from overread.case import BadInput
+from overread.files import read_bytes
 
 __all__ = ["Record", "Sheet", "format_of", "records_of", "sheets_of"]
 
@@ -61,11 +63,11 @@ _FORMATS: Final = {
 _WORDS: Final = "|".join(_FORMATS)
 _NAME: Final = re.compile(
     rf"results_(?P<model>.+?)_(?P<context>[a-z_\-]*?)_?(?P<format>{_WORDS})_(?:video|frame)s?"
-    r"_random_seed_(?P<seed>\d+)",
+    r"_random_seed_(?P<seed>\d{1,18})",
     re.IGNORECASE,
 )
 _LAST: Final = re.compile(rf"(?:^|.*?[_\-])({_WORDS})(?:_(?:video|frame)s?)?$", re.IGNORECASE)
-_SEED: Final = re.compile(r"seed[_\-]?(\d+)", re.IGNORECASE)
+_SEED: Final = re.compile(r"seed[_\-]?(\d{1,18})", re.IGNORECASE)
 
 
 def sheets_of(root: Path) -> list[Sheet]:
@@ -115,17 +117,13 @@ def format_of(prompt: str | None) -> str | None:
 
 def records_of(path: Path) -> Iterator[tuple[int, Record]]:
     """The records of a file with their line numbers."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
     decoder = msgspec.json.Decoder(Record)
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    for number, line in enumerate(io.BytesIO(read_bytes(path)), start=1):
         if not line.strip():
             continue
         try:
             yield number, decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(
                 f"{path.name} line {number} is no record of the authors' runner: {error}. "
                 "Fix the line or leave it out."

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
 from overread.benchmarks.files.sheets import rows_of
 from overread.case import BadInput
+from overread.files import whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,9 +96,10 @@ def read_volumes(path: Path) -> Volumes:
     found: dict[int, float] = {}
     for line, cells in rows_of(path, ("frame", "volume")):
         frame, volume = cells["frame"].strip(), cells["volume"].strip()
-        if not (frame.isascii() and frame.isdigit()):
+        number = whole(frame) if frame.isascii() and frame.isdigit() else None
+        if number is None:
             _wrong(path, line, "frame", frame, "it is a whole number from 0")
-        if int(frame) in found:
+        if number in found:
             _wrong(path, line, "frame", frame, "it stands in the file twice")
         try:
             value = float(volume) if volume else math.nan
@@ -105,7 +107,7 @@ def read_volumes(path: Path) -> Volumes:
             value = -1
         if value < 0 or math.isinf(value) or (math.isnan(value) and volume):
             _wrong(path, line, "volume", volume, "it is a number from 0, or empty")
-        found[int(frame)] = value
+        found[number] = value
     missing = next((n for n in range(len(found)) if n not in found), None)
     if missing is not None:
         raise BadInput(f"{path.name} has no row of frame {missing}. Give one row per frame.")
@@ -114,5 +116,5 @@ def read_volumes(path: Path) -> Volumes:
     return np.array([found[n] for n in range(len(found))], np.float64)
 
 
-def _wrong(path: Path, line: int, column: str, value: str, need: str) -> None:
+def _wrong(path: Path, line: int, column: str, value: str, need: str) -> NoReturn:
     raise BadInput(f'{path.name} row {line}: {column} is "{value[:40]}"; {need}. Fix the row.')

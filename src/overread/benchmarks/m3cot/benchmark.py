@@ -93,9 +93,9 @@ class M3CoT:
         """The benchmark over the published set's folder, or over a csv or jsonl of one's own."""
         place = Path(path)
         opened = cls(dataset="", policy="credentialed", path=place, edition=edition, words=words)
-        opened.policy = policy_at(place, opened.options)
         folder = place if place.is_dir() else place.parent
         opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
+        opened.policy = policy_at(place, opened.options, (case.image for case in opened.cases()))
         rubrics_at(opened.options.rubrics)  # words that cannot be read are found before
         return opened
 
@@ -113,6 +113,9 @@ class M3CoT:
     @property
     def edition(self) -> str:
         return self.rules.label
+
+    def policy_at(self, path: str | Path) -> Policy:
+        return policy_at(path, self.options)
 
     @property
     def shows(self) -> frozenset[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from overread.benchmarks.files.card import policy_of
+from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot import official, own_set
 from overread.benchmarks.m3cot.cases import M3Case
@@ -28,16 +29,19 @@ def root_of(path: str | Path, options: Options) -> Path:
     return found if found.is_dir() else found.parent
 
 
-def policy_at(path: str | Path, options: Options) -> Policy:
-    """Who may see the set: what `dataset.toml` says in the folder given, or where the items stand.
+def policy_at(path: str | Path, options: Options, images: Iterable[str] = ()) -> Policy:
+    """Who may see the set: the strictest card where its items and these images stand.
 
-    Images kept elsewhere have their own; the stricter counts.
+    That of the folder named by `root=` counts too, whatever stands there.
     """
-    folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    items = official.find_items(folder)
-    homes = [folder] if items is None else [folder, items.parent]
-    home = next((place for place in homes if (place / "dataset.toml").is_file()), folder)
-    return policy_of(home) if options.root is None else policy_of(home, Path(options.root))
+    place = Path(path)
+    folder = place if place.is_dir() else place.parent
+    items = (official.find_items(place) or own_set.find_set(place)) if place.is_dir() else place
+    root = root_of(path, options)
+    return policy_of(
+        Held(folder, () if items is None else (items.absolute(),)),
+        held_at(root, images if options.root is None else ("", *images)),
+    )
 
 
 def load(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import date, datetime, time
@@ -13,12 +15,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from overread.case import BadInput
+from overread.files import read_bytes
 
 __all__ = ["MOST_BYTES", "sheet_of"]
 
 # An xlsx is a zip: a few kilobytes of it may unpack to gigabytes. The official file is below 10 MB.
-MOST_BYTES: Final = 256 << 20
+MOST_BYTES: Final = 64 << 20
 _MOST_PARTS: Final = 10_000
+# The official file has some 100,000; reading a million takes about ten seconds.
+_MOST_TAGS: Final = 2_000_000
+_XML: Final = (".xml", ".rels", ".vml")
+_UNPACKING: Final = (EOFError, OSError, zlib.error)
 # Excel's own last row; a sheet may name a later one, and would be filled up to there.
 _MOST_ROWS: Final = 1_048_576
 _MOST_COLUMNS: Final = 1024
@@ -53,14 +60,15 @@ def sheet_of(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """Every row that has any text, with its number."""
-    _check(path)
+    held = io.BytesIO(read_bytes(path, at_most=MOST_BYTES))
+    _check(path, held)
     from openpyxl import load_workbook
 
     try:
         with warnings.catch_warnings():
             # Of styles and extensions it does not know; cells are all that is read here.
             warnings.simplefilter("ignore")
-            with closing(load_workbook(path, read_only=True, data_only=True)) as book:
+            with closing(load_workbook(held, read_only=True, data_only=True)) as book:
                 return list(_cells(path, book))
     except (BadInput, MemoryError):
         raise
@@ -86,23 +94,34 @@ def _cells(path: Path, book: Any) -> Iterator[tuple[int, list[str]]]:
             yield number, texts
 
 
-def _check(path: Path) -> None:
-    """Refuse what is no zip, or too large once unpacked, before anything is."""
+def _check(path: Path, held: io.BytesIO) -> None:
+    """Refuse what is no zip, or too large once unpacked, before anything of it is kept."""
     try:
-        with zipfile.ZipFile(path) as parts:
+        with zipfile.ZipFile(held) as parts:
             listed = parts.infolist()
-    except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file. Give its path.") from None
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+            size = sum(part.file_size for part in listed)
+            if size > MOST_BYTES or len(listed) > _MOST_PARTS:
+                raise BadInput(
+                    f"{path} would unpack to {size} bytes in {len(listed)} parts; at most "
+                    f"{MOST_BYTES} in {_MOST_PARTS} are read. Check the file."
+                )
+            tags = sum(_tags(parts, part) for part in listed if part.filename.endswith(_XML))
+    except (
+        zipfile.BadZipFile,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+        *_UNPACKING,
+    ) as error:
         raise BadInput(f"{path} is no xlsx file: {error}. Fetch it again.") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
-    size = sum(part.file_size for part in listed)
-    if size > MOST_BYTES or len(listed) > _MOST_PARTS:
-        raise BadInput(
-            f"{path} would unpack to {size} bytes in {len(listed)} parts; at most {MOST_BYTES} in "
-            f"{_MOST_PARTS} are read. Check the file."
-        )
+    if tags > _MOST_TAGS:
+        raise BadInput(f"{path} holds over {_MOST_TAGS} cells and other elements. Check the file.")
+
+
+def _tags(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
+    """How many elements an XML part has, about: each is an object when it is read."""
+    with parts.open(part) as file:
+        return sum(piece.count(b"<") for piece in iter(lambda: file.read(1 << 20), b""))
 
 
 def _text(cell: Any) -> str:

@@ -86,9 +86,10 @@ class MedCMR:
         """The benchmark over the release, a set of one's own, or another known layout."""
         place = Path(path)
         opened = cls(dataset="", policy="credentialed", path=place, edition=edition, words=words)
-        opened.policy = policy_at(place, opened.options)
         folder = place if place.is_dir() else place.parent
         opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
+        images = (image for case in opened.cases() for image in case.images)
+        opened.policy = policy_at(place, opened.options, images)
         rubrics_at(opened.options.rubrics)  # words that cannot be read are found before
         _ = opened._reformulated  # and so is a list of items
         return opened
@@ -107,6 +108,9 @@ class MedCMR:
     @property
     def edition(self) -> str:
         return self.rules.label
+
+    def policy_at(self, path: str | Path) -> Policy:
+        return policy_at(path, self.options)
 
     @property
     def shows(self) -> frozenset[str]:

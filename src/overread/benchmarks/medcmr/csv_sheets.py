@@ -43,14 +43,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) 
 
 def read_csv(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Rows with the line each begins on, cells without guard and outer blanks; empty rows go."""
-    try:
-        if path.stat().st_size > _MOST:
-            raise BadInput(f"{path} is too large for a sheet of this kind. Check the path.")
-    except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file. Give its path.") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    for line, row in rows_of(path, needed):
+    for line, row in rows_of(path, needed, at_most=_MOST):
         cells = {name: _bare(cell) for name, cell in row.items()}
         if any(cells.values()):
             yield line, cells

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from overread.benchmarks.files.card import policy_of
+from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.medcmr import own_set, release
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.gathering import Loaded
@@ -43,8 +45,9 @@ class _Found(NamedTuple):
     """What lies at a path, and below what its images stand."""
 
     root: Path
-    # Where dataset.toml may be.
-    homes: tuple[Path, ...]
+    # The files that hold its items, and the folder whose card covers them.
+    read: tuple[Path, ...]
+    top: Path
     place: release.Place | None = None
     layout: Layout | None = None
     files: Set | None = None
@@ -56,14 +59,18 @@ def root_of(path: str | Path, options: Options) -> Path:
     return Path(options.root) if options.root is not None else _find(Path(path)).root
 
 
-def policy_at(path: str | Path, options: Options) -> Policy:
-    """Who may see the set: what `dataset.toml` says beside it or its items; the strictest counts.
+def policy_at(path: str | Path, options: Options, images: Iterable[str] = ()) -> Policy:
+    """Who may see the set: the strictest card where its files and these images stand.
 
-    Images kept elsewhere have their own; a set without a card is credentialed.
+    That of the folder named by `root=` counts too, whatever stands there.
     """
-    homes = _find(Path(path)).homes
-    cards = [home for home in homes if (home / "dataset.toml").is_file()] or [homes[0]]
-    return policy_of(*cards) if options.root is None else policy_of(*cards, Path(options.root))
+    found = _find(Path(path))
+    held = [Held(found.top, found.read)]
+    if options.root is not None:
+        held.append(held_at(Path(options.root), ("", *images)))
+    elif found.root.is_dir():  # an archive or a parquet file is among the files
+        held.append(Held(found.top, (os.path.join(found.root, image) for image in images)))
+    return policy_of(*held)
 
 
 def load(path: str | Path, options: Options, *, seen: bool = True) -> Loaded:
@@ -103,16 +110,22 @@ def _look(path: Path) -> _Found:
     folder = path if path.is_dir() else path.parent
     place = release.find(path)
     if place is not None:
-        below = place.root if place.root.is_dir() else place.root.parent
-        homes = (folder, below, below / release.FOLDER)
-        return _Found(place.root, tuple(dict.fromkeys(homes)), place)
+        read = (
+            [place.root] if place.zipped else [place.root / name for name in place.files.values()]
+        )
+        return _Found(place.root, *_covered(folder, place.root, read), place)
     for layout in LAYOUTS:
         files = layout.find(path)
         if files is not None:
-            below = files.root if files.root.is_dir() else files.root.parent
-            homes = (folder, below, files.files[0].parent)
-            return _Found(files.root, tuple(dict.fromkeys(homes)), None, layout, files)
+            read = list(files.files)
+            return _Found(files.root, *_covered(folder, files.root, read), None, layout, files)
     own = own_set.find(path)
     if own is None:
         raise BadInput(f"{path} is no set of questions. Expected {_EXPECTED}.")
-    return _Found(folder, (folder,), own=own)
+    return _Found(folder, *_covered(folder, folder, [own]), own=own)
+
+
+def _covered(folder: Path, root: Path, read: Iterable[Path]) -> tuple[tuple[Path, ...], Path]:
+    """The files, and the folder given; the one above it where a layout has its images there."""
+    given, above = folder.absolute(), root.absolute()
+    return tuple(file.absolute() for file in read), above if above in given.parents else given

@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import time
-import tomllib
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +14,7 @@ import msgspec
 
 from overread.benchmarks.registry import BENCHMARKS, range_of
 from overread.case import BadInput
+from overread.files import MOST_TOML, parse_toml, read_bytes, size_words
 
 __all__ = ["ALL", "Confidence", "Gap", "Judges", "Policy", "Rule", "policy_bytes", "read_policy"]
 
@@ -100,12 +100,10 @@ def policy_bytes(path: Path) -> bytes:
         mode = path.stat().st_mode
         if stat.S_ISFIFO(mode):
             return _piped(path)
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-            return path.read_bytes()  # a folder is refused by the system, in its words
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"--policy {path}: {said}. Check the path.") from None
-    raise BadInput(f"--policy {path}: it is neither a file nor a pipe. Check the path.")
+    return read_bytes(path, named=f"--policy {path}", at_most=MOST_TOML)
 
 
 def _piped(path: Path) -> bytes:
@@ -120,21 +118,26 @@ def _piped(path: Path) -> bytes:
         if first == b"":
             raise BadInput(f"--policy {path}: nobody writes to this pipe. Give a file.")
         os.set_blocking(descriptor, True)
-        return (first or b"") + pipe.readall()
+        held = bytearray(first or b"")
+        while len(held) <= MOST_TOML and (more := pipe.read(_A_PIPE)):
+            held += more
+    if len(held) > MOST_TOML:
+        raise BadInput(
+            f"--policy {path}: over {size_words(MOST_TOML)} come out of this pipe. Give a file."
+        )
+    return bytes(held)
 
 
 def read_policy(path: Path, held: bytes | None = None) -> Policy:
     """Read a policy, or say in one line which key is wrong and how; `held` is what the file has."""
     try:
         data = policy_bytes(path) if held is None else held
-        plain = tomllib.loads(data.decode("utf-8-sig"))
+        plain = parse_toml(data.decode("utf-8-sig"), str(path))
         policy = msgspec.convert(_with_defaults(plain), Policy)
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {_told(str(error))}. See docs/gate.md for the keys.") from None
-    except ValueError as error:  # no TOML, no UTF-8, a number of 5,000 digits
+    except UnicodeDecodeError as error:
         raise BadInput(f"{path}: {error}. Mend the TOML.") from None
-    except RecursionError:
-        raise BadInput(f"{path}: it is nested too deeply. Mend the TOML.") from None
     if not policy.rule:
         raise BadInput(f"{path}: it has no rule. A gate that checks nothing is none; add [[rule]].")
     _check_common(path, policy)

@@ -19,7 +19,6 @@ from overread.benchmarks.files.tables import (
     ages,
     codes,
     distinct,
-    file_bytes,
     filled,
     inflated,
     read_table,
@@ -32,6 +31,7 @@ from overread.benchmarks.grounding.build.films_read import (
     with_images,
 )
 from overread.case import BadInput
+from overread.files import read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +145,7 @@ def _labels(path: Path) -> tuple[str, pl.DataFrame]:
     """The labels by image; a label that is null or not named was not mentioned."""
     import polars as pl
 
-    data = file_bytes(path)
+    data = read_bytes(path)
     digest = hashlib.sha256(data).hexdigest()[:8]
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     paths: list[str] = []

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from overread.benchmarks.files.tables import YEARS_OF
 from overread.case import BadInput
+from overread.files import whole
 
 __all__ = ["DicomFacts", "dicom_facts"]
 
@@ -72,7 +73,8 @@ def _age(word: str) -> float | None:
     """`058Y`, or as RSNA has it a bare number of years; nonsense (there is a 412) is None."""
     unit = word[-1:] if word[-1:] in YEARS_OF else "Y"
     digits = word.removesuffix(unit)
-    if not (digits.isascii() and digits.isdecimal()):
+    number = whole(digits) if digits.isascii() and digits.isdecimal() else None
+    if number is None:
         return None
-    age = int(digits) * YEARS_OF[unit]
+    age = number * YEARS_OF[unit]
     return age if age <= _OLDEST else None

@@ -17,6 +17,7 @@ from overread.benchmarks.grounding.build.recipe import Labeler, Recipe
 from overread.benchmarks.grounding.build.scheme import Sampling
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import Box, Policy
+from overread.files import open_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -236,5 +237,5 @@ def _known(
 def _label(path: Path | None) -> str:
     """A file as provenance names it, like `Table.label`."""
     assert path is not None
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return f"{path.name} (sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:8]})"

@@ -7,6 +7,7 @@ from typing import Final
 
 from overread.benchmarks.grounding.build.dicom_facts import dicom_facts
 from overread.case import BadInput
+from overread.files import open_file
 
 __all__ = ["film_size"]
 
@@ -17,11 +18,8 @@ _ON_ITS_SIDE: Final = (5, 6, 7, 8)
 
 def film_size(path: Path, name: str) -> tuple[int, int]:
     """Width and height; `name` is what an error calls the file. No pixel is decoded."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(132)
-    except OSError as error:
-        raise BadInput(f"{name} cannot be read: {error.strerror}.") from None
+    with open_file(path, named=name) as file:
+        start = file.read(132)
     if start[128:] == b"DICM":
         facts = dicom_facts(path, name)
         if facts.width is None or facts.height is None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from overread.benchmarks.files.tables import (
-    file_bytes,
     filled,
     numbers,
     read_table,
@@ -20,6 +19,7 @@ from overread.benchmarks.files.tables import (
 )
 from overread.benchmarks.grounding.build.films import box_schema
 from overread.case import BadInput
+from overread.files import read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,7 +95,7 @@ def _from_coco(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        coco = msgspec.json.decode(file_bytes(path), type=_Coco)
+        coco = msgspec.json.decode(read_bytes(path), type=_Coco)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadInput(f"{path.name} is not COCO json: {error}. Fetch the file again.") from None
     images = {image.id: image for image in coco.images}

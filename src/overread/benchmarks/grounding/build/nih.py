@@ -39,6 +39,7 @@ from overread.benchmarks.grounding.build.films_read import (
 )
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput
+from overread.files import read_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -219,7 +220,7 @@ def _splits(root: Path, names: pl.Series) -> pl.Series:
     split: dict[str, str] = {}
     for file, word in (("train_val_list.txt", "train"), ("test_list.txt", "test")):
         if (root / file).is_file():
-            split |= dict.fromkeys((root / file).read_text("utf-8").split(), word)
+            split |= dict.fromkeys(read_text(root / file).split(), word)
     return names.replace_strict(split or {"": ""}, default=None, return_dtype=pl.String)
 
 

@@ -18,7 +18,6 @@ from overread.benchmarks.files.tables import (
     codes,
     columns_of,
     distinct,
-    file_bytes,
     filled,
     find_table,
     matching,
@@ -36,6 +35,7 @@ from overread.benchmarks.grounding.build.films_read import (
 )
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput
+from overread.files import read_bytes, whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,9 +199,10 @@ def _patients(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for where, image, nih in rows:
         number, mark, _ = nih.partition("_")
-        if not mark or not (number.isascii() and number.isdecimal()):
+        patient = whole(number) if number.isascii() and number.isdecimal() else None
+        if not mark or patient is None:
             raise BadInput(f'{where}: "{nih}" is no NIH image like 00000001_000.png. Fix the row.')
-        if found.setdefault(image, str(int(number))) != str(int(number)):
+        if found.setdefault(image, str(patient)) != str(patient):
             raise BadInput(f'{where}: "{image}" was mapped to another patient before. Fix the row.')
     if not found:
         raise BadInput(f"{path} maps no image. Fetch it again.")
@@ -229,7 +230,7 @@ class _Mapping(msgspec.Struct):
 
 def _json_rows(path: Path) -> Iterable[tuple[str, str, str]]:
     try:
-        rows = msgspec.json.decode(file_bytes(path), type=list[_Mapping])
+        rows = msgspec.json.decode(read_bytes(path), type=list[_Mapping])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadInput(f"{path.name} is not RSNA's mapping: {error}. Fetch it again.") from None
     for number, row in enumerate(rows):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,9 +13,11 @@ from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.m3cot.official import TYPES
 from overread.benchmarks.m3cot.results.names import CachedName, cached_name
 from overread.case import BadInput
-from overread.files import read_text
+from overread.files import read_bytes, read_text
 
 __all__ = ["Result", "objects_of", "results_of"]
+
+_MARK = b"\xef\xbb\xbf"
 
 Kind: TypeAlias = Literal[
     "predictions", "totals", "accuracy", "reply", "replies", "orders", "tasks", "strange"
@@ -94,7 +97,8 @@ def orders_in(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON lines, each with its line."""
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, raw in enumerate(io.BytesIO(read_bytes(path).removeprefix(_MARK)), start=1):
+        line = _decoded_text(raw, f"{path.name} line {number}")
         if not line.strip():
             continue
         holds = _decoded(line, f"{path.name} line {number}")
@@ -114,3 +118,13 @@ def _decoded(text: str, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BadInput(f"{where} is no JSON: {why}. Fetch or mend it.") from None
+
+
+def _decoded_text(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"{where}: byte 0x{data[error.start]:02x} at {error.start} is not UTF-8. Save it as "
+            "UTF-8, or fetch it again."
+        ) from None

@@ -20,11 +20,10 @@ __all__ = ["Prediction", "no_words", "prediction_in", "predictions_of", "totals_
 _NOT_SAID: Final = re.compile(
     r"Final failure, tried \d+ times.*|SKIPPED due to error: .*|Image not found\s*", re.DOTALL
 )
-
-
 _NONE: Final = "no prediction"
 _SUCCESSES: Final = "total_successful_time_s"
 _WHOLE_LOOP: Final = "dataset_total_time_seconds"
+_LONGEST: Final = 1e9  # seconds
 
 
 class Prediction(NamedTuple):
@@ -103,7 +102,7 @@ def _seconds(said: Any, column: str, where: str) -> float | None:
     if said is None:
         return None
     number = isinstance(said, int | float) and not isinstance(said, bool)
-    if not number or not math.isfinite(said) or said < 0:
+    if not number or not 0 <= said < _LONGEST:  # a whole number may be beyond any float
         raise BadInput(f"{where}: {column} is {brief(said)}; it is seconds from 0. Fix it.")
     return float(said)
 

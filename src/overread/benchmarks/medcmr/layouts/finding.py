@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.gathering import Loaded, Stated, gather
 from overread.case import BadInput
+from overread.files import open_file
 
 __all__ = [
     "Layout",
@@ -27,6 +29,7 @@ __all__ = [
 
 # Where a download keeps its tables: beside the images, or as Hugging Face lays data sets out.
 _FOLDERS: Final = ("", "data", "MM")
+_LONGEST_HEADER: Final = 1 << 20
 
 
 class Set(NamedTuple):
@@ -78,14 +81,16 @@ def _fields(path: Path, size: int, mtime_ns: int) -> frozenset[str]:
         import polars as pl
 
         try:
+            open_file(path).close()
             return frozenset(pl.read_parquet_schema(path))
-        except (OSError, pl.exceptions.PolarsError):
+        except (BadInput, OSError, pl.exceptions.PolarsError):
             return frozenset()
     if suffix == ".csv":
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                return frozenset(name.strip() for name in next(csv.reader(file), ()))
-        except (OSError, UnicodeError, csv.Error):
+            with open_file(path) as file:
+                head = io.TextIOWrapper(file, "utf-8-sig", newline="").readline(_LONGEST_HEADER)
+            return frozenset(name.strip() for name in next(csv.reader([head]), ()))
+        except (BadInput, OSError, UnicodeError, csv.Error):
             return frozenset()
     return frozenset(first_object(path)) if suffix in (".json", ".jsonl") else frozenset()
 
