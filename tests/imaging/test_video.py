@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from overread.benchmarks.heartbeat.footage import Unplayable, probe_video
 from overread.case import BadInput, Clip, Inline, Source
 from overread.imaging import Films, _video, masks_of, pixels, render_clip
 from support.clip_files import dicom, frame, number_of, numbered, pydicom_frame, video
@@ -351,3 +352,15 @@ def test_real_clips_have_the_frames_their_list_states(shared: Path) -> None:
         stated, source = int(row["n_frames"]), Source(str(folder), row["clip"])
         assert render_clip(Clip(source, (0, stated - 1))).count == 2
         assert f"the clip has {stated} frames" in refusal(Clip(source, (stated,)))
+
+
+def test_a_clip_whose_video_has_no_width_is_one_line(tmp_path: Path) -> None:
+    """As a fuzzer makes it: a codec that nobody knows, and sizes of 0."""
+    data = bytearray(numbered(4))
+    for at in (data.index(b"strf") + 8 + 4, data.index(b"avih") + 8 + 32):
+        data[at : at + 8] = bytes(8)
+    odd = bytes(data).replace(b"MJPG", b"????")
+    refusal(Clip(Inline(odd), (0,)))
+    (tmp_path / "a.avi").write_bytes(odd)
+    with pytest.raises(Unplayable):
+        probe_video(tmp_path / "a.avi")

@@ -25,6 +25,7 @@ __all__ = [
     "clip_images",
     "container_of",
     "digest",
+    "header_file",
     "is_archive",
     "limit_video",
     "locate",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from overread.imaging._budget import budgeted, check_time
     from overread.imaging._cache import Cache
     from overread.imaging._clips import clip_images, render_clip
+    from overread.imaging._dicom_file import header_file
     from overread.imaging._files import Place, check_there, digest, locate, place, stamp
     from overread.imaging._films import Films
     from overread.imaging._masks import mask_shape, masks_of
@@ -65,6 +67,7 @@ _HOME = {
     "budgeted": "_budget",
     "check_time": "_budget",
     "Cache": "_cache",
+    "header_file": "_dicom_file",
     "Place": "_files",
     "check_there": "_files",
     "digest": "_files",

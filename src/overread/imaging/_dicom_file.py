@@ -11,10 +11,10 @@ import hashlib
 import io
 import struct
 import zlib
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from overread.case import BadInput
-from overread.imaging._budget import BARE, ClockedFile, hold, inflated
+from overread.imaging._budget import BARE, ClockedFile, check_time, hold, inflated
 from overread.imaging._plain import refuse_damaged
 
 # Part of the digest of every DICOM file: raise it whenever such files, and no others, give other
@@ -35,6 +35,7 @@ MODALITY_LUT, VOI_LUT, LUT_DESCRIPTOR, LUT_DATA = 0x00283000, 0x00283010, 0x0028
 PIXELS = 0x7FE00010
 _LONG_VRS = ("OB", "OW", "UN", "OD", "OF", "OL", "OV", "SQ", "UC", "UR", "UT", "SV", "UV")
 _UNDEFINED = 0xFFFFFFFF
+_HEADER_PACKED, _HEADER_META, _HEADER_INFLATED = 1 << 16, 1 << 12, 1 << 20
 _LONGEST = 1 << 20  # bytes of a value: the longest table has 128 kB
 _WANTED = [
     *(SAMPLES, PHOTOMETRIC, PLANAR, FRAMES, ROWS, COLUMNS, ALLOCATED, STORED, REPRESENTATION),
@@ -136,6 +137,28 @@ def shown_as_dicom(content: bytes) -> bytes:
     return hashlib.sha256(f"dicom {DICOM_RENDERER}\0".encode() + content).digest()[:16]
 
 
+def header_file(file: BinaryIO) -> tuple[BinaryIO, bool]:
+    """The file for pydicom to read a header from, and whether it was deflated.
+
+    Of a deflated file pydicom would inflate all, pixels and bombs: here it gets the beginning, as
+    if it had never been packed. Raises what pydicom and zlib raise.
+    """
+    from pydicom.filereader import data_element_generator
+
+    start = file.read(_HEADER_PACKED)
+    file.seek(0)
+    if DEFLATED.encode() not in start[:_HEADER_META] or start[128:132] != b"DICM":
+        return file, False
+    meta = io.BytesIO(start)
+    meta.seek(132)
+    for _ in data_element_generator(meta, False, True, lambda tag, _vr, _length: tag >> 16 != 2):
+        pass
+    at = meta.tell()
+    plain = zlib.decompressobj(BARE).decompress(start[at:], _HEADER_INFLATED)
+    named = start[:at].replace(DEFLATED.encode(), EXPLICIT.encode().ljust(len(DEFLATED), b"\0"))
+    return io.BytesIO(named + plain), True
+
+
 def read_elements(data: bytes, name: str) -> Elements:
     """Walk the file and keep what the pixels need."""
     from pydicom.filereader import data_element_generator
@@ -171,6 +194,7 @@ def read_elements(data: bytes, name: str) -> Elements:
             )
         }
     except (EOFError, struct.error):
+        check_time(name)  # pydicom takes that line for the end of the file
         refuse_damaged(name, "the DICOM file ends within an element")
     if not pixels:
         if not marked:

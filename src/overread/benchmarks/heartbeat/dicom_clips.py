@@ -35,20 +35,23 @@ def probe_dicom(path: Path) -> Footage:
     """The clip of a DICOM file, from its header; the pixels are not decoded."""
     import pydicom
 
+    from overread.imaging import header_file
+
     if not path.is_file():
         raise Unplayable("the file is not there")
     if not path.stat().st_size:
         raise Unplayable("the file is empty (0 bytes)")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), path.open("rb") as file:
             warnings.simplefilter("ignore")
+            opened, deflated = header_file(file)
             header = pydicom.dcmread(
-                path, stop_before_pixels=True, specific_tags=list(_TAGS), force=True
+                opened, stop_before_pixels=True, specific_tags=list(_TAGS), force=True
             )
             frames = int(_number(header, "NumberOfFrames") or 1)
             height, width = (int(_number(header, name) or 0) for name in ("Rows", "Columns"))
             rate = cine_rate(header)
-            least = _least_bytes(header, frames * height * width)
+            least = 0 if deflated else _least_bytes(header, frames * height * width)
     except Exception as error:  # pydicom raises whatever a damaged header makes it stumble over
         raise Unplayable(f"the DICOM header cannot be read ({_said(error)})") from None
     if not width or not height:
@@ -83,7 +86,7 @@ def cine_rate(header: Any) -> float | None:
 def _least_bytes(header: Any, pixels: int) -> int:
     """What uncompressed frames take at least; compressed ones may take anything."""
     syntax = getattr(getattr(header, "file_meta", None), "TransferSyntaxUID", None)
-    if syntax is None or syntax.is_compressed or syntax.is_deflated:
+    if syntax is None or syntax.is_compressed:
         return 0
     samples = int(_number(header, "SamplesPerPixel") or 1)
     bits = int(_number(header, "BitsAllocated") or 8)

@@ -34,10 +34,14 @@ def dicom_facts(path: Path, name: str) -> DicomFacts:
     import pydicom
     from pydicom.errors import InvalidDicomError
 
+    from overread.imaging import header_file
+
     tags = [_SEX, _AGE, _VIEW, _ROWS, _COLUMNS]
     try:
         with path.open("rb") as file:
-            found = pydicom.dcmread(file, stop_before_pixels=True, specific_tags=tags)
+            found = pydicom.dcmread(
+                header_file(file)[0], stop_before_pixels=True, specific_tags=tags
+            )
             raw = {tag: found.get_item(tag) for tag in tags if tag in found}
     except InvalidDicomError:
         raise BadInput(f"{name} is no DICOM file. Fetch it again.") from None
