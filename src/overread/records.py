@@ -90,7 +90,7 @@ class JudgeEntry(ReaderEntry, frozen=True, kw_only=True):
 
     roles: tuple[str, ...] = ()
     # The rubric it was asked with, where not the usual one.
-    rubric: str = ""
+    rubric: str | None = None
     invalid: int = 0
 
 

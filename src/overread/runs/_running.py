@@ -340,7 +340,7 @@ class Asking:
                 identity=judge.reader.identity,
                 traits=judge.reader.traits,
                 roles=judge.roles,
-                rubric=judge.rubric,
+                rubric=judge.rubric or None,
                 asked=sum(counts[judge.reader.name].values()),
                 unanswered=counts[judge.reader.name].get("unanswered", 0),
                 invalid=counts[judge.reader.name].get("invalid", 0),
