@@ -73,3 +73,12 @@ def test_judges_need_names_of_their_own() -> None:
     with pytest.raises(BadInput, match="have the same name, m"):
         check_names(panel, dict.fromkeys(panel.specs, "m"))
     check_names(panel, {spec: spec for spec in panel.specs})
+
+
+@pytest.mark.parametrize(
+    "text", ["marks=m?mine=hunter2", "score=m?mine=hunter2", "steps=m?a=hunter2"]
+)
+def test_what_follows_a_judges_address_is_repeated_in_no_line(text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        panel_of([text, text], ("answer", "steps"), "m3cot")
+    assert "hunter2" not in str(caught.value)

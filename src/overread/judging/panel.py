@@ -47,18 +47,19 @@ def parse_judge(text: str) -> tuple[tuple[Role, ...], str]:
     roles: tuple[Role, ...] = get_args(Role)
     said: tuple[Role, ...] = ()
     spec = text.strip()
+    shown = text.partition("?")[0]  # no more: a key may stand in what follows
     found = _ROLE.fullmatch(text)
     if found is not None:
         spec, said = found[2].strip(), tuple(role for role in roles if role == found[1].lower())
         if not said:
             known = ", ".join(roles)
             raise BadInput(
-                f'--judge "{text}": "{found[1]}" is no role; the roles are {known}. '
+                f'--judge "{shown}": "{found[1]}" is no role; the roles are {known}. '
                 "Write ROLE=SPEC, or SPEC alone for every role."
             )
     if not spec:
         raise BadInput(
-            f'--judge "{text}": a judge is missing. Write ROLE=SPEC, for example '
+            f'--judge "{shown}": a judge is missing. Write ROLE=SPEC, for example '
             "answer=control:lexical-judge."
         )
     return said, spec
@@ -69,14 +70,15 @@ def panel_of(texts: Sequence[str], roles: Sequence[Role], benchmark: str) -> Pan
     seats: dict[Role, tuple[str, ...]] = dict.fromkeys(roles, ())
     for text in texts:
         said, spec = parse_judge(text)
+        shown = text.partition("?")[0]  # no more: a key may stand in what follows
         for role in said or tuple(roles):
             if role not in seats:
                 raise BadInput(
-                    f'--judge "{text}": {benchmark} has no role {role}; its roles are '
+                    f'--judge "{shown}": {benchmark} has no role {role}; its roles are '
                     f"{', '.join(roles)}."
                 )
             if spec in seats[role]:
-                raise BadInput(f"--judge {spec} is given twice for the role {role}; give it once.")
+                raise BadInput(f"--judge {shown} is given twice for the role {role}; give it once.")
             seats[role] += (spec,)
     return Panel(seats)
 
