@@ -64,7 +64,7 @@ def test_skill_is_resampled_with_its_constant():
     error = Average(np.array([[1.0, 3.0], [2.0, 2.0], [6.0, np.nan]]), "videos")
     constant = Average(np.array([[4.0, 4.0], [1.0, 3.0], [5.0, 5.0]]), "videos")
     truth = np.array([[3.0, 3.0], [9.0, 9.0], [8.0, 8.0]])
-    made = skill_of(Measure(reader="r", measure="skill"), error, constant, truth)
+    made = skill_of(Measure(reader="r", measure="skill"), error, constant, truth[:, :, None], 0.0)
     totals = np.array([[2.0, 0, 1], [0, 1, 0], [1, 1, 1]]) @ made.columns
     got = made.again(totals)[:2]
     assert got == pytest.approx([1 - (2 + 2 + 6) / (4 + 4 + 5), 1 - 2 / 2])

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from overread.case import BadInput
+from overread.files import read_bytes
 
 __all__ = ["Record", "Sheet", "format_of", "records_of", "sheets_of"]
 
@@ -46,7 +47,8 @@ class Sheet(NamedTuple):
 _CONTEXTS: Final = (
     (re.compile(r"non[_\- ]?medical|seg(mented)?_only"), "non_medical"),
     (re.compile(r"(?<![a-z])seg(mented|mentation)?(?![a-z])"), "segmented"),
-    (re.compile(r"(?<![a-z])original(?![a-z])"), "original"),
+    # The runner's own word for a clip as it is, beside "segmented_echo".
+    (re.compile(r"(?<![a-z])(original|echo)(?![a-z])"), "original"),
 )
 _FORMATS: Final = {
     "edv_esv": "edv_esv",
@@ -115,10 +117,7 @@ def format_of(prompt: str | None) -> str | None:
 
 def records_of(path: Path) -> Iterator[tuple[int, Record]]:
     """The records of a file with their line numbers."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+    data = read_bytes(path)
     decoder = msgspec.json.Decoder(Record)
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
