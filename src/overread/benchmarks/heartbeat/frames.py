@@ -25,6 +25,7 @@ __all__ = [
     "CANNOT_TELL",
     "METRICS",
     "answers_of",
+    "by_seed",
     "constant_errors",
     "error_of",
     "missing",
@@ -272,6 +273,23 @@ def _skill(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         yield skill_of(record, error, constant, places, study.edition.observers)
 
 
+def by_seed(marks: Marks, name: str, phase: Phase, values: Floats) -> Iterator[Measure]:
+    """What each seed alone has, where there are several: the points of a box plot."""
+    average = Average(values, "seeds")
+    if len(marks.seeds) < 2:
+        return
+    counts = (~np.isnan(values)).sum(axis=0)
+    for seed, value, n in zip(marks.seeds, average.per_seed.tolist(), counts, strict=True):
+        if n:
+            by = marks.by(phase) | {"seed": str(seed)}
+            yield Measure(reader=marks.reader, measure=name, by=by, value=value, n=int(n))
+
+
+def _mae_seed(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    for phase in marks.phases:
+        yield from by_seed(marks, "mae_seed", phase, error_of(marks, study, phase).values)
+
+
 def _metric(name: str, says: str, make: Making) -> Metric:
     return Metric(name=name, says=says, tasks=("t1",), make=make)
 
@@ -279,6 +297,7 @@ def _metric(name: str, says: str, make: Making) -> Metric:
 METRICS: Final = (
     _metric("mae", "mean absolute error in frames", _mae),
     _metric("mae_videos", "the same as a mean of the videos' own means (Tables 5-7)", _mae_videos),
+    _metric("mae_seed", "the same of one seed alone", _mae_seed),
     _metric("mae_clipped", "the same with answers moved into the frames shown", _mae_clipped),
     _metric("mae_median", "the median of the videos' errors", _mae_median),
     _metric("mae_lenient", "mean absolute error of the lenient reading", _mae_lenient),

@@ -15,6 +15,7 @@ from overread.benchmarks.heartbeat.exhibits.errors import frame_errors, video_er
 from overread.benchmarks.heartbeat.exhibits.headline import left_out, skills, summary
 from overread.benchmarks.heartbeat.exhibits.pair_figure import accuracy_figure
 from overread.benchmarks.heartbeat.exhibits.scatter import scatters
+from overread.benchmarks.heartbeat.exhibits.seeds import seed_boxes
 from overread.benchmarks.heartbeat.exhibits.strip_cases import strips
 from overread.case import Figure, Measure, Table
 
@@ -34,6 +35,7 @@ def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Fi
         accuracies(index, signature),
         helps(index, signature),
         habits(index, signature),
+        *seed_boxes(index, signature),
         left_out(index, signature),
         *video_errors(index, signature),
     ]
