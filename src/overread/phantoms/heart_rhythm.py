@@ -54,7 +54,7 @@ class Rhythm(msgspec.Struct, frozen=True):
 
 
 def rhythm(rng: np.random.Generator, ef: float) -> Rhythm:
-    """A new rhythm: 45 to 130 beats per minute at 30 to 70 frames per second, EF of one beat given.
+    """A new rhythm: 45 to 130 beats per minute as a rule, at 30 to 70 frames per second, EF given.
 
     l, the frames of systole, are drawn as real clips have them, so that some are too short or too
     long for a window; systole is always shorter than diastole. The annotated beat stands in the

@@ -23,6 +23,7 @@ __all__ = ["seed_boxes"]
 
 _PANEL: Final = 200
 _STEP: Final = 22
+_FARTHEST: Final = 8  # times the best constant's error is drawn, where anything lies beyond
 
 
 class _Boxes(NamedTuple):
@@ -82,7 +83,7 @@ def _figure(
 ) -> Figure:
     panels = [words for words in PHASES.values() if any(row["panel"] == words for row in rows)]
     lines = {
-        words: record.value
+        words: record.value or 0.0
         for phase, words in PHASES.items()
         if (record := reference(index, boxes.line, boxes.task, context, phase))
     }
@@ -92,6 +93,10 @@ def _figure(
         for panel in panels
         if (values := [r["value"] for r in rows if (r["shown"], r["panel"]) == (lane, panel)])
     )
+    # One absurd answer must not make a point of all the others.
+    most = None if boxes.task == "t2" or not lines else _FARTHEST * max(lines.values())
+    beyond = [row for row in rows if most is not None and row["value"] > most]
+    gone = f" {len(beyond)} seeds lie beyond the axis." if beyond else ""
     beaten = "the best constant" if boxes.task == "t1" else "a coin"
     return Figure(
         name=f"seeds_{boxes.task}",
@@ -99,7 +104,9 @@ def _figure(
         spec=figure_spec(
             rows,
             hconcat=[
-                _panel(boxes, panel, lanes, lines.get(panel), named=not place)
+                _panel(
+                    boxes, panel, lanes, lines.get(panel), most if beyond else None, named=not place
+                )
                 for place, panel in enumerate(panels)
             ],
             spacing=24,
@@ -109,19 +116,28 @@ def _figure(
         notes=(
             f"Context {NAMES[context]}. A dot is a seed; boxes hold the middle half of them, the "
             f"line in a box is their median, whiskers reach to the ends. The dashed line is "
-            f"{beaten}. Seeds are not videos: how far they lie apart is no interval.",
+            f"{beaten}. Seeds are not videos: how far they lie apart is no interval.{gone}",
         ),
     )
 
 
-def _panel(boxes: _Boxes, panel: str, lanes: list[str], line: float | None, *, named: bool) -> Spec:
+def _panel(
+    boxes: _Boxes,
+    panel: str,
+    lanes: list[str],
+    line: float | None,
+    most: float | None,
+    *,
+    named: bool,
+) -> Spec:
     here = {"filter": f"datum.panel === '{panel}'"}
     axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": named}
     if named:
         axis |= {"labelPadding": 8, "minExtent": label_room(lanes)}
     y = {"field": "shown", "type": "nominal", "sort": None, "scale": {"domain": lanes},
          "axis": axis}  # fmt: skip
-    x: Spec = {"type": "quantitative", "scale": {"zero": False}, "axis": {"title": boxes.axis}}
+    scale: Spec = {"zero": False} if most is None else {"domain": [0, most], "nice": False}
+    x: Spec = {"type": "quantitative", "scale": scale, "axis": {"title": boxes.axis}}
     places = {"x": {"field": "value", **x}, "y": y}
     below: list[Spec] = []
     if line is not None:
@@ -140,12 +156,18 @@ def _panel(boxes: _Boxes, panel: str, lanes: list[str], line: float | None, *, n
             *below,
             {
                 "transform": [here],
-                "mark": {"type": "boxplot", "extent": "min-max", "size": 11, "color": FAINT},
+                "mark": {
+                    "type": "boxplot",
+                    "extent": "min-max",
+                    "size": 11,
+                    "color": FAINT,
+                    "clip": True,
+                },
                 "encoding": places,
             },
             {
                 "transform": [here],
-                "mark": {"type": "point", "filled": True, "size": 16, "opacity": 0.8},
+                "mark": {"type": "point", "filled": True, "size": 16, "opacity": 0.8, "clip": True},
                 "encoding": places,
             },
         ],
