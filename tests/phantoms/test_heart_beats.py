@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.heartbeat.volumes import volumes_of
 from overread.phantoms.heart_patient import patient
-from overread.phantoms.heart_rhythm import FITTING, opening, rhythm, volumes
+from overread.phantoms.heart_rhythm import opening, rhythm, volumes
 from overread.phantoms.heart_shape import cavity, full_volume, motion, profile
 from overread.phantoms.heart_worker import heart as drawn
 
@@ -56,7 +56,7 @@ def test_rates_are_those_of_people_and_machines(seed):
     kept = beats(seed)
     assert 30 <= kept.fps <= 70
     # A beat has whole frames, so that its rate is a little off the one drawn.
-    assert 47 <= kept.heart_rate <= 116
+    assert 33 <= kept.heart_rate <= 135
     inside = [k for k, first in enumerate(kept.ed) if 0 <= first < kept.frames]
     assert len(inside) >= 2
 
@@ -80,12 +80,20 @@ def test_windows_around_the_annotated_beat_stay_in_the_clip_and_hold_no_other(se
     assert curve.argmin() == 2 * between
 
 
-def test_most_clips_suit_a_window_of_24_frames_and_some_do_not():
-    lengths = [es - ed for ed, es in (beats(seed).phases for seed in range(300))]
-    fit = np.mean([between + 1 <= 24 <= 2 * between for between in lengths])
-    assert 0.88 < fit < 0.99
-    assert {between + 1 <= 24 <= 2 * between for between in lengths} == {True, False}
-    assert (FITTING[0], FITTING[1]) == (12, 23)
+def test_frames_between_the_phases_are_those_of_real_clips():
+    """10,024 of EchoNet-Dynamic: mean 16.8, SD 5.1; 1 % 8, 5 % 11, 50 % 16, 95 % 23, 99 % 30."""
+    kept = [rhythm(np.random.default_rng(seed), 0.5) for seed in range(3000)]
+    lengths = np.array([es - ed for ed, es in (one.phases for one in kept)])
+    assert lengths.mean() == pytest.approx(16.8, abs=0.3)
+    assert lengths.std() == pytest.approx(4.8, abs=0.4)
+    got = np.quantile(lengths, [0.01, 0.05, 0.5, 0.95, 0.99])
+    assert np.abs(got - [8, 11, 16, 23, 30]).max() <= 1
+    assert np.mean([one.fps == 50 for one in kept]) == pytest.approx(0.79, abs=0.03)
+    # A window of 30 leaves 8.5 % of the real ones out; slow clips more often.
+    out = (lengths < 12) | (lengths > 29)
+    assert out.mean() == pytest.approx(0.085, abs=0.02)
+    slow = np.array([one.fps < 40 for one in kept])
+    assert out[slow].mean() > 1.5 * out[~slow].mean()
 
 
 @given(SEEDS)
@@ -110,7 +118,7 @@ def test_the_volume_is_that_of_the_outline_turned_about_its_axis():
     assert slices.sum() == pytest.approx(full_volume(person), rel=1e-4)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(SEEDS)
 def test_discs_on_the_mask_give_the_volume_back(seed):
     rng = np.random.default_rng(seed)

@@ -102,7 +102,7 @@ def test_every_example_works_as_printed(overread: Overread, trees: Path) -> None
                 assert done.code == 0, f"{line}\n{done.err}"
     left = Path("plain/left_out.csv").read_text("utf-8")
     assert left.splitlines()[0] == "name,reason"
-    assert "its phases are 40 frames apart: a window of 24 cannot hold both" in left
+    assert "its phases are 40 frames apart: a window of 30 cannot hold both" in left
     assert set(pl.read_parquet("masked/answers.parquet")["context"]) > {"original"}
     methods = pl.read_parquet("ward-run/cases.parquet")["volume_method"]
     assert sorted(methods) == ["csv", "discs", "discs"]

@@ -74,7 +74,7 @@ def test_measuring_keeps_what_was_shown(overread: Overread, workspace: Path) -> 
     done = overread("measure", "r", "--edition", "authors")
     assert done.code == 0, done.err
     signature = json.loads(Path("r/measures.json").read_text(encoding="utf-8"))["signature"]
-    assert "|window:24|" in signature
+    assert "|window:30|" in signature
     assert signature.endswith("shown:corrected")
     done = overread("measure", "r", "--set", "frames=20")
     assert done.code == 2

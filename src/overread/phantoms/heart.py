@@ -18,7 +18,7 @@ from overread.phantoms.workers import worker_count
 
 __all__ = ["COLUMNS", "HEART_REVISION", "write_heart_set"]
 
-HEART_REVISION = 1
+HEART_REVISION = 2
 """Raised whenever the same seed would give other bytes."""
 
 COLUMNS = (

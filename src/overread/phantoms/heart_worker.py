@@ -79,7 +79,7 @@ def _placed(rng: np.random.Generator, person: Patient, beats: Rhythm) -> Motion:
     """
     shares = volumes(beats)
     ed, es = beats.phases
-    # Farther than any window reaches: floor(2l/3) frames, or 23 - l where l is 12 or more.
+    # Farther than the published windows reach; beyond it another beat may begin.
     part = slice(ed - (es - ed), es + (es - ed) + 1)
     for tried in range(_TRIES):
         moved = motion(rng, person, shares, still=tried > _TRIES // 2)

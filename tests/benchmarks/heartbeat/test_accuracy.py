@@ -38,3 +38,24 @@ def test_a_video_without_a_majority_is_wrong_and_one_never_asked_is_not_counted(
     asked = np.array([[True], [True], [True], [False]])
     got = decided(said, np.ones((4, 1)), asked, "wrong")
     assert np.array_equal(got, [[0], [0], [1], [np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("passes", "truth", "ours", "authors"),
+    [
+        ([2, 2, 1], 1, 0, 1),  # the mean, 1.67, is cut to 1; two of three name no frame
+        ([2, 3, 1], 1, 0, None),  # whichever numbers they are; a mean of 2 stops the code
+        ([2, 1, 1], 1, 1, 1),
+        ([2, 1], 1, 0, 1),  # a tie
+        ([2, 1, 0], 1, 0, 1),
+        ([1, 1, 0], 1, 1, 0),
+    ],
+)
+def test_votes_for_no_frame_outvote_a_right_one_in_ours_and_help_it_in_the_codes_mean(
+    passes, truth, ours, authors
+):
+    said, true = np.array([[passes]], float), np.array([[truth]], float)
+    asked = np.array([[True]])
+    assert decided(said, true, asked, "wrong").item() == ours
+    theirs = decided(said, true, asked, "dropped").item()
+    assert theirs == authors if authors is not None else np.isnan(theirs)

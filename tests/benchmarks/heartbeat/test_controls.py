@@ -15,7 +15,7 @@ from PIL import Image
 from overread.benchmarks.heartbeat.beats import (
     area_curve,
     cavity_areas,
-    extremes,
+    ejected,
     red_areas,
     smoothed,
 )
@@ -110,7 +110,7 @@ def test_controls_are_readers_with_names_and_a_revision():
     for key, control in CONTROLS.items():
         assert isinstance(control, Reader)
         assert control.name == f"control:{key}"
-        assert control.identity == f"control:{key}:2"
+        assert control.identity == f"control:{key}:3"
         assert not control.traits.knows_truth
     # All but chance give one answer to one question, so that passes need not be repeated.
     assert [k for k, c in CONTROLS.items() if c.traits.temperature is None] == ["random"]
@@ -379,10 +379,12 @@ def test_expectations_differ_by_the_window_in_one_control():
         ([9, 8, 6, 4, 2, 1, 3, 5, 6, 6.5], 0, 5),  # the window begins with the largest
         ([1, 3, 5, 7, 9], 4, 0),  # it only rises: there is no turn to go by
         ([8, 9, 8.8, 7, 4, 1, 3, 6, 8, 9.5], 1, 5),  # filling nearly to the largest is no phase
-        ([8, 9, 8, 7, 4, 1, 3, 6, 9, 13], 9, 5),  # an edge that stands out is
+        ([8, 9, 8, 7, 4, 1, 3, 6, 9, 13], 1, 5),  # nor is filling beyond it
+        ([3, 2, 1, 3, 5, 7, 9, 8], 6, 2),  # end-systole first: the rise is the whole of the curve
+        ([9, np.nan, 6, 4, 2, 1, np.nan, 5], 0, 5),  # what is not known is passed over
         ([4, 4, 4], 0, 0),
         ([2, 1], 0, 1),
     ],
 )
-def test_a_phase_is_where_the_curve_turns(curve, largest, smallest):
-    assert extremes(np.array(curve, float)) == (largest, smallest)
+def test_the_phases_are_where_the_ventricle_empties(curve, largest, smallest):
+    assert ejected(np.array(curve, float)) == (largest, smallest)

@@ -45,7 +45,10 @@ def test_methods_say_what_was_asked_and_how():
     said = methods()
     for part in (
         "Up to 100 clips of the split VAL",
-        "Every window had 24 frames",
+        "Every window had 30 frames",
+        "less than 1/2.5 of a window apart",
+        "held against the nearest frame of its phase",
+        "errs by less than 3 frames (two observers differ by 2 to 4)",
         "3 contexts",
         "10 seeds (2020 to 2029) of 3 passes with the server's own sampling",
         "at most 30 new tokens (2048 for reasoning readers)",
@@ -78,7 +81,8 @@ def test_every_rule_that_is_not_the_published_one_is_named(rule):
 
 def test_what_was_shown_is_that_of_the_edition_asked_under():
     said = methods("authors", "corrected")
-    assert "Every window had 24 frames" in said
+    assert "Every window had 30 frames" in said
+    assert "nearest frame of its phase" not in said
     assert "cut to a whole number" in said
     imported = methods("authors", "")
     assert "somebody else's scripts" in imported

@@ -51,7 +51,7 @@ def test_without_words_everything_is_asked_as_published():
     options = Options()
     assert (options.tasks, options.contexts, options.formats) == (TASKS, CONTEXTS, FORMATS)
     assert options.seeds == tuple(range(2020, 2030))
-    assert (options.passes, options.frames, options.videos) == (3, 24, 100)
+    assert (options.passes, options.frames, options.videos) == (3, 30, 100)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,7 @@ def test_without_words_everything_is_asked_as_published():
         ("formats=esv,edv_esv", "formats", ("edv_esv", "esv")),
         ("frames=4", "frames", 4),
         ("frames=512", "frames", 512),
+        ("reach=2", "reach", 2.0),
         ("seeds=2020-2029", "seeds", tuple(range(2020, 2030))),
         ("seeds=7", "seeds", (7,)),
         ("seeds=5, 1,3 - 4", "seeds", (1, 3, 4, 5)),
@@ -94,6 +95,8 @@ def test_an_option_is_read_and_leaves_the_label(word, field, value):
         "formats=edv esv",
         "frames=3",
         "frames=513",
+        "reach=0.5",
+        "reach=nan",
         "frames=-4",
         "frames=٢٤",
         "frames=" + "9" * 5000,
@@ -136,5 +139,5 @@ def test_an_unknown_word_lists_the_known_ones():
 
 
 def test_what_readers_are_shown_is_every_setting_but_those_that_judge():
-    judging = {"aggregation", "unparsed_t2", "thinking", "boot", "seed", "specialist"}
-    assert {*RULES, *Options.__struct_fields__} - SHOWS == judging
+    judging = {"aggregation", "unparsed_t2", "thinking", "beat", "observers", "boot", "seed"}
+    assert {*RULES, *Options.__struct_fields__} - SHOWS == {*judging, "specialist"}

@@ -64,7 +64,7 @@ def test_skill_is_resampled_with_its_constant():
     error = Average(np.array([[1.0, 3.0], [2.0, 2.0], [6.0, np.nan]]), "videos")
     constant = Average(np.array([[4.0, 4.0], [1.0, 3.0], [5.0, 5.0]]), "videos")
     truth = np.array([[3.0, 3.0], [9.0, 9.0], [8.0, 8.0]])
-    made = skill_of(Measure(reader="r", measure="skill"), error, constant, truth)
+    made = skill_of(Measure(reader="r", measure="skill"), error, constant, truth[:, :, None], 0.0)
     totals = np.array([[2.0, 0, 1], [0, 1, 0], [1, 1, 1]]) @ made.columns
     got = made.again(totals)[:2]
     assert got == pytest.approx([1 - (2 + 2 + 6) / (4 + 4 + 5), 1 - 2 / 2])
@@ -106,3 +106,76 @@ def test_the_mean_of_the_videos_stands_beside_the_authors_mean_of_the_seeds():
     assert measured(said, truth, "mae_videos", AUTHORS).value == pytest.approx(
         ((3 + 4) / 2 + 1 + (0 + 1) / 2) / 3
     )
+
+
+# ---------------------------------------------------------------- the nearest beat
+
+
+def beside(said, truth, others, name, edition=QUICK):
+    """A measure of clips that begin at frame 100 and show other phases at `others`."""
+    facts = {
+        "ed": [100 + t for (t,) in truth],
+        "es": [0] * len(truth),
+        "other_ed": [[100 + o for o in own] for own in others],
+        "other_es": [[]] * len(truth),
+    }
+    tables = tables_of(rows(said, truth, wanted="edv", count=30), **facts)
+    return found(measure(tables, edition), name, reader="r", **BY)
+
+
+def test_an_answer_is_held_against_the_nearest_beat_that_is_known():
+    said = [[[28]], [[6]], [[19]], [[3]]]
+    truth = [[1], [6], [4], [9]]
+    others = [[27], [], [29], []]
+    # 28 is 1 from 27; 19 is 10 from 29 and 15 from 4.
+    assert beside(said, truth, others, "mae").value == pytest.approx((1 + 0 + 10 + 6) / 4)
+    annotated = msgspec.structs.replace(QUICK, beat="annotated")
+    held = beside(said, truth, others, "mae", annotated).value
+    assert held == pytest.approx((27 + 0 + 15 + 6) / 4)
+    assert beside(said, truth, others, "mae", AUTHORS).value == pytest.approx(held)
+
+
+def test_each_pass_is_held_against_its_own_nearest_beat():
+    """Two passes that each name an end-diastole are both right; their mean would be neither."""
+    got = beside([[[2, 28]], [[5, 5]]], [[2], [5]], [[28], []], "mae")
+    assert got.value == 0
+
+
+def test_between_two_beats_the_annotated_one_counts():
+    got = beside([[[10]], [[5]]], [[4], [5]], [[16], []], "mae")
+    assert got.value == pytest.approx(6 / 2)
+
+
+def test_the_constant_is_held_against_the_nearest_beat_too():
+    """So no constant can gain by it, whatever the other beats are."""
+    rng = np.random.default_rng(4)
+    truth = [[int(t)] for t in rng.integers(0, 18, 40)]
+    others = [[t + 12] if t + 12 < 30 else [] for (t,) in truth]
+    for constant in range(0, 30, 3):
+        skill = beside([[[constant]]] * 40, truth, others, "skill")
+        assert skill.low <= 1e-12
+    errors = beside([[[0]]] * 40, truth, others, "constant_mae").value
+    medians = [np.median([t for k, (t,) in enumerate(truth) if k != own]) for own in range(40)]
+    expected = [
+        min(abs(m - g) for g in (t, *o)) for m, (t,), o in zip(medians, truth, others, strict=True)
+    ]
+    assert errors == pytest.approx(np.mean(expected))
+
+
+# ---------------------------------------------------------------- what skill cannot tell
+
+
+def test_skill_cannot_tell_where_the_constant_beats_observers():
+    near, far = [[4], [5], [6], [5], [4], [6]], [[1], [5], [12], [3], [9], [16]]
+    for truth, told in ((near, False), (far, True)):
+        said = [[[t]] for (t,) in truth]
+        skill = measured(said, truth, "skill")
+        assert skill.value == 1
+        assert skill.label == (None if told else "cannot tell")
+        assert ("two observers differ by 2 to 4" in (skill.note or "")) is not told
+
+
+def test_the_authors_edition_tells_as_it_did():
+    truth = [[4], [5], [6], [5], [4], [6]]
+    rules = msgspec.structs.replace(AUTHORS, boot=200)
+    assert measured([[[t]] for (t,) in truth], truth, "skill", rules).label is None

@@ -1,4 +1,4 @@
-"""Uniform guesses in the windows that were shown."""
+"""Uniform guesses in the windows that were shown, and whom the windows leave out."""
 
 from __future__ import annotations
 
@@ -51,3 +51,43 @@ def test_a_video_without_a_first_seed_is_guessed_by_its_next():
     rules = msgspec.structs.replace(CORRECTED, boot=100)
     got = found(measure(tables_of(some), rules), "chance_mae", **BY | {"phase": "ed"})
     assert (got.n, got.value) == (2, uniform_error([24, 24], [3, 4]).mean)
+
+
+# ---------------------------------------------------------------- left out
+
+
+def left_out(edition=CORRECTED, asked_under="corrected", **facts):
+    """Five clips asked in T2, three of them also in T1; by group k of n."""
+    some = rows([[[3]]] * 3, [[4], [5], [9]], wanted="edv", count=30)
+    some += rows([[[1]]] * 5, [[1]] * 5, wanted="edv", task="t2")
+    tables = msgspec.structs.replace(tables_of(some, **facts), asked_under=asked_under)
+    made = measure(tables, msgspec.structs.replace(edition, boot=100))
+    return {
+        (m.by.get("ef", ""), m.by.get("fps", "")): (m.k, m.n)
+        for m in made
+        if m.measure == "left_out"
+    }
+
+
+def test_whom_no_window_fits_is_counted_by_ef_and_frame_rate():
+    got = left_out(ef=[55.0, 60.0, 50.0, 39.9, 40.0], fps=[50.0, 60.0, 50.0, 30.0, 59.9])
+    assert got == {
+        ("", ""): (2, 5),
+        ("below 40", ""): (1, 1),
+        ("40 to 50", ""): (1, 1),
+        ("50 or more", ""): (0, 3),
+        ("", "below 40"): (1, 1),
+        ("", "40 to 60"): (1, 3),
+        ("", "60 or more"): (0, 1),
+    }
+
+
+def test_what_the_set_does_not_know_is_no_group():
+    assert left_out() == {("", ""): (2, 5)}
+    got = left_out(ef=[55.0, None, 50.0, None, 40.0])
+    assert got["unknown", ""] == (1, 2)
+
+
+def test_of_windows_that_others_showed_nothing_is_said():
+    assert left_out(asked_under="") == {}
+    assert left_out(AUTHORS) == {}

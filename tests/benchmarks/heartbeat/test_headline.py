@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from overread.benchmarks.benchmark import Headlined
@@ -53,6 +54,20 @@ def test_the_bounds_decide(ed, es, answer, said):
     assert said in headline.sentence
     assert "None" not in headline.sentence
     assert "n/a" not in headline.sentence
+
+
+@pytest.mark.parametrize(
+    ("which", "answer"), [((True, True), "cannot tell"), ((True, False), "in part")]
+)
+def test_where_the_constant_beats_observers_skill_does_not_decide(which, answer):
+    made = [
+        msgspec.structs.replace(one, label="cannot tell" if untold else None)
+        for one, untold in zip(skills(ABOVE, ABOVE), which, strict=True)
+    ]
+    headline = told(made)
+    assert headline.answer == answer
+    assert "of end-diastole" in headline.sentence
+    assert "less than two observers differ, 2 to 4 frames" in headline.sentence
 
 
 def test_numbers_stand_with_interval_and_n():

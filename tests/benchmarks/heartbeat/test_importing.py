@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat import loading
+from overread.benchmarks.heartbeat import Heartbeat, loading
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import CONTEXTS
 from overread.benchmarks.heartbeat.importing import import_results
 from overread.benchmarks.heartbeat.records import sheets_of
 from overread.case import BadInput
+from overread.imaging import lossless_clip
+from overread.phantoms.heart import write_heart_set
+from support.datasets import write_csv
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "heartbeat"
 T1 = sorted(path for path in GOLDEN.glob("echo_t1_*") if path.is_dir())
@@ -336,3 +340,174 @@ def test_roles_come_from_the_readers_file(tmp_path):
     roles.write_text(json.dumps({"some/model-8b": {"role": "oracle"}}))
     with pytest.raises(BadInput, match="oracle"):
         import_results(None, path, roles)
+
+
+# ---------------------------------------------------------------- volumes of the cases
+
+EF = json.loads((GOLDEN / "echo_ef_formula.json").read_text("utf-8"))
+
+
+def clips_of(folder, some):
+    """A set of clips with a csv of volumes each; the window is the whole clip."""
+    (folder / "volumes").mkdir(parents=True)
+    rows = []
+    for number, one in enumerate(some):
+        frames = [np.full((8, 8), 40 + k, np.uint8) for k in range(len(one["volumes"]))]
+        (folder / f"{number}.mkv").write_bytes(lossless_clip(frames))
+        lines = "".join(f"{k},{volume!r}\n" for k, volume in enumerate(one["volumes"]))
+        (folder / "volumes" / f"{number}.csv").write_text(f"frame,volume\n{lines}")
+        rows.append((f"{number}.mkv", one["gt_edv"], one["gt_esv"], f"volumes/{number}.csv"))
+    return write_csv(folder / "cases.csv", ("clip", "ed", "es", "volumes"), rows)
+
+
+def said_of(some, **more):
+    return [
+        {
+            "video_path": f"{number}.mkv",
+            "run_id": 0,
+            "num_frames": len(one["volumes"]),
+            "start_idx": 0,
+            **{key: one[key] for key in ("gt_edv", "gt_esv", "pred_edv", "pred_esv")},
+            "output": f"Frame: EDV={one['pred_edv']}, ESV={one['pred_esv']}",
+            **more,
+        }
+        for number, one in enumerate(some)
+    ]
+
+
+@pytest.mark.parametrize("edition", ["authors", "corrected"])
+def test_volumes_of_the_cases_give_ef_as_the_formula_does(tmp_path, edition):
+    some = EF["cases"]
+    cases = clips_of(tmp_path / "set", some)
+    path = written(tmp_path / "results", name_of(seed=2020), *said_of(some))
+    parts = import_results(cases, path, edition=edition, words={"boot": "100"})
+    made = parts.benchmark.measure(parts.tables)
+    (ef,) = (m for m in made if m.measure == "ef_mae" and m.reader == "m")
+    assert ef.value == pytest.approx(EF["mae_in_range_only"], abs=1e-9)
+    inside = [one for one in some if one["in_range"]]
+    assert ef.n == len(inside)
+    for one in inside:
+        alone = [one]
+        number = some.index(one)
+        cases = clips_of(tmp_path / f"set-{number}", alone)
+        path = written(tmp_path / f"one-{number}", name_of(seed=2020), *said_of(alone))
+        parts = import_results(cases, path, edition=edition, words={"boot": "100"})
+        made = parts.benchmark.measure(parts.tables)
+        (ef,) = (m for m in made if m.measure == "ef_mae" and m.reader == "m")
+        assert ef.value == pytest.approx(one["abs_error"], abs=1e-9)
+
+
+def test_labels_the_other_way_round_do_not_move_the_window(tmp_path):
+    """The records may call end-systole what the cases call end-diastole; frames stay frames."""
+    volumes = [50.0, 60, 80, 100, 90, 70, 40, 20, 30, 60]
+    one = {"volumes": volumes, "gt_edv": 3, "gt_esv": 7, "pred_edv": 3, "pred_esv": 7}
+    cases = clips_of(tmp_path / "set", [one])
+    swapped = said_of([one], gt_edv=7, gt_esv=3)
+    parts = import_results(cases, written(tmp_path / "r", name_of(), *swapped))
+    made = parts.benchmark.measure(parts.tables)
+    (ef,) = (m for m in made if m.measure == "ef_mae" and m.reader == "m")
+    assert ef.value == pytest.approx(0)
+
+
+def test_masks_of_the_cases_give_ef_and_their_baselines(tmp_path):
+    """The same clips, answers and windows, once run and once imported, have the same EF."""
+    cases = write_heart_set(tmp_path / "hearts", 3, seed=5, workers=1)
+    bench = Heartbeat.open(cases)
+    some = [
+        {
+            "video_path": case.clip,
+            "run_id": 0,
+            "num_frames": 20,
+            "start_idx": min(case.ed, case.es) - 1,
+            "gt_edv": case.ed - min(case.ed, case.es) + 1,
+            "gt_esv": case.es - min(case.ed, case.es) + 1,
+            "pred_edv": 2,
+            "pred_esv": 9,
+        }
+        for case in bench.cases()
+    ]
+    parts = import_results(cases, written(tmp_path / "r", name_of(), *some))
+    made = parts.benchmark.measure(parts.tables)
+    readers = {m.reader for m in made if m.measure == "mae"}
+    assert {"baseline:area", "baseline:volume"} <= readers
+    kept = dict(parts.tables.cases.select("case", "frame_areas").iter_rows())
+    for case, one in zip(bench.cases(), some, strict=True):
+        known = [k for k, area in enumerate(kept[case.case_id]) if area is not None]
+        first = one["start_idx"]
+        assert known == list(range(first, min(first + 20, case.frames)))
+
+
+# ---------------------------------------------------------------- what the records say they are
+
+AREA = FRAMES | {
+    "prompt_name": "structured_edv",
+    "pred_edv": None,
+    "pred_esv": None,
+    "output": "Frame: LARGEST_AREA_INDEX=9",
+}
+
+
+def contexts_in(parts):
+    rows = parts.tables.answers.select("seed", "context").sort("seed")
+    return [context for _, context in rows.iter_rows()]
+
+
+def test_the_runners_words_for_its_clips(tmp_path):
+    written(tmp_path, name_of(context="echo", seed=1), FRAMES)
+    written(tmp_path, name_of(context="segmented_echo", seed=2), FRAMES)
+    parts = import_results(None, tmp_path)
+    assert contexts_in(parts) == ["original", "segmented"]
+    assert parts.warnings == []
+
+
+def test_the_non_medical_question_is_known_by_what_is_answered(tmp_path):
+    """Its files are named like those of the segmented clips; a silent seed goes with the others."""
+    name = {"context": "segmented_echo", "wanted": "edv"}
+    for seed in (1, 2, 3):
+        said = "" if seed == 3 else AREA["output"]
+        written(tmp_path / "nonmed", name_of(seed=seed, **name), AREA | {"output": said})
+    written(tmp_path / "medical", name_of(seed=4, **name), AREA | {"output": "Frame: EDV=3"})
+    parts = import_results(None, tmp_path)
+    assert contexts_in(parts) == ["non_medical"] * 3 + ["segmented"]
+    rows = parts.tables.answers.sort("seed")
+    assert rows["pred_ed"].to_list() == [9, 9, None, None]
+    assert parts.warnings == [
+        "3 files hold answers to the non-medical question, by what they name."
+    ]
+
+
+def test_the_examples_of_the_repository_are_read(tmp_path):
+    """Two files of two frames: one of a single phase, one that asks for both and parsed nothing."""
+    name = "example_results_Qwen3-VL-8B-Instruct_echo_structured_{}.jsonl"
+    some = {}
+    for wanted, said in (("edv", 1), ("esv_edv", None)):
+        some[wanted] = [
+            {
+                "video_index": video,
+                "video_path": f"your/path/to/videos/video{video + 1}.avi",
+                "run_id": run,
+                "model_name": "Qwen3-VL-8B-Instruct",
+                "prompt_name": f"structured_{wanted}",
+                "gt_edv": 0 if (video, wanted) == (2, "edv") else 1,
+                "gt_esv": 1 if (video, wanted) == (2, "edv") else 0,
+                "pred_edv": said,
+                "pred_esv": None,
+                "output": "EDV=1",
+                "latency_sec": 5.15,
+            }
+            for video in range(5)
+            for run in range(3)
+        ]
+        written(tmp_path / "examples", name.format(wanted), *some[wanted])
+    for edition in ("authors", "corrected"):
+        parts = import_results(None, tmp_path / "examples", edition=edition, words={"boot": "100"})
+        (warning,) = parts.warnings
+        assert "both of two frames" in warning
+        answers = parts.tables.answers
+        assert answers.select("task", "context", "format", "outcome").unique().sort(
+            "format"
+        ).rows() == [("t2", "original", "edv", "answered"), ("t2", "original", "esv", "unparsed")]
+        made = parts.benchmark.measure(parts.tables)
+        accuracy = {m.by["format"]: m.value for m in made if m.measure == "accuracy"}
+        assert accuracy["edv"] == pytest.approx(4 / 5)
+        list(parts.benchmark.exhibits(made, "heartbeat"))

@@ -36,8 +36,9 @@ def test_a_case_fills_its_row():
     rows = pl.DataFrame([case_row(case)], schema=dict(case_schema()), orient="row")
     found = rows.row(0, named=True)
     assert found.pop("case") == "c"
-    kept = {name: found.pop(name) for name in list(found)[-4:]}
-    assert kept == dict.fromkeys(("frame_volumes", "volume_method", "volume_fault", "frame_areas"))
+    kept = {name: found.pop(name) for name in list(found)[-6:]}
+    volumes = ("frame_volumes", "volume_method", "volume_fault", "frame_areas")
+    assert kept == dict.fromkeys((*volumes, "other_ed", "other_es"))
     assert all(found[name] == getattr(case, name) for name in found)
     assert {"case_id", *found} == set(HeartbeatCase.__struct_fields__)
 

@@ -1,7 +1,8 @@
 """Guessers that stand beside the readers, as rows of their own: `baseline:NAME`.
 
 They answer the windows that were shown, whoever read them: the first frame, the middle, what the
-window's length gives away, and where the masks' area, or the volume, is largest and smallest.
+window's length gives away, and between which frames the masks' area, or the volume, falls most (or,
+held to the annotated beat alone, where it is largest and smallest).
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.heartbeat.beats import ejected
 from overread.benchmarks.heartbeat.chance import length_guess
 from overread.benchmarks.heartbeat.ejection import frame_table
-from overread.benchmarks.heartbeat.errors import Average, best_constant, others_median
-from overread.benchmarks.heartbeat.frames import skill_of
+from overread.benchmarks.heartbeat.errors import Average, others_median
+from overread.benchmarks.heartbeat.frames import constant_errors, skill_of
 from overread.benchmarks.heartbeat.marks import Floats, Marks, Phase
 from overread.benchmarks.heartbeat.study import Draft, Study, draft
 from overread.case import Measure
@@ -37,15 +39,16 @@ def baselines(study: Study) -> Iterator[Draft]:
             continue
         for phase in _PHASES:
             by = {"task": "t1", "phase": phase}
-            truth = shown.truth[phase]
-            error = Average(np.abs(guesses[phase] - truth), study.over)
+            held = shown.held(guesses[phase], phase, study.edition.beat)
+            error = Average(np.abs(held - shown.truth[phase]), study.over)
             if error.point is None:
                 continue
             started = Measure(reader=f"baseline:{name}", measure="mae", by=by)
             yield draft(started, error, unit=1.0, limits=(0.0, np.inf))
-            constant = Average(best_constant(truth, shown.facts.patients), study.over)
+            constant = Average(constant_errors(shown, study, phase), study.over)
             started = Measure(reader=f"baseline:{name}", measure="skill", by=by)
-            yield skill_of(started, error, constant, truth)
+            places = shown.places(phase, study.edition.beat)
+            yield skill_of(started, error, constant, places, study.edition.observers)
 
 
 def _windows(study: Study) -> Marks | None:
@@ -65,7 +68,10 @@ def _guesses(name: str, shown: Marks, study: Study) -> dict[Phase, Floats] | Non
     if name == "length":
         return _length(shown, study)
     values = study.areas if name == "area" else study.volumes
-    return _extremes(shown, *frame_table(study, f"{name}s", values)) if values else None
+    if not values:
+        return None
+    curves = _curves(shown, *frame_table(study, f"{name}s", values))
+    return _extremes(curves) if study.edition.beat == "annotated" else _ejections(curves)
 
 
 def _length(shown: Marks, study: Study) -> dict[Phase, Floats]:
@@ -87,21 +93,38 @@ def _length(shown: Marks, study: Study) -> dict[Phase, Floats]:
     return {"ed": early, "es": late} if ed_first else {"ed": late, "es": early}
 
 
-def _extremes(shown: Marks, table: Floats, lengths: NDArray[np.int64]) -> dict[Phase, Floats]:
-    """Where the window has its largest and its smallest value.
-
-    Of the masks' area, this is the most that an overlay can give.
-    """
-    start = shown.facts.ed[:, None] - shown.truth["ed"]
-    known = ~np.isnan(start) & ~np.isnan(shown.count)
-    begin = np.where(known, start, 0).astype(np.int64)[:, :, None]
+def _curves(shown: Marks, table: Floats, lengths: NDArray[np.int64]) -> Floats:
+    """The values of the frames shown (videos, seeds, frames), NaN where none is known."""
+    known = ~np.isnan(shown.start) & ~np.isnan(shown.count)
+    begin = np.where(known, shown.start, 0).astype(np.int64)[:, :, None]
     frames = np.where(known, shown.count, 0).astype(np.int64)[:, :, None]
     local = np.arange(int(frames.max(initial=1)))
     place = begin + local
     held = (local < frames) & (place >= 0) & (place < lengths[:, None, None])
     video = np.arange(table.shape[0])[:, None, None]
-    volume = np.where(held, table[video, np.where(held, place, 0)], np.nan)
-    none = np.isnan(volume).all(axis=2)
-    largest = np.where(np.isnan(volume), -np.inf, volume).argmax(axis=2)
-    smallest = np.where(np.isnan(volume), np.inf, volume).argmin(axis=2)
+    return np.where(held, table[video, np.where(held, place, 0)], np.nan)
+
+
+def _extremes(curves: Floats) -> dict[Phase, Floats]:
+    """Where the window has its largest and its smallest value."""
+    none = np.isnan(curves).all(axis=2)
+    largest = np.where(np.isnan(curves), -np.inf, curves).argmax(axis=2)
+    smallest = np.where(np.isnan(curves), np.inf, curves).argmin(axis=2)
     return {"ed": np.where(none, np.nan, largest), "es": np.where(none, np.nan, smallest)}
+
+
+def _ejections(curves: Floats) -> dict[Phase, Floats]:
+    """Where the window's values begin and end to fall most.
+
+    Of the masks' area, this is about the most that an overlay can give.
+    """
+    found = np.full((*curves.shape[:2], 2), np.nan)
+    for video, seeds in enumerate(curves):
+        seen: dict[bytes, tuple[int, int]] = {}  # all seeds show one window
+        for seed, curve in enumerate(seeds):
+            if not np.isnan(curve).all():
+                key = curve.tobytes()
+                if key not in seen:
+                    seen[key] = ejected(curve)
+                found[video, seed] = seen[key]
+    return {"ed": found[:, :, 0], "es": found[:, :, 1]}

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     Pixels = npt.NDArray[np.uint8]
     Floats = npt.NDArray[np.floating[Any]]
 
-__all__ = ["area_curve", "cavity_areas", "extremes", "red_areas", "smoothed"]
+__all__ = [
+    "area_curve",
+    "cavity_areas",
+    "ejected",
+    "neighbours",
+    "red_areas",
+    "smoothed",
+]
 
 _RED: Final = 40  # how far red must stand above green and blue; grey has none of it
 _SIDE: Final = 112  # pictures are taken as if of this width
@@ -33,7 +40,7 @@ _TO_VALVES: Final = 0.2
 # The edge's greys, as shares of the step from blood to wall.
 _BLOOD: Final = 0.2
 _WALL: Final = 0.7
-_STANDS_OUT: Final = 0.2  # of the curve's range
+_HALF: Final = 0.5  # of the range, or of a beat's own fall: less is no ejection
 _BEYOND: Final = 0.3  # how far the wall moves out from its mean place, in the same radii
 
 
@@ -129,26 +136,79 @@ def _middle(mean: Floats, scale: float) -> tuple[int, int, float] | None:
     return None if inner < 3 * scale else (row, column, inner)
 
 
-def extremes(curve: Floats) -> tuple[int, int]:
-    """The frames of the largest and the smallest area: where the curve turns, if it can be told.
+def ejected(curve: Floats) -> tuple[int, int]:
+    """The frames between which an area falls most: ED and ES of a beat.
 
-    At the window's edge a curve that still rises or falls shows no phase, and a weak heart fills to
-    nearly its largest before it is there. An edge therefore counts only if it stands out from the
-    best turn inside by a fifth of the curve's range.
+    The next beat may fill beyond what this one began with before the window ends, so the largest
+    area of all need not be an ED. Where nothing falls by half the curve's range the window shows a
+    filling, and the phases are those of the greatest rise. Frames without a value are passed over.
     """
-    return _extreme(curve), _extreme(-curve)
-
-
-def _extreme(curve: Floats) -> int:
     import numpy as np
 
-    best = int(curve.argmax())
-    inside = np.arange(1, len(curve) - 1)
-    turns = inside[(curve[1:-1] >= curve[:-2]) & (curve[1:-1] >= curve[2:])]
-    if 0 < best < len(curve) - 1 or not turns.size:
-        return best
-    turn = int(turns[curve[turns].argmax()])
-    return turn if curve[best] - curve[turn] < _STANDS_OUT * np.ptp(curve) else best
+    known = np.flatnonzero(~np.isnan(curve))
+    counted = curve[known]
+    calm = smoothed(counted)
+    fall, largest, smallest = _greatest_fall(calm)
+    rise, low, high = _greatest_fall(-calm)
+    if fall < _HALF * np.ptp(calm) and fall < rise:
+        largest, smallest = high, low
+    return int(known[_near(counted, largest)]), int(known[_near(-counted, smallest)])
+
+
+def _greatest_fall(curve: Floats) -> tuple[float, int, int]:
+    """How far a curve falls at most, from which place and to which later one."""
+    import numpy as np
+
+    fallen = np.maximum.accumulate(curve) - curve
+    end = int(fallen.argmax())
+    return float(fallen[end]), int(curve[: end + 1].argmax()), end
+
+
+def _near(curve: Floats, place: int) -> int:
+    """The largest value within a frame of a place: smoothing moves a sharp turn so far."""
+    first = max(0, place - 1)
+    return first + int(curve[first : place + 2].argmax())
+
+
+def neighbours(curve: Floats, ed: int, es: int) -> tuple[list[int], list[int]] | None:
+    """ED and ES of the other beats that a curve shows beside the annotated one; None if unknown.
+
+    Going away from the annotated phases the curve turns in earnest where it has gone, to the turn
+    and back, half as far as the annotated beat falls; a turn that is not complete is none.
+    """
+    import numpy as np
+
+    known = np.flatnonzero(~np.isnan(curve))
+    if ed not in known or es not in known:
+        return None
+    calm = smoothed(curve[known])
+    first, last = sorted(int(np.searchsorted(known, frame)) for frame in (ed, es))
+    fall = float(calm[first] - calm[last]) * (1 if ed < es else -1)
+    if fall <= 0:
+        return None  # what was annotated is not what these values show
+    found: dict[int, list[int]] = {1: [], -1: []}
+    for side, begun in ((calm[last:], last), (calm[first::-1], first)):
+        # After the smallest a largest is looked for, and the other way round.
+        sign = 1 if (begun == last) is (ed < es) else -1
+        step = 1 if begun == last else -1
+        for turn, kind in _turns(side, sign, _HALF * fall):
+            place = _near(kind * curve[known], begun + step * turn)
+            found[kind].append(int(known[place]))
+    return sorted(found[1]), sorted(found[-1])
+
+
+def _turns(curve: Floats, sign: int, least: float) -> list[tuple[int, int]]:
+    """Where a curve turns, and what it is there: 1 the largest, -1 the smallest."""
+    found = []
+    begin, best = 0, 0
+    for place in range(1, len(curve)):
+        if sign * (curve[place] - curve[best]) > 0:
+            best = place
+        gone, back = sign * (curve[best] - curve[begin]), sign * (curve[best] - curve[place])
+        if gone >= least and back >= least:
+            found.append((best, sign))
+            begin, best, sign = best, place, -sign
+    return found
 
 
 def smoothed(curve: Floats) -> Floats:

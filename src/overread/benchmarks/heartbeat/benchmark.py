@@ -126,23 +126,21 @@ class Heartbeat:
 
     @cached_property
     def loaded(self) -> tuple[list[HeartbeatCase], list[Left]]:
-        """The clips that are asked about, and those that are not, with the reason."""
+        """The clips of the sample, and those that are not asked about, with the reason."""
         cases, left = load(self._kept_path(), self.rules, self.options)
-        kept: list[HeartbeatCase] = []
-        for case in cases:
-            found = window_of(case, self.rules, self.options)
-            if isinstance(found, Left) and "t1" in self.options.tasks:
-                # Which of two frames needs no window.
-                also = "; asked in T2 only" if "t2" in self.options.tasks else ""
-                left.append(Left(found.clip, f"{found.reason}{also}"))
-            if not isinstance(found, Left) or "t2" in self.options.tasks:
-                kept.append(case)
-        if not kept:
+        if "t1" not in self.options.tasks:
+            return cases, left
+        found = [window_of(case, self.rules, self.options) for case in cases]
+        # Which of two frames needs no window.
+        also = "; asked in T2 only" if "t2" in self.options.tasks else ""
+        without = [Left(w.clip, f"{w.reason}{also}") for w in found if isinstance(w, Left)]
+        if len(without) == len(cases) and not also:
             raise BadInput(
-                f"{self.path}: no clip fits a window; the first is {left[0].clip}: "
-                f"{left[0].reason}. Choose another --set frames=N."
+                f"{self.path}: no clip fits a window; the first is {without[0].clip}: "
+                f"{without[0].reason}. Choose another --set frames=N."
             )
-        return kept, left
+        # Those that are not asked about stay among the cases: who is left out is counted.
+        return cases, left + without
 
     @cached_property
     def _placed(self) -> dict[str, tuple[int, Window | None]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from overread.benchmarks.heartbeat.beats import neighbours
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.volumes import Method, read_volumes, volumes_of
 from overread.benchmarks.heartbeat.windows import Window
@@ -28,18 +29,21 @@ class Volumes(NamedTuple):
     fault: str | None = None
     # The masks' pixels in every frame shown, None elsewhere.
     areas: list[int | None] | None = None
+    # Frames of other beats' phases among those shown; None where nothing tells.
+    other_ed: list[int] | None = None
+    other_es: list[int] | None = None
 
 
 def kept_volumes(case: HeartbeatCase, window: Window, root: str, method: Method) -> Volumes:
     """A csv of volumes as it stands; else those of the masks of the frames in the window."""
     try:
         measured = _measured(case, window, root, method) if case.mask is not None else Volumes()
-        return _listed(case, root, measured) if case.volumes is not None else measured
+        return _listed(case, window, root, measured) if case.volumes is not None else measured
     except BadInput as error:
         return Volumes(fault=str(error))
 
 
-def _listed(case: HeartbeatCase, root: str, measured: Volumes) -> Volumes:
+def _listed(case: HeartbeatCase, window: Window, root: str, measured: Volumes) -> Volumes:
     assert case.volumes is not None
     found = read_volumes(Path(root) / case.volumes)
     if len(found) != case.frames:
@@ -47,7 +51,8 @@ def _listed(case: HeartbeatCase, root: str, measured: Volumes) -> Volumes:
             f"{case.volumes} has {len(found)} rows; the clip has {case.frames} frames. "
             "Give one row per frame."
         )
-    return measured._replace(frames=[_plain(volume) for volume in found], method="csv")
+    listed = measured._replace(frames=[_plain(volume) for volume in found], method="csv")
+    return _with_others(listed, found, case, window)
 
 
 def _measured(case: HeartbeatCase, window: Window, root: str, method: Method) -> Volumes:
@@ -57,14 +62,29 @@ def _measured(case: HeartbeatCase, window: Window, root: str, method: Method) ->
 
     assert case.mask is not None
     shown = range(window.start, min(window.start + window.count, case.frames))
+    # Whether a curve turns at the window's edge is seen beyond it.
+    seen = range(max(0, shown.start - window.count), min(shown.stop + window.count, case.frames))
     size = (case.width or 0, case.height or 0)
-    masks = masks_of(Source(root, case.mask), list(shown), size, Films(0))
+    masks = masks_of(Source(root, case.mask), list(seen), size, Films(0))
     stacked = np.stack(masks)
+    curve = np.full(case.frames, np.nan)
+    curve[seen.start : seen.stop] = volumes_of(stacked, method)
     volumes: list[float | None] = [None] * case.frames
     areas: list[int | None] = [None] * case.frames
-    for frame, mask, volume in zip(shown, stacked, volumes_of(stacked, method), strict=True):
-        volumes[frame], areas[frame] = _plain(volume), int(mask.sum())
-    return Volumes(volumes, method, areas=areas)
+    for frame in shown:
+        volumes[frame] = _plain(curve[frame])
+        areas[frame] = int(stacked[frame - seen.start].sum())
+    return _with_others(Volumes(volumes, method, areas=areas), curve, case, window)
+
+
+def _with_others(kept: Volumes, curve: Any, case: HeartbeatCase, window: Window) -> Volumes:
+    """With the phases of neighbouring beats that are in the window."""
+    found = neighbours(curve, case.ed, case.es)
+    if found is None:
+        return kept._replace(other_ed=None, other_es=None)
+    end = window.start + window.count
+    ed, es = ([frame for frame in some if window.start <= frame < end] for some in found)
+    return kept._replace(other_ed=ed, other_es=es)
 
 
 def _plain(volume: Any) -> float | None:

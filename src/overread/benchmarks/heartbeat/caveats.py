@@ -7,9 +7,9 @@ from typing import Final
 
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.edition import Edition, Options
+from overread.benchmarks.heartbeat.edition import OBSERVERS, Edition, Options
 from overread.benchmarks.heartbeat.exhibits.numbers import number
-from overread.benchmarks.heartbeat.exhibits.settings import BASELINE, readers_of
+from overread.benchmarks.heartbeat.exhibits.settings import BASELINE, GROUPED, readers_of
 from overread.benchmarks.reporting import readers_listed
 from overread.case import Measure
 
@@ -32,14 +32,16 @@ def _standing(edition: Edition, options: Options) -> Iterator[str]:
         "the numbers describe these clips and are no evidence of clinical safety."
     )
     if "t1" in options.tasks:
+        least, most = OBSERVERS
         yield (
             "The truth is one annotated frame for each phase; neighbouring frames look much alike, "
-            "and how far annotators differ is not known here."
+            f"and two observers differ by {least} to {most} frames."
         )
     if "t1" in options.tasks and edition.window == "fixed":
         yield (
             f"Windows of {options.frames} frames leave out clips whose phases lie too far apart or "
-            "too close together; such hearts are not represented."
+            "too close together; such hearts, and clips of few frames a second, are represented "
+            "less."
         )
     if "t1" in options.tasks and edition.window == "two_thirds":
         yield (
@@ -64,6 +66,7 @@ def _own(index: Index) -> Iterator[str]:
     asked = [record for name in ("mae", "accuracy") for record in index.every(name)]
     asked = [record for record in asked if record.reader in readers]
     yield "Whether the numbers hold at other sites than those of the clips was not tested."
+    yield from _left_out(index)
     yield from _few([record for record in asked if record.measure == "mae"])
     yield from _wide([r for r in index.every("skill") if r.reader in readers])
     yield from _unread([r for r in index.every("parsed") if r.reader in readers])
@@ -83,6 +86,22 @@ def _own(index: Index) -> Iterator[str]:
             f"Counting the frames of the windows has itself a skill of up to {number(most.value)} "
             f"(95 % interval {number(most.low)} to {number(most.high)}, n = {most.n})."
         )
+
+
+def _left_out(index: Index) -> Iterator[str]:
+    """Whom the windows leave out, by group, where they leave anybody out."""
+    (everyone,) = index.together("left_out", "task") or (None,)
+    if everyone is None or not everyone.k:
+        return
+    groups = [
+        f"{words}: {', '.join(f'{r.by[key]} {r.k} of {r.n}' for r in found)}"
+        for key, words in GROUPED.items()
+        if (found := index.together("left_out", "task", key))
+    ]
+    yield (
+        f"No window fits {everyone.k} of {everyone.n} clips"
+        f"{'; ' * bool(groups)}{'; '.join(groups)}."
+    )
 
 
 def _few(errors: Sequence[Measure]) -> Iterator[str]:

@@ -31,7 +31,7 @@ __all__ = [
     "recovered",
 ]
 
-REVISION = 2
+REVISION = 3
 """Raised whenever a control may answer differently; it enters the key of every reply."""
 
 _NOTHING_ASKED: Final = "I was not asked for a frame."
@@ -178,24 +178,20 @@ def _length(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
 
 
 def _area(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
-    """The frames with the largest and the smallest ventricle; without frames, the first."""
+    """The frames between which the ventricle empties; without frames, the first."""
     if not prompt.pictures:
         return _first(asked, prompt)
-    largest, smallest = _extremes(prompt.pictures)
+    largest, smallest = _emptied(prompt.pictures)
     return {"EDV": asked.low + largest, "ESV": asked.low + smallest}
 
 
 # All formats of a question share their frames; these are measured once.
 @lru_cache(maxsize=64)
-def _extremes(pictures: tuple[Shown, ...]) -> tuple[int, int]:
-    from overread.benchmarks.heartbeat.beats import area_curve, extremes, red_areas
+def _emptied(pictures: tuple[Shown, ...]) -> tuple[int, int]:
+    from overread.benchmarks.heartbeat.beats import area_curve, ejected
     from overread.imaging import pixels
 
-    shown = [pixels(picture) for picture in pictures]
-    curve = area_curve(shown)
-    if red_areas(shown).any():  # counted, not estimated
-        return int(curve.argmax()), int(curve.argmin())
-    return extremes(curve)
+    return ejected(area_curve([pixels(picture) for picture in pictures]))
 
 
 # ---------------------------------------------------------------- what must come out

@@ -7,7 +7,14 @@ from typing import Final
 
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.caveats import limitations
-from overread.benchmarks.heartbeat.edition import AUTHORS, RULES, Edition, Options, edition
+from overread.benchmarks.heartbeat.edition import (
+    AUTHORS,
+    OBSERVERS,
+    RULES,
+    Edition,
+    Options,
+    edition,
+)
 from overread.benchmarks.heartbeat.trials import t2_formats, trials
 from overread.benchmarks.reporting import departures, label_words, listed
 from overread.case import Decoding, Traits
@@ -96,7 +103,8 @@ def _window(shown: Edition, options: Options) -> str:
         return (
             f"Every window had {options.frames} frames and began at a place drawn evenly (seed "
             f"{shown.seed}) among those that hold both phases, so that its length says nothing; "
-            "clips whose phases do not fit, or where a neighbouring beat may enter, were left out."
+            f"clips whose phases do not fit, or lie less than 1/{options.reach:g} of a window "
+            "apart, so that neighbouring beats would enter, were left out."
         )
     return (
         "Windows had a margin of two thirds of the distance between the phases on each side, as "
@@ -170,6 +178,17 @@ def _counted(rules: Edition, options: Options) -> Iterator[str]:
             "the best constant, the median of the other patients' true frames: 0 is no better than "
             "always naming one frame, 1 is perfect."
         )
+        if rules.beat == "nearest":
+            yield (
+                "Where volumes or masks show a phase of a neighbouring beat in the window too, an "
+                "answer, and likewise the constant, is held against the nearest frame of its phase."
+            )
+        if rules.observers:
+            least, most = OBSERVERS
+            yield (
+                f"Where the best constant errs by less than {rules.observers:g} frames (two "
+                f"observers differ by {least} to {most}), skill was taken to tell nothing."
+            )
     if "t2" in options.tasks:
         yield "Accuracy is the share of pairs in which the asked frame was named; a coin has 50 %."
     yield (

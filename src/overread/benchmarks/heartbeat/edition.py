@@ -18,6 +18,7 @@ from overread.benchmarks.settings import (
     files,
     folder,
     label_of,
+    number,
     one_of,
     read_words,
     some_of,
@@ -31,6 +32,8 @@ __all__ = [
     "CORRECTED",
     "FORMATS",
     "MOST_SEEDS",
+    "OBSERVERS",
+    "REACH",
     "RULES",
     "SHOWS",
     "TASKS",
@@ -46,6 +49,10 @@ CONTEXTS: Final = ("original", "segmented", "non_medical")
 FORMATS: Final = ("edv_esv", "esv_edv", "edv", "esv")
 # Seeds lie below this, so that a seed and a pass make one number that no other pair makes.
 MOST_SEEDS: Final = 1_000_000
+# By how many frames two observers of the same clip differ, least and most.
+OBSERVERS: Final = (2, 4)
+# A fixed window has at most so many times the frames between the phases.
+REACH: Final = 2.5
 
 
 class Edition(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +72,11 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     annotation: Literal["positional", "keyed"]
     # Whether numbers in a thinking block are read like any text; there they come first and win.
     thinking: Literal["read", "removed"]
+    # Whose frame an answer is held against: the annotated beat's alone, or the nearest of those
+    # that volumes or masks show in the window.
+    beat: Literal["annotated", "nearest"]
+    # Skill cannot tell where the best constant errs by fewer frames than this; 0 lets it tell all.
+    observers: float
     # Resamples and seed of every bootstrap; the seed also places the fixed windows.
     boot: int = 10_000
     seed: int = 0
@@ -83,6 +95,8 @@ AUTHORS: Final = Edition(
     unparsed_t2="dropped",
     annotation="positional",
     thinking="read",
+    beat="annotated",
+    observers=0.0,
 )
 CORRECTED: Final = Edition(
     name="corrected",
@@ -92,6 +106,8 @@ CORRECTED: Final = Edition(
     unparsed_t2="wrong",
     annotation="keyed",
     thinking="removed",
+    beat="nearest",
+    observers=sum(OBSERVERS) / 2,
 )
 _EDITIONS: Final = {"corrected": CORRECTED, "authors": AUTHORS}
 
@@ -102,8 +118,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...] = TASKS
     contexts: tuple[str, ...] = CONTEXTS
     formats: tuple[str, ...] = FORMATS
-    # N of the fixed window.
-    frames: int = 24
+    # N of the fixed window, and how many times the frames between the phases it may be.
+    frames: int = 30
+    reach: float = REACH
     seeds: tuple[int, ...] = tuple(range(2020, 2030))
     passes: int = 3
     # The family of published prompts: structured (qwen in T2), llava, interleave, gemma.
@@ -160,6 +177,8 @@ RULES: Final[Mapping[str, Reading]] = {
     "unparsed_t2": one_of("dropped", "wrong"),
     "annotation": one_of("positional", "keyed"),
     "thinking": one_of("read", "removed"),
+    "beat": one_of("annotated", "nearest"),
+    "observers": number(0, 100),
     "boot": whole(100, 10_000_000),
     "seed": whole(0, 2**32 - 1),
 }
@@ -168,6 +187,7 @@ _OPTIONS: Final[Mapping[str, Reading]] = {
     "contexts": some_of(*CONTEXTS),
     "formats": some_of(*FORMATS),
     "frames": whole(4, 512),
+    "reach": number(1, 100),
     "seeds": _seeds,
     "passes": whole(1, 1000),
     "family": _family,

@@ -101,7 +101,6 @@ def _ef_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         return
     of_ed, of_es, how = pair
     truth, filled = true_ef(study)
-    start = marks.facts.ed[:, None] - marks.truth["ed"]
     method = f"volumes: {study.volume_method}" if study.volume_method else None
     for name, clipped in (("ef_mae", False), ("ef_mae_clipped", True)):
         inside = of_ed.inside("ed") & of_es.inside("es")
@@ -110,7 +109,7 @@ def _ef_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         else:
             ed = np.where(inside, of_ed.said["ed"], np.nan)
             es = np.where(inside, of_es.said["es"], np.nan)
-        error = _errors(study, truth, start, ed, es)
+        error = _errors(study, truth, marks.start, ed, es)
         told = ~(np.isnan(of_ed.said["ed"]) | np.isnan(of_es.said["es"]))
         lost = int((told & np.isnan(error)).sum())
         average = Average(mean_over(error, axis=2), study.over)

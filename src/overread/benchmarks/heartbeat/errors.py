@@ -17,7 +17,6 @@ from overread.benchmarks.heartbeat.marks import Floats, Mask
 __all__ = [
     "Average",
     "aggregate",
-    "best_constant",
     "mean_over",
     "median_bounds",
     "others_median",
@@ -64,17 +63,12 @@ def pearson(x: Floats, y: Floats, *, least: int) -> float | None:
     return max(-1.0, min(1.0, r))
 
 
-def best_constant(truth: Floats, patients: NDArray[np.int64]) -> Floats:
-    """|truth - median of the other patients' truths|, per video and seed.
+def others_median(truth: Floats, patients: NDArray[np.int64]) -> Floats:
+    """The median of all videos but this patient's, per video and seed: the best constant.
 
     The median is the constant with the least mean error; leaving the patient out makes it a guess.
     NaN where there is no other patient.
     """
-    return np.abs(truth - others_median(truth, patients))
-
-
-def others_median(truth: Floats, patients: NDArray[np.int64]) -> Floats:
-    """The median of all videos but this patient's, per video and seed."""
     if np.unique(patients).size == patients.size:
         return _all_but_one(truth)
     found = np.full(truth.shape, np.nan)

@@ -8,20 +8,33 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from overread.benchmarks.heartbeat.edition import OBSERVERS
 from overread.benchmarks.heartbeat.errors import (
     Average,
     aggregate,
-    best_constant,
     mean_over,
     median_bounds,
+    others_median,
     spread_of,
 )
 from overread.benchmarks.heartbeat.marks import UNANSWERED, Floats, Marks, Mask, Phase
 from overread.benchmarks.heartbeat.study import Draft, Making, Metric, Study, draft, joined
 from overread.case import Measure
 
-__all__ = ["METRICS", "answers_of", "error_of", "missing", "skill_of", "started"]
+__all__ = [
+    "CANNOT_TELL",
+    "METRICS",
+    "answers_of",
+    "by_seed",
+    "constant_errors",
+    "error_of",
+    "missing",
+    "skill_of",
+    "started",
+]
 
+CANNOT_TELL: Final = "cannot tell"
+"""The label of a skill that stands on a constant better than observers."""
 _FRAMES: Final = (0.0, np.inf)
 
 
@@ -31,17 +44,22 @@ def answers_of(marks: Marks, study: Study, phase: Phase) -> Floats:
     A seed of one answered video has none in the authors' edition: their correlation raises an
     error there, and with it goes the error of that seed (HEARTBEAT 7).
     """
-    found = aggregate(marks.said[phase], study.edition.aggregation)
+    return _answers(marks, study, marks.said[phase])
+
+
+def _answers(marks: Marks, study: Study, said: Floats) -> Floats:
+    found = aggregate(said, study.edition.aggregation)
     if study.edition.aggregation == "truncated":
         found[:, (~np.isnan(found)).sum(axis=0) == 1] = np.nan
     return found
 
 
 def error_of(marks: Marks, study: Study, phase: Phase) -> Average:
-    """|truth - answer| per video and seed."""
+    """|truth - answer| per video and seed; the truth of the beat that the edition holds it to."""
     key = ("error", marks.reader, *marks.by(phase).values())
     if key not in study.kept:
-        off = np.abs(marks.truth[phase] - answers_of(marks, study, phase))
+        held = marks.held(marks.said[phase], phase, study.edition.beat)
+        off = np.abs(marks.truth[phase] - _answers(marks, study, held))
         study.kept[key] = Average(off, study.over)
     found: Average = study.kept[key]
     return found
@@ -88,7 +106,8 @@ def _mae_videos(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
 
 def _mae_clipped(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     for phase in marks.phases:
-        held = aggregate(marks.clipped(phase), study.edition.aggregation)
+        said = marks.held(marks.clipped(phase), phase, study.edition.beat)
+        held = aggregate(said, study.edition.aggregation)
         average = Average(np.abs(marks.truth[phase] - held), study.over)
         yield draft(started(marks, "mae_clipped", phase), average, unit=1.0, limits=_FRAMES)
 
@@ -99,7 +118,7 @@ def _mae_lenient(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         more = int((np.isnan(marks.said[phase]) & ~np.isnan(said)).sum())
         if not more:
             continue
-        held = aggregate(said, study.edition.aggregation)
+        held = aggregate(marks.held(said, phase, study.edition.beat), study.edition.aggregation)
         average = Average(np.abs(marks.truth[phase] - held), study.over)
         note = f"{more} more passes read than by the strict grammar"
         record = started(marks, "mae_lenient", phase, note)
@@ -136,6 +155,13 @@ def _mae_median(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
             )
 
 
+def constant_errors(marks: Marks, study: Study, phase: Phase) -> Floats:
+    """|truth - the best constant| per video and seed, by the same rule as any answer."""
+    truth = marks.truth[phase]
+    constant = others_median(truth, marks.facts.patients)
+    return np.abs(truth - marks.held(constant, phase, study.edition.beat))
+
+
 def _constant(marks: Marks, study: Study, phase: Phase) -> Average:
     """The best constant's errors on the videos and seeds the reader is judged on.
 
@@ -143,9 +169,9 @@ def _constant(marks: Marks, study: Study, phase: Phase) -> Average:
     """
     truth = marks.truth[phase]
     counted = ~np.isnan(error_of(marks, study, phase).values)
-    key = ("constant", truth.shape, truth.tobytes(), counted.tobytes())
+    key = ("constant", phase, truth.shape, truth.tobytes(), counted.tobytes())
     if key not in study.kept:
-        errors = best_constant(truth, marks.facts.patients)
+        errors = constant_errors(marks, study, phase)
         judged = np.where(counted, errors, np.nan) if counted.any() else errors
         study.kept[key] = Average(judged, study.over)
     found: Average = study.kept[key]
@@ -163,12 +189,16 @@ def _constant_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         )
 
 
-def skill_of(record: Measure, error: Average, constant: Average, truth: Floats) -> Draft:
+def skill_of(
+    record: Measure, error: Average, constant: Average, places: Floats, observers: float
+) -> Draft:
     """1 - mae / constant_mae, resampled as one: both sums see the same videos.
 
     A median of the others errs a little more than the best constant there is, so that a lucky
     constant would seem to have some skill. The lower bound is therefore the lower of two: beside
     the same ratio, that to the best constant of each resample itself, above which none can be.
+    `places` are the frames that are right. Where the constant errs by less than `observers`, who
+    reads as people do would have no skill: the record is kept, and says that it cannot tell.
     """
     there = ~(np.isnan(error.values) | np.isnan(constant.values))
     mae = Average(np.where(there, error.values, np.nan), error.over)
@@ -178,6 +208,13 @@ def skill_of(record: Measure, error: Average, constant: Average, truth: Floats) 
     if base.point == 0:
         note = "the best constant makes no error: there is nothing to beat"
         return Draft(record=msgspec.structs.replace(record, n=mae.n, note=note))
+    if base.point < observers:
+        least, most = OBSERVERS
+        note = (
+            f"the best constant errs by {base.point:.1f} frames; two observers differ by {least} to"
+            f" {most}"
+        )
+        record = msgspec.structs.replace(record, label=CANNOT_TELL, note=note)
     width = mae.columns.shape[1]
     beyond = 2 * width
 
@@ -186,10 +223,10 @@ def skill_of(record: Measure, error: Average, constant: Average, truth: Floats) 
         found: Floats = 1 - Average.again(totals[:, :width]) / of_base
         return found
 
-    frames, targets = _targets(truth, there)
+    away, targets = _targets(places, there)
 
     def strictly(totals: Floats) -> Floats:
-        found: Floats = 1 - Average.again(totals[:, :width]) / _least(totals[:, beyond:], frames)
+        found: Floats = 1 - Average.again(totals[:, :width]) / _least(totals[:, beyond:], away)
         return found
 
     seeds = 1 - mae.per_seed / np.where(base.per_seed == 0, np.nan, base.per_seed)
@@ -206,21 +243,25 @@ def skill_of(record: Measure, error: Average, constant: Average, truth: Floats) 
     )
 
 
-def _targets(truth: Floats, there: Mask) -> tuple[Floats, Floats]:
-    """The true frames there are, and which each video has, a column for each.
+def _targets(places: Floats, there: Mask) -> tuple[Floats, Floats]:
+    """How far every frame that is right somewhere lies from each set of right frames there is.
 
-    All seeds show one window, so a video has one true frame; none where it is not judged.
+    Then which of these sets each video has, a column for each. All seeds show one window, so a
+    video has one set; none where it is not judged.
     """
-    frame = mean_over(np.where(there, truth, np.nan), axis=1)
-    frames = np.unique(frame[~np.isnan(frame)])
-    return frames, (frame[:, None] == frames).astype(float)
+    own = np.sort(mean_over(np.where(there[:, :, None], places, np.nan), axis=1), axis=1)
+    judged = ~np.isnan(own[:, 0])
+    # NaN, which fills a shorter set, is no number to compare by.
+    filled = np.where(np.isnan(own), np.inf, own)
+    sets = np.unique(filled[judged], axis=0)
+    constants = np.unique(sets[np.isfinite(sets)])
+    away = np.abs(sets[:, :, None] - constants).min(axis=1)
+    return away, (filled[:, None, :] == sets).all(axis=2).astype(float)
 
 
-def _least(counts: Floats, frames: Floats) -> Floats:
-    """The mean error of each resample's own best constant, its median, from `_targets`' totals."""
-    total = counts.sum(axis=1, keepdims=True)
-    middle = frames[(counts.cumsum(axis=1) * 2 >= total).argmax(axis=1)]
-    found: Floats = (counts * np.abs(frames - middle[:, None])).sum(axis=1) / total[:, 0]
+def _least(counts: Floats, away: Floats) -> Floats:
+    """The mean error of each resample's own best constant, from `_targets`' totals."""
+    found: Floats = (counts @ away).min(axis=1) / counts.sum(axis=1)
     return found
 
 
@@ -228,7 +269,25 @@ def _skill(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     for phase in marks.phases:
         record = started(marks, "skill", phase)
         error, constant = error_of(marks, study, phase), _constant(marks, study, phase)
-        yield skill_of(record, error, constant, marks.truth[phase])
+        places = marks.places(phase, study.edition.beat)
+        yield skill_of(record, error, constant, places, study.edition.observers)
+
+
+def by_seed(marks: Marks, name: str, phase: Phase, values: Floats) -> Iterator[Measure]:
+    """What each seed alone has, where there are several: the points of a box plot."""
+    average = Average(values, "seeds")
+    if len(marks.seeds) < 2:
+        return
+    counts = (~np.isnan(values)).sum(axis=0)
+    for seed, value, n in zip(marks.seeds, average.per_seed.tolist(), counts, strict=True):
+        if n:
+            by = marks.by(phase) | {"seed": str(seed)}
+            yield Measure(reader=marks.reader, measure=name, by=by, value=value, n=int(n))
+
+
+def _mae_seed(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    for phase in marks.phases:
+        yield from by_seed(marks, "mae_seed", phase, error_of(marks, study, phase).values)
 
 
 def _metric(name: str, says: str, make: Making) -> Metric:
@@ -238,6 +297,7 @@ def _metric(name: str, says: str, make: Making) -> Metric:
 METRICS: Final = (
     _metric("mae", "mean absolute error in frames", _mae),
     _metric("mae_videos", "the same as a mean of the videos' own means (Tables 5-7)", _mae_videos),
+    _metric("mae_seed", "the same of one seed alone", _mae_seed),
     _metric("mae_clipped", "the same with answers moved into the frames shown", _mae_clipped),
     _metric("mae_median", "the median of the videos' errors", _mae_median),
     _metric("mae_lenient", "mean absolute error of the lenient reading", _mae_lenient),

@@ -1,4 +1,4 @@
-"""Uniform guesses in the windows that were shown (T1)."""
+"""Uniform guesses in the windows that were shown, and whom the windows leave out (T1)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from overread.benchmarks.heartbeat.chance import (
     uniform_error,
 )
 from overread.benchmarks.heartbeat.frames import started
-from overread.benchmarks.heartbeat.marks import Floats, Marks
-from overread.benchmarks.heartbeat.study import Draft, Metric, Study
+from overread.benchmarks.heartbeat.marks import Floats, Marks, Mask
+from overread.benchmarks.heartbeat.study import Draft, Metric, Study, proportion
 from overread.case import Measure
 
-__all__ = ["METRICS"]
+__all__ = ["GROUPS", "METRICS", "left_out"]
+
+GROUPS: Final = {"ef": (40, 50), "fps": (40, 60)}
+"""Where groups of clips part: per cent of EF, frames per second."""
 
 
 def _chance_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
@@ -86,6 +89,30 @@ def _chance_shipped(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
             method=f"Monte Carlo:{TRIALS}:{study.edition.seed}",
             note="the notebook's absolute truths and its own lengths; not the printed values",
         )
+
+
+def left_out(study: Study) -> Iterator[Measure]:
+    """Of all clips, those that no window of T1 fits, by EF and by frame rate; of no one reader."""
+    shown = [marks for marks in study.marks if marks.task == "t1"]
+    if not study.placed or not shown:
+        return
+    facts = study.facts
+    out = np.all([np.isnan(marks.count).all(axis=1) for marks in shown], axis=0)
+    everyone = np.ones(facts.n, dtype=np.bool_)
+    groups = [({}, everyone), *_groups("ef", facts.ef), *_groups("fps", facts.fps)]
+    for by, some in groups:
+        record = Measure(reader="", measure="left_out", by={"task": "t1", **by})
+        yield proportion(record, out, some, facts)
+
+
+def _groups(name: str, values: Floats) -> Iterator[tuple[dict[str, str], Mask]]:
+    """Clips below, between and above two values; none where nothing is known of any."""
+    low, high = GROUPS[name]
+    words = (f"below {low}", f"{low} to {high}", f"{high} or more", "unknown")
+    parts = (values < low, (values >= low) & (values < high), values >= high, np.isnan(values))
+    if not parts[-1].all():
+        yield from (({name: word}, some) for word, some in zip(words, parts, strict=True)
+                    if some.any())  # fmt: skip
 
 
 METRICS: Final = tuple(

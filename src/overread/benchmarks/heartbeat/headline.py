@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
+from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, OBSERVERS
 from overread.benchmarks.heartbeat.exhibits.numbers import number
 from overread.benchmarks.heartbeat.exhibits.settings import BASELINE, PHASES, readers_of
+from overread.benchmarks.heartbeat.frames import CANNOT_TELL
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
 from overread.benchmarks.reporting import listed, rate, stands
 from overread.case import Headline, Measure
@@ -30,7 +31,8 @@ _SCALE: Final = "0 is no better than always naming one frame, 1 is perfect"
 class _Cell(NamedTuple):
     """One phase: its record, whether it is surely above what sees nothing, or surely not.
 
-    `leaks`: it is above a constant, and so is who only counts the frames of the window.
+    `leaks`: it is above a constant, and so is who only counts the frames of the window. `untold`:
+    the constant errs by less than observers do.
     """
 
     phase: Phase
@@ -39,13 +41,15 @@ class _Cell(NamedTuple):
     below: bool
     leaks: bool = False
     constant: bool = False
+    untold: bool = False
 
 
 def headlines(measures: Sequence[Measure]) -> Iterator[Headline]:
     """One for each reader that was asked, in the run's order; guessers have none.
 
     Yes where the skill of every phase is surely above 0, in part where that of some is; no where
-    none can be (its upper bound is at most 0, or one frame was named for every clip). In windows
+    none can be (its upper bound is at most 0, or one frame was named for every clip). It cannot be
+    told of a phase whose best constant errs by less than observers do. In windows
     whose length gives the answer away a skill must also be surely above that of counting frames.
     Two frames alone (T2) can show no more than a part: nobody was asked to follow anything.
     """
@@ -104,13 +108,14 @@ def _frames(index: Index, reader: str) -> _Told | None:
         return "cannot tell", said, cells[0].record
     numbers = listed([f"{_skill(cell.record)} for {PHASES[cell.phase]}" for cell in known])
     answer = _verdict(cells)
-    sentence = f"{_start(answer, cells)}: skill {numbers}; {_SCALE}."
+    sentence = f"{_start(answer, cells)}: skill {numbers}; {_SCALE}{_untold(answer, cells)}."
     return answer, sentence, _deciding(answer, known)
 
 
 def _skill_cell(index: Index, reader: str, phase: Phase, record: Measure) -> _Cell:
     low, high = record.low, record.high
-    above = low is not None and low > 0
+    untold = record.label == CANNOT_TELL
+    above = low is not None and low > 0 and not untold
     # Who counts the frames of the published windows knows both phases and has seen nothing.
     counting = index.known(f"{BASELINE}length", "skill", task="t1", phase=phase)
     leaks = above and counting is not None and (counting.low or 0) > 0
@@ -122,9 +127,10 @@ def _skill_cell(index: Index, reader: str, phase: Phase, record: Measure) -> _Ce
         phase,
         record,
         above=above and not leaks,
-        below=constant or (high is not None and high <= 0),
+        below=constant or (high is not None and high <= 0 and not untold),
         leaks=leaks,
         constant=constant,
+        untold=untold,
     )
 
 
@@ -151,6 +157,18 @@ def _start(answer: Answer, cells: Sequence[_Cell]) -> str:
             "who only counts their frames"
         )
     return "The data do not tell whether it does better than one constant answer would"
+
+
+def _untold(answer: Answer, cells: Sequence[_Cell]) -> str:
+    """Why a phase cannot be told, where that is for the constant and decides something."""
+    phases = [PHASES[cell.phase] for cell in cells if cell.untold]
+    if not phases or answer in ("yes", "no"):
+        return ""
+    least, most = OBSERVERS
+    return (
+        f"; of {listed(phases)} skill cannot tell, for the best constant errs by less than two "
+        f"observers differ, {least} to {most} frames"
+    )
 
 
 def _deciding(answer: Answer, known: Sequence[_Cell]) -> Measure:

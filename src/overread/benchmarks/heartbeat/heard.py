@@ -55,7 +55,8 @@ class Heard:
         facts = facts_of(cases)
         for marks in marks_of(t1, facts):
             for phase in marks.phases:
-                answers = aggregate(marks.said[phase], edition.aggregation)
+                held = marks.held(marks.said[phase], phase, edition.beat)
+                answers = aggregate(held, edition.aggregation)
                 each = mean_over(np.abs(marks.truth[phase] - answers), axis=1)
                 for case, off in zip(facts.cases, each.tolist(), strict=True):
                     self._errors.setdefault((case, marks.reader), {})[phase] = off

@@ -8,9 +8,10 @@ non-medical question the text is read again with its own words, as the authors' 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -18,13 +19,15 @@ from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
+from overread.benchmarks.heartbeat.case_volumes import kept_volumes
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import CONTEXTS, Edition, Options, settings
-from overread.benchmarks.heartbeat.loading import policy_at
+from overread.benchmarks.heartbeat.loading import policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
-from overread.benchmarks.heartbeat.parsing import Found, parse_lenient, parse_strict
+from overread.benchmarks.heartbeat.parsing import Found, asked_words, parse_lenient, parse_strict
 from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
 from overread.benchmarks.heartbeat.schemas import answer_schema, case_row, case_schema
+from overread.benchmarks.heartbeat.windows import Window
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Policy, Traits
 
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["import_results"]
 
+# The records of a file, each with its line.
+_Lines: TypeAlias = "list[tuple[int, Record]]"
 _READER: Final = "imported"
 _STRICTEST: Final[Policy] = "credentialed"
 _BIGGEST: Final = 2**63 - 1
@@ -60,11 +65,14 @@ def import_results(
     rules, options = settings(edition, words)
     known = _Known(None if cases is None else _every_case(cases, rules, options))
     declared = {} if readers is None else declared_models(Path(readers))
-    rows: list[tuple[Any, ...]] = []
     warnings: list[str] = []
-    for root in (replies, *also):
-        for sheet in sheets_of(Path(root)):
-            rows.extend(_rows(sheet, known, warnings))
+    sheets = [sheet for root in (replies, *also) for sheet in sheets_of(Path(root))]
+    read = [(sheet, list(records_of(sheet.path))) for sheet in sheets]
+    rows = [
+        row
+        for sheet, records in _in_context(read, warnings)
+        for row in _rows(sheet, records, known, warnings)
+    ]
     if not rows:
         raise BadInput(f"{replies} holds no record. Give the authors' results.")
     schema = {"reader": pl.String, **answer_schema()}
@@ -78,7 +86,8 @@ def import_results(
     )
     if reparse:
         answers = reread(answers, rules, reparse=True)
-    tables = Tables(cases=known.table(), answers=answers, readers=records)
+    root = "" if cases is None else str(root_of(cases, options).absolute())
+    tables = Tables(cases=known.table(root, options), answers=answers, readers=records)
     bench = _opened(tables, cases, edition, words, options)
     return Imported(bench, tables, warnings, dict(words or {}))
 
@@ -115,6 +124,8 @@ class _Known:
         self._given = given
         self._by_name = {name: case for case in given or () for name in _names(case)}
         self._seen: dict[str, dict[str, Any]] = {}
+        # By case the frames that any record shows, from the first to behind the last.
+        self._shown: dict[str, range] = {}
 
     def case(self, record: Record, where: str) -> tuple[str, HeartbeatCase | None]:
         """The case's name, and the case itself where cases were given."""
@@ -132,7 +143,8 @@ class _Known:
                 found = self._given[record.video_index]
         if found is not None:
             _check_truth(found, record, where)
-            self._seen.setdefault(found.case_id, {}).update(_as_row(found))
+            self._seen.setdefault(found.case_id, {})
+            self._show(found, record)
             return found.case_id, found
         if self._given is not None:
             raise BadInput(f'{where}: the video "{name}" is not among the cases. Give its set.')
@@ -156,12 +168,35 @@ class _Known:
         frames = max(row.get("frames") or 0, record.start_idx + record.num_frames)
         row.update(told, frames=frames)
 
-    def table(self) -> pl.DataFrame:
+    def _show(self, case: HeartbeatCase, record: Record) -> None:
+        if record.num_frames is None:
+            return
+        start = case.ed - record.gt_edv if record.start_idx is None else record.start_idx
+        end = start + _count(record.num_frames, start, case)
+        shown = self._shown.get(case.case_id, range(start, end))
+        self._shown[case.case_id] = range(min(shown.start, start), max(shown.stop, end))
+
+    def table(self, root: str, options: Options) -> pl.DataFrame:
+        """The cases, with the volumes of the frames shown where a set was given."""
         import polars as pl
 
         columns = case_schema()
-        rows = [tuple(row.get(column) for column in columns) for row in self._seen.values()]
+        given = {case.case_id: case for case in self._given or ()}
+        rows = [
+            self._row(given[name], root, options)
+            if name in given
+            else tuple(row.get(column) for column in columns)
+            for name, row in self._seen.items()
+        ]
         return pl.DataFrame(rows, schema=dict(columns), orient="row")
+
+    def _row(self, case: HeartbeatCase, root: str, options: Options) -> tuple[Any, ...]:
+        shown = self._shown.get(case.case_id)
+        if shown is None:
+            return case_row(case)
+        first, count = max(0, shown.start), len(shown)
+        window = Window(first, count, count, case.ed - first, case.es - first)
+        return case_row(case, kept_volumes(case, window, root, options.volume))
 
 
 def _check_truth(case: HeartbeatCase, record: Record, where: str) -> None:
@@ -181,18 +216,44 @@ def _names(case: HeartbeatCase) -> set[str]:
     return {case.case_id, path.name, path.stem}
 
 
-def _as_row(case: HeartbeatCase) -> dict[str, Any]:
-    return dict(zip(case_schema(), case_row(case), strict=True))
+def _in_context(
+    read: Sequence[tuple[Sheet, _Lines]], warnings: list[str]
+) -> Iterator[tuple[Sheet, _Lines]]:
+    """Every file with the context its answers are of.
+
+    The runner names the files of the non-medical question like those of the segmented clips; what
+    was asked is told by what most of the outputs name, in all seeds of one folder together.
+    """
+    named: dict[tuple[Any, ...], Counter[str]] = {}
+
+    def series(sheet: Sheet) -> tuple[Any, ...]:
+        return sheet.path.parent, sheet.model, sheet.context, sheet.format
+
+    for sheet, records in read:
+        said = (asked_words(record.output or "") for _, record in records)
+        named.setdefault(series(sheet), Counter()).update(word for word in said if word)
+    moved = 0
+    for sheet, records in read:
+        counts, context = named[series(sheet)], sheet.context
+        if counts["areas"] > counts["phases"] and context != "non_medical":
+            context, moved = "non_medical", moved + 1
+        elif context is None:
+            context = "original"
+            warnings.append(f"{sheet.path.name}: no name says the context; taken as original.")
+        yield sheet._replace(context=context), records
+    if moved:
+        files = "1 file holds" if moved == 1 else f"{moved} files hold"
+        warnings.append(f"{files} answers to the non-medical question, by what they name.")
 
 
-def _rows(sheet: Sheet, known: _Known, warnings: list[str]) -> list[tuple[Any, ...]]:
+def _rows(
+    sheet: Sheet, records: _Lines, known: _Known, warnings: list[str]
+) -> list[tuple[Any, ...]]:
     """The records of one file as rows of the answers table."""
-    context = sheet.context
-    if context is None:
-        context = "original"
-        warnings.append(f"{sheet.path.name}: no name says the context; taken as original.")
+    context = sheet.context or "original"
     found = []
-    for line, record in records_of(sheet.path):
+    both = 0
+    for line, record in records:
         where = f"{sheet.path.name} line {line}"
         wanted = format_of(record.prompt_name) or sheet.format
         if wanted is None:
@@ -201,13 +262,13 @@ def _rows(sheet: Sheet, known: _Known, warnings: list[str]) -> list[tuple[Any, .
                 "for. Name the file ..._edv_esv, _esv_edv, _edv or _esv."
             )
         task = "t2" if record.num_frames is None else "t1"
-        one_of_two = len(phases_of(wanted)) == 1 and {record.gt_edv, record.gt_esv} == {0, 1}
-        if task == "t2" and not one_of_two:
+        if task == "t2" and {record.gt_edv, record.gt_esv} != {0, 1}:
             raise BadInput(
-                f"{where} has no num_frames, so it is of two frames, of which one is asked for "
-                f"and which stand at 0 and 1; it has format {wanted}, gt_edv {record.gt_edv} and "
-                f"gt_esv {record.gt_esv}. Fix the line."
+                f"{where} has no num_frames, so it is of two frames, which stand at 0 and 1; it has"
+                f" gt_edv {record.gt_edv} and gt_esv {record.gt_esv}. Fix the line."
             )
+        if task == "t2" and len(phases_of(wanted)) > 1:
+            both, wanted = both + 1, wanted.partition("_")[0]
         name, case = known.case(record, where)
         seed = record.seed if record.seed is not None else sheet.seed
         row = (
@@ -216,6 +277,11 @@ def _rows(sheet: Sheet, known: _Known, warnings: list[str]) -> list[tuple[Any, .
             *_shown(record, task, case),
         )
         found.append((record.model_name or sheet.model or _READER, *row))
+    if both:
+        warnings.append(
+            f"{sheet.path.name}: {both} records ask for both of two frames; each is kept as an "
+            f"answer to {wanted}, the first it names."
+        )
     return [_complete(row) for row in found]
 
 
@@ -258,9 +324,13 @@ def _shown(
     assert record.num_frames is not None
     stated = count = record.num_frames
     if case is not None and record.start_idx is not None:
-        # Frames beyond the end of the clip were stated and never shown.
-        count = max(1, min(stated, case.frames - record.start_idx))
+        count = _count(stated, record.start_idx, case)
     return record.gt_edv, record.gt_esv, record.start_idx, count, stated
+
+
+def _count(stated: int, start: int, case: HeartbeatCase) -> int:
+    """Frames beyond the end of the clip were stated and never shown."""
+    return max(1, min(stated, case.frames - start))
 
 
 def _complete(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -71,6 +71,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     ed: Floats
     es: Floats
     ef: Floats
+    # Frames per second; NaN where not known.
+    fps: Floats
+    # Absolute frames of other beats' phases in the window, a row per video, NaN where none.
+    others: Mapping[Phase, Floats]
 
     @property
     def n(self) -> int:
@@ -81,7 +85,8 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     """One reader under one task, context and format.
 
     V videos, S seeds, P passes. `said` and `lenient` are (V, S, P) by phase, NaN where nothing was
-    parsed; `truth` is (V, S) by phase and `count`, the frames shown, is (V, S).
+    parsed; `truth` is (V, S) by phase, and so are `count`, the frames shown, and `start`, the first
+    of them in the clip.
     """
 
     reader: str
@@ -94,6 +99,8 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     lenient: Mapping[Phase, Floats]
     truth: Mapping[Phase, Floats]
     count: Floats
+    start: Floats
+    seeds: tuple[int, ...]
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -127,6 +134,27 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         found: Floats = np.clip(self.said[phase], 0, np.where(np.isnan(last), np.inf, last))
         return found
 
+    def places(self, phase: Phase, beat: Literal["annotated", "nearest"]) -> Floats:
+        """The local frames an answer may be held against (V, S, K), the annotated one first."""
+        annotated = self.truth[phase][:, :, None]
+        others = self.facts.others[phase]
+        if beat == "annotated" or not others.size:
+            return annotated
+        return np.concatenate([annotated, others[:, None, :] - self.start[:, :, None]], axis=2)
+
+    def held(self, said: Floats, phase: Phase, beat: Literal["annotated", "nearest"]) -> Floats:
+        """Answers (V, S, ...) as if to the annotated beat: as far from it as from the nearest."""
+        places = self.places(phase, beat)
+        if places.shape[2] == 1:
+            return said
+        places = places.reshape(*places.shape[:2], *(1,) * (said.ndim - 2), places.shape[2])
+        away = np.abs(said[..., None] - places)
+        # The first of equals is the annotated one.
+        which = np.where(np.isnan(away), np.inf, away).argmin(axis=-1)[..., None]
+        nearest = np.take_along_axis(np.broadcast_to(places, away.shape), which, axis=-1)[..., 0]
+        found: Floats = said - nearest + places[..., 0]
+        return found
+
 
 def facts_of(cases: pl.DataFrame) -> Facts:
     """The facts of the videos, in the order of their names."""
@@ -142,6 +170,15 @@ def facts_of(cases: pl.DataFrame) -> Facts:
             return np.full(table.height, np.nan)
         return table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
 
+    def others(name: str) -> Floats:
+        if name not in table.columns:
+            return np.empty((table.height, 0))
+        rows = [row or () for row in table[name].to_list()]
+        found = np.full((len(rows), max(map(len, rows), default=0)), np.nan)
+        for place, row in enumerate(rows):
+            found[place, : len(row)] = row
+        return found
+
     ed_volume, es_volume = number("ed_volume"), number("es_volume")
     with np.errstate(divide="ignore", invalid="ignore"):
         traced = 100 * (ed_volume - es_volume) / ed_volume
@@ -156,6 +193,8 @@ def facts_of(cases: pl.DataFrame) -> Facts:
         patients=named.to_numpy().astype(np.int64) - 1,
         ed=number("ed"),
         es=number("es"),
+        fps=number("fps"),
+        others={"ed": others("other_ed"), "es": others("other_es")},
         ef=np.where(np.isnan(stated), np.where(np.isfinite(traced), traced, np.nan), stated),
     )
 
@@ -169,7 +208,10 @@ def marks_of(answers: pl.DataFrame, facts: Facts) -> list[Marks]:
     lost = table.filter(pl.col("video").is_null())
     if not lost.is_empty():
         raise BadInput(f'the answers name case "{lost["case"][0]}", which is not among the cases.')
-    numbers = ("pred_ed", "pred_es", "lenient_ed", "lenient_es", "truth_ed", "truth_es", "count")
+    if "start" not in table.columns:
+        table = table.with_columns(start=pl.lit(None, pl.Int32))
+    numbers = ("pred_ed", "pred_es", "lenient_ed", "lenient_es", "truth_ed", "truth_es", "count",
+               "start")  # fmt: skip
     shown = pl.coalesce("count", "stated") if "stated" in table.columns else pl.col("count")
     table = table.with_columns(count=shown).with_columns(
         pl.col(*numbers).cast(pl.Float64).fill_null(np.nan),
@@ -223,6 +265,7 @@ def _marks(
 
     phases = phases_of(wanted)
     parsed = codes == ANSWERED
+    start = shared("start")
     by_phase: Any = {
         "said": {phase: np.where(parsed, spread(f"pred_{phase}"), np.nan) for phase in phases},
         "lenient": {phase: spread(f"lenient_{phase}") for phase in phases},
@@ -236,5 +279,8 @@ def _marks(
         facts=facts,
         codes=codes,
         count=np.full(shape[:2], 2.0) if task == "t2" else shared("count"),
+        # Where no record says it, the annotated frame does.
+        start=np.where(np.isnan(start), facts.ed[:, None] - by_phase["truth"]["ed"], start),
+        seeds=tuple(seeds.tolist()),
         **by_phase,
     )

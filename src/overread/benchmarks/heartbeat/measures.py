@@ -60,6 +60,7 @@ def measure(
                     drafts.extend(_drafted(made) for made in metric.make(marks, study))
         records.extend(study.finish(drafts))
     records.extend(study.finish(list(baselines(study))))
+    records.extend(guessing.left_out(study))
     for name, predicted in (specialists or {}).items():
         records.extend(ejection.specialist(f"specialist:{name}", predicted, study))
     return with_q(records)

@@ -11,7 +11,7 @@ import numpy as np
 from overread.benchmarks.heartbeat.accuracy import binary, decided, majority, stops, truncated_vote
 from overread.benchmarks.heartbeat.chance import TRIALS, Chance, coin_accuracy
 from overread.benchmarks.heartbeat.errors import Average, spread_of
-from overread.benchmarks.heartbeat.frames import missing
+from overread.benchmarks.heartbeat.frames import by_seed, missing
 from overread.benchmarks.heartbeat.marks import Floats, Marks
 from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined, proportion
 from overread.case import Measure
@@ -48,6 +48,10 @@ def _accuracy(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     if ties:
         note = joined(f"{ties} without a majority count as wrong", note)
     yield _proportion(msgspec.structs.replace(started, note=note), right_of(marks, study), marks)
+
+
+def _accuracy_seed(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    yield from by_seed(marks, "accuracy_seed", marks.phases[0], right_of(marks, study))
 
 
 def _over_seeds(record: Measure, right: Floats) -> Draft:
@@ -166,6 +170,7 @@ METRICS: Final = tuple(
     Metric(name=name, says=says, tasks=("t2",), make=make)
     for name, says, make in (
         ("accuracy", "share of pairs in which the asked frame was named", _accuracy),
+        ("accuracy_seed", "the same of one seed alone", _accuracy_seed),
         ("accuracy_lenient", "the same of the lenient reading", _lenient),
         ("precision", "precision, recall and f1 of position 1, authors' edition", _confusion),
         ("chance_accuracy", "accuracy of fair coins", _chance),

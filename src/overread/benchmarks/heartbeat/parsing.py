@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from overread.benchmarks.heartbeat.prompt_texts import AREAS, PHASES
 
-__all__ = ["NOTHING", "Found", "parse_lenient", "parse_strict", "spoken"]
+__all__ = ["NOTHING", "Found", "asked_words", "parse_lenient", "parse_strict", "spoken"]
 
 _BIGGEST: Final = 2**63 - 1  # what a table can hold
 _DIGITS: Final = 19  # of that number
@@ -67,6 +67,17 @@ def parse_strict(text: str, output: str, context: str) -> Found:
 def _pattern(output: str, *, areas: bool) -> re.Pattern[str]:
     names = (AREAS[phase] if areas else phase for phase in PHASES[output])
     return re.compile(r"\s*,\s*".join(rf"{name}\s*=\s*(-?\d+)" for name in names), re.IGNORECASE)
+
+
+_AREA_WORDS: Final = re.compile("|".join(AREAS.values()), re.IGNORECASE)
+_PHASE_WORDS: Final = re.compile("|".join(AREAS), re.IGNORECASE)
+
+
+def asked_words(text: str) -> Literal["areas", "phases"] | None:
+    """Whose words a reply uses, those of the non-medical question or of the others; or neither."""
+    if _AREA_WORDS.search(text):
+        return "areas"
+    return "phases" if _PHASE_WORDS.search(text) else None
 
 
 def _named(numbers: dict[str, str]) -> Found:

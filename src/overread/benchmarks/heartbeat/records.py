@@ -48,7 +48,8 @@ class Sheet(NamedTuple):
 _CONTEXTS: Final = (
     (re.compile(r"non[_\- ]?medical|seg(mented)?_only"), "non_medical"),
     (re.compile(r"(?<![a-z])seg(mented|mentation)?(?![a-z])"), "segmented"),
-    (re.compile(r"(?<![a-z])original(?![a-z])"), "original"),
+    # The runner's own word for a clip as it is, beside "segmented_echo".
+    (re.compile(r"(?<![a-z])(original|echo)(?![a-z])"), "original"),
 )
 _FORMATS: Final = {
     "edv_esv": "edv_esv",

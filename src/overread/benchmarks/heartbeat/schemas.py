@@ -31,6 +31,8 @@ def case_schema() -> Mapping[str, Any]:
         "volume_method": pl.String,
         "volume_fault": pl.String,
         "frame_areas": pl.List(pl.Int32),
+        "other_ed": pl.List(pl.Int32),
+        "other_es": pl.List(pl.Int32),
     }
 
 

@@ -63,6 +63,8 @@ class Study:
     ) -> None:
         self.edition = edition
         self.areas = areas or {}
+        # Of windows that somebody else showed nobody here knows what they left out.
+        self.placed = bool(tables.asked_under) and edition.window == "fixed"
         self.facts: Final[Facts] = facts_of(tables.cases)
         self.marks: Final = tuple(marks_of(tables.answers, self.facts))
         self.volumes = volumes or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
-from overread.benchmarks.heartbeat.edition import Edition, Options
+from overread.benchmarks.heartbeat.edition import REACH, Edition, Options
 from overread.benchmarks.heartbeat.sampling import lot
 
 __all__ = ["Window", "authors_window", "fixed_window", "window_of"]
@@ -32,7 +32,7 @@ class Window(msgspec.Struct, frozen=True):
 def window_of(case: HeartbeatCase, edition: Edition, options: Options) -> Window | Left:
     """The window of a case under an edition; the same in all contexts, seeds and passes."""
     if edition.window == "fixed":
-        return fixed_window(case, options.frames, edition.seed)
+        return fixed_window(case, options.frames, edition.seed, options.reach)
     return authors_window(case.ed, case.es, case.frames)
 
 
@@ -50,19 +50,19 @@ def authors_window(ed: int, es: int, total: int) -> Window:
     return Window(start=start, count=count, stated=stated, ed=ed - start, es=es - start)
 
 
-def fixed_window(case: HeartbeatCase, n: int, seed: int) -> Window | Left:
+def fixed_window(case: HeartbeatCase, n: int, seed: int, reach: float = REACH) -> Window | Left:
     """N real frames whose start is uniform among the windows that hold both phases.
 
     Every window of a run has the same N, so its length says nothing of the answer (HEARTBEAT 9).
-    Left out: phases too far apart to fit, a beat so short that a neighbouring one may enter
-    (N > 2l), and a clip of fewer than N frames.
+    Left out: phases too far apart to fit, a beat so short that neighbouring ones would enter
+    (N > `reach` l), and a clip of fewer than N frames.
     """
     length = case.length
     if length + 1 > n:
         return Left(
             case.case_id, f"its phases are {length} frames apart: a window of {n} cannot hold both"
         )
-    if n > 2 * length:
+    if n > reach * length:
         return Left(
             case.case_id,
             f"its phases are {length} frames apart: a neighbouring beat may enter a window of {n}",

@@ -120,13 +120,70 @@ def two_means(figures: Figures) -> Iterator[Flag]:
         )
 
 
+def two_means_of_ef(figures: Figures) -> Iterator[Flag]:
+    """EF is printed twice too: its errors are kept with fractions, so nothing is cut there."""
+    pairs = [
+        (printed, other)
+        for printed, _ in errors(figures, "ef_mae")
+        if "format" in printed.record.by
+        and (other := figures.find(printed.record.reader, "ef_mae_videos", printed.record.by))
+    ]
+    apart = [pair for pair in pairs if _apart(*pair)]
+    if apart:
+        first, again = max(apart, key=lambda pair: _far(*pair))
+        yield Flag(
+            where="Tables 1 to 3 and 5 to 7",
+            what=f"{len(apart)} of {len(pairs)} errors of EF are not the same in both",
+            found=f"{first.cell} and {again.cell} of {first.record.reader} ({named(first)}); "
+            f"Tables 1 to 3 are lower in {sum(_less(*pair) for pair in apart)} of {len(apart)}",
+            expected="equal means, were no answer missing; how many are is not printed",
+            tables=("1", "2", "3", "5", "6", "7"),
+            note=NUMBERS,
+        )
+
+
+def heading(figures: Figures) -> Iterator[Flag]:
+    """The heading of Appendix A calls its spreads those of seeds; over seeds they cannot be.
+
+    The SD of ten values that are not negative is at most sqrt(10) times their mean, with ddof 1.
+    """
+    pairs = [
+        (printed, other)
+        for printed, _ in errors(figures)
+        if (other := figures.find(printed.record.reader, "mae_videos", printed.record.by))
+        and printed.spread is not None
+        and other.spread is not None
+    ]
+    larger = [other for one, other in pairs if (other.spread or 0.0) > (one.spread or 0.0)]
+    beyond = [
+        other
+        for other in larger
+        if (other.spread or 0.0) > math.sqrt(SEEDS) * (other.record.value or 0.0)
+    ]
+    if beyond:
+        yield Flag(
+            where="Appendix A",
+            what="headed as spreads of training over random seeds; nothing is trained, and its "
+            "tables say that they are over videos",
+            found=f"{len(larger)} of {len(pairs)} spreads are larger than over seeds, {len(beyond)}"
+            f" larger than any over {SEEDS} seeds, such as {beyond[0].cell} ({named(beyond[0])})",
+            expected=f"a heading of spreads over videos; over seeds ± is at most "
+            f"{math.sqrt(SEEDS):.2f} times the mean",
+            tables=("1", "2", "3", "5", "6", "7", "text"),
+            note=NUMBERS,
+        )
+
+
+def _far(one: Printed, other: Printed) -> float:
+    return abs((one.record.value or 0.0) - (other.record.value or 0.0))
+
+
 def _apart(one: Printed, other: Printed) -> bool:
-    far = abs((one.record.value or 0.0) - (other.record.value or 0.0))
-    return far > one.half + other.half + _SLACK
+    return _far(one, other) > one.half + other.half + _SLACK
 
 
 def _less(one: Printed, other: Printed) -> bool:
     return (one.record.value or 0.0) < (other.record.value or 0.0)
 
 
-CHECKS: Final = (one_seed, out_of_range, few_videos, two_means)
+CHECKS: Final = (one_seed, out_of_range, few_videos, two_means, two_means_of_ef, heading)

@@ -123,6 +123,8 @@ def _doubted(rule: Rule, run: GatedRun, reader: str, record: Measure) -> Weighed
         return Weighed(
             outcome="skipped" if missing else "cannot tell", says=f"it has no value{note}"
         )
+    if rule.label is None and record.label == "cannot tell":
+        return Weighed(outcome="cannot tell", says=record.note or "the number says so itself")
     if (record.n or 0) < rule.minimum_n:
         says = f"n = {record.n or 0:,} where {rule.minimum_n:,} are demanded"
         more = None if rule.label is not None else _weighed(rule, record).needed

@@ -43,7 +43,8 @@ def asked_run(readers=("looks", "guesses"), contexts=CONTEXTS, formats=FORMATS, 
                 kind = {"wanted": wanted, "context": context, "reader": reader, "task": "t2"}
                 some += rows(said, bits, **kind)
     ed, es = zip(*truth, strict=True)
-    return tables_of(some, ed=list(ed), es=list(es), ef=[60.0] * VIDEOS)
+    made = tables_of(some, ed=list(ed), es=list(es), ef=[60.0] * VIDEOS)
+    return msgspec.structs.replace(made, asked_under="corrected")
 
 
 def _said(reader, true, off, wanted):

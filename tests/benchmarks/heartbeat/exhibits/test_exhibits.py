@@ -56,6 +56,7 @@ def test_nothing_is_made_of_what_was_not_asked(exhibited):
         "accuracy_two_frames",
         "accuracy_t2",
         "contexts",
+        "seeds_t2",
     }
     names = set(exhibited(contexts=("segmented",)))
     assert "frames_segmented" in names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import msgspec
+import numpy as np
 import pytest
 
 from overread.benchmarks.exhibits.index import Index
@@ -211,3 +212,54 @@ def test_long_names_lose_what_all_begin_with_and_never_half_a_word():
     assert len(alone) <= 34
     clash = short_names([*long, "…2b-instruct"])
     assert len(set(clash.values())) == 4
+
+
+# ---------------------------------------------------------------- over seeds
+
+
+@pytest.mark.parametrize(("name", "of"), [("seeds_t1", "mae"), ("seeds_t2", "accuracy")])
+def test_a_box_over_seeds_has_a_point_for_every_seed_of_the_first_context(
+    exhibited, measured, name, of
+):
+    figure = exhibited()[name]
+    want = [m for m in measured() if m.measure == f"{of}_seed" and m.by["context"] == "original"]
+    assert len(figure.rows) == len(want) > 0
+    assert {(r["reader"], r["seed"], r["value"]) for r in figure.rows} == {
+        (m.reader, m.by["seed"], m.value) for m in want
+    }
+    means = {}
+    for m in want:
+        means.setdefault((m.reader, m.by["format"], m.by["phase"]), []).append(m.value)
+    for m in measured():
+        key = (m.reader, m.by.get("format"), m.by.get("phase"))
+        if m.measure == of and m.by.get("context") == "original" and key in means:
+            assert m.value == pytest.approx(np.mean(means[key]))
+    assert "no interval" in figure.notes[0]
+    assert figure.svg().startswith("<svg")
+
+
+def test_a_seed_with_an_absurd_answer_does_not_stretch_the_axis(measured):
+    absurd = {"reader": "guesses", "context": "original", "format": "edv", "seed": "2020"}
+    some = [
+        msgspec.structs.replace(m, value=7.5e4)
+        if m.measure == "mae_seed" and absurd.items() <= {**m.by, "reader": m.reader}.items()
+        else m
+        for m in measured()
+    ]
+    figure = {one.name: one for one in exhibits(some, "s")}["seeds_t1"]
+    assert "1 seeds lie beyond the axis." in figure.notes[0]
+    assert "75000" in figure.alt or "7.50e+04" in figure.alt
+    assert '"domain":[0,' in msgspec.json.encode(figure.spec).decode()
+    assert figure.svg().startswith("<svg")
+
+
+def test_one_seed_has_no_box(measured):
+    some = [m for m in measured() if m.measure not in ("mae_seed", "accuracy_seed")]
+    assert not {"seeds_t1", "seeds_t2"} & {one.name for one in exhibits(some, "s")}
+
+
+def test_whom_the_windows_leave_out_is_a_table(exhibited):
+    table = exhibited()["left_out"]
+    assert table.rows[0][:2] == ("all", "-")
+    assert table.rows[0][2].endswith(" 0/6")
+    assert table.rows[1][:2] == ("by EF in per cent", "50 or more")

@@ -12,9 +12,10 @@ from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.exhibits.contrasts import accuracies, habits, helps
 from overread.benchmarks.heartbeat.exhibits.error_figures import error_figures
 from overread.benchmarks.heartbeat.exhibits.errors import frame_errors, video_errors
-from overread.benchmarks.heartbeat.exhibits.headline import skills, summary
+from overread.benchmarks.heartbeat.exhibits.headline import left_out, skills, summary
 from overread.benchmarks.heartbeat.exhibits.pair_figure import accuracy_figure
 from overread.benchmarks.heartbeat.exhibits.scatter import scatters
+from overread.benchmarks.heartbeat.exhibits.seeds import seed_boxes
 from overread.benchmarks.heartbeat.exhibits.strip_cases import strips
 from overread.case import Figure, Measure, Table
 
@@ -34,6 +35,8 @@ def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Fi
         accuracies(index, signature),
         helps(index, signature),
         habits(index, signature),
+        *seed_boxes(index, signature),
+        left_out(index, signature),
         *video_errors(index, signature),
     ]
     yield from (one for one in made if one is not None)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from overread.benchmarks.exhibits.cells import cell, table
+from overread.benchmarks.exhibits.cells import cell, fraction, table
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.edition import CONTEXTS
+from overread.benchmarks.heartbeat.edition import CONTEXTS, OBSERVERS
 from overread.benchmarks.heartbeat.exhibits.numbers import NOT_ASKED, accuracy, frames
 from overread.benchmarks.heartbeat.exhibits.settings import (
     BASELINE,
+    GROUPED,
     NAMES,
     PHASES,
     asked,
@@ -20,10 +21,11 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     references,
 )
 from overread.benchmarks.heartbeat.exhibits.stated import GUESSES, one_pass
+from overread.benchmarks.heartbeat.frames import CANNOT_TELL
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
-from overread.case import Table
+from overread.case import Measure, Table
 
-__all__ = ["skills", "summary"]
+__all__ = ["left_out", "skills", "summary"]
 
 _COLUMNS = {
     "skill_ed": "skill ED",
@@ -42,6 +44,12 @@ _SKILL = (
     "better than always naming one frame; 1: perfect. MAE in frames; T2 is accuracy."
 )
 _INTERVAL = "[95 % interval] over videos (patients), never over seeds or passes."
+_UNTOLD = (
+    f"{CANNOT_TELL}: the best constant errs by less than observers do, so that skill says nothing."
+)
+
+
+_OBSERVED = f" (two observers differ by {OBSERVERS[0]} to {OBSERVERS[1]})"
 
 
 class _Asked(NamedTuple):
@@ -90,6 +98,7 @@ def summary(index: Index, signature: str) -> Table:
                 _stands(t1, t2),
                 _chance(index, t1, signature),
                 _SKILL if t1 else "",
+                _UNTOLD if any(CANNOT_TELL in text for row in rows for text in row) else "",
                 _INTERVAL,
             )
             if note
@@ -130,7 +139,15 @@ def _reader_cell(index: Index, reader: str, name: str, t1: _Asked | None, t2: _A
     record = index.get(reader, "accuracy" if kind == "pair" else kind, **by)
     if record is None:
         return NOT_ASKED
+    if kind == "skill":
+        return _skill(record)
     return accuracy(record) if kind == "pair" else frames(record)
+
+
+def _skill(record: Measure) -> str:
+    """The number stands even where it cannot tell."""
+    said = frames(record)
+    return f"{said} {CANNOT_TELL}" if record.label == CANNOT_TELL else said
 
 
 def _worse(index: Index, reader: str, name: str, setting: _Asked | None) -> str:
@@ -149,7 +166,7 @@ def _worse(index: Index, reader: str, name: str, setting: _Asked | None) -> str:
 def _guesser_cell(index: Index, guesser: str, name: str) -> str:
     kind, _, phase = name.partition("_")
     record = index.get(guesser, kind, task="t1", phase=phase)
-    return NOT_ASKED if record is None else frames(record)
+    return NOT_ASKED if record is None else _skill(record)
 
 
 def _stands(t1: _Asked | None, t2: _Asked | None) -> str:
@@ -176,7 +193,7 @@ def _chance(index: Index, t1: _Asked | None, signature: str) -> str:
         }
         if found:
             cells = ", ".join(f"{phase.upper()} {frames(r)}" for phase, r in found.items())
-            said.append(f"{words} {cells}")
+            said.append(f"{words} {cells}{_OBSERVED if measure == 'constant_mae' else ''}")
     coin = "a coin has 0.5 in T2" if contexts_of(index, "t2") else ""
     told = "; ".join(part for part in (*said, coin) if part)
     guessed = any(words.startswith(GUESSES) for words in said)
@@ -195,7 +212,8 @@ def skills(index: Index, signature: str) -> Table | None:
                 for phase in PHASES:
                     record = index.get(reader, name, phase=phase, **by)
                     there = phase in phases_of(wanted)
-                    cells.append(frames(record) if there else NOT_ASKED)
+                    shown = _skill(record) if record is not None else frames(None)
+                    cells.append(shown if there else NOT_ASKED)
             first = phases_of(wanted)[0]
             parsed = cell(index.get(reader, "parsed", phase=first, **by))
             rows.append((reader, NAMES[context], wanted, *cells, parsed))
@@ -209,7 +227,31 @@ def skills(index: Index, signature: str) -> Table | None:
             _SKILL,
             "r: correlation of answers and truths with its sign, mean over seeds; n/a where all "
             "answers are the same.",
+            *([_UNTOLD] if any(CANNOT_TELL in text for row in rows for text in row) else []),
             _INTERVAL,
         ),
         facts=3,
+    )
+
+
+def left_out(index: Index, signature: str) -> Table | None:
+    """Whom the windows leave out, by EF and frame rate where the set knows them."""
+    (everyone,) = index.together("left_out", "task") or (None,)
+    rows = [] if everyone is None else [("all", "-", fraction(everyone))]
+    rows += [
+        (words, record.by[key], fraction(record))
+        for key, words in GROUPED.items()
+        for record in index.together("left_out", "task", key)
+    ]
+    return table(
+        "left_out",
+        "Whom do the windows leave out?",
+        ("clips", "group", "left out %"),
+        rows,
+        signature,
+        (
+            "Of the sample, clips that no window fits: their phases lie too far apart or too close "
+            "together, or they are too short. [95 % interval], Wilson's, by patient.",
+        ),
+        facts=2,
     )

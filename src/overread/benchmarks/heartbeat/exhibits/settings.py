@@ -17,6 +17,7 @@ from overread.case import Measure
 
 __all__ = [
     "BASELINE",
+    "GROUPED",
     "NAMES",
     "PHASES",
     "SPECIALIST",
@@ -31,6 +32,7 @@ __all__ = [
 
 BASELINE: Final = "baseline:"
 SPECIALIST: Final = "specialist:"
+GROUPED: Final = {"ef": "by EF in per cent", "fps": "by frames a second"}
 NAMES: Final = {"original": "original", "segmented": "segmented", "non_medical": "non-medical"}
 PHASES: Final[dict[Phase, str]] = {"ed": "end-diastole", "es": "end-systole"}
 _HEADLINE: Final = {"t1": "mae", "t2": "accuracy"}
