@@ -20,7 +20,7 @@ def policy_of(*folders: Path) -> Policy:
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """Name and policy as far as they are declared; nothing where there is no card."""
+    """Name, policy and the images' root as far as they are declared; nothing without a card."""
     if not path.is_file():
         return {}
     try:
@@ -33,4 +33,6 @@ def read_card(path: Path) -> dict[str, str]:
         raise BadInput(f'{path}: policy is "{card["policy"]}"; the policies are {known}.')
     if not isinstance(card.get("name", ""), str) or set(card.get("name", "")) & set("|@\n"):
         raise BadInput(f"{path}: name is a text without | or @.")
-    return {key: card[key] for key in ("name", "policy") if key in card}
+    if not isinstance(card.get("root", ""), str) or not card.get("root", "."):
+        raise BadInput(f"{path}: root is the path of the images' folder.")
+    return {key: card[key] for key in ("name", "policy", "root") if key in card}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import overread
-from overread.benchmarks.files.card import policy_of
+from overread.benchmarks.files.card import policy_of, read_card
 from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
 from overread.benchmarks.grounding.askable import askable
@@ -141,13 +141,25 @@ class Grounding:
 
     @cached_property
     def root(self) -> str:
-        """The folder image paths start from: `--set root=PATH`, or the manifest's own."""
-        root = self.options.root
-        if root is None:
-            return str(self._kept_manifest().absolute().parent)
-        if not Path(root).is_dir():
-            raise BadInput(f"--set root={root}: there is no such folder. Give the images' folder.")
-        return root
+        """The folder image paths start from: `--set root=`, the card's, or the manifest's own.
+
+        A root on the card may be relative to it: a set can be moved together with its images.
+        """
+        if (root := self.options.root) is not None:
+            if not Path(root).is_dir():
+                raise BadInput(
+                    f"--set root={root}: there is no such folder. Give the images' folder."
+                )
+            return root
+        home = self._kept_manifest().absolute().parent
+        card = home / "dataset.toml"
+        named = home / read_card(card).get("root", "")
+        if not named.is_dir():
+            raise BadInput(
+                f"{card} has the images in {named}, and there is no such folder. Give --set "
+                "root=FOLDER, or mend its root."
+            )
+        return str(named)
 
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""

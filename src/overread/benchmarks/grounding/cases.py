@@ -22,6 +22,7 @@ from overread.case import BadInput, Box, Policy
 
 __all__ = [
     "EXTRA_COLUMNS",
+    "UNION_COLUMNS",
     "Dataset",
     "GroundingCase",
     "boxed",
@@ -41,6 +42,8 @@ EXTRA_COLUMNS: Final = (
     "image_digest",
     "swap_image_digest",
 )
+# And where a film has several boxes of its finding.
+UNION_COLUMNS: Final = ("more_boxes", "more_irrelevant_boxes")
 # Without these nothing can be asked or scored. The other columns of 1.2 describe a case and may be
 # missing; columns beyond the 26 are ignored.
 NEEDED: Final = (
@@ -93,11 +96,33 @@ class GroundingCase(msgspec.Struct, frozen=True, kw_only=True):
     swap_match: str | None = None
     # Another patient's image of the opposite label for the same finding.
     opposite_image_path: str | None = None
-    # Boxes of the target's size inside the body that do not touch it, in the order drawn.
+    # Boxes of the target's size inside the body that do not touch it, in the order drawn. Where a
+    # case has several targets every draw is as many boxes, in their order.
     matched_boxes: tuple[Box, ...] = ()
     # SHA-256 of the image files, where the builder could read them.
     image_digest: str | None = None
     swap_image_digest: str | None = None
+    # Further boxes of the finding, all hidden together with `box`, and theirs elsewhere.
+    more_boxes: tuple[Box, ...] = ()
+    more_irrelevant_boxes: tuple[Box, ...] = ()
+
+    @property
+    def targets(self) -> tuple[Box, ...]:
+        """All boxes of the finding."""
+        return () if self.box is None else (self.box, *self.more_boxes)
+
+    @property
+    def controls(self) -> tuple[Box, ...]:
+        """The boxes that should not matter, as large as the targets."""
+        if self.irrelevant_box is None:
+            return ()
+        return (self.irrelevant_box, *self.more_irrelevant_boxes)
+
+    @property
+    def draws(self) -> tuple[tuple[Box, ...], ...]:
+        """The matched boxes, draw by draw."""
+        size, boxes = max(1, len(self.targets)), self.matched_boxes
+        return tuple(boxes[at : at + size] for at in range(0, len(boxes) - size + 1, size))
 
 
 def truth(case: GroundingCase, edition: Edition) -> int:
@@ -213,9 +238,11 @@ class _Row:
             label_value=self.label_value(),
             swap_match=self.text("swap_match"),
             opposite_image_path=self.text("opposite_image_path"),
-            matched_boxes=self.matched_boxes(),
+            matched_boxes=self.boxes("matched_boxes"),
             image_digest=self.text("image_digest"),
             swap_image_digest=self.text("swap_image_digest"),
+            more_boxes=self.boxes("more_boxes"),
+            more_irrelevant_boxes=self.boxes("more_irrelevant_boxes"),
         )
 
     def text(self, column: str) -> str | None:
@@ -281,18 +308,18 @@ class _Row:
             self.wrong("label_value", "it is 0, 1, 2 (uncertain) or 3 (not mentioned)")
         return value
 
-    def matched_boxes(self) -> tuple[Box, ...]:
+    def boxes(self, column: str) -> tuple[Box, ...]:
         """`x y w h` of each box, joined by semicolons."""
         boxes = []
-        for words in (self.text("matched_boxes") or "").split(";"):
+        for words in (self.text(column) or "").split(";"):
             if not words.strip():
                 continue
             sides = words.split()
             if len(sides) != 4 or not all(side.isascii() and side.isdecimal() for side in sides):
-                self.wrong("matched_boxes", 'a box is "x y w h" in pixels, joined by ";"')
+                self.wrong(column, 'a box is "x y w h" in pixels, joined by ";"')
             x, y, w, h = map(int, sides)
             if not w or not h or max(x, y, w, h) > _FARTHEST:
-                self.wrong("matched_boxes", f"sides are above 0, and all below {_FARTHEST}")
+                self.wrong(column, f"sides are above 0, and all below {_FARTHEST}")
             boxes.append(Box(x, y, w, h))
         return tuple(boxes)
 
