@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
+from overread.benchmarks.files.csv_text import mark_of
 from overread.case import BadInput
 
 __all__ = ["rows_of"]
@@ -14,11 +16,14 @@ __all__ = ["rows_of"]
 def rows_of(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Each row of a CSV file as (line it starts on, cells by column); the header is line 1.
 
-    UTF-8 with or without a byte-order mark, any line ends. Empty cells stay empty strings: a reply
-    may really be empty, or be the word `nan`. Blank lines are skipped.
+    UTF-8 with or without a byte-order mark, any line ends, commas or semicolons between cells.
+    Empty cells stay empty strings: a reply may really be empty, or be the word `nan`. Blank lines
+    are skipped.
     """
+    lines = _lines(path)
+    head = next(lines, "")
     # Strict: a stray quote must not quietly make one row of two.
-    reader = csv.reader(_lines(path), strict=True)
+    reader = csv.reader(chain([head], lines), strict=True, delimiter=mark_of(head))
     header = [name.strip() for name in _next(reader, path, 1) or ()]
     if not any(header):
         raise BadInput(f"{path} is empty. Give a CSV file with a header.")

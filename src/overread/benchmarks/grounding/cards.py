@@ -32,7 +32,7 @@ _LABELS: Final = {1: "Yes", 0: "No"}
 _SHOWN: Final = ("original", "target_mask", "irrelevant_mask", "swap")
 _NAMES: Final = {
     "original": "original",
-    "swap": "another patient's image",
+    "swap": "another patient's image, same finding and label",
     "target_mask": "finding covered",
     "irrelevant_mask": "covered elsewhere",
     "opposite_swap": "another patient's image, opposite label",

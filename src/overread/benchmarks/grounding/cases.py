@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NoReturn
@@ -62,6 +63,7 @@ NEEDED: Final = (
 # The sources the authors' code has a key for, and ours: phantoms are built like MS-CXR.
 KEYED_BY_LABEL: Final = frozenset({"ms_cxr", "mimic_cxr", "chexpert", "phantom"})
 _FARTHEST: Final = 100_000
+_FLAGS: Final = {"yes": 1, "present": 1, "no": 0, "absent": 0}
 BOXED_SOURCES: Final = frozenset({"ms_cxr", "phantom"})
 
 
@@ -189,6 +191,7 @@ def manifest_path(path: str | Path) -> Path:
 def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[GroundingCase]:
     """Every case of a manifest in its order, checked; the first bad row raises `BadInput`."""
     manifest = manifest_path(path)
+    _refuse_films(manifest)
     seen: dict[str, int] = {}
     for line, row in rows_of(manifest, NEEDED):
         case = _Row(manifest, line, row).case(edition)
@@ -201,6 +204,37 @@ def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[Groun
         yield case
     if not seen:
         raise BadInput(f"{manifest} has a header but no cases. Give a manifest with rows.")
+
+
+# What lists of films call the columns that `overread build grounding --folder` needs.
+_FILM_NAMES: Final = {
+    "image": ("image_path", "path", "file", "filename", "file_name", "Image Index"),
+    "finding": ("Finding", "finding_label", "category"),
+    "label": ("Label", "target", "Target", "present"),
+}
+
+
+def _refuse_films(path: Path) -> None:
+    """A list of films is no manifest yet: say how to make one of it."""
+    header = next((cells for _, cells in rows_of(path, ())), {})
+    if {"case_id", "source", "swap_image_path"} & set(header):
+        return
+    if not {"image", *_FILM_NAMES["image"]} & set(header):
+        return
+    words = ["overread", "build", "grounding", "--folder", str(path)]
+    for ours, theirs in _FILM_NAMES.items():
+        if ours in header:
+            continue
+        named = next((name for name in theirs if name in header), None)
+        if named is None and ours == "finding":
+            words += ["--finding", "FINDING"]
+        else:
+            words += ["--column", f"{ours}={named or 'COLUMN'}"]
+    words += ["--out", f"{path.stem}-probe"]
+    raise BadInput(
+        f"{path} lists films and is no manifest (no column case_id). Make a probe set of it: "
+        f"{shlex.join(words)}"
+    )
 
 
 class _Row:
@@ -252,6 +286,9 @@ class _Row:
         return self.text(column) or self.wrong(column, "every case needs one")
 
     def flag(self, column: str) -> int:
+        word = (self.text(column) or "").lower()
+        if word in _FLAGS:
+            return _FLAGS[word]
         value = self.whole(column)
         if value not in (0, 1):
             self.wrong(column, "it is 0 or 1")

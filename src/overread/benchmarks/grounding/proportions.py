@@ -96,7 +96,7 @@ def cgr(m: Marks, image: str = "target_mask") -> Count:
 
 
 def uar(m: Marks, image: str = "swap") -> Count:
-    """Unrelated-image answer rate: of correct answers, those another image leaves."""
+    """Unrelated-image answer rate: of correct answers, those a like image leaves."""
     answers = m.under(image)
     if image != "swap":
         return Count(m.correct & (answers > NO_ROW), answers, answers == m.original, image)
