@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.benchmark import Recovered, Tables
+    from overread.benchmarks.grounding.review import ReviewRow
 
 __all__ = ["MISPLACED", "Grounding"]
 
@@ -315,6 +316,16 @@ class Grounding:
     @cached_property
     def _by_name(self) -> Mapping[str, GroundingCase]:
         return {case.case_id: case for case in self.cases()}
+
+    def review(self, tables: Tables, reader: str, n: int, seed: int) -> Sequence[ReviewRow]:
+        from overread.benchmarks.grounding.review import ungrounded
+
+        return ungrounded(tables, reader, n, seed, self.rules, self.options)
+
+    def write_review(self, path: Path, rows: Sequence[ReviewRow]) -> None:
+        from overread.benchmarks.grounding.review import write_review
+
+        write_review(path, rows)
 
     # ------------------------------------------------------------ what the numbers stand on
 
