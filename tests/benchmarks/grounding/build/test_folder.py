@@ -290,3 +290,10 @@ def test_a_box_labelled_with_another_finding_is_no_box_of_the_row_s(write) -> No
         'a box labelled "Cardiomegaly" on a row of pneumonia': 1,
         'a box labelled "Infiltrate" on a row of pneumonia': 1,
     }
+
+
+def test_a_label_may_say_its_finding_where_there_is_one(write) -> None:
+    rows = [film("a.png", "edema", "edema_present"), film("b.png", "edema", "Edema_Absent")]
+    assert read(write(*rows)).films["edema"].to_list() == [1, 0]
+    rows.append(film("c.png", "pneumonia", 1))
+    refusal(lambda: read(write(*rows)), 'row 2: label is "edema_present"')
