@@ -32,6 +32,7 @@ __all__ = [
     "Limits",
     "Measure",
     "Message",
+    "Mirror",
     "Modality",
     "Occlude",
     "Operation",
@@ -137,12 +138,24 @@ class Occlude(msgspec.Struct, frozen=True, gc=False, tag="occlude"):
 
     `mean`: the mean of the rest of the picture. `blur`: the picture blurred until a box of this
     size keeps no structure. `noise`: Gaussian noise with the rest's mean and spread, drawn by
-    `seed`. `inpaint`: a smooth surface between the pixels around the box.
+    `seed`. `inpaint`: a smooth surface between the pixels around the box, so what is bright around
+    it stays bright in it.
     """
 
     box: Box
     how: Literal["mean", "blur", "noise", "inpaint"]
     seed: int = 0
+
+
+class Mirror(msgspec.Struct, frozen=True, gc=False, tag="mirror"):
+    """Hide half-open boxes behind the other side of the picture, mirrored and fitted to this one.
+
+    Nothing is taken from these boxes, nor from those `apart`; where the other side lies in one of
+    them or outside the picture, a smooth surface stands instead.
+    """
+
+    boxes: tuple[Box, ...]
+    apart: tuple[Box, ...] = ()
 
 
 class Overlay(msgspec.Struct, frozen=True, gc=False, tag="overlay"):
@@ -153,7 +166,7 @@ class Overlay(msgspec.Struct, frozen=True, gc=False, tag="overlay"):
     alpha: float = 0.5
 
 
-Operation: TypeAlias = Resize | Within | Fill | Occlude | Overlay
+Operation: TypeAlias = Resize | Within | Fill | Occlude | Mirror | Overlay
 
 
 class Picture(msgspec.Struct, frozen=True, gc=False):

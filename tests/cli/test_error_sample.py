@@ -225,7 +225,7 @@ def test_what_is_there_is_never_replaced(overread: Overread, asked: Path) -> Non
     ("words", "says"),
     [
         (("nowhere", "--reader", WRONG), "nowhere: not a run folder"),
-        (("other", "--reader", WRONG), "other is a run of grounding, which has no such sheet"),
+        (("other", "--reader", WRONG), "other/cases.parquet: cannot be read"),
         (("asked", "--reader", "gpt"), 'reader is "gpt"; the readers of this run are control:ora'),
         (("asked", "--reader", WRONG, "--right-for", "gpt"), 'reader is "gpt"; the readers of'),
         (("asked", "--reader", WRONG, "--per-dimension", "0"), "give 1 or more"),
@@ -265,3 +265,27 @@ def test_a_sheet_that_does_not_fit_is_one_line_and_changes_no_number(
     assert done.code == 2
     assert says in done.complaint
     assert tree(asked) == before
+
+
+# ---------------------------------------------------------------- grounding
+
+
+def test_of_grounding_it_is_a_sheet_of_right_answers_that_stayed(
+    overread: Overread, workspace: Path
+) -> None:
+    words = ("run", "grounding", "--cases", "phantom:16", "--reader", "control:always-yes")
+    assert overread(*words, "--set", "boot=100", "--out", "looked").code == 0
+    asked = ("error-sample", "looked", "--reader", "control:always-yes", "--out", "review")
+    done = overread(*asked)
+    assert done.code == 0, done
+    rows = rows_of("review/ungrounded.csv")
+    assert (
+        done.out
+        == f"{len(rows)} right answers stayed with their finding hidden: review/ungrounded.csv\n"
+    )
+    answers = pl.read_parquet("looked/answers.parquet")
+    assert len(rows) == answers.filter(pl.col("image") == "target_mask").height
+    again = overread(*asked)
+    assert (again.code, "is there already" in again.err) == (2, True)
+    other = overread(*asked[:-1], "b", "--right-for", "control:looks")
+    assert (other.code, "--right-for goes with medcmr" in other.err) == (2, True)

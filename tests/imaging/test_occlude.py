@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from scipy import ndimage
 
-from overread.case import BadInput, Box, Inline, Occlude, Picture, Resize
+from overread.case import BadInput, Box, Inline, Mirror, Occlude, Picture, Resize
 from overread.imaging import pixels, render
 
-WAYS = ("mean", "blur", "noise", "inpaint")
+WAYS = ("mean", "blur", "noise", "inpaint", "mirror")
 HEIGHT, WIDTH = 20, 26
 boxes = st.builds(
     Box, st.integers(-9, 30), st.integers(-9, 24), st.integers(1, 40), st.integers(1, 40)
@@ -31,7 +32,8 @@ def film(colour=False, seed=0):
 
 
 def hidden(array, box, how, seed=0):
-    return pixels(render(Picture(inline(array), (Occlude(box, how, seed),))))
+    operation = Mirror((box,)) if how == "mirror" else Occlude(box, how, seed)
+    return pixels(render(Picture(inline(array), (operation,))))
 
 
 def within(box, height=HEIGHT, width=WIDTH):
@@ -54,7 +56,7 @@ def test_what_lies_outside_the_box_stays_as_it_was(box, how, colour):
 
 
 @settings(max_examples=60, deadline=None)
-@given(boxes, st.sampled_from(("mean", "noise", "inpaint")), st.booleans())
+@given(boxes, st.sampled_from(("mean", "noise", "inpaint", "mirror")), st.booleans())
 def test_nothing_of_what_was_in_the_box_is_left(box, how, colour):
     inside = within(box)
     if inside.all():
@@ -201,3 +203,56 @@ def test_occlusions_happen_in_the_order_of_the_recipe():
     source = inline(np.kron(film(), np.ones((4, 4), np.uint8)))
     small = pixels(render(Picture(source, (Resize(26, 20), Occlude(Box(2, 2, 5, 5), "mean")))))
     assert len(np.unique(small[2:7, 2:7])) == 1
+
+
+# ---------------------------------------------------------------- the other side
+
+
+def test_the_other_side_is_found_and_put_into_the_box_mirrored():
+    """A picture that is its own mirror image, off the middle and askew, but for a blot."""
+    grain = np.random.default_rng(3).uniform(0, 2500, (96, 44))
+    half = ndimage.gaussian_filter(grain, 6, mode="wrap").clip(0, 2550)
+    half = ((half - half.min()) * 200 / np.ptp(half)).astype(np.uint8)
+    whole = np.hstack([np.full((96, 6), 40, np.uint8), half, np.roll(half[:, ::-1], 2, axis=0)])
+    blot = whole.copy()
+    box = Box(12, 30, 24, 30)
+    blot[box.y : box.y + box.h, box.x : box.x + box.w] = 255
+    np.testing.assert_array_equal(hidden(blot, box, "mirror"), whole)
+
+
+def test_nothing_is_taken_from_boxes_beside_or_apart():
+    array = film(colour=True)
+    box, other = Box(2, 4, 6, 8), Box(WIDTH - 8, 4, 6, 8)
+    for operation in (Mirror((box, other)), Mirror((box,), (other,))):
+        changed = array.copy()
+        for one in (box, other):
+            inside = within(one)
+            changed[inside] = film(colour=True, seed=1)[inside]
+        found, same = (
+            pixels(render(Picture(inline(each), (operation,)))) for each in (array, changed)
+        )
+        np.testing.assert_array_equal(found[within(box)], same[within(box)])
+
+
+def test_a_box_without_sides_cannot_be_mirrored():
+    with pytest.raises(BadInput, match="cannot be mirrored"):
+        render(Picture(inline(film()), (Mirror((Box(1, 1, 0, 4),)),)))
+
+
+@pytest.mark.slow
+def test_of_an_opacity_in_one_lung_the_other_side_leaves_little_and_a_smooth_surface_most():
+    """What docs/measures.md says of the fills, on phantoms whose film without it can be drawn."""
+    found = {
+        fill: left_of("consolidation", fill) for fill in ("black", "blur", "inpaint", "mirror")
+    }
+    assert abs(found["mirror"]) < 0.2
+    assert found["inpaint"] > 0.7
+    assert found["black"] < -1  # darker than the lung ever was
+    assert left_of("pneumothorax", "black") > 2  # a black box is more of it
+    assert abs(left_of("pneumothorax", "mirror")) < 0.2
+
+
+def left_of(finding, fill):
+    from support.fills import left, pairs
+
+    return float(np.median([left(*pair, fill) for pair in pairs(finding, 4)]))

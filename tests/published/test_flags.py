@@ -48,6 +48,10 @@ def test_what_does_not_add_up_in_the_causal_audit() -> None:
             ("Mistral-Small-4-119B", "D29"),
             ("MedGemma-27B-text", "D30"),
             *(("DeepSeek-R1-7B", "D30") for _ in range(2)),
+            ("Qwen3-VL-32B", ""),  # lung opacity is not inert
+            ("LLaVA-Med-7B", ""),  # no image user
+            ("LLaVA-Med-7B", ""),  # no text-only model
+            ("all with an AUROC", ""),  # a ± that the caption denies
         ]
     )
 
@@ -121,6 +125,15 @@ MISPRINTS = [
     ("always_yes", "n=99  | 99/100", "n=51  | 51/100", "label-balanced sample"),
     ("blind_to_resolution", "[0.0, 0.0] n=88", "[0.0, 0.0] n=48", "at another resolution"),
     ("confidences", "44.6 ± 44.0", "44.6 ± 49.7", "every value is 0 or 1"),
+    ("inert_findings", "0.0 ± 0.0 [0.0, 10.7] n=32", "3.1 ± 3.1 [0.6, 15.7] n=32", "inert"),
+    (
+        "outscored_image_users",
+        'category = "uses image", params_b = 4 }',
+        'category = "unstable", params_b = 4 }',
+        "two of the five image users",
+    ),
+    ("auroc_without_spread", "72.2 ± 1.0 [70.2", "72.2 [70.2", "without a standard deviation"),
+    ("text_only_at_zero", "0.0 ± 0.0 [0.0, 6.3] n=57", "1.8 ± 1.7 [0.3, 9.3] n=57", "three text"),
     ("rank_correlations", "0.931 p", "0.941 p", "not that of the printed values"),
     ("rank_probabilities", "p=0.077", "p=0.090", "its p is no permutation's"),
 ]

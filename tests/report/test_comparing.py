@@ -182,5 +182,7 @@ def test_a_difference_is_one_sentence_about_whoever_has_more(record: Measure, li
 
 def test_where_less_is_better_the_sentence_says_so() -> None:
     line = comparison_line(difference("uar", 0.071, 0.004), higher_is_better=False)
-    assert line.startswith("A keeps its answer to another patient's image on 7.1 points more")
+    assert line.startswith(
+        "A keeps its answer to a like image of another patient on 7.1 points more"
+    )
     assert line.endswith("q = 0.004; less is better).")

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from overread import __version__
+from overread.benchmarks.grounding.benchmark import Grounding
 from overread.benchmarks.grounding.cases import Dataset, load_cases
 from overread.case import BadInput
 from overread.runs import ProbeSet, Recipe, build
@@ -72,8 +73,9 @@ def test_the_card_says_what_it_is_and_how_it_was_made(made: ProbeSet, nih: Path)
         assert hashlib.sha256((nih / name).read_bytes()).hexdigest() == digest
     assert how["inputs"]
     assert how["provenance"] == made.provenance
-    # Where the lab keeps its data is nobody's business.
-    assert str(nih) not in (made.folder / "dataset.toml").read_text("utf-8")
+    # Where the lab keeps its data stands in one place, for runs; nowhere else.
+    assert card.pop("root") == str(nih.absolute())
+    assert str(nih) not in str(card)
     assert str(nih) not in (made.folder / "manifest.csv").read_text("utf-8")
 
 
@@ -241,21 +243,25 @@ def test_the_next_command_can_be_typed(own: Path, tmp_path: Path) -> None:
     made = build(Recipe(folder=own, edition="authors"), tmp_path / "a set")
     words = shlex.split(made.next)
     assert words[:5] == ["overread", "run", "grounding", "--cases", str(made.folder)]
-    assert f"root={own.parent}" in words
+    assert not any(word.startswith("root=") for word in words)
+    assert Grounding.open(made.folder).root == str(own.parent.absolute())
     assert words[words.index("--edition") + 1] == "authors"
     # The authors' code has no key for a source of one's own: without one all would be undefined.
     assert "other_sources=label" in words
-    assert made.warnings == []
+    (few,) = made.warnings
+    assert few.startswith(f"{made.facts.boxed} cases have a box to mask, and a category needs 100.")
 
 
 def test_images_that_declare_no_policy_are_pointed_out(
     made: ProbeSet, nih: Path, tmp_path: Path
 ) -> None:
-    (warning,) = made.warnings
+    few, warning = made.warnings
+    assert "--minimum-side 50 keeps" in few
     assert 'policy = "open"' in warning
     card = nih / "dataset.toml"
     card.write_text('policy = "open"\n', "utf-8")
     try:
-        assert build(Recipe(nih=nih), tmp_path / "second").warnings == []
+        (only,) = build(Recipe(nih=nih), tmp_path / "second").warnings
+        assert "--minimum-side" in only
     finally:
         card.unlink()

@@ -48,6 +48,7 @@ __all__ = [
     "Pictured",
     "ReaderRecord",
     "Recovered",
+    "Reviewed",
     "Sampled",
     "Shows",
     "SubSampled",
@@ -265,6 +266,14 @@ class ForPeople(Protocol):
     def write_ranks(
         self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
     ) -> tuple[int, int]: ...
+
+
+@runtime_checkable
+class Reviewed(Protocol):
+    """A benchmark with right answers that a person should look at: at most `n` of each group."""
+
+    def review(self, tables: Tables, reader: str, n: int, seed: int) -> Sequence[Any]: ...
+    def write_review(self, path: Path, rows: Sequence[Any]) -> None: ...
 
 
 @runtime_checkable

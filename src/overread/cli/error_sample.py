@@ -1,4 +1,4 @@
-"""`overread error-sample`: wrong answers for a person to label."""
+"""`overread error-sample`: answers for a person to look at."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ __all__ = ["command"]
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="A run folder of medcmr.")],
-    reader: Annotated[str, typer.Option("--reader", help="Whose errors.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder for errors.csv and errors.html.")],
+    run: Annotated[Path, typer.Argument(help="A run folder of medcmr or grounding.")],
+    reader: Annotated[str, typer.Option("--reader", help="Whose answers.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder for the sheet, and errors.html.")],
     per_dimension: Annotated[
-        int, typer.Option("--per-dimension", help="How many of each dimension at most.")
+        int,
+        typer.Option("--per-dimension", help="How many of each dimension, or finding, at most."),
     ] = 100,
     right_for: Annotated[
         str | None, typer.Option("--right-for", help="Only items this other reader got right.")
@@ -27,7 +28,8 @@ def command(
 ) -> int:
     """Write a sheet of errors, and a page on which a person labels them and saves the sheet.
 
-    Then: overread measure RUN --set errors=SHEET.
+    Then: overread measure RUN --set errors=SHEET. Of grounding: a sheet, ungrounded.csv, of right
+    answers that stayed when the finding was hidden.
 
     Example: overread error-sample runs/medcmr-1a2b3c --reader qwen3-vl --out errors
     """
@@ -40,6 +42,9 @@ def command(
     )
     if json:
         print(msgspec.json.encode(made, enc_hook=str).decode())
+        return 0
+    if made.page is None:
+        print(f"{made.rows} right answers stayed with their finding hidden: {made.sheet}")
         return 0
     print(f"{made.rows} errors to label: open {made.page} in a browser, or fill {made.sheet}.")
     print(f"Then: overread measure {run} --set errors={made.sheet}")

@@ -1,16 +1,18 @@
 """Ways to hide a box other than painting it with one given grey.
 
 A black box is off the distribution of films: a reader may change its answer because the picture
-became odd, not because evidence went. Each way here is odd in another manner, or hardly at all.
+became odd, not because evidence went. Each way here is odd in another manner; what each leaves of a
+finding is measured in docs/measures.md.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from PIL import Image, ImageFilter
 
-from overread.case import Occlude
+from overread.case import Box, Mirror, Occlude
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     Pixels = NDArray[np.uint8]
     Whole = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
 
 
 def occluded(image: Image.Image, occlude: Occlude) -> Image.Image:
@@ -27,11 +30,9 @@ def occluded(image: Image.Image, occlude: Occlude) -> Image.Image:
     comes from the whole.
     """
     box = occlude.box
-    left, top = max(box.x, 0), max(box.y, 0)
-    right, bottom = min(box.x + box.w, image.width), min(box.y + box.h, image.height)
-    if left >= right or top >= bottom:
+    inside = _inside(box, image.size)
+    if inside is None:
         return image
-    inside = (left, top, right, bottom)
     match occlude.how:
         case "mean":
             patch = _mean(image, inside)
@@ -41,11 +42,18 @@ def occluded(image: Image.Image, occlude: Occlude) -> Image.Image:
             patch = _noise(image, inside, occlude.seed)
         case "inpaint":
             patch = _inpainted(image, inside)
-    image.paste(patch, (left, top))
+    image.paste(patch, inside[:2])
     return image
 
 
 Inside = tuple[int, int, int, int]
+
+
+def _inside(box: Box, size: tuple[int, int]) -> Inside | None:
+    """What of a box lies in the picture: left, top, right, bottom."""
+    left, top = max(box.x, 0), max(box.y, 0)
+    right, bottom = min(box.x + box.w, size[0]), min(box.y + box.h, size[1])
+    return None if left >= right or top >= bottom else (left, top, right, bottom)
 
 
 def _rest(image: Image.Image, inside: Inside) -> Pixels:
@@ -100,47 +108,241 @@ def _noise(image: Image.Image, inside: Inside, seed: int) -> Image.Image:
 def _inpainted(image: Image.Image, inside: Inside) -> Image.Image:
     """Each pixel is an average over the four pixels just outside the box in its row and column.
 
-    Their weights are one over the distance, so the fill joins its surroundings without an edge. Of
-    each side not one pixel is taken but the mean of a window along it that is as long as the pixel
-    is far away, so that grain of the border does not grow into streaks. A side that lies outside
-    the image is left out. All in whole numbers.
+    It joins its surroundings without an edge, and looks like them: a box amid an opacity stays
+    white.
     """
     import numpy as np
 
     array = _channels(image)
-    left, top, right, bottom = inside
-    rows, columns = np.arange(top, bottom), np.arange(left, right)
-    sides: list[tuple[Whole, Whole]] = []  # (mean of the window, distance)
-    for at, steps in ((left - 1, columns - left + 1), (right, right - columns)):
-        if 0 <= at < image.width:
-            far = np.broadcast_to(steps[None, :], (len(rows), len(columns)))
-            sides.append((_windows(array[:, at], rows[:, None], far), far))
-    for at, steps in ((top - 1, rows - top + 1), (bottom, bottom - rows)):
-        if 0 <= at < image.height:
-            far = np.broadcast_to(steps[:, None], (len(rows), len(columns)))
-            sides.append((_windows(array[at], columns[None, :], far), far))
-    if not sides:
+    surface = _surface(array, np.ones(array.shape[:2], bool), inside)
+    if surface is None:
         return _mean(image, inside)
-    weights = [(_UNIT // far)[:, :, None] for _, far in sides]
-    total = sum(weights)
-    value = sum(w * mean for w, (mean, _) in zip(weights, sides, strict=True))
-    patch = (2 * value + total * _PARTS) // (2 * total * _PARTS)
-    return _image(np.asarray(patch, dtype=np.uint8), image.mode)
+    return _image(surface.rounded.astype(np.uint8), image.mode)
 
 
 _UNIT = 1 << 24  # weights are whole parts of this
 _PARTS = 256  # and means whole parts of a grey level over this
 
 
-def _windows(line: Pixels, middle: Whole, far: Whole) -> Whole:
-    """Means of a line of pixels over windows `far` long around `middle`, in 1/256 grey levels."""
+class _Surface(NamedTuple):
+    """What lies between a box's sides: the sum of weighted means, and that of the weights.
+
+    Where nothing around the box is known, the weight is 0.
+    """
+
+    sums: Whole
+    weights: Whole
+
+    @property
+    def rounded(self) -> Whole:
+        """Grey levels, halves up."""
+        total = self.weights * _PARTS
+        levels: Whole = (2 * self.sums + total) // (2 * total)
+        return levels
+
+    def faded(self, left: Whole, of: int) -> Whole:
+        """The same times `left` parts `of` so many, nothing where less than none is left."""
+        total = self.weights.clip(1) * _PARTS * of
+        levels: Whole = (2 * self.sums * left.clip(0)[:, :, None] + total) // (2 * total)
+        return levels
+
+
+def _surface(values: Pixels | Whole, known: Mask, inside: Inside) -> _Surface | None:
+    """Between the pixels just outside the box, whose weights are one over the distance.
+
+    Of each side not one pixel is taken but the mean of a window along it that is as long as the
+    pixel is far away, so that grain of the border does not grow into streaks. What is not known,
+    and a side outside the picture, is left out; None where all four are outside. All in whole
+    numbers.
+    """
     import numpy as np
 
-    sums = np.concatenate([np.zeros((1, line.shape[1]), np.int64), line.cumsum(0, np.int64)])
+    height, width = known.shape
+    left, top, right, bottom = inside
+    rows, columns = np.arange(top, bottom), np.arange(left, right)
+    shape = (len(rows), len(columns))
+    sides: list[tuple[Pixels | Whole, Mask, Whole, Whole]] = []
+    for at, steps in ((left - 1, columns - left + 1), (right, right - columns)):
+        if 0 <= at < width:
+            far = np.broadcast_to(steps[None, :], shape)
+            sides.append((values[:, at], known[:, at], rows[:, None], far))
+    for at, steps in ((top - 1, rows - top + 1), (bottom, bottom - rows)):
+        if 0 <= at < height:
+            far = np.broadcast_to(steps[:, None], shape)
+            sides.append((values[at], known[at], columns[None, :], far))
+    if not sides:
+        return None
+    sums = np.zeros((*shape, values.shape[2]), np.int64)
+    weights = np.zeros((*shape, 1), np.int64)
+    for line, seen, middle, far in sides:
+        means, counts = _windows(line, seen, middle, far)
+        weight = np.where(counts > 0, (_UNIT // far)[:, :, None], 0)
+        sums += weight * means
+        weights += weight
+    return _Surface(sums, weights)
+
+
+def _windows(line: Pixels | Whole, known: Mask, middle: Whole, far: Whole) -> tuple[Whole, Whole]:
+    """Means of what is known of a line over windows `far` long around `middle`, and how many.
+
+    In 1/256 grey levels; 0 where nothing is known.
+    """
+    import numpy as np
+
+    def sums(column: Pixels | Whole | Mask) -> Whole:
+        nothing = np.zeros((1, column.shape[1]), np.int64)
+        return np.concatenate([nothing, column.cumsum(0, np.int64)])
+
+    seen = known[:, None]
+    totals, counts = sums(line * seen), sums(seen)
     low = np.maximum(middle - far // 2, 0)
     high = np.minimum(middle + far // 2 + 1, len(line))
-    means: Whole = (sums[high] - sums[low]) * _PARTS // (high - low)[:, :, None]
-    return means
+    number: Whole = counts[high] - counts[low]
+    means: Whole = (totals[high] - totals[low]) * _PARTS // np.maximum(number, 1)
+    return means, number
+
+
+# ---------------------------------------------------------------- the other side of the picture
+
+_RIM = 6  # the seam is blended over one part in so many of a box's shorter side
+
+
+def mirrored(image: Image.Image, mirror: Mirror) -> Image.Image:
+    """The boxes hidden behind the other side of the picture, which is sought and fitted first.
+
+    A film's two sides are alike but for the finding, and for the heart: a box beside it gets a
+    piece of it, or loses one. The step at a box's border fades out towards its middle, so that no
+    edge shows and what is bright around the box does not spread into it. All in whole numbers.
+    """
+    import numpy as np
+
+    array = _channels(image).astype(np.int64)
+    known = np.ones(array.shape[:2], bool)
+    for box in (*mirror.boxes, *mirror.apart):
+        if (inside := _inside(box, image.size)) is not None:
+            left, top, right, bottom = inside
+            known[top:bottom, left:right] = False
+    grey = array.sum(axis=2)
+    columns = _axis(grey, known)
+    across = columns - np.arange(image.width)
+    for box in mirror.boxes:
+        if (inside := _inside(box, image.size)) is None:
+            continue
+        down = np.arange(image.height) + _lift(grey, known, columns, inside)
+        there = (down >= 0) & (down < image.height), (across >= 0) & (across < image.width)
+        place = np.ix_(down.clip(0, image.height - 1), across.clip(0, image.width - 1))
+        usable = there[0][:, None] & there[1] & known[place]
+        patch = _blended(array, array[place], known, usable, inside)
+        filled = _mean(image, inside) if patch is None else _image(patch, image.mode)
+        image.paste(filled, inside[:2])
+    return image
+
+
+def _blended(
+    array: Whole, other: Whole, known: Mask, usable: Mask, inside: Inside
+) -> Pixels | None:
+    """The other side in the box, at the level of its border there; None if nothing is known."""
+    import numpy as np
+
+    left, top, right, bottom = inside
+    box = np.s_[top:bottom, left:right]
+    step = _surface(array - other, known & usable, inside)
+    smooth = _surface(array, known, inside)
+    if step is None or smooth is None or not smooth.weights.all():
+        if not usable[box].all():
+            return None
+        smooth = None
+    reach = max(1, min(right - left, bottom - top) // _RIM)
+    seam = 0 if step is None else step.faded(reach + 1 - _depth(inside, known.shape), reach + 1)
+    found = other[box] + seam
+    if smooth is not None:
+        found = np.where(usable[box][:, :, None], found, smooth.rounded)
+    patch: Pixels = np.clip(found, 0, 255).astype(np.uint8)
+    return patch
+
+
+def _depth(inside: Inside, shape: tuple[int, ...]) -> Whole:
+    """How far each pixel of a box is from its nearest side, from 1; the picture's own count not."""
+    import numpy as np
+
+    height, width = shape
+    left, top, right, bottom = inside
+    rows, columns = np.arange(top, bottom)[:, None], np.arange(left, right)[None, :]
+    depth = np.full((bottom - top, right - left), height + width)
+    for steps, there in (
+        (columns - left + 1, left > 0),
+        (right - columns, right < width),
+        (rows - top + 1, top > 0),
+        (bottom - rows, bottom < height),
+    ):
+        if there:
+            depth = np.minimum(depth, steps)
+    return depth
+
+
+def _axis(grey: Whole, known: Mask) -> int:
+    """The s for which the other side of column x is column s - x: where the two differ least.
+
+    First roughly, on blocks, then to the pixel.
+    """
+    height, width = grey.shape
+    step = max(1, min(height, width) // 64)
+    high, wide = height // step, width // step
+    blocks = (slice(high * step), slice(wide * step))
+    cut = (high, step, wide, step)
+    rough = grey[blocks].reshape(cut).sum(axis=(1, 3))
+    seen = known[blocks].reshape(cut).min(axis=(1, 3))
+    axes = range(wide - 1 - wide // 5, wide + wide // 5)
+    s = _least(axes, wide - 1, lambda s: _differ(rough, seen, s))
+    # A block's mirror image is a block: its columns sum to (s + 1) steps less one.
+    near = range(s * step - 1, (s + 2) * step)
+    return _least(near, (s + 1) * step - 1, lambda s: _differ(grey, known, s, every=step))
+
+
+def _lift(grey: Whole, known: Mask, s: int, inside: Inside) -> int:
+    """How much lower the other side of a box lies than it does, at this axis: films are askew."""
+    height = grey.shape[0]
+    middle = s // 2 + 1
+    side = slice(0, middle) if inside[0] + inside[2] <= s else slice(middle, None)
+    every = max(1, min(grey.shape) // 64)
+    lifts = range(-(height // 16), height // 16 + 1)
+    return _least(lifts, 0, lambda d: _differ(grey, known, s, d, side, every))
+
+
+def _least(
+    values: Iterable[int], middle: int, differ: Callable[[int], tuple[int, int] | None]
+) -> int:
+    """The value whose two sides differ least; ties, and nothing to tell by, go to the middle."""
+    best, found = None, middle
+    for value in sorted(values, key=lambda value: abs(value - middle)):
+        new = differ(value)
+        if new is not None and (best is None or new[0] * best[1] < best[0] * new[1]):
+            best, found = new, value
+    return found
+
+
+def _differ(
+    grey: Whole, known: Mask, s: int, d: int = 0, side: slice = slice(None), every: int = 1
+) -> tuple[int, int] | None:
+    """By how much (x, y) and (s - x, y + d) differ in all, and at how many places.
+
+    Over every so many rows of one side; None where too little is known to tell.
+    """
+    import numpy as np
+
+    height, width = grey.shape
+    # Mirrored at this axis, these columns are themselves in reverse.
+    left, right = max(0, s - width + 1), min(width - 1, s) + 1
+    here = slice(max(0, -d), height - max(0, d), every)
+    there = slice(max(0, d), height - max(0, -d), every)
+    both = known[here, left:right] & known[there, left:right][:, ::-1]
+    apart = np.abs(grey[here, left:right] - grey[there, left:right][:, ::-1])
+    kept = slice(*(None if end is None else max(0, end - left) for end in (side.start, side.stop)))
+    both, apart = both[:, kept], apart[:, kept]
+    count = int(both.sum())
+    if count * every * 8 < height * width:
+        return None
+    return int(apart[both].sum()), count
 
 
 def _image(patch: Pixels, mode: str) -> Image.Image:

@@ -11,6 +11,7 @@ from PIL import Image
 from overread.case import (
     BadInput,
     Fill,
+    Mirror,
     Occlude,
     Operation,
     Overlay,
@@ -21,7 +22,7 @@ from overread.case import (
 )
 from overread.imaging._budget import budgeted
 from overread.imaging._files import name_of, read
-from overread.imaging._occlude import occluded
+from overread.imaging._occlude import mirrored, occluded
 from overread.imaging._open import open_image, open_mask
 from overread.imaging._plain import MOST_PIXELS
 
@@ -94,6 +95,13 @@ def check(operation: Operation) -> None:
                 )
             if not 0 <= value <= 255:
                 raise BadInput(f"fill with {value}; a grey value is 0 to 255. Mend the recipe.")
+        case Mirror(boxes, apart):
+            for box in (*boxes, *apart):
+                if box.w < 1 or box.h < 1:
+                    raise BadInput(
+                        f"a box {box.w} wide and {box.h} high cannot be mirrored; it needs both "
+                        "above 0. Mend the box."
+                    )
         case Occlude(box, _, seed):
             if box.w < 1 or box.h < 1:
                 raise BadInput(
@@ -122,6 +130,8 @@ def applied(image: Image.Image, operation: Operation) -> Image.Image:
             return _filled(image, box.x, box.y, box.x + box.w, box.y + box.h, value)
         case Occlude():
             return occluded(image, operation)
+        case Mirror():
+            return mirrored(image, operation)
         case Overlay():
             return _overlaid(image, operation)
 

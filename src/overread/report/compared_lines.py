@@ -48,7 +48,7 @@ def _nearer(phase: str) -> _Words:
 _WORDS: Final[Mapping[str, _Words]] = {
     "accuracy": _share("accuracy", "is right on"),
     "cgr": _share("CGR", "changes its answer when the finding is covered on"),
-    "uar": _share("UAR", "keeps its answer to another patient's image on"),
+    "uar": _share("UAR", "keeps its answer to a like image of another patient on"),
     "is": _share("IS", "keeps its answer when something else is covered on"),
     "mae_ed": _nearer("end-diastole"),
     "mae_es": _nearer("end-systole"),

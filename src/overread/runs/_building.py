@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from overread import __version__
+from overread.benchmarks.grounding.boxes import MINIMUM_SIDE
 from overread.benchmarks.grounding.build.composition import (
     Facts,
     Stratum,
@@ -120,7 +121,7 @@ def build(
             f"overread:{__version__}"
         ),
         next=_next(recipe, place, images),
-        warnings=list(_warnings(built.policy, recipe, images)),
+        warnings=[*_few_boxes(built, facts, recipe), *_warnings(built.policy, recipe, images)],
     )
 
 
@@ -204,13 +205,17 @@ def _card(
             "films": facts.films,
             "patients": facts.patients,
             "boxed": facts.boxed,
+            "boxed_with_several": facts.several,
             "overlapping_irrelevant_boxes": facts.overlapping,
             "fallback_swaps": facts.fallback_swaps,
         },
         "inputs": {path.name: _sha256(path) for path in files},
         "provenance": built.provenance,
     }
-    return tomli_w.dumps({"name": built.name, "policy": built.policy, "build": made})
+    card: dict[str, Any] = {"name": built.name, "policy": built.policy}
+    if facts.digested:  # a run finds the images there
+        card["root"] = str(recipe.root.absolute())
+    return tomli_w.dumps({**card, "build": made})
 
 
 def _sha256(path: Path) -> str:
@@ -222,13 +227,38 @@ def _sha256(path: Path) -> str:
 
 
 def _next(recipe: Recipe, out: Path, images: bool) -> str:
-    root = recipe.root.absolute() if images else "IMAGES"
-    words = ["overread", "run", "grounding", "--cases", str(out), "--set", f"root={root}"]
+    words = ["overread", "run", "grounding", "--cases", str(out)]
+    if not images:  # else the card knows
+        words += ["--set", "root=IMAGES"]
     if recipe.edition != "corrected":
         words += ["--edition", recipe.edition]
         if recipe.kind in ("nih", "rsna", "folder"):  # sources the authors' code has no key for
             words += ["--set", "other_sources=label"]
     return shlex.join(words) + " --reader openai:MODEL@http://127.0.0.1:8000/v1"
+
+
+# Fewer boxes than this give a reader no category (GROUNDING 9 [D21]).
+_ENOUGH: Final = 100
+_MINIMA: Final = (40, 30, 20, 10)
+
+
+def _few_boxes(built: Built, facts: Facts, recipe: Recipe) -> Iterator[str]:
+    """What another minimum side would give, where too few boxes are left to say anything."""
+    if facts.boxed >= _ENOUGH or not built.sides:
+        return
+    minimum = recipe.minimum_side or MINIMUM_SIDE
+    now = sum(side >= minimum for side in built.sides)
+    others = [
+        f"{side} keeps {count:,}"
+        for side in _MINIMA
+        if side < minimum and (count := sum(each >= side for each in built.sides)) > now
+    ]
+    told = f" Of {len(built.sides):,} that have one, --minimum-side {minimum} keeps {now:,}"
+    more = f"; {', '.join(others)}." if others else ", and a smaller one keeps no more."
+    yield (
+        f"{facts.boxed} cases have a box to mask, and a category needs {_ENOUGH}.{told}{more} "
+        "Small boxes hide little."
+    )
 
 
 def _warnings(policy: Policy, recipe: Recipe, images: bool) -> Iterator[str]:

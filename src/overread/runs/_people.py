@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import ForPeople, ReaderRecord, Tables
+from overread.benchmarks.benchmark import Benchmark, ForPeople, ReaderRecord, Reviewed, Tables
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
 from overread.records import RunRecord, folder_being_written, read_frame, read_record
@@ -17,10 +18,10 @@ __all__ = ["ErrorSample", "RankSample", "error_sample", "rank_sample"]
 
 
 class ErrorSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The sheet, the page that fills it, and how many errors are in them."""
+    """The sheet, the page that fills it if there is one, and how many answers are in them."""
 
     sheet: Path
-    page: Path
+    page: Path | None
     rows: int
 
 
@@ -43,24 +44,45 @@ def error_sample(
 ) -> ErrorSample:
     """Write `errors.csv` and `errors.html` of a reader's wrong answers; neither may be there yet.
 
+    Of a run of grounding it is `ungrounded.csv`, the right answers that stayed when the finding was
+    hidden.
+
     With `right_for` only items that this other reader got right. The same run and seed give the
     same sample. That of a credentialed set is the user's alone.
     """
     from overread.report import error_page
 
     place, record = Path(folder), read_record(Path(folder))
+    reopened = _reopened(record)
+    if isinstance(reopened, Reviewed):
+        if right_for is not None:
+            raise BadInput(f"--right-for goes with medcmr; {place} is of {record.benchmark}.")
+        return _review(reopened, place, record, Path(out), reader, per_dimension, seed)
     bench, tables = _for_people(place, record)
-    made = ErrorSample(sheet=Path(out) / "errors.csv", page=Path(out) / "errors.html", rows=0)
-    check_free(Path(out), made.sheet, made.page)
+    sheet, labelling = Path(out) / "errors.csv", Path(out) / "errors.html"
+    check_free(Path(out), sheet, labelling)
     rows = bench.errors(tables, reader, per_dimension, seed, right_for)
     if not rows:
         beside = f" that {right_for} got right" if right_for is not None else ""
         raise BadInput(f"{place}: {reader} has no wrong answer{beside}; nothing to label.")
     with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
-        bench.write_errors(scratch / made.sheet.name, rows)
+        bench.write_errors(scratch / sheet.name, rows)
         page = error_page(rows, record.signature)
-        (scratch / made.page.name).write_text(page, encoding="utf-8")
-    return msgspec.structs.replace(made, rows=len(rows))
+        (scratch / labelling.name).write_text(page, encoding="utf-8")
+    return ErrorSample(sheet=sheet, page=labelling, rows=len(rows))
+
+
+def _review(
+    bench: Reviewed, place: Path, record: RunRecord, out: Path, reader: str, n: int, seed: int
+) -> ErrorSample:
+    sheet = out / "ungrounded.csv"
+    check_free(out, sheet)
+    rows = bench.review(_read(bench, place, record), reader, n, seed)
+    if not rows:
+        raise BadInput(f"{place}: no right answer of {reader} stayed with its finding hidden.")
+    with folder_being_written(out, policy_today(bench, record)) as scratch:
+        bench.write_review(scratch / sheet.name, rows)
+    return ErrorSample(sheet=sheet, page=None, rows=len(rows))
 
 
 def rank_sample(
@@ -91,17 +113,26 @@ def check_free(out: Path, *files: Path) -> None:
 
 def _for_people(place: Path, record: RunRecord) -> tuple[ForPeople, Tables]:
     """The benchmark as the run was last measured, and the tables read as they were then."""
-    from overread.benchmarks.registry import reopen_benchmark
-
-    edition = record.edition.partition("+")[0]
-    words = record.settings | record.measured
-    bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, words)
+    bench = _reopened(record)
     if not isinstance(bench, ForPeople):
         raise BadInput(
             f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of medcmr."
         )
+    return bench, _read(bench, place, record)
+
+
+def _reopened(record: RunRecord) -> Benchmark:
+    from overread.benchmarks.registry import reopen_benchmark
+
+    edition = record.edition.partition("+")[0]
+    words = record.settings | record.measured
+    return reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, words)
+
+
+def _read(bench: Any, place: Path, record: RunRecord) -> Tables:
     tables = _tables(place, record)
-    return bench, tables if bench.edition == record.answers_edition else bench.reread(tables)
+    reread: Tables = tables if bench.edition == record.answers_edition else bench.reread(tables)
+    return reread
 
 
 def _tables(place: Path, record: RunRecord) -> Tables:

@@ -189,6 +189,17 @@ def test_a_long_value_with_line_breaks_still_gives_one_short_line(table) -> None
     assert len(line) < 150
 
 
-@pytest.mark.parametrize(("mark", "name"), [(b";", "semicolons"), (b"\t", "tabs"), (b"|", "bars")])
+@pytest.mark.parametrize(("mark", "name"), [(b"\t", "tabs"), (b"|", "bars")])
 def test_cells_between_other_marks_are_known_for_what_they_are(table, mark, name) -> None:
     refusal(lambda: table(PLAIN.replace(b",", mark)), f"between {name}. Save it as csv with commas")
+
+
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_cells_between_semicolons_are_read_as_those_between_commas(table, ends) -> None:
+    plain = PLAIN.replace(b"\n", ends)
+    assert table(plain.replace(b",", b";")).frame.equals(table(plain).frame)
+    quoted = b'a;b;c\n1;"x; y";3\n'
+    assert table(quoted).frame.row(0) == ("1", "x; y", "3")
+    refusal(lambda: table(b"a;b;c\n1;2;3\n1;2\n"), "row 3: it has 2 cells and the header 3")
+    # A header with both has commas between its cells.
+    assert table(b"a,b,c,d;e\n1,2,3,4\n").frame.columns == ["a", "b", "c"]

@@ -12,6 +12,7 @@ from overread.benchmarks.grounding.boxes import (
     at_resolution,
     closed,
     irrelevant_box,
+    irrelevant_boxes,
     overlap,
     overlap_fraction,
     rescale_box,
@@ -111,7 +112,41 @@ def test_overlap_counts_shared_pixels(a, b):
 
     shared = len(set(cells(a)[0]) & set(cells(b)[0])) * len(set(cells(a)[1]) & set(cells(b)[1]))
     assert overlap(a, b) == overlap(b, a) == shared
-    assert 0 <= overlap_fraction(a, b) <= 1
+    assert 0 <= overlap_fraction([a], [b]) <= 1
+
+
+some = st.lists(
+    st.builds(
+        Box, st.integers(-5, 20), st.integers(-5, 20), st.integers(1, 12), st.integers(1, 12)
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(some, some)
+def test_the_share_that_is_covered_counts_every_pixel_once(targets, controls):
+    def cells(some):
+        return {
+            (x, y)
+            for box in some
+            for x in range(box.x, box.x + box.w)
+            for y in range(box.y, box.y + box.h)
+        }
+
+    covered = len(cells(targets) & cells(controls)) / len(cells(targets))
+    assert overlap_fraction(targets, controls) == covered
+
+
+def test_each_of_several_boxes_has_one_of_its_size_in_a_free_corner():
+    targets = [Box(20, 60, 60, 70), Box(150, 60, 50, 60)]
+    found = irrelevant_boxes(targets)
+    assert found == (Box(164, 154, 60, 70), Box(0, 164, 50, 60))
+    assert overlap_fraction(targets, found) == 0
+    assert irrelevant_boxes(targets[:1]) == (irrelevant_box(targets[0]),)
+    # Where there is no room the control covers something, and is counted as doing so.
+    wide = [Box(0, 0, 200, 100), Box(0, 110, 200, 100)]
+    assert overlap_fraction(wide, irrelevant_boxes(wide)) > 0
 
 
 @given(boxes, st.integers(16, 1024))

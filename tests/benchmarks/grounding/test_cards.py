@@ -108,7 +108,7 @@ def test_each_condition_has_its_answer_and_how_sure_the_reader_was(bench):
         ("original", "Yes, 90.0 % sure"),
         ("finding covered", "No, 10.0 % sure"),
         ("covered elsewhere", "unparsed"),
-        ("another patient's image", "refused"),
+        ("another patient's image, same finding and label", "refused"),
         ("matched 1", "unanswered"),
         ("original, asked again", "Yes, 90.0 % sure"),
     )

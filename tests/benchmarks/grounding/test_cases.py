@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -79,7 +82,7 @@ def test_the_golden_manifest(golden):
         ({"box_h": ""}, 'box_h is ""; a box needs all of box_x, box_y, box_w, box_h, or none.'),
         ({"label": "2"}, 'label is "2"; it is 0 or 1.'),
         ({"label": ""}, 'label is ""; it is a number.'),
-        ({"label": "yes"}, 'label is "yes"; it is a number.'),
+        ({"label": "maybe"}, 'label is "maybe"; it is a number.'),
         ({"age": "old"}, 'age is "old"; it is a number.'),
         ({"age": "-1"}, 'age is "-1"; an age is 0 or more.'),
         ({"finding": " "}, 'finding is " "; every case needs one.'),
@@ -154,7 +157,7 @@ def test_byte_order_mark_and_line_ends_do_not_matter(manifest):
         (b"\x89PNG\r\n\x1a\n\x00\x00", "row 1: byte 0x89 is not UTF-8"),
         (b"PK\x03\x04\x00\x00", "row 1: it holds a NUL byte"),
         ("case_id,ä".encode("utf-16"), "is not UTF-8"),
-        (b"case_id,case_id\n", "has no column"),
+        (b"case_id,case_id\n", "has more than one column"),
     ],
 )
 def test_what_is_no_manifest_is_refused(tmp_path, data, says):
@@ -266,3 +269,53 @@ def test_other_sources_have_a_key_of_their_own(bench):
     for source in ("ms_cxr", "phantom"):
         assert boxed(bench.case("m", source=source), AUTHORS)
     assert not boxed(bench.case("m", box=None), CORRECTED)
+
+
+# ---------------------------------------------------------------- other people's csv files
+
+
+def test_semicolons_and_words_for_labels_are_read(manifest):
+    path = manifest({"label": "present"}, {"case_id": "b", "label": "no"})
+    commas = list(load_cases(path))
+    assert [case.label for case in commas] == [1, 0]
+    path.write_text(path.read_text("utf-8").replace(",", ";"), "utf-8")
+    assert list(load_cases(path)) == commas
+    assert "it is a number" in complaint(manifest({"label": "perhaps"}))
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("image,finding,label", []),
+        ("path;label", ["--column", "image=path", "--finding", "FINDING"]),
+        ("image,finding,truth", ["--column", "label=COLUMN"]),
+    ],
+)
+def test_a_list_of_films_names_the_command_that_makes_a_manifest_of_it(tmp_path, header, words):
+    path = tmp_path / "my films.csv"
+    mark = ";" if ";" in header else ","
+    path.write_text(header + "\n" + mark.join("x" * len(header.split(mark))) + "\n", "utf-8")
+    command = shlex.split(complaint(path).partition("of it: ")[2])
+    assert command == [
+        *("overread", "build", "grounding", "--folder", str(path), *words),
+        *("--out", "my films-probe"),
+    ]
+
+
+def test_images_stand_where_the_card_says_unless_the_command_says_otherwise(manifest, tmp_path):
+    path = manifest({})
+    assert Grounding.open(path).root == str(path.parent)
+    films = tmp_path / "films"
+    films.mkdir()
+    card = path.parent / "dataset.toml"
+    for named in (str(films), os.path.relpath(films, path.parent)):
+        card.write_text(f'root = "{named}"\n', "utf-8")
+        assert Path(Grounding.open(path).root).samefile(films)
+    given = Grounding.open(path, words={"root": str(tmp_path)})
+    assert given.root == str(tmp_path)
+    films.rmdir()
+    with pytest.raises(BadInput, match=r"no such folder. Give --set root=FOLDER, or mend its root"):
+        Grounding.open(path)
+    card.write_text("root = 3\n", "utf-8")
+    with pytest.raises(BadInput, match="root is the path of the images' folder"):
+        Grounding.open(path)

@@ -6,6 +6,7 @@ import pytest
 
 from overread.benchmarks.benchmark import Described
 from overread.benchmarks.grounding import Grounding
+from overread.benchmarks.grounding.benchmark import MISPLACED
 from overread.benchmarks.grounding.edition import RULES
 from overread.case import Measure, Traits
 
@@ -162,3 +163,48 @@ def test_the_published_rules_are_limits_of_their_own():
     said = " ".join(Grounding.of_run("set@0", "open", "authors").limitations([]))
     assert "favours readers that always say Yes" in said
     assert "GSP has no interval" in said
+
+
+# ---------------------------------------------------------------- controls away from phantoms
+
+
+def test_controls_on_films_are_said_to_be_made_for_phantoms_everywhere(bench):
+    tables = bench.tables(
+        [bench.case("c")],
+        {"control:looks": {"original": {"c": 1}}, "model": {"original": {"c": 1}}},
+    )
+    for dataset, said in (("nih@0", True), ("phantom-480@0", False)):
+        made = Grounding.of_run(dataset, "open")
+        measures = made.measure(tables)
+        shown = list(made.exhibits(measures, "signed"))
+        assert shown
+        assert all((MISPLACED in each.notes) is said for each in shown)
+        assert (MISPLACED in made.limitations(measures)) is said
+        told = {headline.reader: headline.sentence for headline in made.headlines(measures)}
+        assert (MISPLACED in told["control:looks"]) is said
+        assert MISPLACED not in told["model"]
+        (card,) = made.cards(tables, ["c"])
+        lines = {one.reader: one.lines for one in card.said}
+        assert (("control", "made for phantoms") in lines["control:looks"]) is said
+        assert ("control", "made for phantoms") not in lines["model"]
+
+
+def test_no_caption_takes_the_swapped_image_for_any_other(bench):
+    """It is of the same finding and label: a reader that sees both keeps its answer."""
+    answers = {"original": {"c": 1}, "swap": {"c": 1}}
+    tables = bench.tables([bench.case("c")], {"model": answers})
+    made = Grounding.of_run("nih@0", "open")
+    measures = made.measure(tables)
+    texts = [
+        text
+        for each in made.exhibits(measures, "signed")
+        for text in (each.title, getattr(each, "alt", ""), *each.notes)
+    ]
+    texts += [*made.methods(), *(headline.sentence for headline in made.headlines(measures))]
+    (card,) = made.cards(tables, ["c"])
+    texts += [name for one in card.said for name, _ in one.lines]
+    swaps = [text for text in texts if "another patient" in text]
+    assert len(swaps) >= 5
+    for text in swaps:
+        assert "same finding and label" in text or "like image of another patient" in text, text
+    assert not any("this patient's image" in text for text in texts)

@@ -67,7 +67,7 @@ def test_a_reader_that_nothing_changes_did_not(bench):
     told = found(bench, YES, YES, YES, YES)
     assert told.answer == "no"
     assert told.measure.measure == "uar"
-    assert "another patient's image left 100.0 % (UAR, 95 % interval" in told.sentence
+    assert "a like image of another patient left 100.0 % (UAR, 95 % interval" in told.sentence
 
 
 def test_of_an_unstable_reader_it_cannot_be_told_and_the_reason_is_said(bench):

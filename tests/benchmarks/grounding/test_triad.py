@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from overread.benchmarks.grounding import proportions
 from overread.benchmarks.grounding.edition import CORRECTED, Options
 from overread.benchmarks.grounding.marks import marks_of
-from overread.case import Traits
+from overread.case import Box, Traits
 from overread.stats import wilson
 from support.made_up import MadeUp, counts, made_up, measured, premium
 
@@ -354,6 +354,42 @@ def test_unmatched_swaps_are_left_out_of_uar_and_counted_in_its_note(bench):
     # Changed answers: c1 (matched), and c4, c5, c6 (not).
     assert (ours("swap_consistency", "r").n, theirs("swap_consistency", "r").n) == (1, 4)
     assert ours("uar", "r", bound="high").n == 5
+
+
+# ---------------------------------------------------------------- controls that control nothing
+
+
+def test_a_control_on_the_finding_is_left_out_of_is_and_gsp_and_counted(bench):
+    """[GROUNDING 2.7]"""
+    target = Box(40, 40, 150, 150)
+    cases = [
+        bench.case(
+            f"c{i}", **({"box": target, "irrelevant_box": Box(74, 74, 150, 150)} if i < 2 else {})
+        )
+        for i in range(6)
+    ]
+    names = [f"c{i}" for i in range(6)]
+    answers = {
+        "original": dict.fromkeys(names, 1),
+        "target_mask": dict.fromkeys(names, 0),
+        "irrelevant_mask": dict(zip(names, (0, 0, 1, 1, 0, -1), strict=True)),
+        "irrelevant_mean": dict.fromkeys(names, 1),
+        "matched_1": dict.fromkeys(names, 1),
+    }
+    tables = bench.tables(cases, {"r": answers})
+    ours, theirs = measured(tables), measured(tables, "authors")
+    assert (ours("is", "r").k, ours("is", "r").n) == (2, 3)
+    assert (theirs("is", "r").k, theirs("is", "r").n) == (2, 5)
+    covered = "2 whose irrelevant box covers some of the finding"
+    for name in ("is", "is_all"):
+        assert f"left out: 1 unparsed, {covered}" in ours(name, "r").note
+    assert ours("gsp", "r").n == 3
+    assert f"1 without an answer under both masks, {covered}" in ours("gsp", "r").note
+    assert ours("cgr", "r").n == theirs("cgr", "r").n == 6  # the target mask is sound
+    assert ours("is", "r", condition="irrelevant_mean").n == 4
+    assert ours("is", "r", condition="matched").n == 6  # drawn off the target
+    kept = measured(tables, overlapping_controls="count")
+    assert (kept("is", "r").n, kept("gsp", "r").n) == (5, 5)
 
 
 # ---------------------------------------------------------------- text-only and single readers

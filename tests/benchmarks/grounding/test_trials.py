@@ -9,7 +9,7 @@ from overread.benchmarks.grounding.edition import AUTHORS, CONDITIONS, CORRECTED
 from overread.benchmarks.grounding.prompts import REASONING_SYSTEM_MESSAGE
 from overread.benchmarks.grounding.subset import Subset
 from overread.benchmarks.grounding.trials import BLANK, trials
-from overread.case import Box, Fill, Occlude, Picture, Resize, Source, Traits
+from overread.case import Box, Fill, Mirror, Occlude, Picture, Resize, Source, Traits
 from overread.imaging import pixels, render
 
 MATCHED = (Box(90, 90, 60, 70), Box(95, 96, 60, 70))
@@ -194,8 +194,12 @@ def test_another_fill_hides_the_very_boxes_of_the_masks(bench, rules, fill, px):
     for mask, other in zip((target, irrelevant), others, strict=True):
         (resize, black), (same, occluder) = picture(mask).operations, picture(other).operations
         assert same == resize
-        assert isinstance(occluder, Occlude)
-        assert (occluder.box, occluder.how) == (black.box, fill)
+        if fill == "mirror":
+            assert isinstance(occluder, Mirror)
+            assert occluder.boxes == (black.box,)
+        else:
+            assert isinstance(occluder, Occlude)
+            assert (occluder.box, occluder.how) == (black.box, fill)
         assert picture(other).source == picture(mask).source
 
 
@@ -210,6 +214,37 @@ def test_noise_is_a_case_s_own_and_the_same_in_both_of_its_boxes(bench):
     assert all(0 <= seed < 2**32 for seed in seeds)
     blurred = ask(bench.case("c"), conditions=("original", "blur"))[1]
     assert picture(blurred).operations[1].seed == 0
+
+
+def test_all_boxes_of_a_finding_are_hidden_not_what_lies_between(bench):
+    more = (Box(140, 20, 50, 60),)
+    case = bench.case(
+        "c", more_boxes=more, more_irrelevant_boxes=(Box(0, 164, 50, 60),),
+        matched_boxes=(Box(1, 1, 60, 70), Box(9, 9, 50, 60), Box(2, 2, 60, 70), Box(8, 8, 50, 60)),
+    )  # fmt: skip
+    words = ("original", "target_mask", "irrelevant_mask", "mean", "matched")
+    shown = {t.condition["image"]: picture(t).operations[1:] for t in ask(case, conditions=words)}
+    assert shown["target_mask"] == (Fill(case.box), Fill(more[0]))
+    assert shown["irrelevant_mask"] == tuple(map(Fill, case.controls))
+    assert [o.box for o in shown["target_mean"]] == [case.box, *more]
+    assert shown["matched_1"] == (Fill(Box(1, 1, 60, 70)), Fill(Box(9, 9, 50, 60)))
+    assert shown["matched_2"] == (Fill(Box(2, 2, 60, 70)), Fill(Box(8, 8, 50, 60)))
+    assert "matched_3" not in shown
+
+
+def test_the_other_side_fills_no_box_whose_other_side_is_hidden_too(bench):
+    def asked(**facts):
+        found = ask(bench.case("c", **facts), conditions=("original", "mirror"))
+        return {t.condition["image"]: picture(t).operations[1] for t in found[1:]}
+
+    alone = asked()
+    assert alone["target_mirror"] == Mirror((Box(10, 20, 60, 70),))
+    # Nor is the finding itself taken to fill a box elsewhere.
+    assert alone["irrelevant_mirror"] == Mirror((Box(164, 154, 60, 70),), (Box(10, 20, 60, 70),))
+    assert asked(box=Box(80, 20, 60, 70)).keys() == {"irrelevant_mirror"}  # in the middle
+    both = asked(more_boxes=(Box(150, 20, 60, 70),), irrelevant_box=Box(0, 154, 60, 70))
+    assert both.keys() == {"irrelevant_mirror"}  # one on either side
+    assert not asked(box=Box(80, 20, 60, 70), irrelevant_box=Box(90, 154, 60, 70))
 
 
 def test_matched_boxes_are_black_and_as_many_as_there_are(bench):

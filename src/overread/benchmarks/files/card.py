@@ -98,6 +98,6 @@ def read_card(path: Path) -> dict[str, str]:
         raise BadInput(f'{path}: policy is "{card["policy"]}"; the policies are {known}.')
     if not isinstance(card.get("name", ""), str) or set(card.get("name", "")) & set("|@\n"):
         raise BadInput(f"{path}: name is a text without | or @.")
-    if not isinstance(card.get("root", ""), str):
+    if not isinstance(card.get("root", ""), str) or not card.get("root", "."):
         raise BadInput(f"{path}: root is a text, the folder that the images stand below.")
     return {key: card[key] for key in ("name", "policy", "root") if key in card}

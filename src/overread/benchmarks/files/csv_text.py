@@ -1,7 +1,8 @@
 """The bytes of a csv file, plain or gzipped, as a frame of text; every complaint names the row.
 
-Two ways to one result: polars where lines are rows and commas part cells, which is most of the
-official files; else Python's csv module, strictly, row by row.
+Two ways to one result: polars where lines are rows and marks part cells, which is most of the
+official files; else Python's csv module, strictly, row by row. Cells stand between commas, or
+between semicolons, as spreadsheets write them where a comma is the decimal mark.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from overread.files import inflate, is_gzip
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Text", "header_of", "inflated", "parse"]
+__all__ = ["Text", "header_of", "inflated", "mark_of", "parse"]
 
 _MARK: Final = b"\xef\xbb\xbf"
 # A line of nothing but commas would be a list of as many cells.
@@ -42,31 +43,41 @@ def inflated(path: Path, data: bytes) -> bytes:
 def parse(path: Path, data: bytes, needed: Sequence[str], optional: Sequence[str]) -> Text:
     """The columns named here; those optional may be missing, all others are left aside."""
     data = inflated(path, data).removeprefix(_MARK)
-    header = header_of(path, data)
+    header, mark = header_of(path, data), mark_of(_head(data))
     _check_header(path, header, needed)
     kept = [*needed, *(name for name in optional if name in header)]
     if header[-1] and _is_plain(data):
-        frame = _quickly(path, header, data.partition(b"\n")[2]).select(kept)
+        frame = _quickly(path, header, data.partition(b"\n")[2], mark).select(kept)
         return Text(frame, None)
-    return _by_the_book(path, header, kept, data)
+    return _by_the_book(path, header, kept, data, mark)
 
 
 def header_of(path: Path, data: bytes) -> list[str]:
     """The names of the columns of a csv file that is text."""
     data = inflated(path, data).removeprefix(_MARK)
     _check_text(path, data)
-    ends = re.search(rb"[\r\n]", data)
-    head = data[: ends.start() if ends else None]
-    if head.count(b",") >= _MOST_COLUMNS:
+    head = _head(data)
+    mark = mark_of(head)
+    if head.count(mark) >= _MOST_COLUMNS:
         raise BadInput(
             f"{path} has over {_MOST_COLUMNS} columns. Check that this is the file meant."
         )
     try:
-        return [name.strip() for name in next(csv.reader([head.decode("utf-8")]), [])]
+        return [name.strip() for name in next(csv.reader([head], delimiter=mark), [])]
     except csv.Error as error:
         raise BadInput(
             f"{path.name} row 1: {error}. Look for a quote that is never closed."
         ) from None
+
+
+def mark_of(head: str) -> str:
+    """What stands between the cells of a file with this header: a comma, or a semicolon."""
+    return ";" if ";" in head and "," not in head else ","
+
+
+def _head(data: bytes) -> str:
+    ends = re.search(rb"[\r\n]", data)
+    return data[: ends.start() if ends else None].decode("utf-8")
 
 
 def _check_text(path: Path, data: bytes) -> None:
@@ -89,9 +100,9 @@ def _check_text(path: Path, data: bytes) -> None:
 def _check_header(path: Path, header: list[str], needed: Sequence[str]) -> None:
     missing = [column for column in needed if column not in header]
     if missing:
-        marks = [mark for mark in ";\t|" if len(header) == 1 and mark in header[0]]
+        marks = [mark for mark in "\t|" if len(header) == 1 and mark in header[0]]
         if marks:
-            named = {";": "semicolons", "\t": "tabs", "|": "bars"}[marks[0]]
+            named = {"\t": "tabs", "|": "bars"}[marks[0]]
             raise BadInput(f"{path}: its cells stand between {named}. Save it as csv with commas.")
         has = ", ".join(name for name in header if name)
         shown = has if len(has) <= 120 else has[:120] + "…"
@@ -105,7 +116,7 @@ def _check_header(path: Path, header: list[str], needed: Sequence[str]) -> None:
 
 
 def _is_plain(data: bytes) -> bool:
-    """Whether lines are rows and commas part cells: no quotes, blank lines or odd line ends."""
+    """Whether lines are rows and marks part cells: no quotes, blank lines or odd line ends."""
     return (
         b'"' not in data
         and re.search(rb"\n[ \t]*\r?\n", data) is None
@@ -113,7 +124,7 @@ def _is_plain(data: bytes) -> bool:
     )
 
 
-def _quickly(path: Path, header: list[str], body: bytes) -> pl.DataFrame:
+def _quickly(path: Path, header: list[str], body: bytes, mark: str) -> pl.DataFrame:
     """Half a million plain rows in a second."""
     import polars as pl
 
@@ -122,22 +133,23 @@ def _quickly(path: Path, header: list[str], body: bytes) -> pl.DataFrame:
     if not body:
         return pl.DataFrame(schema=schema)
     rows = body.count(b"\n") + (not body.endswith(b"\n"))
-    # Polars fills a short row with nulls and says nothing; the commas of the whole file tell.
-    if body.count(b",") != rows * (len(header) - 1):
-        _uneven(path, header, body)
+    # Polars fills a short row with nulls and says nothing; the marks of the whole file tell.
+    if body.count(mark.encode()) != rows * (len(header) - 1):
+        _uneven(path, header, body, mark)
     try:
-        frame = pl.read_csv(io.BytesIO(body), has_header=False, schema=schema)
+        frame = pl.read_csv(io.BytesIO(body), has_header=False, schema=schema, separator=mark)
     except (pl.exceptions.PolarsError, OSError):
-        _uneven(path, header, body)
+        _uneven(path, header, body, mark)
     if frame.height != rows:
         raise BadInput(f"{path}: {rows} lines, but {frame.height} rows. Fetch the file again.")
     return frame
 
 
-def _uneven(path: Path, header: list[str], body: bytes) -> NoReturn:
+def _uneven(path: Path, header: list[str], body: bytes, mark: str) -> NoReturn:
     for line, text in enumerate(body.splitlines(), start=2):
-        if text.count(b",") != len(header) - 1:
-            _cells(path, line, text.count(b",") + 1, len(header))
+        marks = text.count(mark.encode())
+        if marks != len(header) - 1:
+            _cells(path, line, marks + 1, len(header))
     raise BadInput(f"{path} cannot be read as csv. Fetch it again.")
 
 
@@ -148,7 +160,7 @@ def _cells(path: Path, line: int, found: int, wanted: int) -> NoReturn:
     )
 
 
-def _by_the_book(path: Path, header: list[str], kept: list[str], data: bytes) -> Text:
+def _by_the_book(path: Path, header: list[str], kept: list[str], data: bytes, mark: str) -> Text:
     """Row by row, for files with quotes. Strict: a stray quote must not make one row of two.
 
     Columns without a name at the end of the header may be missing from a row or be empty: NIH's
@@ -160,7 +172,7 @@ def _by_the_book(path: Path, header: list[str], kept: list[str], data: bytes) ->
     places = [header.index(name) for name in kept]
     columns: list[list[str]] = [[] for _ in kept]
     lines: list[int] = []
-    reader = csv.reader(_lines(path, data), strict=True)
+    reader = csv.reader(_lines(path, data), strict=True, delimiter=mark)
     line = 1
     try:
         next(reader)

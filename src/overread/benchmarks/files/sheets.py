@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from overread.benchmarks.files.csv_text import mark_of
 from overread.case import BadInput
 from overread.files import MOST_TABLE, open_file, read_bytes
 
@@ -22,11 +24,14 @@ def rows_of(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Each row of a CSV file as (line it starts on, cells by column); the header is line 1.
 
-    UTF-8 with or without a byte-order mark, any line ends. Empty cells stay empty strings: a reply
-    may really be empty, or be the word `nan`. Blank lines are skipped.
+    UTF-8 with or without a byte-order mark, any line ends, commas or semicolons between cells.
+    Empty cells stay empty strings: a reply may really be empty, or be the word `nan`. Blank lines
+    are skipped.
     """
+    lines = _lines(path, at_most)
+    head = next(lines, "")
     # Strict: a stray quote must not quietly make one row of two.
-    reader = csv.reader(_lines(path, at_most), strict=True)
+    reader = csv.reader(chain([head], lines), strict=True, delimiter=mark_of(head))
     header = [name.strip() for name in _next(reader, path, 1) or ()]
     if not any(header):
         raise BadInput(f"{path} is empty. Give a CSV file with a header.")

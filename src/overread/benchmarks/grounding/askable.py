@@ -30,7 +30,7 @@ def askable(
     for case in cases:
         if boxed(case, edition):
             any_box = True
-            most_matched = max(most_matched, len(case.matched_boxes))
+            most_matched = max(most_matched, len(case.draws))
         any_opposite = any_opposite or case.opposite_image_path is not None
         any_key = any_key or truth(case, edition) >= 0
         source = case.source

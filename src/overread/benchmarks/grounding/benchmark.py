@@ -7,8 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 import overread
-from overread.benchmarks.files.card import Held, policy_of
+from overread.benchmarks.files.card import Held, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
@@ -25,6 +27,7 @@ from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.subset import Subset, robustness_subset
 from overread.benchmarks.grounding.trials import trials
 from overread.benchmarks.ranges import declared
+from overread.benchmarks.reporting import MADE_UP, PHANTOM
 from overread.case import (
     BadInput,
     Card,
@@ -43,8 +46,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.benchmark import Recovered, Tables
+    from overread.benchmarks.grounding.review import ReviewRow
 
-__all__ = ["Grounding"]
+__all__ = ["MISPLACED", "Grounding"]
+
+MISPLACED = "Controls are made for phantoms: what they do on these films says nothing of either."
 
 
 class Grounding:
@@ -160,13 +166,25 @@ class Grounding:
 
     @cached_property
     def root(self) -> str:
-        """The folder image paths start from: `--set root=PATH`, or the manifest's own."""
-        root = self.options.root
-        if root is None:
-            return str(self._kept_manifest().absolute().parent)
-        if not Path(root).is_dir():
-            raise BadInput(f"--set root={root}: there is no such folder. Give the images' folder.")
-        return root
+        """The folder image paths start from: `--set root=`, the card's, or the manifest's own.
+
+        A root on the card may be relative to it: a set can be moved together with its images.
+        """
+        if (root := self.options.root) is not None:
+            if not Path(root).is_dir():
+                raise BadInput(
+                    f"--set root={root}: there is no such folder. Give the images' folder."
+                )
+            return root
+        home = self._kept_manifest().absolute().parent
+        card = home / "dataset.toml"
+        named = home / read_card(card).get("root", "")
+        if not named.is_dir():
+            raise BadInput(
+                f"{card} has the images in {named}, and there is no such folder. Give --set "
+                "root=FOLDER, or mend its root."
+            )
+        return str(named)
 
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
@@ -179,7 +197,6 @@ class Grounding:
         An answer taken over from somebody else's file is kept unless `reparse`; one of a reader
         without text always is, since its words were made from its number.
         """
-        import msgspec
         import polars as pl
 
         traits = {record.name: record.traits for record in tables.readers}
@@ -210,7 +227,14 @@ class Grounding:
         return measure(tables, self.rules, self.options)
 
     def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
-        return exhibits(measures, signature)
+        made = exhibits(measures, signature)
+        if not any(self._misplaced(measure.reader) for measure in measures):
+            return made
+        return (msgspec.structs.replace(each, notes=(*each.notes, MISPLACED)) for each in made)
+
+    def _misplaced(self, reader: str) -> bool:
+        """Whether a reader is a control shown films it was not made for."""
+        return reader.startswith("control:") and not self.dataset.startswith(PHANTOM)
 
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.grounding.controls import grounding_controls
@@ -245,7 +269,11 @@ class Grounding:
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
         from overread.benchmarks.grounding.headline import headlines
 
-        return headlines(measures, self.rules)
+        for told in headlines(measures, self.rules):
+            if self._misplaced(told.reader):
+                yield msgspec.structs.replace(told, sentence=f"{told.sentence} {MISPLACED}")
+            else:
+                yield told
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
         """`asked_under` is the edition that readers were asked under, if not this one.
@@ -258,10 +286,11 @@ class Grounding:
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
         from overread.benchmarks.grounding.described import limitations
-        from overread.benchmarks.reporting import MADE_UP, PHANTOM
 
-        made_up = [MADE_UP] if self.dataset.startswith(PHANTOM) else []
-        return [*made_up, *limitations(measures, self.rules, self.options)]
+        first = [MADE_UP] if self.dataset.startswith(PHANTOM) else []
+        if any(self._misplaced(measure.reader) for measure in measures):
+            first.append(MISPLACED)
+        return [*first, *limitations(measures, self.rules, self.options)]
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
         from overread.benchmarks.grounding.per_case import per_case
@@ -290,7 +319,14 @@ class Grounding:
         from overread.benchmarks.grounding.cards import cards
 
         opened = None if self.manifest is None else self._as_shown
-        return cards(tables, chosen, self.rules, self.options, opened)
+        for card in cards(tables, chosen, self.rules, self.options, opened):
+            said = tuple(
+                msgspec.structs.replace(one, lines=(*one.lines, ("control", "made for phantoms")))
+                if self._misplaced(one.reader)
+                else one
+                for one in card.said
+            )
+            yield msgspec.structs.replace(card, said=said)
 
     def _as_shown(self, name: str) -> tuple[GroundingCase, Sequence[Trial]] | None:
         case = self._by_name.get(name)
@@ -299,6 +335,16 @@ class Grounding:
     @cached_property
     def _by_name(self) -> Mapping[str, GroundingCase]:
         return {case.case_id: case for case in self.cases()}
+
+    def review(self, tables: Tables, reader: str, n: int, seed: int) -> Sequence[ReviewRow]:
+        from overread.benchmarks.grounding.review import ungrounded
+
+        return ungrounded(tables, reader, n, seed, self.rules, self.options)
+
+    def write_review(self, path: Path, rows: Sequence[ReviewRow]) -> None:
+        from overread.benchmarks.grounding.review import write_review
+
+        write_review(path, rows)
 
     # ------------------------------------------------------------ what the numbers stand on
 

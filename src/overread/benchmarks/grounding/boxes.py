@@ -6,6 +6,10 @@ stretched to it, each axis on its own (GROUNDING 2.2).
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+from functools import partial
+
 from overread.case import Box
 
 __all__ = [
@@ -14,6 +18,8 @@ __all__ = [
     "at_resolution",
     "closed",
     "irrelevant_box",
+    "irrelevant_boxes",
+    "mirrored_share",
     "overlap",
     "overlap_fraction",
     "rescale_box",
@@ -70,6 +76,33 @@ def irrelevant_box(box: Box, resolution: int = RESOLUTION) -> Box:
     return Box(max(0, min(x, right)), max(0, min(y, bottom)), box.w, box.h)
 
 
+def irrelevant_boxes(targets: Sequence[Box], resolution: int = RESOLUTION) -> tuple[Box, ...]:
+    """A box in a corner for every target, the largest target first.
+
+    One target gets its `irrelevant_box`. Of several, each gets the farthest corner in which its box
+    lies on no target and no earlier control, and its `irrelevant_box` where there is none.
+    """
+    if len(targets) == 1:
+        return (irrelevant_box(targets[0], resolution),)
+    placed: dict[int, Box] = {}
+    for at in sorted(range(len(targets)), key=lambda at: -targets[at].w * targets[at].h):
+        box = targets[at]
+        corners = (
+            Box(x, y, box.w, box.h)
+            for x, y in itertools.product((0, resolution - box.w), (0, resolution - box.h))
+        )
+        taken = [*targets, *placed.values()]
+        free = [corner for corner in corners if not _any([corner], taken)]
+        distance = partial(_distance, box)
+        placed[at] = max(free, key=distance) if free else irrelevant_box(box, resolution)
+    return tuple(placed[at] for at in range(len(targets)))
+
+
+def _distance(box: Box, other: Box) -> int:
+    """The square of how far one box lies from another of its size."""
+    return (other.x - box.x) ** 2 + (other.y - box.y) ** 2
+
+
 def at_resolution(box: Box, px: int, resolution: int = RESOLUTION) -> Box:
     """The box at `px` pixels: each number times px / resolution, truncated toward zero."""
     x, y, w, h = (_truncated(v * px, resolution) for v in (box.x, box.y, box.w, box.h))
@@ -91,9 +124,35 @@ def overlap(a: Box, b: Box) -> int:
     return max(0, across) * max(0, down)
 
 
-def overlap_fraction(target: Box, irrelevant: Box) -> float:
-    """The share of the target the irrelevant box covers: 0 where the control is clean."""
-    return overlap(target, irrelevant) / (target.w * target.h)
+def overlap_fraction(targets: Sequence[Box], controls: Sequence[Box]) -> float:
+    """The share of the targets the irrelevant boxes cover: 0 where the control is clean."""
+    return _area(targets, controls) / _area(targets) if _any(targets, controls) else 0.0
+
+
+def mirrored_share(boxes: Sequence[Box], hidden: Sequence[Box], resolution: int) -> float:
+    """The most any of the boxes, mirrored at the picture's middle, lies on what is hidden.
+
+    Such a box has nothing to be filled with from the other side.
+    """
+    other = [Box(resolution - box.x - box.w, box.y, box.w, box.h) for box in boxes]
+    return max(overlap_fraction([box], hidden) for box in other)
+
+
+def _any(some: Sequence[Box], others: Sequence[Box]) -> bool:
+    return any(overlap(one, other) for one in some for other in others)
+
+
+def _area(*groups: Sequence[Box]) -> int:
+    """The pixels that lie in some box of every group."""
+    boxes = [box for group in groups for box in group]
+    across = sorted({edge for box in boxes for edge in (box.x, box.x + box.w)})
+    down = sorted({edge for box in boxes for edge in (box.y, box.y + box.h)})
+    cells = (
+        Box(x, y, right - x, bottom - y)
+        for x, right in itertools.pairwise(across)
+        for y, bottom in itertools.pairwise(down)
+    )
+    return sum(cell.w * cell.h for cell in cells if all(_any([cell], group) for group in groups))
 
 
 def _truncated(numerator: int, denominator: int) -> int:

@@ -32,7 +32,7 @@ _LABELS: Final = {1: "Yes", 0: "No"}
 _SHOWN: Final = ("original", "target_mask", "irrelevant_mask", "swap")
 _NAMES: Final = {
     "original": "original",
-    "swap": "another patient's image",
+    "swap": "another patient's image, same finding and label",
     "target_mask": "finding covered",
     "irrelevant_mask": "covered elsewhere",
     "opposite_swap": "another patient's image, opposite label",
@@ -237,10 +237,11 @@ def _slides(
         and trial.condition["phrasing"] == options.phrasing
         and trial.repeat == 0
     }
-    finding = at_resolution(case.box, options.px) if case.box and boxed(case, edition) else None
+    targets = case.targets if boxed(case, edition) else ()
+    findings = tuple(("finding", at_resolution(box, options.px)) for box in targets)
     for image in _SHOWN:
         if image == "irrelevant_mask" and image not in pictures:
             image = "matched_1"
         for picture in pictures.get(image, ()):
-            boxes = () if finding is None or image == "swap" else (("finding", finding),)
+            boxes = () if image == "swap" else findings
             yield Slide(label=_named(image), picture=picture, boxes=boxes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NoReturn
@@ -23,6 +24,7 @@ from overread.files import MOST_TABLE, open_file
 
 __all__ = [
     "EXTRA_COLUMNS",
+    "UNION_COLUMNS",
     "Dataset",
     "GroundingCase",
     "boxed",
@@ -42,6 +44,8 @@ EXTRA_COLUMNS: Final = (
     "image_digest",
     "swap_image_digest",
 )
+# And where a film has several boxes of its finding.
+UNION_COLUMNS: Final = ("more_boxes", "more_irrelevant_boxes")
 # Without these nothing can be asked or scored. The other columns of 1.2 describe a case and may be
 # missing; columns beyond the 26 are ignored.
 # Names of images below the data root.
@@ -62,6 +66,7 @@ NEEDED: Final = (
 # The sources the authors' code has a key for, and ours: phantoms are built like MS-CXR.
 KEYED_BY_LABEL: Final = frozenset({"ms_cxr", "mimic_cxr", "chexpert", "phantom"})
 _FARTHEST: Final = 100_000
+_FLAGS: Final = {"yes": 1, "present": 1, "no": 0, "absent": 0}
 BOXED_SOURCES: Final = frozenset({"ms_cxr", "phantom"})
 
 
@@ -96,11 +101,33 @@ class GroundingCase(msgspec.Struct, frozen=True, kw_only=True):
     swap_match: str | None = None
     # Another patient's image of the opposite label for the same finding.
     opposite_image_path: str | None = None
-    # Boxes of the target's size inside the body that do not touch it, in the order drawn.
+    # Boxes of the target's size inside the body that do not touch it, in the order drawn. Where a
+    # case has several targets every draw is as many boxes, in their order.
     matched_boxes: tuple[Box, ...] = ()
     # SHA-256 of the image files, where the builder could read them.
     image_digest: str | None = None
     swap_image_digest: str | None = None
+    # Further boxes of the finding, all hidden together with `box`, and theirs elsewhere.
+    more_boxes: tuple[Box, ...] = ()
+    more_irrelevant_boxes: tuple[Box, ...] = ()
+
+    @property
+    def targets(self) -> tuple[Box, ...]:
+        """All boxes of the finding."""
+        return () if self.box is None else (self.box, *self.more_boxes)
+
+    @property
+    def controls(self) -> tuple[Box, ...]:
+        """The boxes that should not matter, as large as the targets."""
+        if self.irrelevant_box is None:
+            return ()
+        return (self.irrelevant_box, *self.more_irrelevant_boxes)
+
+    @property
+    def draws(self) -> tuple[tuple[Box, ...], ...]:
+        """The matched boxes, draw by draw."""
+        size, boxes = max(1, len(self.targets)), self.matched_boxes
+        return tuple(boxes[at : at + size] for at in range(0, len(boxes) - size + 1, size))
 
 
 def truth(case: GroundingCase, edition: Edition) -> int:
@@ -163,6 +190,7 @@ def manifest_path(path: str | Path) -> Path:
 def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[GroundingCase]:
     """Every case of a manifest in its order, checked; the first bad row raises `BadInput`."""
     manifest = manifest_path(path)
+    _refuse_films(manifest)
     seen: dict[str, int] = {}
     for line, row in rows_of(manifest, NEEDED):
         case = _Row(manifest, line, row).case(edition)
@@ -175,6 +203,37 @@ def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[Groun
         yield case
     if not seen:
         raise BadInput(f"{manifest} has a header but no cases. Give a manifest with rows.")
+
+
+# What lists of films call the columns that `overread build grounding --folder` needs.
+_FILM_NAMES: Final = {
+    "image": ("image_path", "path", "file", "filename", "file_name", "Image Index"),
+    "finding": ("Finding", "finding_label", "category"),
+    "label": ("Label", "target", "Target", "present"),
+}
+
+
+def _refuse_films(path: Path) -> None:
+    """A list of films is no manifest yet: say how to make one of it."""
+    header = next((cells for _, cells in rows_of(path, ())), {})
+    if {"case_id", "source", "swap_image_path"} & set(header):
+        return
+    if not {"image", *_FILM_NAMES["image"]} & set(header):
+        return
+    words = ["overread", "build", "grounding", "--folder", str(path)]
+    for ours, theirs in _FILM_NAMES.items():
+        if ours in header:
+            continue
+        named = next((name for name in theirs if name in header), None)
+        if named is None and ours == "finding":
+            words += ["--finding", "FINDING"]
+        else:
+            words += ["--column", f"{ours}={named or 'COLUMN'}"]
+    words += ["--out", f"{path.stem}-probe"]
+    raise BadInput(
+        f"{path} lists films and is no manifest (no column case_id). Make a probe set of it: "
+        f"{shlex.join(words)}"
+    )
 
 
 class _Row:
@@ -212,9 +271,11 @@ class _Row:
             label_value=self.label_value(),
             swap_match=self.text("swap_match"),
             opposite_image_path=self.text("opposite_image_path"),
-            matched_boxes=self.matched_boxes(),
+            matched_boxes=self.boxes("matched_boxes"),
             image_digest=self.text("image_digest"),
             swap_image_digest=self.text("swap_image_digest"),
+            more_boxes=self.boxes("more_boxes"),
+            more_irrelevant_boxes=self.boxes("more_irrelevant_boxes"),
         )
 
     def text(self, column: str) -> str | None:
@@ -224,6 +285,9 @@ class _Row:
         return self.text(column) or self.wrong(column, "every case needs one")
 
     def flag(self, column: str) -> int:
+        word = (self.text(column) or "").lower()
+        if word in _FLAGS:
+            return _FLAGS[word]
         value = self.whole(column)
         if value not in (0, 1):
             self.wrong(column, "it is 0 or 1")
@@ -280,18 +344,18 @@ class _Row:
             self.wrong("label_value", "it is 0, 1, 2 (uncertain) or 3 (not mentioned)")
         return value
 
-    def matched_boxes(self) -> tuple[Box, ...]:
+    def boxes(self, column: str) -> tuple[Box, ...]:
         """`x y w h` of each box, joined by semicolons."""
         boxes = []
-        for words in (self.text("matched_boxes") or "").split(";"):
+        for words in (self.text(column) or "").split(";"):
             if not words.strip():
                 continue
             sides = words.split()
             if len(sides) != 4 or not all(side.isascii() and side.isdecimal() for side in sides):
-                self.wrong("matched_boxes", 'a box is "x y w h" in pixels, joined by ";"')
+                self.wrong(column, 'a box is "x y w h" in pixels, joined by ";"')
             x, y, w, h = map(int, sides)
             if not w or not h or max(x, y, w, h) > _FARTHEST:
-                self.wrong("matched_boxes", f"sides are above 0, and all below {_FARTHEST}")
+                self.wrong(column, f"sides are above 0, and all below {_FARTHEST}")
             boxes.append(Box(x, y, w, h))
         return tuple(boxes)
 

@@ -9,7 +9,7 @@ the paper's four images and nothing else, so no further condition can change the
 | opposite_swap | opposite_swap | another patient's film with the opposite label |
 | blank | blank | a black square |
 | no_image | no_image | nothing: the question alone |
-| mean, blur, noise, inpaint | target_FILL, irrelevant_FILL | the masks' boxes filled otherwise |
+| mean, blur, noise, inpaint, mirror | target_FILL, irrelevant_FILL | the boxes filled otherwise |
 | matched | matched_1 ... matched_K | black boxes of the target's size elsewhere in the body |
 | repeat | original, asked again | what changes when nothing is changed |
 """
@@ -38,12 +38,11 @@ __all__ = [
 ]
 
 Kind = Literal["original", "swap", "opposite", "target", "irrelevant", "matched", "blank", "none"]
-Filling = Literal["black", "mean", "blur", "noise", "inpaint"]
+Filling = Literal["black", "mean", "blur", "noise", "inpaint", "mirror"]
 
 PAPER: Final = ("original", "swap", "target_mask", "irrelevant_mask")
-# A black corner lies off the body and off the distribution; these do not (mean, blur, inpaint), or
-# are off it in another way (noise).
-FILLS: Final[tuple[Filling, ...]] = ("mean", "blur", "noise", "inpaint")
+# Each is odd in another way than black. Only `mirror` takes an opacity away: docs/measures.md.
+FILLS: Final[tuple[Filling, ...]] = ("mean", "blur", "noise", "inpaint", "mirror")
 REPEAT: Final = "repeat"
 EXTRAS: Final = ("opposite_swap", "blank", "no_image", *FILLS, "matched", REPEAT)
 WORDS: Final = (*PAPER, *EXTRAS)

@@ -163,7 +163,8 @@ def _read(rules: Edition, *, imported: bool) -> Iterator[str]:
 def _counted(rules: Edition, options: Options) -> Iterator[str]:
     yield (
         "CGR is the share of correct Yes on boxed findings that the target mask flips; UAR the "
-        "share of correct answers that another patient's image leaves; IS the share of "
+        "share of correct answers that another patient's image of the same finding and label "
+        "leaves; IS the share of "
         f"{'correct' if rules.stability == 'correct' else 'parsed'} answers on boxed cases that "
         "the irrelevant mask leaves."
     )

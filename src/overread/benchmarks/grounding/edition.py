@@ -82,6 +82,8 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     robustness: Literal["boxed", "balanced"]
     # Whether a swapped image that matches nothing still counts in UAR [D22].
     fallback_swaps: Literal["count", "leave_out"]
+    # Whether IS and GSP count a case whose irrelevant box covers some of the target [2.7].
+    overlapping_controls: Literal["count", "leave_out"]
     # AUROC with one step per case, ties in any order, or by mid-ranks [D6].
     auroc: Literal["stepwise", "midrank"]
     # The headline `ece`: P(Yes) against correctness, or confidence in the answer given [D7].
@@ -130,6 +132,7 @@ AUTHORS: Final = Edition(
     other_sources="unkeyed",
     robustness="boxed",
     fallback_swaps="count",
+    overlapping_controls="count",
     auroc="stepwise",
     ece="authors",
     missing_confidence="ignore",
@@ -160,6 +163,7 @@ CORRECTED: Final = Edition(
     other_sources="label",
     robustness="balanced",
     fallback_swaps="leave_out",
+    overlapping_controls="leave_out",
     auroc="midrank",
     ece="answer",
     missing_confidence="withhold",
@@ -241,6 +245,7 @@ RULES: Final[Mapping[str, Reading]] = {
     "other_sources": one_of("unkeyed", "label"),
     "robustness": one_of("boxed", "balanced"),
     "fallback_swaps": one_of("count", "leave_out"),
+    "overlapping_controls": one_of("count", "leave_out"),
     "auroc": one_of("stepwise", "midrank"),
     "ece": one_of("authors", "answer"),
     "missing_confidence": one_of("ignore", "withhold"),

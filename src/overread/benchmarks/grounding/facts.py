@@ -60,6 +60,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     has_swap: Mask
     # A swapped image that could not be matched on the label is another intervention [D22].
     swap_counts: Mask
+    # An irrelevant box that hides some of the finding controls for nothing.
+    control_counts: Mask
     normal: Mask
     sentence: Mask
     patients: NDArray[np.int64]
@@ -87,6 +89,9 @@ def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
     matched = pl.lit(True)
     if edition.fallback_swaps == "leave_out":
         matched = (pl.col("swap_match") != "any").fill_null(True)
+    clean = pl.lit(True)
+    if edition.overlapping_controls == "leave_out":
+        clean = (pl.col("overlap") == 0).fill_null(True)
     # A case without a patient's name counts as a patient of its own.
     patient = pl.coalesce("subject_id", pl.lit("\0") + pl.col("case"))
     frame = cases.select(
@@ -95,6 +100,7 @@ def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
         boxed=has_box,
         has_swap=pl.col("swap_image_path").is_not_null(),
         swap_counts=matched,
+        control_counts=clean,
         normal=normal,
         sentence=sentence,
         patients=patient.rank("dense").cast(pl.Int64) - 1,

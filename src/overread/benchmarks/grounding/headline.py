@@ -27,7 +27,7 @@ _Told: TypeAlias = tuple[Answer, str, Measure]
 _SAID: Final = {
     "cgr": ("CGR", "covering the finding changed {} of its correct Yes answers"),
     "is": ("IS", "covering as much elsewhere left {} of its correct answers as they were"),
-    "uar": ("UAR", "another patient's image left {} of its correct answers as they were"),
+    "uar": ("UAR", "a like image of another patient left {} of its correct answers"),
     "gsp": ("GSP", "the cover of the finding changed {} more than the other"),
 }
 _AUTHORS: Final = "as the authors' rules give it"

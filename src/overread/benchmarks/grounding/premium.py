@@ -21,10 +21,16 @@ __all__ = ["changes", "make_gsp", "premium"]
 
 def changes(marks: Marks, target: str, control: str) -> tuple[Mask, NDArray[np.int64]]:
     """Who was answered under both masks, and what the target flipped less what the control did."""
-    yes = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
+    yes = _said_yes(marks) & pr.controls(marks, control)
     both: Mask = yes & (marks.under(target) >= 0) & (marks.under(control) >= 0)
     flipped = (marks.under(target) != marks.original).astype(np.int64)
     return both, flipped - (marks.under(control) != marks.original)
+
+
+def _said_yes(marks: Marks) -> Mask:
+    """Correct Yes on a boxed finding: whom CGR is about too."""
+    found: Mask = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
+    return found
 
 
 def make_gsp(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
@@ -70,21 +76,26 @@ def premium(
     and patients remain the units.
     """
     made = Measure(reader=marks.reader, measure="gsp", by=by or {})
-    yes = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
-    flips, shakes, who = [], [], []
+    everyone = _said_yes(marks)
+    flips, shakes, who, unanswered, unfit = [], [], [], 0, 0
     for control in controls:
+        yes = everyone & pr.controls(marks, control)
+        unfit += int((everyone & ~yes).sum())
         both = yes & (marks.under(target) >= 0) & (marks.under(control) >= 0)
+        unanswered += int((yes & ~both).sum())
         places = pr.ordered(marks, both)
         flips.append(marks.under(target)[places] != marks.original[places])
         shakes.append(marks.under(control)[places] != marks.original[places])
         who.append(marks.facts.patients[places])
     flipped, shaken, patients = (np.concatenate(parts) for parts in (flips, shakes, who))
     n = int(flipped.size)
+    reasons = ((unanswered, "without an answer under both masks"), (unfit, pr.OVERLAPPING))
+    left = ", ".join(f"{count} {why}" for count, why in reasons if count)
+    note = f"left out: {left}" if left else None
     if n == 0:
-        return msgspec.structs.replace(made, n=0, note="no case was answered under both masks")
+        why = pr.joined("no case was answered under both masks", note if unfit else None)
+        return msgspec.structs.replace(made, n=0, note=why)
     gained, lost = int((flipped & ~shaken).sum()), int((~flipped & shaken).sum())
-    left = int(yes.sum()) * len(controls) - n
-    note = f"left out: {left} without an answer under both masks" if left else None
     made = msgspec.structs.replace(made, value=(gained - lost) / n, n=n, note=note)
     if n < 2:
         return msgspec.structs.replace(made, note=pr.joined(note, "one case has no interval"))

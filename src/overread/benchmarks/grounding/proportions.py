@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.grounding.conditions import image_of
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.grounding.facts import Codes, Mask
 from overread.benchmarks.grounding.marks import (
@@ -28,11 +29,13 @@ from overread.case import Measure
 from overread.stats import bootstrap_proportion, design_effect, wilson
 
 __all__ = [
+    "OVERLAPPING",
     "Count",
     "accuracy",
     "bounds",
     "cgr",
     "clustered",
+    "controls",
     "is_all",
     "is_correct",
     "joined",
@@ -58,13 +61,14 @@ class Count(NamedTuple):
     hits: Mask
     # The image the deciding answers were given to; without any the proportion is null.
     image: str = "original"
-    # Who would belong to the population, were the swapped image one that matches [D22].
-    unmatched: Mask | None = None
+    # Who would belong to the population but for what was shown, and what is wrong with that.
+    unfit: Mask | None = None
+    unfit_for: str = ""
 
     def within(self, members: Mask) -> Count:
         """The same proportion over some of the cases."""
-        apart = None if self.unmatched is None else self.unmatched & members
-        return self._replace(population=self.population & members, unmatched=apart)
+        unfit = None if self.unfit is None else self.unfit & members
+        return self._replace(population=self.population & members, unfit=unfit)
 
     @property
     def decided(self) -> Mask:
@@ -92,25 +96,47 @@ def cgr(m: Marks, image: str = "target_mask") -> Count:
 
 
 def uar(m: Marks, image: str = "swap") -> Count:
-    """Unrelated-image answer rate: of correct answers, those another image leaves."""
+    """Unrelated-image answer rate: of correct answers, those a like image leaves."""
     answers = m.under(image)
-    swapped, unmatched = m.correct & (answers > NO_ROW), None
-    if image == "swap":
-        swapped = m.correct & (m.facts.has_swap | (answers > NO_ROW))
-        swapped, unmatched = swapped & m.facts.swap_counts, swapped & ~m.facts.swap_counts
-    return Count(swapped, answers, answers == m.original, image, unmatched)
+    if image != "swap":
+        return Count(m.correct & (answers > NO_ROW), answers, answers == m.original, image)
+    swapped = m.correct & (m.facts.has_swap | (answers > NO_ROW))
+    return _fit(
+        Count(swapped, answers, answers == m.original, image), m.facts.swap_counts, UNMATCHED
+    )
 
 
 def is_correct(m: Marks, image: str = "irrelevant_mask") -> Count:
     """Irrelevant-mask stability: of correct answers on a boxed case, those the mask leaves."""
-    answers = m.under(image)
-    return Count(m.facts.boxed & m.correct, answers, answers == m.original, image)
+    return _left_alone(m, m.facts.boxed & m.correct, image)
 
 
 def is_all(m: Marks, image: str = "irrelevant_mask") -> Count:
     """The same without the condition of a correct answer, as the paper words it [D3]."""
+    return _left_alone(m, m.facts.boxed & (m.original >= 0), image)
+
+
+def _left_alone(m: Marks, population: Mask, image: str) -> Count:
     answers = m.under(image)
-    return Count(m.facts.boxed & (m.original >= 0), answers, answers == m.original, image)
+    count = Count(population, answers, answers == m.original, image)
+    return _fit(count, controls(m, image), OVERLAPPING)
+
+
+def controls(m: Marks, image: str) -> Mask:
+    """The cases whose box of this image hides nothing of the finding: all matched boxes are so."""
+    clean = m.facts.control_counts
+    return clean if image_of(image).kind == "irrelevant" else np.ones_like(clean)
+
+
+UNMATCHED: Final = "swapped to an unmatched image"
+OVERLAPPING: Final = "whose irrelevant box covers some of the finding"
+
+
+def _fit(count: Count, fit: Mask, why: str) -> Count:
+    """The count over those who were shown what they should be; the others are counted apart."""
+    return count._replace(
+        population=count.population & fit, unfit=count.population & ~fit, unfit_for=why
+    )
 
 
 def stability(edition: Edition) -> Callable[..., Count]:
@@ -121,8 +147,7 @@ def stability(edition: Edition) -> Callable[..., Count]:
 def swap_consistency(m: Marks) -> Count:
     """Of answers that another image changed, those it changed to the right one."""
     changed = (m.original >= 0) & (m.swap >= 0) & (m.swap != m.original) & (m.truth >= 0)
-    counts = m.facts.swap_counts
-    return Count(changed & counts, m.swap, m.swap == m.truth, "swap", changed & ~counts)
+    return _fit(Count(changed, m.swap, m.swap == m.truth, "swap"), m.facts.swap_counts, UNMATCHED)
 
 
 def retest(m: Marks) -> Count:
@@ -256,8 +281,8 @@ def left_out(count: Count) -> str | None:
     counts: list[tuple[int, str]] = []
     if deciding.size and deciding.min() < 0:
         counts += ((int((deciding == code).sum()), word) for code, word in _REASONS)
-    if count.unmatched is not None:
-        counts.append((int(count.unmatched.sum()), "swapped to an unmatched image"))
+    if count.unfit is not None:
+        counts.append((int(count.unfit.sum()), count.unfit_for))
     said = [f"{number} {word}" for number, word in counts if number]
     return f"left out: {', '.join(said)}" if said else None
 

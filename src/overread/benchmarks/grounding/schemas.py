@@ -55,7 +55,7 @@ def case_row(case: GroundingCase) -> tuple[Any, ...]:
         case.swap_image_path,
         *((None,) * 4 if target is None else (target.x, target.y, target.w, target.h)),
         *((None,) * 4 if control is None else (control.x, control.y, control.w, control.h)),
-        None if target is None or control is None else overlap_fraction(target, control),
+        overlap_fraction(case.targets, case.controls) if target and control else None,
         case.label_value,
         case.swap_match,
     )

@@ -227,7 +227,7 @@ def _make_is(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
 
 
 def _make_image_contingent(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    """1 - UAR: the share of correct answers that another patient's image changes."""
+    """1 - UAR: the share of correct answers that a like image of another patient changes."""
     uar = done["uar"]
     if uar.value is None or uar.n is None or uar.k is None:
         yield msgspec.structs.replace(uar, measure="image_contingent")
@@ -299,7 +299,7 @@ METRICS: Final = (
     ),
     Metric(
         name="uar",
-        says="unrelated-image answer rate: correct answers another patient's image leaves",
+        says="unrelated-image answer rate: correct answers a like image of another patient leaves",
         needs=("original", "swap"),
         make=_made_by("uar", pr.uar),
     ),

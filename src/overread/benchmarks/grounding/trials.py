@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from overread.benchmarks.grounding.boxes import at_resolution, closed
+from overread.benchmarks.grounding.boxes import at_resolution, closed, mirrored_share
 from overread.benchmarks.grounding.cases import GroundingCase, boxed
 from overread.benchmarks.grounding.conditions import PAPER, Filling, Image, image_of, images_of
 from overread.benchmarks.grounding.edition import Edition, Options
@@ -23,6 +23,7 @@ from overread.case import (
     Fill,
     Inline,
     Message,
+    Mirror,
     Occlude,
     Picture,
     Request,
@@ -52,6 +53,8 @@ BLANK: Final = Inline(
 _AT_SIZES: Final = {"boxed": ("original", "target_mask"), "balanced": PAPER}
 _IN_WORDS: Final = {"boxed": ("original",), "balanced": ("original", "swap")}
 _NO_SUBSET: Final = Subset()
+# The share of a box's other side that may itself be hidden, for a fill from there.
+_MIRROR_LOST: Final = 0.1
 
 
 class _Asked(NamedTuple):
@@ -149,30 +152,40 @@ def _pictures(
             "opposite": case.opposite_image_path,
         }[image.kind]
         return None if path is None else (Picture(Source(root, path), (resize,), edition.wire),)
-    box = _box(case, image, edition)
-    if box is None:
+    hidden = _hidden(case, _boxes(case, image, edition), image.fill, edition, px)
+    if not hidden:
         return None
-    hidden = _hidden(case, box, image.fill, edition, px)
-    return (Picture(Source(root, case.image_path), (resize, hidden), edition.wire),)
+    return (Picture(Source(root, case.image_path), (resize, *hidden), edition.wire),)
 
 
-def _box(case: GroundingCase, image: Image, edition: Edition) -> Box | None:
+def _boxes(case: GroundingCase, image: Image, edition: Edition) -> tuple[Box, ...]:
+    """What is hidden: nothing where the case has no such box."""
     if not boxed(case, edition):
-        return None
+        return ()
     if image.kind == "matched":
-        return case.matched_boxes[image.draw - 1] if image.draw <= len(case.matched_boxes) else None
-    return case.box if image.kind == "target" else case.irrelevant_box
+        return case.draws[image.draw - 1] if image.draw <= len(case.draws) else ()
+    return case.targets if image.kind == "target" else case.controls
 
 
 def _hidden(
-    case: GroundingCase, box: Box, fill: Filling, edition: Edition, px: int
-) -> Fill | Occlude:
-    """The occluder, placed after the resize; closed masks grow at the final resolution [D11]."""
-    scaled = at_resolution(box, px)
-    if edition.masks == "closed":
-        scaled = closed(scaled)
+    case: GroundingCase, boxes: tuple[Box, ...], fill: Filling, edition: Edition, px: int
+) -> tuple[Fill | Occlude | Mirror, ...]:
+    """The occluders, placed after the resize; closed masks grow at the final resolution [D11]."""
+
+    def placed(box: Box) -> Box:
+        scaled = at_resolution(box, px)
+        return closed(scaled) if edition.masks == "closed" else scaled
+
+    scaled = tuple(map(placed, boxes))
     if fill == "black":
-        return Fill(scaled)
+        return tuple(map(Fill, scaled))
+    if fill == "mirror":
+        # The other side must be there to fill from, and must not show the finding itself.
+        targets = tuple(map(placed, case.targets))
+        apart = tuple(box for box in targets if box not in scaled)
+        if not scaled or mirrored_share(scaled, (*scaled, *apart), px) > _MIRROR_LOST:
+            return ()
+        return (Mirror(scaled, apart),)
     # A case's boxes are hidden by the same noise, so that the place is all that differs.
     seed = blake2b(case.case_id.encode(), digest_size=4).digest() if fill == "noise" else b""
-    return Occlude(scaled, fill, int.from_bytes(seed))
+    return tuple(Occlude(box, fill, int.from_bytes(seed)) for box in scaled)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from overread.published import _arithmetic
-from overread.published.grounding import _correlations, _counts, _meaning, _telltales
+from overread.published.grounding import _claims, _correlations, _counts, _meaning, _telltales
 
 __all__ = ["CHECKS"]
 
@@ -13,6 +13,7 @@ CHECKS: Final = (
     *_arithmetic.CHECKS,
     *_counts.CHECKS,
     *_meaning.CHECKS,
+    *_claims.CHECKS,
     *_telltales.CHECKS,
     *_correlations.CHECKS,
 )

@@ -151,7 +151,7 @@ def test_the_table_has_a_subtotal_for_each_source_and_a_total(
     assert table.signature == "signed"
     assert table.notes[-1] == "From a list."
     notes = " ".join(table.notes)
-    assert f"{facts.overlapping:,}." in notes
+    assert f"covers some of the target in {facts.overlapping:,}," in notes
     assert "The images were not read" in notes
 
 

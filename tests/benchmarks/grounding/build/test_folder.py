@@ -273,3 +273,27 @@ def test_real_radiographs_become_a_probe_set(shared: Path) -> None:
     assert any(case.box for case in built.cases)
     patients = pl.Series([case.subject_id for case in built.cases])
     assert patients.n_unique() == len(patients)
+
+
+# ---------------------------------------------------------------- whose box it is
+
+
+def test_a_box_labelled_with_another_finding_is_no_box_of_the_row_s(write) -> None:
+    sides = {"box_x": 1, "box_y": 2, "box_w": 30, "box_h": 20}
+    labels = ("Pneumonia", "Cardiomegaly", "Infiltrate", "white patch, left base", "")
+    rows = [
+        film(f"{n}.png", "pneumonia", 1, **sides, box_label=label) for n, label in enumerate(labels)
+    ]
+    found = read(write(*rows))
+    assert found.boxes["image_path"].to_list() == ["0.png", "3.png", "4.png"]
+    assert {each.reason: each.count for each in found.exclusions} == {
+        'a box labelled "Cardiomegaly" on a row of pneumonia': 1,
+        'a box labelled "Infiltrate" on a row of pneumonia': 1,
+    }
+
+
+def test_a_label_may_say_its_finding_where_there_is_one(write) -> None:
+    rows = [film("a.png", "edema", "edema_present"), film("b.png", "edema", "Edema_Absent")]
+    assert read(write(*rows)).films["edema"].to_list() == [1, 0]
+    rows.append(film("c.png", "pneumonia", 1))
+    refusal(lambda: read(write(*rows)), 'row 2: label is "edema_present"')

@@ -50,6 +50,8 @@ def cases() -> st.SearchStrategy[GroundingCase]:
         "label_value": st.none() | st.integers(0, 3),
         "swap_match": st.sampled_from([None, "label", "any"]),
         "matched_boxes": st.lists(matched, max_size=5).map(tuple),
+        "more_boxes": st.lists(matched, max_size=2).map(tuple),
+        "more_irrelevant_boxes": st.lists(matched, max_size=2).map(tuple),
         "image_digest": digests,
         "swap_image_digest": digests,
         **dict.fromkeys(free, texts),

@@ -127,13 +127,26 @@ def test_every_box_that_is_dropped_has_its_reason():
 
 def test_findings_are_drawn_in_order_of_first_appearance_up_to_the_cap():
     names = ["Pneumonia", "Edema", "Pneumonia", "Edema", "Pneumonia", "Atelectasis"]
-    cases, lost = draw(
-        box_table(*({"category": name} for name in names)), film_table({}), mscxr_per_finding=2
-    )
+    boxes = box_table(*({"category": name} for name in names))
+    cases, lost = draw(boxes, film_table({}), rules="authors", mscxr_per_finding=2)
     assert [case.finding for case in cases] == [
         *("pneumonia", "pneumonia", "edema", "edema", "atelectasis"),
     ]
     assert lost == {"over the cap of 2 per finding": 1}
+
+
+def test_all_boxes_of_a_finding_on_a_film_are_hidden_at_once():
+    boxes = box_table({}, {"x": 200.0, "w": 30.0}, {"category": "Pneumonia"}, {"x": 120.0})
+    cases, lost = draw(boxes, film_table({}))
+    assert [(case.finding, len(case.targets)) for case in cases] == [("edema", 3), ("pneumonia", 1)]
+    assert Box(100, 30, 15, 80) in cases[0].more_boxes  # too small alone, and hidden all the same
+    assert [(b.w, b.h) for b in cases[0].controls] == [(b.w, b.h) for b in cases[0].targets]
+    assert lost == {
+        "box below 50 pixels of 224 [D12]": 1,
+        "hidden together with another box of its film": 1,
+    }
+    theirs, _ = draw(boxes, film_table({}), rules="authors")
+    assert [len(case.targets) for case in theirs] == [1, 1, 1]
 
 
 def test_a_box_on_a_film_listed_twice_is_one_case():

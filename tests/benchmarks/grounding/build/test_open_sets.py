@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
+from overread.benchmarks.grounding.boxes import irrelevant_boxes, rescale_box
 from overread.benchmarks.grounding.build import folder, nih, rsna
 from overread.benchmarks.grounding.build.films import Built, box_schema
 from overread.benchmarks.grounding.build.films_read import FilmsRead, film_frame
@@ -124,9 +124,10 @@ def test_every_case_is_what_its_film_says(drawn, seed, cap, edition) -> None:
         assert truth(case, CORRECTED) == expected
         if case.box is not None:
             assert value == 1
-            assert case.irrelevant_box == irrelevant_box(case.box)
-            if edition == "corrected":
-                assert boxes[case.image_path, case.finding] == 1
+            own = boxes[case.image_path, case.finding] if edition == "corrected" else 1
+            assert len(case.targets) == len(case.controls) == own
+            assert case.controls == irrelevant_boxes(case.targets)
+            assert [(b.w, b.h) for b in case.controls] == [(b.w, b.h) for b in case.targets]
 
 
 @settings(max_examples=60)
@@ -197,14 +198,16 @@ def test_every_box_is_usable_or_counted_as_not(drawn, edition) -> None:
         film = film_of[image]
         if film["view"] == "LATERAL" or film[finding] != 1:
             continue
-        if edition == "corrected" and len(boxes) > 1:
-            continue
-        usable += sum(rescale_box(10, 20, w, h, 1000, 800) is not None for w, h in boxes)
+        large = [rescale_box(10, 20, w, h, 1000, 800) is not None for w, h in boxes]
+        usable += (len(boxes) if any(large) else 0) if edition == "corrected" else sum(large)
     assert read.boxes.height == usable + lost(made, "box")
-    drawn_boxes = {(case.image_path, case.finding, case.box) for case in made.cases if case.box}
+    drawn_boxes = [
+        (case.image_path, case.finding, box) for case in made.cases for box in case.targets
+    ]
     assert len(drawn_boxes) <= usable
     for image, finding, box in drawn_boxes:
-        scaled = [rescale_box(10, 20, w, h, 1000, 800) for w, h in _grouped(read)[image, finding]]
+        sides = _grouped(read)[image, finding]
+        scaled = [rescale_box(10, 20, w, h, 1000, 800, minimum_side=0) for w, h in sides]
         assert box in scaled
 
 
@@ -274,13 +277,20 @@ def _film(patient: str, edema: int, *boxes: tuple[int, int]) -> dict:
             "boxes": [("edema", w, h) for w, h in boxes]}  # fmt: skip
 
 
-def test_two_boxes_of_one_finding_are_masked_by_the_authors_alone() -> None:
-    read = read_of([_film("a", 1, (300, 300), (400, 400)), _film("b", 0)])
+def test_two_boxes_of_one_finding_are_masked_together_but_by_the_authors_one_by_one() -> None:
+    read = read_of([_film("a", 1, (300, 300), (400, 400), (9, 9)), _film("b", 0)])
     (present, _) = boxed_probe_set(read).cases
-    assert present.box is None
-    assert lost(boxed_probe_set(read), "masking one leaves the rest") == 2
+    assert [(box.w, box.h) for box in present.targets] == [(90, 112), (67, 84), (2, 3)]
+    assert lost(boxed_probe_set(read), "box") == 0
     authors = boxed_probe_set(read, edition="authors")
-    assert [case.box is not None for case in authors.cases] == [True, True, False]
+    assert [len(case.targets) for case in authors.cases] == [1, 1, 0]
+
+
+def test_what_another_minimum_would_keep_can_be_counted() -> None:
+    read = read_of([_film("a", 1, (300, 300), (90, 90)), _film("b", 1, (90, 90)), _film("c", 0)])
+    made = boxed_probe_set(read)
+    assert sorted(made.sides) == pytest.approx([90 * 0.224, 300 * 0.224])
+    assert lost(made, "box below 50 pixels of 224 [D12]") == 1
 
 
 def test_films_that_do_not_mention_a_finding_are_absent_to_the_authors_alone() -> None:

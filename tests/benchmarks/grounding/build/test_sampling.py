@@ -141,11 +141,14 @@ def test_where_no_film_denies_edema_the_authors_swap_is_unmatched_and_ours_is_no
 
 
 def test_both_editions_draw_the_same_boxes_from_the_stream(study):
-    theirs, ours = (
-        [(c.case_id, c.dicom_id, c.box) for c in study.built(edition).cases if c.box]
-        for edition in EDITIONS
-    )
-    assert theirs == ours
+    theirs, ours = ([c for c in study.built(edition).cases if c.box] for edition in EDITIONS)
+    first = {(c.dicom_id, c.finding): c for c in reversed(theirs)}
+    assert len(first) <= len(theirs)
+    # Ours hides all boxes of a film's finding at once, and so makes one case of them.
+    assert [(c.case_id, c.dicom_id, c.finding, c.box) for c in ours] == [
+        (c.case_id, c.dicom_id, c.finding, c.box) for c in theirs if c in first.values()
+    ]
+    assert not any(c.more_boxes for c in theirs)
 
 
 # ---------------------------------------------------------------- where the editions part

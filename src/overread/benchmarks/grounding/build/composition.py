@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import overlap
+from overread.benchmarks.grounding.boxes import overlap_fraction
 from overread.benchmarks.grounding.build.films import Exclusion
 from overread.benchmarks.grounding.build.manifest import write_rows
 from overread.benchmarks.grounding.build.rexerr_cases import IMAGE_ERRORS, TEXT_ERRORS
@@ -69,6 +69,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     patients: int
     films_of_nobody: int
     boxed: int
+    # Cases with several boxes of their finding, which are hidden together.
+    several: int
     # Cases whose irrelevant box covers some of the target (GROUNDING 2.7).
     overlapping: int
     # Cases whose swap could not be matched on the label, and cases without a swap [D22].
@@ -102,18 +104,15 @@ def strata(cases: Iterable[GroundingCase]) -> list[Stratum]:
 def facts_of(cases: Sequence[GroundingCase]) -> Facts:
     boxed = [case for case in cases if case.box is not None]
     nobody = {case.image_path for case in cases if case.subject_id is None}
-    matched = Counter(len(case.matched_boxes) for case in boxed)
+    matched = Counter(len(case.draws) for case in boxed)
     return Facts(
         cases=len(cases),
         films=len({case.image_path for case in cases}),
         patients=len({case.subject_id for case in cases} - {None}),
         films_of_nobody=len(nobody),
         boxed=len(boxed),
-        overlapping=sum(
-            case.irrelevant_box is not None and overlap(case.box, case.irrelevant_box) > 0
-            for case in boxed
-            if case.box is not None
-        ),
+        several=sum(bool(case.more_boxes) for case in boxed),
+        overlapping=sum(overlap_fraction(case.targets, case.controls) > 0 for case in boxed),
         fallback_swaps=sum(case.swap_match == "any" for case in cases),
         unswapped=sum(case.swap_image_path is None for case in cases),
         opposites=sum(case.opposite_image_path is not None for case in cases),
@@ -201,8 +200,9 @@ def _notes(facts: Facts) -> Iterator[str]:
         )
     if facts.boxed:
         yield (
-            f"Boxes: {facts.boxed:,} cases; the irrelevant box covers some of the target in "
-            f"{facts.overlapping:,}."
+            f"Boxes: {facts.boxed:,} cases, {facts.several:,} with several, which are hidden "
+            f"together; the irrelevant box covers some of the target in {facts.overlapping:,}, "
+            "which IS and GSP leave out."
         )
     if not facts.digested:
         yield "The images were not read: no digests, no matched boxes, and none is known to open."

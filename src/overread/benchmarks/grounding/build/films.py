@@ -87,3 +87,5 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     exclusions: list[Exclusion]
     # Lines a reader of the set should know, such as where a label comes from [D31].
     provenance: list[str] = []
+    # The shorter side of every box that might have been masked, were the minimum another one.
+    sides: list[float] = []

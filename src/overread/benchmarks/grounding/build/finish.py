@@ -59,7 +59,10 @@ def finish(
             continue
         digests[path] = film.digest
         for case in boxed.get(path, ()):
-            marked = [*(boxes or {}).get(path, ()), *(other.box for other in boxed[path])]
+            marked = [
+                *(boxes or {}).get(path, ()),
+                *(b for each in boxed[path] for b in each.targets),
+            ]
             drawn[case.case_id] = _matched(case, film, marked, seed, matched)
     cases = [
         _finished(case, digests, drawn.get(case.case_id, ()))
@@ -136,9 +139,12 @@ def _film(source: Source, *, with_body: bool) -> _Film:
 
 
 def _matched(
-    case: GroundingCase, film: _Film, marked: Sequence[Box | None], seed: int, most: int
+    case: GroundingCase, film: _Film, marked: Sequence[Box], seed: int, most: int
 ) -> tuple[Box, ...]:
-    """Drawn by a lot of the case's own: what else is in the set does not move it."""
+    """Drawn by a lot of the case's own: what else is in the set does not move it.
+
+    Of several targets each gets a box of its own in every draw, none of them on another.
+    """
     import numpy as np
 
     from overread.benchmarks.grounding.build.body import matched_boxes
@@ -147,7 +153,16 @@ def _matched(
     assert film.body is not None
     lot = hashlib.sha256(f"{seed}|{case.case_id}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(lot[:16], "big"))
-    return matched_boxes(case.box, film.body, most, rng, [box for box in marked if box is not None])
+    if not case.more_boxes:
+        return matched_boxes(case.box, film.body, most, rng, marked)
+    drawn: dict[tuple[Box, ...], None] = {}  # a draw that came before is no further one
+    for _ in range(most):
+        placed: list[Box] = []
+        for target in case.targets:
+            placed += matched_boxes(target, film.body, 1, rng, [*marked, *placed])
+        if len(placed) == len(case.targets):
+            drawn[tuple(placed)] = None
+    return tuple(box for draw in drawn for box in draw)
 
 
 def _finished(

@@ -84,7 +84,10 @@ def read(
     table, said = _table(csv_file, dict(columns or {}), finding)
     images, gone = _images(table, said["image"], root, missing)
     findings = _findings(table, said.get("finding"), finding)
-    values = codes(table, said["label"], _spelled(_LABELS), _LABEL_NEED, pl.Int8)
+    words = dict(_LABELS)
+    if findings.n_unique() == 1:  # "pneumonia_present", where that is all a row can mean
+        words |= {f"{findings[0].lower()}_{word}": code for word, code in _LABELS.items()}
+    values = codes(table, said["label"], _spelled(words), _LABEL_NEED, pl.Int8)
     refuse_first(table, values.is_null(), said["label"], _LABEL_NEED)
     rows = pl.DataFrame({"image": images, "finding": findings, "value": values})
     _agree(table, said["label"], rows.select("image", "finding"), values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from overread.benchmarks.files.tables import Table, numbers, refuse, refuse_first
 from overread.benchmarks.grounding.build.film_sizes import film_size
 from overread.benchmarks.grounding.build.films import PRESENT, Exclusion, box_schema
+from overread.benchmarks.grounding.build.nih import FINDING_OF
+from overread.benchmarks.grounding.prompts import FINDINGS
 from overread.case import Source
 
 if TYPE_CHECKING:
@@ -71,15 +74,36 @@ def boxes_of(
                     f"the box leaves its image of {whole:g} pixels",
                 )
     texts = table.frame[said["box_label"]] if "box_label" in said else rows["finding"]
+    once, others = _of_their_finding(once.with_columns(text=texts.gather(once["index"])))
+    exclusions += [Exclusion(name, reason, count) for reason, count in others.items()]
     boxes = once.select(
         dicom_id=pl.col("image").str.extract(r"([^/]+?)(?:\.[^./]*)?$"),
         category="finding",
-        label_text=pl.Series(texts.gather(once["index"])),
+        label_text="text",
         image_path="image",
         **{column: pl.col(column) for column in (*"xywh", *SIZE)},
         finding="finding",
     )
     return boxes.select(*box_schema(), "finding"), exclusions
+
+
+def _of_their_finding(boxes: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
+    """The boxes that show their row's finding, and why the others do not.
+
+    A box label that names another finding is taken at its word; free text is not judged.
+    """
+    import polars as pl
+
+    known = {name.lower(): ours for name, ours in FINDING_OF.items()}
+    known |= {name.lower(): name for name in (*FINDINGS, *boxes["finding"].unique())}
+    lost: Counter[str] = Counter()
+    kept = []
+    for finding, text in boxes.select("finding", "text").iter_rows():
+        named = known.get("_".join((text or "").lower().split()), finding)
+        kept.append(named == finding)
+        if named != finding:
+            lost[f'a box labelled "{text}" on a row of {finding}'] += 1
+    return boxes.filter(pl.Series(kept, dtype=pl.Boolean)), lost
 
 
 def _sizes(table: Table, said: Mapping[str, str], boxes: pl.DataFrame, root: Path) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, GroundingCase
+from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, UNION_COLUMNS, GroundingCase
 from overread.case import Box
 
 __all__ = ["COLUMNS", "PAPER_COLUMNS", "write_manifest", "write_rows"]
@@ -25,7 +25,10 @@ COLUMNS: Final = (*PAPER_COLUMNS, *EXTRA_COLUMNS)
 
 def write_manifest(path: Path, cases: Iterable[GroundingCase]) -> int:
     """Write the cases in their order, as `load_cases` reads them back; returns how many."""
-    return write_rows(path, COLUMNS, map(_row, cases))
+    every = list(cases)
+    if not any(case.more_boxes or case.more_irrelevant_boxes for case in every):
+        return write_rows(path, COLUMNS, map(_row, every))
+    return write_rows(path, (*COLUMNS, *UNION_COLUMNS), ((*_row(c), *_union(c)) for c in every))
 
 
 def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> int:
@@ -68,10 +71,18 @@ def _row(case: GroundingCase) -> tuple[object, ...]:
         case.label_value,
         case.swap_match,
         case.opposite_image_path,
-        ";".join(f"{box.x} {box.y} {box.w} {box.h}" for box in case.matched_boxes),
+        _listed(case.matched_boxes),
         case.image_digest,
         case.swap_image_digest,
     )
+
+
+def _union(case: GroundingCase) -> tuple[str, str]:
+    return _listed(case.more_boxes), _listed(case.more_irrelevant_boxes)
+
+
+def _listed(boxes: Iterable[Box]) -> str:
+    return ";".join(f"{box.x} {box.y} {box.w} {box.h}" for box in boxes)
 
 
 def _sides(box: Box | None) -> tuple[int | None, ...]:

@@ -1,10 +1,15 @@
-"""Cases from MS-CXR: one per box, the only ones that can be masked (GROUNDING 2.2)."""
+"""Cases from MS-CXR, the only ones that can be masked (GROUNDING 2.2).
+
+`authors` makes one of each box; `corrected` one of each film and finding, and masks all its boxes.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from overread.benchmarks.grounding.boxes import irrelevant_box
+import msgspec
+
+from overread.benchmarks.grounding.boxes import irrelevant_box, irrelevant_boxes
 from overread.benchmarks.grounding.build.films import PRESENT
 from overread.benchmarks.grounding.build.scheme import FRONTAL, Account, Rules, Sampling, by_dicom
 from overread.benchmarks.grounding.build.stream import Stream
@@ -37,8 +42,10 @@ def draw_boxes(
     """
     import polars as pl
 
+    scaled = _scaled(boxes, options.resolution)
+    account.sides += scaled.select(pl.min_horizontal("box_w", "box_h")).to_series().to_list()
     kept = account.keep(
-        _scaled(boxes, options.resolution),
+        scaled,
         (pl.col("box_w") >= options.minimum_side) & (pl.col("box_h") >= options.minimum_side),
         f"box below {options.minimum_side} pixels of {options.resolution} [D12]",
     )
@@ -61,7 +68,8 @@ def draw_boxes(
     account.drop(
         f"over the cap of {options.mscxr_per_finding} per finding", kept.height - len(rows)
     )
-    return [_case(number, row, options, rules) for number, row in enumerate(rows)]
+    cases = [_case(number, row, options, rules) for number, row in enumerate(rows)]
+    return cases if rules == "authors" else _together(cases, scaled, options, account)
 
 
 def _scaled(boxes: pl.DataFrame, resolution: int) -> pl.DataFrame:
@@ -72,6 +80,34 @@ def _scaled(boxes: pl.DataFrame, resolution: int) -> pl.DataFrame:
     scales = (across, down, across, down)
     sides = zip(_SCALED, "xywh", scales, strict=True)
     return boxes.with_columns((pl.col(side) * scale).alias(name) for name, side, scale in sides)
+
+
+def _together(
+    drawn: list[GroundingCase], boxes: pl.DataFrame, options: Sampling, account: Account
+) -> list[GroundingCase]:
+    """Every case with all boxes of its finding on its film, and each film and finding once.
+
+    The draws are the authors': a box whose film and finding another drawn one stands for is left.
+    """
+    known: dict[tuple[str, str | None], list[Box]] = {}
+    for dicom, category, *sides in boxes.select("dicom_id", "category", *_SCALED).iter_rows():
+        box = Box(*map(round, sides))
+        if box.w > 0 and box.h > 0:
+            known.setdefault((dicom, _CATEGORIES.get(category)), []).append(box)
+    cases: dict[tuple[str | None, str | None], GroundingCase] = {}
+    for case in drawn:
+        if (key := (case.dicom_id, case.finding)) in cases:
+            continue
+        others = [box for box in known[case.dicom_id or "", case.finding] if box != case.box]
+        control, *elsewhere = irrelevant_boxes([*case.targets, *others], options.resolution)
+        cases[key] = msgspec.structs.replace(
+            case,
+            irrelevant_box=control,
+            more_boxes=tuple(others),
+            more_irrelevant_boxes=tuple(elsewhere),
+        )
+    account.drop("hidden together with another box of its film", len(drawn) - len(cases))
+    return list(cases.values())
 
 
 def _case(number: int, row: dict[str, Any], options: Sampling, rules: Rules) -> GroundingCase:

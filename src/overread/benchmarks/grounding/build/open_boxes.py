@@ -18,9 +18,9 @@ __all__ = ["Boxed", "usable_boxes"]
 
 
 class Boxed(NamedTuple):
-    """A box at the working resolution, and the dataset's words for it."""
+    """Boxes at the working resolution, hidden together, and the dataset's words for them."""
 
-    box: Box
+    boxes: tuple[Box, ...]
     label_text: str | None
 
 
@@ -36,7 +36,11 @@ def usable_boxes(
     resolution: int,
     minimum_side: int,
 ) -> Boxes:
-    """Boxes that can be masked; the others are counted."""
+    """Boxes that can be masked; the others are counted.
+
+    `corrected` hides all boxes of a finding at once, largest first, if one of them is large enough;
+    `authors` makes a mask of each that is (GROUNDING 2.2).
+    """
     import polars as pl
 
     if read.boxes is None:
@@ -56,22 +60,34 @@ def usable_boxes(
             grouped.setdefault((finding, image), []).append(box)
     found: Boxes = {}
     for (finding, image), boxes in grouped.items():
-        if edition == "corrected" and len(boxes) > 1:
-            lost["boxes beside others of their finding: masking one leaves the rest"] += len(boxes)
-            continue
-        for box in boxes:
-            scaled = rescale_box(
-                *(box["x"], box["y"], box["w"], box["h"], box["image_width"], box["image_height"]),
-                resolution,
-                minimum_side,
-            )
-            if scaled is not None and edition == "corrected":
-                scaled = within_square(scaled, resolution)
-            if scaled is None:
-                lost[f"box below {minimum_side} pixels of {resolution} [D12]"] += 1
+        for some in [boxes] if edition == "corrected" else [[box] for box in boxes]:
+            side = max(_least_side(box, resolution) for box in some)
+            account.sides.append(side)
+            if side < minimum_side:
+                lost[f"box below {minimum_side} pixels of {resolution} [D12]"] += len(some)
             else:
                 place = found.setdefault(finding, {}).setdefault(image, [])
-                place.append(Boxed(scaled, box["label_text"]))
+                place.append(_boxed(some, edition, resolution))
     for reason, count in lost.items():
         account.drop(reason, count)
     return found
+
+
+def _least_side(box: dict[str, Any], resolution: int) -> float:
+    """The shorter side at the working resolution, not yet rounded [D12]."""
+    across, down = resolution / box["image_width"], resolution / box["image_height"]
+    return float(min(box["w"] * across, box["h"] * down))
+
+
+def _boxed(boxes: list[dict[str, Any]], edition: Rules, resolution: int) -> Boxed:
+    scaled = []
+    for box in boxes:
+        sides = (box["x"], box["y"], box["w"], box["h"], box["image_width"], box["image_height"])
+        one = rescale_box(*sides, resolution, 0)
+        assert one is not None
+        scaled.append(within_square(one, resolution) if edition == "corrected" else one)
+    scaled.sort(key=lambda box: -box.w * box.h)
+    # A speck beside a large box may come out with no pixel at all.
+    scaled = [box for box in scaled if box.w > 0 and box.h > 0] or scaled[:1]
+    texts = dict.fromkeys(box["label_text"] for box in boxes if box["label_text"])
+    return Boxed(tuple(scaled), "; ".join(texts) or None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import MINIMUM_SIDE, RESOLUTION, irrelevant_box
+from overread.benchmarks.grounding.boxes import MINIMUM_SIDE, RESOLUTION, irrelevant_boxes
 from overread.benchmarks.grounding.build.films import (
     ABSENT,
     LABELS,
@@ -67,8 +67,8 @@ def boxed_probe_set(
     `per_label`, since masks need no counterpart. Which films are drawn depends on their names and
     the seed alone, not on the order of the rows.
 
-    `corrected` takes as absent only what is known to be (0), and masks only films with a single box
-    of the finding: with another box in sight an answer that stays is right. `authors` fills absent
+    `corrected` takes as absent only what is known to be (0), and masks all boxes of a finding at
+    once: with another box in sight an answer that stays is right. `authors` fills absent
     films up with those that do not mention the finding [D22], and makes a case of each box (2.2).
     """
     import polars as pl
@@ -106,6 +106,7 @@ def boxed_probe_set(
         cases=cases,
         exclusions=[*read.exclusions, *account.exclusions],
         provenance=[*read.provenance, *_notes(cases, films, unpaired)],
+        sides=account.sides,
     )
 
 
@@ -191,11 +192,15 @@ def _cases(
             **{name: film[name] for name in _FACTS},
         )
         if boxed is not None:
+            target, *more = boxed.boxes
+            control, *elsewhere = irrelevant_boxes(boxed.boxes, resolution)
             case = msgspec.structs.replace(
                 case,
                 label_text=boxed.label_text,
-                box=boxed.box,
-                irrelevant_box=irrelevant_box(boxed.box, resolution),
+                box=target,
+                irrelevant_box=control,
+                more_boxes=tuple(more),
+                more_irrelevant_boxes=tuple(elsewhere),
             )
         cases.append(case)
     return cases

@@ -158,6 +158,7 @@ def _built(
         cases=cases,
         exclusions=exclusions,
         provenance=_notes(cases, frontals),
+        sides=[side for account in accounts for side in account.sides],
     )
 
 

@@ -73,6 +73,9 @@ class Account:
     def __init__(self, source: str) -> None:
         self.source = source
         self.exclusions: list[Exclusion] = []
+        # Of each box, or each film's boxes that are hidden together, the largest shorter side at
+        # the working resolution: what another minimum would keep.
+        self.sides: list[float] = []
 
     def drop(self, reason: str, count: int) -> None:
         """Note rows left out; a step that leaves out nothing is not mentioned."""

@@ -111,8 +111,9 @@ def sentences(index: Index, signature: str) -> Table | None:
         ),
         signature,
         (
-            "Percent of correct verdicts another patient's image changes [95 % interval]; first by "
-            "what it takes to notice the error, then by its type.",
+            "Percent of correct verdicts another patient's image of the same finding and label "
+            "changes, of any where the sentence names no finding [95 % interval]; first by what it "
+            "takes to notice the error, then by its type.",
         ),
     )
 

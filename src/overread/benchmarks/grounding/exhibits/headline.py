@@ -25,8 +25,9 @@ _COLUMNS: Final = (
 )
 _NOTES: Final = (
     "Percent [95 % interval]; n is the number of cases a rate stands on; GSP in percentage points.",
-    "CGR: correct Yes the target mask flips. UAR: correct answers another patient's image leaves. "
-    "IS: correct answers a mask elsewhere leaves. GSP: CGR less the flips any mask causes.",
+    "CGR: correct Yes the target mask flips. UAR: correct answers another patient's image of the "
+    "same finding and label leaves. IS: correct answers a mask elsewhere leaves. GSP: CGR less the "
+    "flips any mask causes.",
     "A category describes behaviour on these cases. It is no evidence of clinical safety.",
 )
 _RETEST: Final = (

@@ -104,7 +104,7 @@ def spoken(rows: Iterable[Spec], field: str = "text") -> str:
 
 
 def uar(index: Index, signature: str) -> Figure | None:
-    """Figure 2c: how often another patient's image leaves the answer as it was."""
+    """Figure 2c: how often a like image of another patient leaves the answer as it was."""
     if not index.any("uar"):
         return None
     names = shown(index.readers)
@@ -113,7 +113,7 @@ def uar(index: Index, signature: str) -> Figure | None:
     lanes = [names[reader] for reader in order]
     low, high = bounds((v for row in rows for v in (row["value"], row["low"], row["high"])), 100)
     x = number_axis("value", "UAR, percent of correct answers", low, high)
-    # At 100 no answer needs this patient's image.
+    # At 100 no answer changes with the patient.
     whole = {
         "data": {"values": [{"value": 100}]},
         "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT},
@@ -122,12 +122,15 @@ def uar(index: Index, signature: str) -> Figure | None:
     layers = [whole, *dots(rows, x, lanes), *numbers(WIDTH, lanes)]
     return Figure(
         name="uar",
-        title="How often does another patient's image leave the answer as it was?",
+        title="How often does a like image of another patient leave the answer as it was?",
         spec=figure_spec(rows, width=WIDTH, height={"step": LANE}, layer=layers),
         alt="Unrelated-image answer rate (UAR) of every reader, percent with 95 % interval: "
         + spoken(rows),
         signature=signature,
-        notes=("At 100, the dashed line, no correct answer needs this patient's image.",),
+        notes=(
+            "The other image is of the same finding and label, so the right answer is the same: at "
+            "100, the dashed line, stand a reader that never looks and one that always sees it.",
+        ),
     )
 
 

@@ -98,7 +98,7 @@ def premium(index: Index, signature: str) -> Figure | None:
 
 
 def decomposition(index: Index, signature: str) -> Figure | None:
-    """Figure 4a: correct answers that another image leaves, and those it changes."""
+    """Figure 4a: correct answers that a like image of another patient leaves, and changes."""
     if not index.any("image_contingent"):
         return None
     names = shown(index.readers)
@@ -138,13 +138,15 @@ def decomposition(index: Index, signature: str) -> Figure | None:
     ]
     return Figure(
         name="decomposition",
-        title="How many correct answers need this patient's image?",
+        title="How many correct answers does a like image of another patient change?",
         spec=figure_spec(rows, width=WIDTH, height={"step": LANE}, layer=layers),
-        alt="Share of correct answers that another patient's image changes, percent with 95 % "
-        f"interval: {spoken(rows)}",
+        alt="Share of correct answers that another patient's image of the same finding and label "
+        f"changes, percent with 95 % interval: {spoken(rows)}",
         signature=signature,
         notes=(
-            "Pale: another patient's image with the same label leaves the answer. Full: it changes "
-            "it; that share stands at the right [95 % interval].",
+            "Pale: another patient's image of the same finding and label leaves the answer. Full: "
+            "it changes it; that share stands at the right [95 % interval].",
+            "The right answer is the same for both images: a reader that sees the finding keeps it "
+            "as one that does not look does.",
         ),
     )
