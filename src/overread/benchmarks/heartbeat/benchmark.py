@@ -56,11 +56,11 @@ class Heartbeat:
     name = "heartbeat"
     ranges = declared(
         share="accuracy accuracy_lenient precision recall f1 chance_accuracy seed_agreement parsed "
-        "parsed_lenient out_of_range r2",
+        "parsed_lenient out_of_range r2 left_out accuracy_seed",
         signed="r order_bias diff_accuracy",
         skill="skill",
         amount="mae mae_videos mae_clipped mae_median mae_lenient constant_mae chance_mae "
-        "chance_mae_shipped ef_mae ef_mae_clipped distinct seed_sd",
+        "chance_mae_shipped ef_mae ef_mae_clipped distinct seed_sd mae_seed",
         any="predicted middle_bias diff_mae",
     )
 
