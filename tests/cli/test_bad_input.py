@@ -201,7 +201,7 @@ BAD_ROWS = {
     "source": ("",),
     "image_path": ("",),
     "finding": ("",),
-    "label": ("", "2", "yes", "0.5", "nan"),
+    "label": ("", "2", "perhaps", "0.5", "nan"),
     "box_x": ("", "left", "inf", "1e9", "1.5"),
     "box_w": ("0", "-3"),
     "box_h": ("0",),

@@ -64,12 +64,19 @@ OPTIONS: dict[str, list[str]] = {
     "import --out": [
         "import", "grounding", "--cases", "set/manifest.csv", "--replies", "folder", "--out", PLACE,
     ],
+    "import --store": [
+        "import", "m3cot", "--replies", "folder", "--out", "new", "--judge",
+        "control:lexical-judge", "--store", PLACE,
+    ],
+    "judge run": ["judge", PLACE, "--judge", "control:lexical-judge"],
+    "judge --store": ["judge", "medcmr", "--judge", "control:lexical-judge", "--store", PLACE],
     "judge-sample run": ["judge-sample", PLACE, "--out", "new"],
     "judge-sample --out": ["judge-sample", "medcmr", "--out", PLACE],
     "judge-sample --filled": ["judge-sample", "medcmr", "--filled", PLACE, "--key", "own.csv"],
     "judge-sample --key": ["judge-sample", "medcmr", "--filled", "sheet.csv", "--key", PLACE],
     "measure run": ["measure", PLACE],
     "plan --out": [],  # taken for the sake of `run`, and not looked at
+    "plan --only": ["plan", *_G[1:], "--only", PLACE],
     "plan --store": ["plan", *_G[1:], "--store", PLACE],
     "plan --requests": ["plan", *_G[1:], "--requests", PLACE],
     "published --beside": ["published", "grounding", "--beside", PLACE],
@@ -81,6 +88,7 @@ OPTIONS: dict[str, list[str]] = {
     "report --latex": ["report", "run", "--latex", PLACE],
     "report --figures": ["report", "run", "--figures", PLACE],
     "run --out": [*_G, "--out", PLACE],
+    "run --only": [*_G, "--out", "new", "--only", PLACE],
     "run --store": [*_G, "--out", "new", "--store", PLACE],
     "serve runs": ["serve", PLACE],
     "store forget --store": ["store", "forget", "x", "--store", PLACE],
@@ -172,7 +180,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
     (place / "chexpert").symlink_to(datasets.write_chexpert(place / "c").train.parent)
     datasets.write_rsna(place / "rsna")
     (place / "sheet.csv").write_text("id,question,person\n1,clarity,1\n")
-    rule = 'name="n"\nwhy="It has to be so, for a reason."\nbenchmark="grounding"\nmeasure="uar"\nat_most=1\n'
+    rule = 'name="n"\nwhy="It has to be so, for a reason."\nbenchmark="grounding"\nmeasure="uar"\nat_most=0.5\n'
     (place / "gate.toml").write_text(f'title = "t"\n[[rule]]\n{rule}')
     return place
 

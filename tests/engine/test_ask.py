@@ -504,10 +504,10 @@ def test_what_waits_to_be_kept_is_bounded_by_its_length(store, studio, monkeypat
     most = 0
     commit = store.commit
 
-    def slow(replies, failures) -> None:
+    def slow(replies, failures, asker) -> None:
         nonlocal most
         most = max(most, sum(len(reply.text) for _, _, reply in replies))
-        commit(replies, failures)
+        commit(replies, failures, asker)
 
     monkeypatch.setattr(store, "commit", slow)
     reader = Scripted(lambda p: Reply(p.text * 20_000), limits=Limits(concurrency=4))

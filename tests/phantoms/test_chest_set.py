@@ -316,8 +316,8 @@ def _fail(*_: object) -> None:
     raise RuntimeError("no films today")
 
 
-def test_a_worker_that_fails_is_named(tmp_path):
+def test_what_the_system_refuses_a_worker_is_the_systems_refusal(tmp_path):
     from overread.phantoms.chest_worker import make_films
 
-    with pytest.raises(RuntimeError, match="a film worker stopped"):
+    with pytest.raises(FileNotFoundError, match="absent"):
         make_films(Path(tmp_path / "absent"), 0, plan_set(16, 0).films[:2], 2)

@@ -305,9 +305,9 @@ def test_the_fingerprint_is_kept_in_every_shape() -> None:
     ],
 )
 def test_a_list_of_models_says_what_is_served(body: object, told: str) -> None:
-    assert read_listing(json.dumps(body).encode(), "m") == told
+    assert read_listing(json.dumps(body).encode(), "m", None) == told
 
 
 def test_a_list_that_is_none_says_nothing() -> None:
     for body in (b"", b"\xff", b"<html>", b"[" * 100_000):
-        assert read_listing(body, "m") == ""
+        assert read_listing(body, "m", None) == ""

@@ -22,7 +22,7 @@ SPEC = parse_spec("openai:m@http://127.0.0.1:1/v1")
 
 def forecast(monkeypatch: pytest.MonkeyPatch, store: Store, trials, **traits: object):
     monkeypatch.setattr(_planning, "trials_of", lambda *_: trials)
-    return _planning._forecast(None, None, Scripted(traits=Traits(**traits)), SPEC, store)
+    return _planning._forecast(None, None, Scripted(traits=Traits(**traits)), SPEC, store, False)
 
 
 @pytest.fixture

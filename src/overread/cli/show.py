@@ -7,10 +7,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from overread.case import Table, printable
 from overread.engine import Tally
 from overread.readers import ReaderSpec
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 __all__ = ["print_table", "watch"]
 
@@ -25,21 +29,27 @@ def print_table(table: Table) -> None:
     """
     from rich.console import Console
     from rich.table import Table as Grid
-    from rich.text import Text
 
     width = None if sys.stdout.isatty() else max(100, sum(_widths(table)))
     console = Console(highlight=False, width=width)
-    console.print(Text(printable(table.title), style="bold"))
+    console.print(_words(table.title, "bold"))
     for group in _groups(_widths(table), console.width):
         grid = Grid(box=None, pad_edge=False)
         for number in group:
-            grid.add_column(Text(printable(table.columns[number])), overflow="fold")
+            grid.add_column(_words(table.columns[number]), overflow="fold")
         for row in table.rows:
-            grid.add_row(*(Text(printable(row[number])) for number in group))
+            grid.add_row(*(_words(row[number]) for number in group))
         console.print(grid)
     for note in table.notes:
-        console.print(Text(printable(note), style="dim"), soft_wrap=True)
-    console.print(Text(printable(table.signature), style="dim"), soft_wrap=True)
+        console.print(_words(note, "dim"), soft_wrap=True)
+    console.print(_words(table.signature, "dim"), soft_wrap=True)
+
+
+def _words(text: str, style: str = "") -> Text:
+    """Text as it is, line by line, without what would steer a terminal."""
+    from rich.text import Text
+
+    return Text("\n".join(map(printable, text.split("\n"))), style=style)
 
 
 def _widths(table: Table) -> list[int]:

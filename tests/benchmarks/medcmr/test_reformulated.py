@@ -86,5 +86,5 @@ def test_a_bad_list_is_told_in_one_line(tmp_path, text, words):
 
 
 def test_a_list_that_is_not_there(tmp_path):
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="there is no such file"):
         found(str(tmp_path / "no.csv"))
