@@ -20,8 +20,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
-    from overread.case import Limits, Prompt, Reader, Reply, Traits
+    from overread.case import Limits, Prompt, Reader, Reply, Traits, Trial
 
 _SPOIL = re.compile(r"\(judge: ([a-z-]+)\)")
 # What an obedient judge takes for an order, and the verdict that it then gives.
@@ -34,10 +36,16 @@ class Judges:
 
     name = identity = "bench:judges"
 
-    def __init__(self, verdict: Callable[[str], Reply], controls: Mapping[str, Reader]) -> None:
+    def __init__(
+        self,
+        verdict: Callable[[str], Reply],
+        controls: Mapping[str, Reader],
+        cases: Mapping[str, str] | None = None,
+    ) -> None:
         from overread.case import Limits, Traits
 
         self._verdict = verdict
+        self._cases = cases or {}
         self._controls = [controls[name] for name in sorted(controls)]
         self.traits: Traits = Traits(modality="text", temperature=0.0)
         self.limits: Limits = Limits()
@@ -51,21 +59,36 @@ class Judges:
             return self._verdict(framed)
         if not self._controls:
             raise ValueError("nothing is framed, and M3COT_CASES names no set")
-        line = prompt.text.lstrip().partition("\n")[0]
+        line = _first_line(prompt.text)
         drawn = hashlib.sha256(line.encode()).digest()[0] % len(self._controls)
-        return await self._controls[drawn].reply(prompt)
+        # No case travels over the wire; the sets that are served here put every question once.
+        asked = msgspec.structs.replace(prompt, case=self._cases.get(line, ""))
+        return await self._controls[drawn].reply(asked)
 
     async def close(self) -> None:
         pass
 
 
-def _controls() -> Mapping[str, Reader]:
+def _controls() -> tuple[Mapping[str, Reader], Mapping[str, str]]:
+    """The controls of a set, and its cases by the first line of what is asked about them."""
     place = os.environ.get("M3COT_CASES")
     if place is None:
-        return {}
+        return {}, {}
     from overread.benchmarks.m3cot.benchmark import M3CoT
+    from overread.case import Traits
 
-    return M3CoT.open(place).controls()
+    bench = M3CoT.open(place)
+    asked = (trial for case in bench.cases() for trial in bench.trials(case, Traits()))
+    return bench.controls(), {_first_line(_text_of(trial)): trial.case for trial in asked}
+
+
+def _text_of(trial: Trial) -> str:
+    parts = [part for message in trial.request.messages for part in message.parts]
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _first_line(text: str) -> str:
+    return text.lstrip().partition("\n")[0]
 
 
 def _lexical(text: str) -> Reply:
@@ -76,7 +99,7 @@ def _lexical(text: str) -> Reply:
 
 
 def reasons() -> Judges:
-    return Judges(_lexical, _controls())
+    return Judges(_lexical, *_controls())
 
 
 def obeys() -> Judges:
@@ -116,7 +139,7 @@ def spoils() -> Judges:
         said = _lexical(text)
         return said if kind is None else SPOILT[kind[1]](said, asked[question])
 
-    return Judges(verdict, _controls())
+    return Judges(verdict, *_controls())
 
 
 def _text(make: Callable[[Any], str]) -> Callable[[Reply, int], Reply]:

@@ -20,7 +20,7 @@ import msgspec
 from overread import __version__
 from overread.case import BadInput, Decoding, Measure, Policy, Traits
 from overread.files import open_file, parse_toml, read_bytes, read_text, size_words
-from overread.scratch import UNFINISHED, scratch_folder
+from overread.scratch import UNFINISHED, scratch_folder, sweep
 
 if TYPE_CHECKING:
     import polars as pl
@@ -170,6 +170,8 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
             place = out if out.is_dir() else out.parent
             place.mkdir(parents=True, exist_ok=True)
             scratch = stack.enter_context(scratch_folder(place))
+            if place == out:  # the first writer of it worked beside it
+                sweep(out.parent)
         except OSError as error:
             raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
         yield scratch

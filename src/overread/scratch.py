@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["UNFINISHED", "scratch_folder"]
+__all__ = ["UNFINISHED", "scratch_folder", "sweep"]
 
 UNFINISHED: Final = ".unfinished."
 # As `tempfile` names them; the second is how phantoms were called while they were made.
@@ -25,7 +25,7 @@ _OURS: Final = re.compile(r"\.unfinished\.[a-z0-9_]{8}|\..+\.\d+-[0-9a-f]{8}\.pa
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[Path]:
     """A new folder in `beside`, gone at the end, and with it what dead writers left there."""
-    _sweep(beside)
+    sweep(beside)
     scratch, lock = _made(beside)
     try:
         yield scratch
@@ -48,7 +48,7 @@ def _made(beside: Path) -> tuple[Path, int]:
         os.close(lock)  # taken for a dead writer's, between its making and its locking
 
 
-def _sweep(place: Path) -> None:
+def sweep(place: Path) -> None:
     """Remove what dead writers left. What is another user's, or no folder of ours, stays."""
     with suppress(OSError):
         for name in os.listdir(place):

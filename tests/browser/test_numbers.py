@@ -184,9 +184,14 @@ def test_every_number_of_a_figure_is_that_of_its_measure(
 
 
 def test_no_figure_is_left_out(drawn: dict[tuple[str, str], list[Row]]) -> None:
-    """Histograms of confidence and strips of frames count answers, which are not measures."""
+    """Histograms of confidence and strips of frames count answers, which are not measures.
+
+    Boxes over seeds are quantiles of many records and a heat map has every pair both ways: the
+    exhibits' own tests hold them against their records.
+    """
     others = {name for name in drawn if name not in FIGURES}
-    assert all(name == "confidence_histogram" or name.startswith("strip-") for _, name in others)
+    own = ("confidence_histogram", "path_likeness", "seeds_t1", "seeds_t2")
+    assert all(name in own or name.startswith("strip-") for _, name in others)
     assert set(FIGURES) <= set(drawn)
 
 

@@ -7,6 +7,7 @@ what is framed is judged by the words it shares.
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -242,8 +243,13 @@ def test_interrupted_and_killed_it_goes_on_where_it_was(
         assert one.equals(other), name
 
 
+_WHEN = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\b[0-9a-f]{64}\b")
+
+
 def _same(one: Path, other: Path) -> bool:
-    return one.read_bytes() == other.read_bytes()
+    """But for when the replies came, and the digests of tables that hold how long each took."""
+    first, second = (_WHEN.sub(b"WHEN", path.read_bytes()) for path in (one, other))
+    return first == second
 
 
 def _plain(path: Path) -> pl.DataFrame:
