@@ -45,8 +45,9 @@ def refuse_foreign(path: Path) -> None:
     tables, application = 1, 0
     if beginning == b"SQLite format 3\0":
         with closing(sqlite3.connect(path, timeout=PATIENCE)) as connection:
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            # In this order: a process that makes the store now commits both at once.
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
     if tables and application != APPLICATION:
         raise BadInput(f"{path}: this is not a reply store. Give another file with --store.")
 
