@@ -295,7 +295,7 @@ print("ready", flush=True)
 for line in sys.stdin:
     try:
         with Store(line.strip()) as store:
-            store.dataset_id("b", "d", "open")
+            store.dataset_id("b", "d")
         print("ok", flush=True)
     except BaseException as error:
         print(repr(error), flush=True)
@@ -531,7 +531,7 @@ def test_another_label_of_what_has_answered_is_refused(store: Store) -> None:
     assert "label=v1" in line
     assert "\n" not in line
     with pytest.raises(BadInput, match="v2"):
-        store.foresee([someone("v2")], "b", "d", "open")
+        store.foresee([someone("v2")], "b", "d")
 
 
 def test_what_is_shown_or_who_is_known_by_construction_may_have_its_own_label(store: Store) -> None:
@@ -571,7 +571,7 @@ def test_a_label_begun_anew_under_which_nobody_answered_binds_no_other(store: St
     store.enrol([someone("v1")], 1)
     assert texts(store, "v1") == ["old"] * 8
     for _ in range(2):
-        store.foresee([someone("v1x")], "b", "d", "open")
+        store.foresee([someone("v1x")], "b", "d")
         store.enrol([someone("v1x")], 1)  # it can be gone on with, and counts nothing from before
         assert texts(store, "v1x") == [""] * 8
     answered(store, "v1x", "new", KEYS[:1])
@@ -612,6 +612,20 @@ def test_asking_anew_under_the_same_label_is_about_one_data_set(store: Store) ->
     store.enrol([someone()], 1, fresh=True)
     assert texts(store, "v1") == [""] * 8
     store.enrol([someone()], 2)
+    assert texts(store, "v1") == ["old"] * 8
+
+
+def test_asking_anew_holds_under_another_policy_of_the_set(store: Store) -> None:
+    first, then = (store.dataset_id("b", "set@1", policy) for policy in ("local", "open"))
+    other = store.dataset_id("b", "other@2", "local")
+    store.enrol([someone()], first)
+    answered(store, "v1", "old")
+    store.enrol([someone()], first, fresh=True)
+    store.enrol([someone()], then)
+    assert texts(store, "v1") == [""] * 8
+    store.foresee([someone()], "b", "set@1")
+    assert texts(store, "v1") == [""] * 8
+    store.enrol([someone()], other)
     assert texts(store, "v1") == ["old"] * 8
 
 

@@ -88,6 +88,18 @@ def test_what_a_reader_is_shown_may_have_its_own_label(
     assert '"sees" and "again" are the same model' in same.complaint
 
 
+def test_readers_that_differ_by_a_default_alone_are_told_to_be_one(
+    overread: Overread, server: Checkpoint
+) -> None:
+    pair = ("--reader", server.spec(label="a"), "--reader", server.spec(label="b", temperature=0))
+    for _ in range(2):
+        line, *_ = lines(run(overread, *pair))
+        assert "a and b have the same replies" in line
+    assert 2 * server.asked <= sum(said().values())
+    other = run(overread, *pair[:2], "--reader", server.spec(label="c", temperature=0.5))
+    assert "the same replies" not in other.err
+
+
 def test_a_judge_may_have_two_seats_of_its_own_names(workspace: Path, server: Checkpoint) -> None:
     bench = open_cases("m3cot", "phantom:26", "corrected", {})
     seat = {"kind": "openai", "model": "m", "base_url": server.base_url}

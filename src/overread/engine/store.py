@@ -342,20 +342,19 @@ class Store:
         self, connection: sqlite3.Connection, identity: str, labels: Collection[str], dataset: int
     ) -> int:
         """The first row that counts: where one of these labels, or one that answered, began."""
-        query = (
-            "SELECT label, last, since FROM readers "
-            "WHERE identity=? AND since > 0 AND (dataset IS NULL OR dataset=?)"
+        query = (  # a set is the same under another policy
+            "SELECT label, last, since FROM readers WHERE identity=? AND since > 0 "
+            "AND (dataset IS NULL OR dataset=? OR dataset IN (SELECT other.id FROM datasets own "
+            "JOIN datasets other USING (benchmark, dataset) WHERE own.id=?))"
         )
-        begun = connection.execute(query, (identity, dataset)).fetchall()
+        begun = connection.execute(query, (identity, dataset, dataset)).fetchall()
         counts = (_whole(s) for label, last, s in begun if last is not None or label in labels)
         return max(counts, default=0)
 
-    def foresee(
-        self, readers: Sequence[Enrolment], benchmark: str, dataset: str, policy: Policy
-    ) -> None:
+    def foresee(self, readers: Sequence[Enrolment], benchmark: str, dataset: str) -> None:
         """As `enrol`, for a forecast: refuses the same labels, and writes nothing down."""
-        query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=? AND policy=?"
-        found = self._read.execute(query, (benchmark, dataset, policy)).fetchone()
+        query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=?"
+        found = self._read.execute(query, (benchmark, dataset)).fetchone()
         labels = {one.label for one in readers}
         for one in readers:
             self._check_label(self._read, one)
@@ -716,8 +715,9 @@ def _whole(value: object) -> int:
 
 def _other_label(one: Enrolment, label: str, last: int) -> str:
     when = f", last on {moment(last)}" if last else ""
+    who = "judge" if one.judges else "reader"
     return (
-        f'reader "{one.label}": the same model at the same address answered as "{label}"{when}, '
+        f'{who} "{one.label}": the same model at the same address answered as "{label}"{when}, '
         f"and what it said is kept. If its weights changed, put revision=NAME into its spec, or "
         f"ask anew with --fresh; if not, give it the old label: label={label}."
     )

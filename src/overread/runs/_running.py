@@ -390,14 +390,23 @@ class Asking:
             if one.kind != "control"
         }
         everybody = {name for name, _ in self._given}
+        twins: dict[tuple[tuple[int, int], ...], str] = {}
         for (name, judges), given in self._given.items():
             who = f"{'judge ' * judges}{name}"
+            if given.replies and (name, judges) in served:
+                first = twins.setdefault(tuple(sorted(given.readers.items())), who)
+                if first != who:
+                    yield (
+                        f"{first} and {who} have the same replies: what tells their specs apart "
+                        "changes no question. Leave one out."
+                    )
             asked = sum(t.answered + t.failed for t in self._own_tallies.get((name, judges), ()))
             if given.before and (name, judges) in served:
                 if asked:
                     yield (
                         f"{given.before} of {given.replies} replies of {who} were kept "
-                        f"({_dates(given.first, given.last_before)}), the others given now."
+                        f"({_dates(given.first, given.last_before)}), the others given now. "
+                        "--fresh asks all again."
                     )
                 else:
                     old.append(f"{who} ({_dates(given.first, given.last_before)})")
