@@ -295,7 +295,7 @@ print("ready", flush=True)
 for line in sys.stdin:
     try:
         with Store(line.strip()) as store:
-            store.dataset_id("b", "d", "open")
+            store.dataset_id("b", "d")
         print("ok", flush=True)
     except BaseException as error:
         print(repr(error), flush=True)
@@ -531,7 +531,7 @@ def test_another_label_of_what_has_answered_is_refused(store: Store) -> None:
     assert "label=v1" in line
     assert "\n" not in line
     with pytest.raises(BadInput, match="v2"):
-        store.foresee([someone("v2")], "b", "d", "open")
+        store.foresee([someone("v2")], "b", "d")
 
 
 def test_what_is_shown_or_who_is_known_by_construction_may_have_its_own_label(store: Store) -> None:
@@ -564,12 +564,68 @@ def test_asking_anew_counts_nothing_from_before_and_replaces_it(tmp_path: Path) 
         assert store.asker(Named("v2")).since > 0
 
 
+def test_a_label_begun_anew_under_which_nobody_answered_binds_no_other(store: Store) -> None:
+    store.enrol([someone("v1")], 1)
+    answered(store, "v1", "old")
+    store.enrol([someone("v1x")], 1, fresh=True)  # a slip, and the server was down
+    store.enrol([someone("v1")], 1)
+    assert texts(store, "v1") == ["old"] * 8
+    for _ in range(2):
+        store.foresee([someone("v1x")], "b", "d")
+        store.enrol([someone("v1x")], 1)  # it can be gone on with, and counts nothing from before
+        assert texts(store, "v1x") == [""] * 8
+    answered(store, "v1x", "new", KEYS[:1])
+    with pytest.raises(BadInput, match='answered as "v1x"'):
+        store.enrol([someone("v1")], 1)
+
+
+def test_a_reader_and_a_judge_of_one_name_are_told_apart(store: Store) -> None:
+    judge = someone("v1", use="judge of answer", judges=True)
+    store.enrol([someone("v1"), judge], 1)
+    answered(store, "v1", "read", KEYS[:4])
+    asker = store.asker(Named("v1"), judges=True)
+    store.commit([(key, 1, Reply(text="judged")) for key in KEYS[4:]], [], asker)
+    assert store.note_served(Named("v1"), "root /a", judges=True) == ""
+    assert store.note_served(Named("v1"), "root /b") == ""  # of which the judge's listing is none
+    for other in (someone("v2"), someone("v2", use="judge of answer", judges=True)):
+        with pytest.raises(BadInput, match='answered as "v1"'):
+            store.enrol([other], 1)
+
+
+def test_what_was_there_when_the_store_was_opened_is_known(tmp_path: Path) -> None:
+    place = tmp_path / "store.sqlite"
+    with Store(place) as store:
+        store.enrol([someone()], 1)
+        answered(store, "v1", "old", KEYS[:3])
+        assert not any(kept.before for kept in store.get(KEYS).values())
+    with Store(place) as store:
+        store.enrol([someone()], 1)
+        assert store.claim(KEYS, store.asker(Named("v1"))).lately == 0
+        answered(store, "v1", "new")
+        assert [store.get(KEYS)[key].before for key in KEYS] == [True] * 3 + [False] * 5
+        assert store.claim(KEYS, store.asker(Named("v1"))).lately == 5
+
+
 def test_asking_anew_under_the_same_label_is_about_one_data_set(store: Store) -> None:
     store.enrol([someone()], 1)
     answered(store, "v1", "old")
     store.enrol([someone()], 1, fresh=True)
     assert texts(store, "v1") == [""] * 8
     store.enrol([someone()], 2)
+    assert texts(store, "v1") == ["old"] * 8
+
+
+def test_asking_anew_holds_under_another_policy_of_the_set(store: Store) -> None:
+    first, then = (store.dataset_id("b", "set@1", policy) for policy in ("local", "open"))
+    other = store.dataset_id("b", "other@2", "local")
+    store.enrol([someone()], first)
+    answered(store, "v1", "old")
+    store.enrol([someone()], first, fresh=True)
+    store.enrol([someone()], then)
+    assert texts(store, "v1") == [""] * 8
+    store.foresee([someone()], "b", "set@1")
+    assert texts(store, "v1") == [""] * 8
+    store.enrol([someone()], other)
     assert texts(store, "v1") == ["old"] * 8
 
 
@@ -620,6 +676,10 @@ def test_how_a_server_lists_a_model_is_kept_and_a_change_is_told(store: Store) -
     answered(store, "v1", "old", KEYS[:1])
     assert store.note_served(reader, "root /a") == ""
     assert store.note_served(reader, "") == ""
+    for _ in range(2):  # until it answers as that
+        assert store.note_served(reader, "root /b") == "root /a"
+        store.enrol([someone()], 1)
+    assert store.note_served(reader, "root /a") == ""
     assert store.note_served(reader, "root /b") == "root /a"
     answered(store, "v1", "new")
     numbers = [kept.reader for kept in store.get(KEYS).values()]
@@ -670,7 +730,12 @@ def test_a_store_of_format_1_is_opened_without_loss(tmp_path: Path) -> None:
         with Store(place) as store:
             kept = store.get(KEYS)
             assert set(kept) == set(KEYS)
-            assert kept[KEYS[0]] == (Reply(text="Yes", tokens_in=3, seconds=0.25, model="m"), 0, 0)
+            assert kept[KEYS[0]] == (
+                Reply(text="Yes", tokens_in=3, seconds=0.25, model="m"),
+                0,
+                0,
+                True,
+            )
             assert store.failures([b"f"]) == {b"f": "HTTP 500"}
             assert store.source("film.png", 1, 2) == b"\x00\xff"
             (row,) = store.listing()

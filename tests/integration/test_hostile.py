@@ -229,7 +229,7 @@ def test_a_server_that_was_never_there_is_not_asked_for_long(tmp_path: Path) -> 
     assert done.returncode == 3
     last = done.stderr.splitlines()[-1]
     assert "trials all failed alike: cannot connect" in last
-    assert "run the same command again" in last
+    assert "Run the same command again" in last
     assert not (tmp_path / "run").exists(), "there is nothing to measure"
     assert time.monotonic() - began < 20
 

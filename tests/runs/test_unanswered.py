@@ -61,7 +61,7 @@ def test_a_server_that_is_down(overread: Overread) -> None:
     assert "cannot connect" in last
     assert "Nothing was measured" in last
     assert ".." not in last
-    assert "run the same command again" in last
+    assert "Run the same command again" in last
     assert not Path("run").exists()
 
 

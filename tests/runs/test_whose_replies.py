@@ -88,6 +88,18 @@ def test_what_a_reader_is_shown_may_have_its_own_label(
     assert '"sees" and "again" are the same model' in same.complaint
 
 
+def test_readers_that_differ_by_a_default_alone_are_told_to_be_one(
+    overread: Overread, server: Checkpoint
+) -> None:
+    pair = ("--reader", server.spec(label="a"), "--reader", server.spec(label="b", temperature=0))
+    for _ in range(2):
+        line, *_ = lines(run(overread, *pair))
+        assert "a and b have the same replies" in line
+    assert 2 * server.asked <= sum(said().values())
+    other = run(overread, *pair[:2], "--reader", server.spec(label="c", temperature=0.5))
+    assert "the same replies" not in other.err
+
+
 def test_a_judge_may_have_two_seats_of_its_own_names(workspace: Path, server: Checkpoint) -> None:
     bench = open_cases("m3cot", "phantom:26", "corrected", {})
     seat = {"kind": "openai", "model": "m", "base_url": server.base_url}
@@ -129,7 +141,9 @@ def test_a_study_that_asks_anew_asks_once_and_begins_all_its_runs_anew_at_once(
     assert overread("run", "s.toml").code == 0
     asked, server.says = server.asked, "No"
     server.fails_after = asked  # it breaks off in the first run
-    assert overread("run", "s.toml", "--fresh").code == 3
+    broken = overread("run", "s.toml", "--fresh")
+    assert broken.code == 3
+    assert "Run the same command without --fresh to resume." in broken.err
     server.fails_after = 10**6
     assert overread("run", "s.toml").code == 0
     assert server.asked == 2 * asked
@@ -157,7 +171,87 @@ def test_a_run_that_asked_nothing_says_so_with_the_dates(
     with sqlite3.connect(STORE) as raw:
         raw.execute("UPDATE replies SET at=NULL")
     assert "an older Overread" in run(overread, *reader).err
-    assert "NOTHING" not in run(overread, *reader, limit=5, out="more").err
+
+
+def test_replies_from_before_are_counted_where_others_are_asked(
+    overread: Overread, server: Checkpoint
+) -> None:
+    reader = ("--reader", server.spec(label="v1"), "--reader", "control:looks")
+    run(overread, *reader)
+    server.says = "No"
+    with sqlite3.connect(STORE) as raw:
+        raw.execute("UPDATE replies SET at=1000000000")
+    (line,) = lines(run(overread, *reader, limit=8))
+    answers = pl.read_parquet("run/answers.parquet").filter(pl.col("reader") == "v1")
+    kept = answers.filter(pl.col("text") == "Yes").height
+    assert 0 < kept < answers.height
+    assert f"{kept} of {answers.height} replies of v1 were kept (given 2001-09-09 01:4" in line
+    assert lines(run(overread, *reader, "--fresh", limit=8)) == []
+
+
+def judged(overread: Overread, *words: object, out: str = "run") -> Done:
+    """A run of m3cot, in which readers judge."""
+    cases = ("--cases", "phantom:26", "--limit", 1, "--set", "boot=100", "--set", "checks=1")
+    return overread("run", "m3cot", *cases, "--set", "modes=cot", *words, "--out", out)
+
+
+def test_a_reader_that_judges_as_well_does_not_hide_behind_itself(
+    overread: Overread, server: Checkpoint
+) -> None:
+    both = ("--reader", server.spec(), "--judge", server.spec())
+    judged(overread, *both[:2])
+    with sqlite3.connect(STORE) as raw:
+        raw.execute("UPDATE replies SET at=1000000000")
+    server.says = "new weights"
+    (line,) = lines(judged(overread, *both))
+    assert "NOTHING WAS ASKED of m (given 2001-09-09 01:46:40 UTC)" in line
+    assert record()["readers"][0]["last_reply"].startswith("2001-")
+    assert not record()["judges"][0]["first_reply"].startswith("2001-")
+    assert judged(overread, "--reader", server.spec(label="tuned"), out="other").code == 2
+
+
+def test_judging_later_says_what_was_kept_and_can_ask_anew(
+    overread: Overread, server: Checkpoint
+) -> None:
+    server.entry = {"id": "m", "root": "/models/one"}
+    judged(overread, "--reader", "control:clinician", "--judge", server.spec())
+    asked, server.says = server.asked, "new weights"
+    server.entry = {"id": "m", "root": "/models/two"}
+    judge = ("judge", "run", "--judge", server.spec())
+    for _ in range(2):  # as long as it has not answered as that
+        listed, kept = lines(overread(*judge))
+        assert "judge m: the server lists the model as id m, root /models/two" in listed
+        assert "NOTHING WAS ASKED of judge m (given 20" in kept
+    assert server.asked == asked
+    refused = overread("judge", "run", "--judge", server.spec(label="other"))
+    assert refused.code == 2
+    assert "--fresh" in refused.complaint
+    assert lines(overread(*judge, "--fresh")) == []
+    assert server.asked > asked
+    assert set(pl.read_parquet("run/verdicts.parquet")["text"]) == {"new weights"}
+    assert record()["judges"][0]["listed"] == ["id m, root /models/two"]
+
+
+def test_a_judge_of_one_role_more_keeps_where_its_other_verdicts_came_from(
+    overread: Overread, server: Checkpoint
+) -> None:
+    server.fingerprint = "fp_1"
+    words = ("--reader", "control:clinician", "--judge", f"order={server.spec()}")
+    judged(overread, *words)
+    with sqlite3.connect(STORE) as raw:
+        raw.execute("UPDATE replies SET at=1000000000")
+    judged(overread, *words)
+    server.model, server.fingerprint = "m-2", "fp_2"
+    assert overread("judge", "run", "--judge", f"steps={server.spec()}").code == 0
+    (entry,) = record()["judges"]
+    assert entry["roles"] == ["steps", "order"]
+    assert entry["first_reply"] == "2001-09-09 01:46:40 UTC"
+    assert entry["last_reply"] > "2020"
+    assert entry["models"] == ["m", "m-2"]
+    assert entry["fingerprints"] == ["fp_1", "fp_2"]
+    other = overread("judge", "run", "--judge", f"answer={server.spec(rubric='yesno')}")
+    assert other.code == 2
+    assert "the usual rubric, and now the rubric yesno. Add ?label=" in other.complaint
 
 
 def test_a_model_that_changed_under_its_name_is_told(
@@ -167,7 +261,7 @@ def test_a_model_that_changed_under_its_name_is_told(
     server.fingerprint = "fp_1"
     assert lines(run(overread, *reader)) == []
     server.model, server.fingerprint = "m-2", "fp_2"
-    told = lines(run(overread, *reader, limit=8))
+    _, *told = lines(run(overread, *reader, limit=8))
     assert len(told) == 2
     assert "v1: the server's model is not the same for all replies: m × " in told[0]
     assert "m-2 × " in told[0]
@@ -187,16 +281,24 @@ def test_a_server_that_lists_the_model_otherwise_is_told_before_it_is_asked(
     server.entry = {"id": "m", "root": "/models/one", "created": now}  # as some servers say always
     assert lines(run(overread, *reader)) == []
     server.entry["created"] = now + 60
-    assert lines(run(overread, *reader, limit=5)) == []
+    assert all("were kept" in line for line in lines(run(overread, *reader, limit=5)))
     assert record()["readers"][0]["listed"] == ["id m, root /models/one"]
     server.entry["root"] = "/models/two"
-    (line,) = lines(run(overread, *reader, limit=6))
-    assert "/models/one" in line
-    assert "/models/two" in line
-    assert "revision=" in line
+    asked, server.fails_after = server.asked, 0
+    line, *_ = lines(run(overread, *reader, limit=6))  # broken off before it answers
+    server.fails_after = asked + 1
+    told = lines(run(overread, *reader, limit=6))  # broken off when it has
+    server.fails_after = 10**6
+    for one in (line, told[0]):
+        assert "/models/one" in one
+        assert "/models/two" in one
+        assert "revision=" in one
+    for one in (told[-2], lines(run(overread, *reader, limit=6))[-1]):
+        assert "list of models is not the same for all replies: id m, root /models/one × " in one
+        assert "root /models/two × " in one
     assert len(record()["readers"][0]["listed"]) == 2
     server.entry = None
-    assert lines(run(overread, *reader, limit=7)) == []
+    assert "/models/" not in run(overread, *reader, limit=4, out="few").err
 
 
 def test_a_damaged_reply_is_asked_for_again_and_that_is_said(
@@ -208,7 +310,7 @@ def test_a_damaged_reply_is_asked_for_again_and_that_is_said(
     measures = Path("run/measures.json").read_bytes()
     with sqlite3.connect(STORE) as raw:
         raw.execute("UPDATE replies SET reply='damaged' WHERE rowid <= 2")
-    (line,) = lines(run(overread, *reader))
+    line, _ = lines(run(overread, *reader))
     assert "2 kept replies were damaged, and were asked for again" in line
     assert server.asked == asked + 2
     assert Path("run/measures.json").read_bytes() == measures

@@ -41,6 +41,7 @@ def command(
     judge: options.Judges = None,
     store: options.StoreFile = None,
     concurrency: options.Concurrency = None,
+    fresh: options.Fresh = False,
     json: options.Json = False,
 ) -> int:
     """Make a run of recorded results. No reader is asked and no image need exist.
@@ -53,6 +54,8 @@ def command(
     for name, value in (("--replies", replies), ("--out", out)):
         if value is None:
             raise BadInput(f"{name} is missing. See overread import --help for an example.")
+    if fresh and not judge:
+        raise BadInput("--fresh: nobody is asked without --judge. Leave it out.")
     assert replies is not None
     assert out is not None
 
@@ -72,8 +75,10 @@ def command(
         judges=judge or (),
         store=store,
         concurrency=concurrency,
+        fresh=fresh,
         watch=watch,
+        tell=options.tell,
     )
     for warning in warnings:
         options.tell(warning)
-    return options.finish([done], json=json, judged=bool(judge))
+    return options.finish([done], json=json, judged=bool(judge), fresh=fresh)

@@ -18,6 +18,7 @@ def command(
     store: options.StoreFile = None,
     set_: options.Settings = None,
     concurrency: options.Concurrency = None,
+    fresh: options.Fresh = False,
     json: options.Json = False,
 ) -> int:
     """Have a finished or imported run judged, and measure it again. No reader is asked.
@@ -35,6 +36,8 @@ def command(
         store=store,
         settings=options.settings_from(set_),
         concurrency=concurrency,
+        fresh=fresh,
         watch=watch,
+        tell=options.tell,
     )
-    return options.finish([done], json=json, judged=True)
+    return options.finish([done], json=json, judged=True, fresh=fresh)

@@ -19,7 +19,7 @@ from overread.case import BadInput, Reader, ReaderFailure, Reply, Request, Trial
 from overread.engine.keys import Slot, digests, reply_key
 from overread.engine.pace import Pace
 from overread.engine.plans import Plan, chunks
-from overread.engine.store import Row, Store
+from overread.engine.store import Asker, Row, Store
 from overread.engine.studio import Studio
 
 __all__ = ["Tally", "ask"]
@@ -78,14 +78,17 @@ async def ask(
     dataset: int,
     tally: Tally | None = None,
     stop: asyncio.Event | None = None,
+    judges: bool = False,
 ) -> Tally:
     """Have every trial of the plan answered in the store, or recorded as failed with its reason.
 
     `plan` is called again for another pass when a second process was asking some of the same
-    trials. `stop` ends it gracefully: calls under way finish, nothing new begins.
+    trials. `stop` ends it gracefully: calls under way finish, nothing new begins. `judges`: the
+    reader was enrolled as a judge.
     """
+    asker = store.asker(reader, judges=judges)
     asking = _Asking(
-        plan, reader, store, studio, dataset, tally or Tally(), stop or asyncio.Event()
+        plan, reader, store, studio, dataset, asker, tally or Tally(), stop or asyncio.Event()
     )
     try:
         while await asking.one_pass():
@@ -105,12 +108,12 @@ class _Asking:
         store: Store,
         studio: Studio,
         dataset: int,
+        asker: Asker,
         tally: Tally,
         stop: asyncio.Event,
     ) -> None:
         self.plan, self.reader, self.store, self.studio = plan, reader, store, studio
-        self.dataset, self.tally, self.stop = dataset, tally, stop
-        self.asker = store.asker(reader)
+        self.dataset, self.asker, self.tally, self.stop = dataset, asker, tally, stop
         self.pace = Pace(reader.limits)
         self.under_way: set[bytes] = set()
         self.failed: set[bytes] = set()

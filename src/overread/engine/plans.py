@@ -22,20 +22,26 @@ class Given(msgspec.Struct):
     """When replies were given and by what, counted as they are read back.
 
     `first` and `last` are seconds since 1970, 0 where no reply has a time; `undated` counts those
-    that have none. `readers` are rows of the store.
+    that have none. `readers` are rows of the store. `before` counts those that were there when the
+    store was opened, and `last_before` is when the last of them was given.
     """
 
     first: int = 0
     last: int = 0
     replies: int = 0
     undated: int = 0
+    before: int = 0
+    last_before: int = 0
     models: dict[str, int] = {}
     fingerprints: dict[str, int] = {}
     readers: dict[int, int] = {}
 
     def add(self, kept: Kept) -> None:
-        reply, at, reader = kept
+        reply, at, reader, before = kept
         self.replies += 1
+        if before:
+            self.before += 1
+            self.last_before = max(self.last_before, at)
         if at:
             self.first = min(self.first, at) if self.first else at
             self.last = max(self.last, at)
@@ -50,13 +56,19 @@ class Given(msgspec.Struct):
 
 
 def read_back(
-    plan: Plan, reader: Reader, store: Store, studio: Studio, given: Given | None = None
+    plan: Plan,
+    reader: Reader,
+    store: Store,
+    studio: Studio,
+    given: Given | None = None,
+    *,
+    judges: bool = False,
 ) -> Iterator[tuple[Trial, Reply | None, str]]:
     """Every trial in plan order with its kept reply, or None and the reason there is none.
 
     The order of the plan, not of arrival, so that what is written from it is always the same.
     """
-    asker = store.asker(reader)
+    asker = store.asker(reader, judges=judges)
     for chunk in chunks(plan(), _CHUNK):
         keys: list[bytes | None] = []
         reasons: dict[int, str] = {}

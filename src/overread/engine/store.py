@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,21 +99,27 @@ class Enrolment(msgspec.Struct, frozen=True, kw_only=True):
 
     `use` is what else tells two readers of one identity apart (what they are shown, how they
     decode). `weights` says that other weights may stand behind the same identity, as they may
-    behind a server's address: then another label is refused.
+    behind a server's address: then another label is refused. `judges` tells a judge from a reader
+    of the same name.
     """
 
     identity: str
     label: str
+    judges: bool = False
     use: str = ""
     weights: bool = False
 
 
 class Kept(NamedTuple):
-    """A reply, when it was given and by which row of `readers`; 0 where that is not known."""
+    """A reply, when it was given and by which row of `readers`; 0 where that is not known.
+
+    `before`: it was there when the store was opened.
+    """
 
     reply: Reply
     at: int
     reader: int
+    before: bool
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,12 +172,12 @@ class Store:
                 "Give another file with --store, or move this one away."
             ) from None
         newest = self._read.execute("SELECT max(rowid) FROM replies").fetchone()[0]
-        self._last_row = int(newest or 0)
+        self._last_row, self._opened = int(newest or 0), int(time.time())
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
         self.under_way: set[bytes] = set()  # what this process is asking, for all its readers
         self.damaged = 0  # replies that could not be read, and are asked for again
-        self._askers: dict[tuple[str, str], Asker] = {}
+        self._askers: dict[tuple[str, str, bool], Asker] = {}
         self._life = this_process()
         self._owner = 0
         self._beat = 0.0
@@ -277,39 +283,52 @@ class Store:
         A reader under another label than its identity last answered as is refused: other weights
         may stand behind it. `fresh` takes it; what was kept before counts no more, in this data set
         or, under a new label, in any. That is written down too, so a run that is broken off and
-        resumed does not mix old and new.
+        resumed does not mix old and new; but a label under which nobody answered binds no other.
         """
+        labels = {one.label for one in readers}
         with self._lock, self._writing():
             query = "SELECT seq FROM sqlite_sequence WHERE name='readers'"
             begins = int((self._write.execute(query).fetchone() or (0,))[0]) + 1
             numbers = [self._enrolled(one, dataset, begins if fresh else 0) for one in readers]
             for one, number in zip(readers, numbers, strict=True):
-                since = self._since(self._write, one.identity, dataset)
+                since = self._since(self._write, one.identity, labels, dataset)
                 if number < since:  # everything of this identity was begun anew since
                     number = self._add_reader(one, 0, None, "")
-                self._askers[one.identity, one.label] = Asker(number, since)
+                self._askers[one.identity, one.label, one.judges] = Asker(number, since)
 
     def _enrolled(self, one: Enrolment, dataset: int, begins: int) -> int:
         """The row of a reader; a new one where none stands for its label, or where it begins."""
-        bound = self._bound(self._write, one)
-        renamed = bound is not None and bound[0] != one.label
         if begins:
+            renamed = self._bound(self._write, one) is not None
             return self._add_reader(one, begins, None if renamed else dataset, "")
-        if renamed and one.weights:
-            assert bound is not None
-            raise BadInput(_other_label(one, *bound))
+        self._check_label(self._write, one)
         query = "SELECT max(id) FROM readers WHERE identity=? AND use=? AND label=?"
         found = self._write.execute(query, (one.identity, one.use, one.label)).fetchone()[0]
         return int(found) if found is not None else self._add_reader(one, 0, None, "")
 
-    def _bound(self, connection: sqlite3.Connection, one: Enrolment) -> tuple[str, int] | None:
-        """The label under which a reader last answered or began anew, and when it answered."""
+    def _bound(self, connection: sqlite3.Connection, one: Enrolment) -> tuple[int, str, int] | None:
+        """The row of another label as which a reader last answered, that label, and when."""
         query = (
-            "SELECT label, coalesce(last, 0) FROM readers WHERE identity=? AND use=? "
-            "AND (last IS NOT NULL OR since > 0) ORDER BY id DESC LIMIT 1"
+            "SELECT id, label, last FROM readers WHERE identity=? AND use=? "
+            "AND last IS NOT NULL ORDER BY id DESC LIMIT 1"
         )
         found = connection.execute(query, (one.identity, one.use)).fetchone()
-        return (str(found[0]), _whole(found[1])) if found else None
+        if found is None or found[1] == one.label:
+            return None
+        return int(found[0]), str(found[1]), _whole(found[2])
+
+    def _check_label(self, connection: sqlite3.Connection, one: Enrolment) -> None:
+        """Refuse a label other than the last one to answer, unless it was begun anew since."""
+        bound = self._bound(connection, one) if one.weights else None
+        if bound is None:
+            return
+        number, label, last = bound
+        query = (
+            "SELECT EXISTS (SELECT 1 FROM readers "
+            "WHERE identity=? AND use=? AND label=? AND since > 0 AND id > ?)"
+        )
+        if not connection.execute(query, (one.identity, one.use, one.label, number)).fetchone()[0]:
+            raise BadInput(_other_label(one, label, last))
 
     def _add_reader(self, one: Enrolment, since: int, dataset: int | None, served: str) -> int:
         query = (
@@ -319,48 +338,56 @@ class Store:
         row = (one.identity, one.use, one.label, since, dataset, served)
         return int(self._write.execute(query, row).lastrowid or 0)
 
-    def _since(self, connection: sqlite3.Connection, identity: str, dataset: int) -> int:
-        query = (
-            "SELECT coalesce(max(since), 0) FROM readers "
-            "WHERE identity=? AND (dataset IS NULL OR dataset=?)"
+    def _since(
+        self, connection: sqlite3.Connection, identity: str, labels: Collection[str], dataset: int
+    ) -> int:
+        """The first row that counts: where one of these labels, or one that answered, began."""
+        query = (  # a set is the same under another policy
+            "SELECT label, last, since FROM readers WHERE identity=? AND since > 0 "
+            "AND (dataset IS NULL OR dataset=? OR dataset IN (SELECT other.id FROM datasets own "
+            "JOIN datasets other USING (benchmark, dataset) WHERE own.id=?))"
         )
-        return _whole(connection.execute(query, (identity, dataset)).fetchone()[0])
+        begun = connection.execute(query, (identity, dataset, dataset)).fetchall()
+        counts = (_whole(s) for label, last, s in begun if last is not None or label in labels)
+        return max(counts, default=0)
 
-    def foresee(
-        self, readers: Sequence[Enrolment], benchmark: str, dataset: str, policy: Policy
-    ) -> None:
+    def foresee(self, readers: Sequence[Enrolment], benchmark: str, dataset: str) -> None:
         """As `enrol`, for a forecast: refuses the same labels, and writes nothing down."""
-        query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=? AND policy=?"
-        found = self._read.execute(query, (benchmark, dataset, policy)).fetchone()
+        query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=?"
+        found = self._read.execute(query, (benchmark, dataset)).fetchone()
+        labels = {one.label for one in readers}
         for one in readers:
-            bound = self._bound(self._read, one)
-            if bound is not None and bound[0] != one.label and one.weights:
-                raise BadInput(_other_label(one, *bound))
-            since = self._since(self._read, one.identity, found[0] if found else 0)
-            self._askers[one.identity, one.label] = Asker(None, since)
+            self._check_label(self._read, one)
+            since = self._since(self._read, one.identity, labels, found[0] if found else 0)
+            self._askers[one.identity, one.label, one.judges] = Asker(None, since)
 
-    def asker(self, reader: Reader) -> Asker:
+    def asker(self, reader: Reader, *, judges: bool = False) -> Asker:
         """The row of a reader that was enrolled; one that counts every reply for another."""
-        return self._askers.get((reader.identity, reader.name), _ANYBODY)
+        return self._askers.get((reader.identity, reader.name, judges), _ANYBODY)
 
-    def note_served(self, reader: Reader, served: str) -> str:
-        """Keep how the server lists a reader; returns what it said before, where that differs."""
-        asker = self.asker(reader)
+    def note_served(self, reader: Reader, served: str, *, judges: bool = False) -> str:
+        """Keep how the server lists a reader; returns how it did when it last answered, if else."""
+        asker = self.asker(reader, judges=judges)
         if not served or asker.number is None:
             return ""
         with self._lock, self._writing():
             query = "SELECT identity, label, use, served FROM readers WHERE id=?"
             row = self._write.execute(query, (asker.number,)).fetchone()
-            if row is None or row[3] == served:
+            if row is None:
                 return ""
             if not row[3]:
                 query = "UPDATE readers SET served=? WHERE id=?"
                 self._write.execute(query, (served, asker.number))
-                return ""
-            one = Enrolment(identity=row[0], label=row[1], use=row[2])
-            number = self._add_reader(one, 0, None, served)
-        self._askers[reader.identity, reader.name] = Asker(number, asker.since)
-        return str(row[3])
+            elif row[3] != served:
+                one = Enrolment(identity=row[0], label=row[1], use=row[2])
+                number = self._add_reader(one, 0, None, served)
+                self._askers[reader.identity, reader.name, judges] = Asker(number, asker.since)
+            query = (
+                "SELECT served FROM readers WHERE identity=? AND label=? AND use=? AND id>=? "
+                "AND last IS NOT NULL AND served<>'' ORDER BY id DESC LIMIT 1"
+            )
+            before = self._write.execute(query, (*row[:3], asker.since)).fetchone()
+        return str(before[0]) if before and before[0] != served else ""
 
     def reader_rows(self, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
         """The label of these rows, and how their server listed them."""
@@ -371,13 +398,21 @@ class Store:
 
     def get(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> dict[bytes, Kept]:
         """The replies that exist among these keys, and count; a damaged one does not exist."""
-        query = "SELECT key, reply, reader, at FROM replies WHERE key IN"
+        query = "SELECT key, reply, reader, at, rowid FROM replies WHERE key IN"
         found = {}
-        for key, value, reader, at in self._select(query, keys):
+        for key, value, reader, at, row in self._select(query, keys):
             reply, by = self._decoded(value), _whole(reader)
             if reply is not None and by >= asker.since:
-                found[key] = Kept(reply, _whole(at), by)
+                found[key] = Kept(reply, _whole(at), by, self._before(_whole(at), row))
         return found
+
+    def _before(self, at: int, row: int) -> bool:
+        """Whether a reply was there when this store was opened.
+
+        Within that second its row tells; later no more, for the number of a deleted row is used
+        again.
+        """
+        return at < self._opened or (at == self._opened and row <= self._last_row)
 
     def known(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> set[bytes]:
         """Which of these keys have a reply."""
@@ -498,22 +533,22 @@ class Store:
         marks = ",".join("?" * len(keys))
         with self._lock, self._loosely(), self._writing():
             self._keep_alive()
-            query = f"SELECT key, rowid, reader, reply FROM replies WHERE key IN ({marks})"  # noqa: S608
-            answered: dict[bytes, int] = {}
+            query = f"SELECT key, rowid, at, reader, reply FROM replies WHERE key IN ({marks})"  # noqa: S608
+            answered: dict[bytes, bool] = {}
             damaged: list[bytes] = []
             nobodys: list[bytes] = []
-            for key, row, reader, value in self._write.execute(query, keys).fetchall():
+            for key, row, at, reader, value in self._write.execute(query, keys).fetchall():
                 if self._decoded(value) is None:
                     damaged.append(key)
                 elif _whole(reader) >= asker.since:
-                    answered[key] = row
+                    answered[key] = self._before(_whole(at), row)
                     if reader is None:
                         nobodys.append(key)
             self._over("DELETE FROM replies WHERE key IN", damaged)
             self.damaged += len(damaged)
             if nobodys and asker.number is not None:
                 self._adopt(nobodys, asker.number)
-            lately = sum(row > self._last_row for row in answered.values())
+            lately = sum(not before for before in answered.values())
             wanted = [key for key in keys if key not in answered]
             before = self._write.total_changes
             self._insert("INSERT OR IGNORE INTO claims VALUES", [(k, self._owner) for k in wanted])
@@ -680,8 +715,9 @@ def _whole(value: object) -> int:
 
 def _other_label(one: Enrolment, label: str, last: int) -> str:
     when = f", last on {moment(last)}" if last else ""
+    who = "judge" if one.judges else "reader"
     return (
-        f'reader "{one.label}": the same model at the same address answered as "{label}"{when}, '
+        f'{who} "{one.label}": the same model at the same address answered as "{label}"{when}, '
         f"and what it said is kept. If its weights changed, put revision=NAME into its spec, or "
         f"ask anew with --fresh; if not, give it the old label: label={label}."
     )

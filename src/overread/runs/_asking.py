@@ -39,16 +39,18 @@ def trials_of(
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A plan, who is asked, and what happened so far."""
+    """A plan, who is asked, what happened so far, and whether it is asked as a judge."""
 
     plan: Plan
     reader: Reader
     tally: Tally
+    judges: bool
 
 
 async def ask_in_turn(
     rounds: Generator[Sequence[Job], None, None],
     readers: Sequence[Reader],
+    judges: Sequence[Reader],
     store: Store,
     studio: Studio,
     dataset: int,
@@ -57,7 +59,7 @@ async def ask_in_turn(
     """Ask the jobs of each round at once, so that a picture rendered for one reader serves all.
 
     A round is made when the one before is done: its plans may read what was said there. True if
-    interrupted; nothing more is begun then, nor when a reader was stopped. Readers are closed.
+    interrupted; nothing more is begun then, nor when a reader was stopped. All are closed.
     """
     stops: list[asyncio.Event] = []
     interrupted = asyncio.Event()
@@ -73,6 +75,7 @@ async def ask_in_turn(
     with _on_interrupt(interrupt), closing(rounds):
         try:
             await _look(readers, store, tell)
+            await _look(judges, store, tell, judges=True)
             for jobs in rounds:
                 stops[:] = [asyncio.Event() for _ in jobs]
                 await asyncio.gather(
@@ -85,6 +88,7 @@ async def ask_in_turn(
                             dataset=dataset,
                             tally=job.tally,
                             stop=stop,
+                            judges=job.judges,
                         )
                         for job, stop in zip(jobs, stops, strict=True)
                     )
@@ -92,23 +96,25 @@ async def ask_in_turn(
                 if interrupted.is_set() or any(job.tally.stopped for job in jobs):
                     break
         finally:
-            for reader in readers:
+            for reader in (*readers, *judges):
                 await reader.close()
     return interrupted.is_set()
 
 
-async def _look(readers: Sequence[Reader], store: Store, tell: Tell | None) -> None:
+async def _look(
+    readers: Sequence[Reader], store: Store, tell: Tell | None, *, judges: bool = False
+) -> None:
     """Keep how servers list their models, and say where one lists it otherwise than before."""
     served = [reader for reader in readers if isinstance(reader, Served)]
     for reader, now in zip(
         served, await asyncio.gather(*(reader.listed() for reader in served)), strict=True
     ):
-        before = store.note_served(reader, now)
+        before = store.note_served(reader, now, judges=judges)
         if before and tell is not None:
             tell(
-                f"{reader.name}: the server lists the model as {now}, and listed it as {before} "
-                "when it last answered. If its weights changed, give it revision=NAME, or ask "
-                "anew with --fresh."
+                f"{'judge ' * judges}{reader.name}: the server lists the model as {now}, and "
+                f"listed it as {before} when it last answered. If its weights changed, give it "
+                "revision=NAME, or ask anew with --fresh."
             )
 
 

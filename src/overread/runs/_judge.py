@@ -17,10 +17,10 @@ from overread.case import BadInput, Reader
 from overread.engine import Sources, Store, Studio, Tally
 from overread.judging import VERDICT_COLUMNS
 from overread.records import JudgeEntry, RunRecord, folder_being_written, read_record
-from overread.runs._asking import ask_in_turn, run_async
 from overread.runs._environment import default_store, load_config
 from overread.runs._judging import Judge, kept_answers
 from overread.runs._kept import benchmark_of, tables_of
+from overread.runs._left_out import Tell
 from overread.runs._measuring import Run, measure_into, policy_today, with_pictures
 from overread.runs._opening import enrolments, open_judges
 from overread.runs._running import Asking, Watch
@@ -40,13 +40,16 @@ def judge(
     store: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     concurrency: int | None = None,
+    fresh: bool = False,
     watch: Watch | None = None,
+    tell: Tell | None = None,
 ) -> Run:
     """Have a finished or imported run judged, and measure it again under its edition.
 
     No reader is asked and no image is opened. Verdicts of other judges stay; a judge that judged
     here before is resumed, and what it said in the roles given now is replaced.
-    `settings` may say what judges are asked (`checks`, `variants`, `rubrics`).
+    `settings` may say what judges are asked (`checks`, `variants`, `rubrics`). `fresh` asks the
+    judges everything again. `tell` gets a line for whatever a user should know.
 
     Examples
     --------
@@ -60,8 +63,9 @@ def judge(
     bench = _as_asked(place, record, given)
     tables, asked_about = tables_of(place, bench, record), _stamp(place)
     with judged_answers(
-        bench, tables, judges, record.judges, store=store, concurrency=concurrency, watch=watch
-    ) as judged:
+        bench, tables, judges, record.judges,
+        store=store, concurrency=concurrency, fresh=fresh, watch=watch, tell=tell,
+    ) as judged:  # fmt: skip
         record = read_record(place)  # another command may have judged or measured meanwhile
         if _stamp(place) != asked_about:
             raise BadInput(f"{place}: its answers were written anew meanwhile. Judge it again.")
@@ -90,7 +94,9 @@ def judged_answers(
     *,
     store: str | Path | None = None,
     concurrency: int | None = None,
+    fresh: bool = False,
     watch: Watch | None = None,
+    tell: Tell | None = None,
 ) -> Iterator[Asked]:
     """Ask judges about the answers of these tables; inside, what they said can be written."""
     config = load_config()
@@ -98,19 +104,19 @@ def judged_answers(
     assert isinstance(bench, Judged)
     _check_names(panel, others)
     bench.judge_over(tables)
-    with Store(store if store is not None else default_store(config)) as kept:
+    with Store(store if store is not None else default_store(config), tell) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
         said = kept_answers(tables.answers)
         asking = Asking(bench, None, [], [], panel, specs, kept, studio, said)
         try:
             who = enrolments([], [], specs, panel)
-            kept.enrol([*who, *asking.checked()], dataset)
-            readers = [judge.reader for judge in panel]
-            rounds = asking.rounds(watch)
-            interrupted = run_async(ask_in_turn(rounds, readers, kept, studio, dataset))
-            asking.check_finished(interrupted, fresh=False)
+            kept.enrol([*who, *asking.checked()], dataset, fresh=fresh)
+            asking.ask(watch, dataset, tell, fresh=fresh)
             yield Asked(asking, panel, bench.roles)
+            if tell is not None:
+                for line in asking.sayings():
+                    tell(line)
         finally:
             studio.close()
 
@@ -142,7 +148,7 @@ class Asked:
             elif own is None or own.is_empty():
                 found.append(added)
             else:
-                found.append(_both(own, added, self._roles))
+                found.append(_both(old, own, added, self._roles))
         return (*found, *new.values())
 
     def _staying(self, before: pl.DataFrame) -> pl.DataFrame:
@@ -155,8 +161,13 @@ class Asked:
         return before.select(VERDICT_COLUMNS).filter(~again)
 
 
-def _both(own: pl.DataFrame, added: JudgeEntry, roles: Sequence[str]) -> JudgeEntry:
-    """A judge whose verdicts of one role are there, and of another are new."""
+def _both(
+    old: JudgeEntry, own: pl.DataFrame, added: JudgeEntry, roles: Sequence[str]
+) -> JudgeEntry:
+    """A judge whose verdicts of one role are there, and of another are new.
+
+    The record does not tell which of its old replies stay: it goes on naming where all came from.
+    """
     counts = dict(own["outcome"].value_counts().iter_rows())
     held = {*own["role"].unique(), *added.roles}
     return msgspec.structs.replace(
@@ -165,7 +176,17 @@ def _both(own: pl.DataFrame, added: JudgeEntry, roles: Sequence[str]) -> JudgeEn
         asked=added.asked + own.height,
         unanswered=added.unanswered + counts.get("unanswered", 0),
         invalid=added.invalid + counts.get("invalid", 0),
+        first_reply=min(filter(None, (old.first_reply, added.first_reply)), default=None),
+        last_reply=max(filter(None, (old.last_reply, added.last_reply)), default=None),
+        models=_union(old.models, added.models),
+        fingerprints=_union(old.fingerprints, added.fingerprints),
+        listed=_union(old.listed, added.listed),
+        labels=_union(old.labels, added.labels),
     )
+
+
+def _union(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted({*old, *new}))
 
 
 def _check_names(panel: Sequence[Judge], others: Sequence[JudgeEntry]) -> None:
@@ -173,13 +194,25 @@ def _check_names(panel: Sequence[Judge], others: Sequence[JudgeEntry]) -> None:
     there = {entry.name: entry for entry in others}
     for judge in panel:
         old = there.get(judge.reader.name)
-        if old is None or old.identity == judge.reader.identity:
+        if old is None:
             continue
-        if old.identity == _IMPORTED or set(old.roles) - set(judge.roles):
+        stay = set(old.roles) - set(judge.roles)
+        if old.identity == judge.reader.identity:
+            if stay and (old.rubric or "") != judge.rubric:
+                raise BadInput(
+                    f"--judge {judge.reader.name}: as {' and '.join(sorted(stay))} judge of this "
+                    f"run it has {_rubric(old.rubric)}, and now {_rubric(judge.rubric)}. "
+                    "Add ?label=NAME to tell the two apart."
+                )
+        elif old.identity == _IMPORTED or stay:
             raise BadInput(
                 f"--judge {judge.reader.name}: another judge of this run has that name "
                 f"({old.spec}). Add ?label=NAME to tell them apart."
             )
+
+
+def _rubric(name: str | None) -> str:
+    return f"the rubric {name}" if name else "the usual rubric"
 
 
 def _as_asked(place: Path, record: RunRecord, given: Mapping[str, str]) -> Benchmark:

@@ -100,11 +100,16 @@ class Judging:
 
         def again() -> Iterator[Trial]:
             before = self.plan(judge, attempt - 1)
-            for trial, reply, _ in read_back(before, judge.reader, self._store, self._studio):
+            for trial, reply, _ in self._replies(judge, before):
                 if self._again(trial, reply, attempt):
                     yield self._judged.again(trial, attempt)
 
         return again
+
+    def _replies(
+        self, judge: Judge, plan: Plan, given: Given | None = None
+    ) -> Iterator[tuple[Trial, Reply | None, str]]:
+        return read_back(plan, judge.reader, self._store, self._studio, given, judges=True)
 
     def _again(self, trial: Trial, reply: Reply | None, attempt: int) -> bool:
         """Whether a reply is one that cannot be read, and may be asked for once more."""
@@ -141,7 +146,7 @@ class Judging:
 
     def rows(self, judge: Judge, given: Given | None = None) -> Iterator[tuple[Any, ...]]:
         """One row of verdicts.parquet per question, in the order of the plan."""
-        said = read_back(self.plan(judge), judge.reader, self._store, self._studio, given)
+        said = self._replies(judge, self.plan(judge), given)
         while some := list(islice(said, _CHUNK)):
             for verdict in self._settled(judge, some, given):
                 yield _row(judge, verdict)
@@ -160,7 +165,7 @@ class Judging:
             if not left:
                 return found
             plan = self._again_of([found[place].trial for place in left], attempt)
-            replies = read_back(plan, judge.reader, self._store, self._studio, given)
+            replies = self._replies(judge, plan, given)
             for place, (trial, reply, _) in zip(tuple(left), replies, strict=True):
                 if reply is None:  # no reply to the last attempt: what was said before it stays
                     left.remove(place)

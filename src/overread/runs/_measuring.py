@@ -29,6 +29,7 @@ from overread.records import (
     write_record,
 )
 from overread.runs._kept import tables_of
+from overread.runs._left_out import Tell
 from overread.runs._opening import case_file, may_draw, open_cases, recorded_cases
 
 if TYPE_CHECKING:
@@ -251,13 +252,16 @@ def import_results(
     judges: Sequence[str | Mapping[str, Any] | Reader] = (),
     store: str | Path | None = None,
     concurrency: int | None = None,
+    fresh: bool = False,
     watch: Watch | None = None,
+    tell: Tell | None = None,
 ) -> tuple[Run, list[str]]:
     """Make a run of results that the papers' own scripts wrote. No reader is asked.
 
     `cases` may be None where the results carry their own truth. `also` names further results, such
-    as "px=512:DIR". `judges` are asked about the results as in a run. Returns the run and what a
-    user should know, such as a model folder that was left out.
+    as "px=512:DIR". `judges` are asked about the results as in a run, with `fresh` everything
+    again; `tell` gets a line for whatever a user should know of that. Returns the run and what a
+    user should know of the results, such as a model folder that was left out.
     """
     from overread.benchmarks.registry import importer
     from overread.runs._judge import judged_answers
@@ -304,7 +308,7 @@ def import_results(
         if judges:
             asking = judged_answers(
                 bench, tables, judges, record.judges,
-                store=store, concurrency=concurrency, watch=watch,
+                store=store, concurrency=concurrency, fresh=fresh, watch=watch, tell=tell,
             )  # fmt: skip
             judged = stack.enter_context(asking)
         scratch = stack.enter_context(folder_being_written(folder, bench.policy))

@@ -204,6 +204,7 @@ def enrolments(
         one = Enrolment(
             identity=reader.identity,
             label=reader.name,
+            judges=bool(role),
             use=_use(reader.traits, role),
             weights=spec.kind == "openai",
         )

@@ -86,7 +86,7 @@ def plan(
         kept = stack.enter_context(Store(place, tell))
         who = enrolments(specs, opened, judge_specs, panel)
         if not fresh:
-            kept.foresee(who, bench.name, bench.dataset, bench.policy)
+            kept.foresee(who, bench.name, bench.dataset)
         if requests is not None:
             write_requests(requests, bench, chosen, opened, kept)
         found = [

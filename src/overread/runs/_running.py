@@ -52,7 +52,14 @@ _SHOWN = 5
 
 
 class Unfinished(Exception):
-    """The run ended before its end. What was answered is kept; the message says how to go on."""
+    """The run ended before its end. What was answered is kept; the message says how to go on.
+
+    `again` is how the same command is to be run to resume: "again", or without what.
+    """
+
+    def __init__(self, why: str, again: str = "") -> None:
+        super().__init__(f"{why} Run the same command {again} to resume." if again else why)
+        self.why = why
 
 
 def run(
@@ -103,13 +110,7 @@ def run(
         asking = Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
         try:
             kept.enrol([*who, *asking.checked()], dataset, fresh=fresh)
-            everybody = [*opened, *(judge.reader for judge in panel)]
-            interrupted = run_async(
-                ask_in_turn(asking.rounds(watch), everybody, kept, studio, dataset, tell)
-            )
-            if kept.damaged:
-                told(f"{kept.damaged} kept replies were damaged, and were asked for again.")
-            asking.check_finished(interrupted, fresh)
+            asking.ask(watch, dataset, tell, fresh=fresh)
             with folder_being_written(folder, bench.policy) as scratch:
                 write_left_out(scratch, bench)
                 _write_cases(bench, chosen, scratch)
@@ -177,12 +178,24 @@ class Asking:
         said = answers or answers_of(bench, chosen, readers, store, studio)
         self._judging = Judging(bench, chosen, said, store, studio) if panel else None
         self.tallies: dict[str, Tally] = {}
-        self._own_tallies: dict[str, list[Tally]] = {}
-        self._given: dict[str, Given] = {}
+        # By name, and whether as a judge: a reader may judge as well.
+        self._own_tallies: dict[tuple[str, bool], list[Tally]] = {}
+        self._given: dict[tuple[str, bool], Given] = {}
 
     # ------------------------------------------------------------ asking
 
-    def rounds(self, watch: Watch | None) -> Generator[Sequence[Job], None, None]:
+    def ask(self, watch: Watch | None, dataset: int, tell: Tell | None, *, fresh: bool) -> None:
+        """Have everybody asked everything, or say why that was not finished."""
+        judges = [judge.reader for judge in self._panel]
+        store, studio = self._store, self._studio
+        interrupted = run_async(
+            ask_in_turn(self._rounds(watch), self._readers, judges, store, studio, dataset, tell)
+        )
+        if store.damaged and tell is not None:
+            tell(f"{store.damaged} kept replies were damaged, and were asked for again.")
+        self._check_finished(interrupted, fresh)
+
+    def _rounds(self, watch: Watch | None) -> Generator[Sequence[Job], None, None]:
         """Who is asked what, at once; then what follows from it.
 
         Judges judge the controls before any reader is asked: one that cannot be asked at all, or
@@ -194,7 +207,7 @@ class Asking:
                 (judge.reader, self._judging.first_plan(judge), spec)
                 for judge, spec in zip(self._panel, self._judge_specs, strict=True)
             ]
-            yield from self._round(watch, first, "check")
+            yield from self._round(watch, first, "check", judges=True)
         for number in range(max((len(stages) for stages in self._stages), default=0)):
             stage = self._stages[0][number]
             jobs = [
@@ -215,7 +228,7 @@ class Asking:
                     for judge, spec in zip(self._panel, self._judge_specs, strict=True)
                 ]
                 name = "judging" if attempt == 0 else f"judging again {attempt}"
-                asked = yield from self._round(watch, questions, name)
+                asked = yield from self._round(watch, questions, name, judges=True)
                 if not asked:
                     break
 
@@ -235,14 +248,15 @@ class Asking:
         watch: Watch | None,
         questions: Sequence[tuple[Reader, Plan, ReaderSpec]],
         name: str,
+        judges: bool = False,
     ) -> Generator[Sequence[Job], None, bool]:
         """Have these asked, and say whether there was anything to ask."""
         shown, jobs = [], []
         for reader, plan, spec in questions:
             label = f"{reader.name} ({name})" if name else reader.name
             tally = self.tallies.setdefault(label, Tally())
-            self._own_tallies.setdefault(reader.name, []).append(tally)
-            jobs.append(Job(plan, reader, tally))
+            self._own_tallies.setdefault((reader.name, judges), []).append(tally)
+            jobs.append(Job(plan, reader, tally, judges))
             shown.append((label, tally, sum(1 for _ in plan()), spec))
         if not any(total for _, _, total, _ in shown):
             return False
@@ -250,11 +264,11 @@ class Asking:
             yield jobs
         return True
 
-    def check_finished(self, interrupted: bool, fresh: bool) -> None:
+    def _check_finished(self, interrupted: bool, fresh: bool) -> None:
         kept = sum(tally.answered + tally.kept for tally in self.tallies.values())
-        again = "the same command without --fresh" if fresh else "the same command again"
+        again = "without --fresh" if fresh else "again"
         if interrupted:
-            raise Unfinished(f"interrupted; {kept} replies are kept. Run {again} to resume.")
+            raise Unfinished(f"interrupted; {kept} replies are kept.", again)
         stopped = [
             f"{name}: {tally.stopped.rstrip('.')}"
             for name, tally in self.tallies.items()
@@ -262,8 +276,9 @@ class Asking:
         ]
         if stopped:
             raise Unfinished(
-                "; ".join(stopped) + f". Nothing was measured. Mend that and run {again}; "
-                f"the {kept} replies already there are kept."
+                "; ".join(stopped) + f". Nothing was measured; the {kept} replies already there "
+                "are kept. Mend that.",
+                again,
             )
 
     # ------------------------------------------------------------ reading back
@@ -280,7 +295,7 @@ class Asking:
 
         def rows() -> Iterable[Sequence[Any]]:
             for reader, stages in zip(self._readers, self._stages, strict=True):
-                given = self._given.setdefault(reader.name, Given())
+                given = self._given.setdefault((reader.name, False), Given())
                 said = read_back(whole_plan(stages), reader, self._store, self._studio, given)
                 for trial, reply, reason in said:
                     asked[reader.name] += 1
@@ -304,7 +319,7 @@ class Asking:
                 unanswered=unanswered[reader.name],
                 model=models.get(reader.name),
                 decoding=decodings.get(reader.name),
-                **self._origin(reader.name),
+                **self._origin(reader.name, judges=False),
             )
             for reader, spec in zip(self._readers, self._specs, strict=True)
         )
@@ -327,7 +342,7 @@ class Asking:
             yield from before
             for judge in self._panel:
                 own = counts[judge.reader.name]
-                given = self._given.setdefault(judge.reader.name, Given())
+                given = self._given.setdefault((judge.reader.name, True), Given())
                 for row in judging.rows(judge, given):
                     own[row[outcome]] = own.get(row[outcome], 0) + 1
                     yield row
@@ -344,16 +359,16 @@ class Asking:
                 asked=sum(counts[judge.reader.name].values()),
                 unanswered=counts[judge.reader.name].get("unanswered", 0),
                 invalid=counts[judge.reader.name].get("invalid", 0),
-                **self._origin(judge.reader.name),
+                **self._origin(judge.reader.name, judges=True),
             )
             for judge, spec in zip(self._panel, self._judge_specs, strict=True)
         )
 
     # ------------------------------------------------------------ where replies come from
 
-    def _origin(self, name: str) -> dict[str, Any]:
+    def _origin(self, name: str, *, judges: bool) -> dict[str, Any]:
         """What the record says of when and by what a reader's replies were given."""
-        given = self._given.get(name, Given())
+        given = self._given.get((name, judges), Given())
         rows = self._store.reader_rows(list(given.readers)).values()
         return {
             "first_reply": moment(given.first) or None,
@@ -368,34 +383,64 @@ class Asking:
         """Lines on replies that this run did not ask for, and on servers that changed."""
         old = []
         # A control says the same for ever.
-        served = {one.name for one in (*self._specs, *self._judge_specs) if one.kind != "control"}
-        for name, given in self._given.items():
-            asked = sum(t.answered + t.failed for t in self._own_tallies.get(name, ()))
-            if given.replies and not asked and name in served:
-                old.append(f"{name} ({_dates(given)})")
-            yield from _changes(name, given)
-            others = set(self._origin(name)["labels"]) - set(self._given)
+        served = {
+            (one.name, judges)
+            for specs, judges in ((self._specs, False), (self._judge_specs, True))
+            for one in specs
+            if one.kind != "control"
+        }
+        everybody = {name for name, _ in self._given}
+        twins: dict[tuple[tuple[int, int], ...], str] = {}
+        for (name, judges), given in self._given.items():
+            who = f"{'judge ' * judges}{name}"
+            if given.replies and (name, judges) in served:
+                first = twins.setdefault(tuple(sorted(given.readers.items())), who)
+                if first != who:
+                    yield (
+                        f"{first} and {who} have the same replies: what tells their specs apart "
+                        "changes no question. Leave one out."
+                    )
+            asked = sum(t.answered + t.failed for t in self._own_tallies.get((name, judges), ()))
+            if given.before and (name, judges) in served:
+                if asked:
+                    yield (
+                        f"{given.before} of {given.replies} replies of {who} were kept "
+                        f"({_dates(given.first, given.last_before)}), the others given now. "
+                        "--fresh asks all again."
+                    )
+                else:
+                    old.append(f"{who} ({_dates(given.first, given.last_before)})")
+            yield from self._changes(who, given)
+            others = set(self._origin(name, judges=judges)["labels"]) - everybody
             if others:
-                yield f"{name}: some of its replies were given as {', '.join(sorted(others))}."
+                yield f"{who}: some of its replies were given as {', '.join(sorted(others))}."
         if old:
             yield (
                 f"NOTHING WAS ASKED of {', '.join(old)}: every reply came from the store. "
                 "--fresh asks again."
             )
 
+    def _changes(self, who: str, given: Given) -> Iterator[str]:
+        listed: dict[str, int] = {}
+        for number, (_, served) in self._store.reader_rows(list(given.readers)).items():
+            if served:
+                listed[served] = listed.get(served, 0) + given.readers[number]
+        for what, counts in (
+            ("model", given.models),
+            ("fingerprint", given.fingerprints),
+            ("list of models", listed),
+        ):
+            if len(counts) > 1:
+                first = sorted(counts.items())[:_SHOWN]
+                told = ", ".join(f"{one} × {times}" for one, times in first)
+                more = f" and {len(counts) - _SHOWN} more" if len(counts) > _SHOWN else ""
+                yield f"{who}: the server's {what} is not the same for all replies: {told}{more}."
 
-def _changes(name: str, given: Given) -> Iterator[str]:
-    for what, counts in (("model", given.models), ("fingerprint", given.fingerprints)):
-        if len(counts) > 1:
-            told = ", ".join(f"{one} × {times}" for one, times in sorted(counts.items())[:_SHOWN])
-            more = f" and {len(counts) - _SHOWN} more" if len(counts) > _SHOWN else ""
-            yield f"{name}: the server's {what} is not the same for all replies: {told}{more}."
 
-
-def _dates(given: Given) -> str:
-    if not given.first:
+def _dates(began: int, ended: int) -> str:
+    if not ended:
         return "kept by an older Overread, which noted no times"
-    first, last = moment(given.first), moment(given.last)
+    first, last = moment(began), moment(ended)
     return f"given {first}" if first == last else f"given {first} to {last}"
 
 

@@ -19,7 +19,7 @@ from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
 from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 from overread.runs._planning import Forecast, plan
-from overread.runs._running import Watch, run
+from overread.runs._running import Unfinished, Watch, run
 
 __all__ = ["PlannedRun", "Study", "plan_study", "run_study"]
 
@@ -119,21 +119,27 @@ def run_study(
             kept.enrol(who, dataset, fresh=fresh and bench.dataset not in begun)
             begun.add(bench.dataset)
     for _, _, part, judges in checked:
-        yield run(
-            part.benchmark,
-            part.cases,
-            study.reader,
-            judges=judges,
-            edition=part.edition,
-            out=part.folder(path),
-            store=place,
-            limit=part.limit,
-            only=part.only,
-            settings=part.settings,
-            concurrency=study.concurrency,
-            watch=watch,
-            tell=tell,
-        )
+        try:
+            done = run(
+                part.benchmark,
+                part.cases,
+                study.reader,
+                judges=judges,
+                edition=part.edition,
+                out=part.folder(path),
+                store=place,
+                limit=part.limit,
+                only=part.only,
+                settings=part.settings,
+                concurrency=study.concurrency,
+                watch=watch,
+                tell=tell,
+            )
+        except Unfinished as unfinished:
+            if not fresh:
+                raise
+            raise Unfinished(unfinished.why, "without --fresh") from None
+        yield done
 
 
 class _Checked(NamedTuple):
