@@ -204,7 +204,7 @@ def _check_names(panel: Sequence[Judge], others: Sequence[JudgeEntry]) -> None:
                     f"run it has {_rubric(old.rubric)}, and now {_rubric(judge.rubric)}. "
                     "Add ?label=NAME to tell the two apart."
                 )
-        elif old.identity == _IMPORTED or stay:
+        else:
             raise BadInput(
                 f"--judge {judge.reader.name}: another judge of this run has that name "
                 f"({old.spec}). Add ?label=NAME to tell them apart."

@@ -116,7 +116,8 @@ def _for_people(place: Path, record: RunRecord) -> tuple[ForPeople, Tables]:
     bench = _reopened(record)
     if not isinstance(bench, ForPeople):
         raise BadInput(
-            f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of medcmr."
+            f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of medcmr, "
+            "or for error-sample one of grounding."
         )
     return bench, _read(bench, place, record)
 

@@ -66,7 +66,7 @@ def notes_on_judges(index: Index, parts: Sequence[Part]) -> Iterator[str]:
     by_part = [(part, judges_of(index, part)) for part in parts]
     everyone = dict.fromkeys(judge for _, judges in by_part for judge in judges)
     if not everyone:
-        yield "Nobody judged: give --judge, such as control:lexical-judge."
+        yield "Nobody judged: `overread judge RUN --judge control:lexical-judge`, say."
         return
     if len({judges for _, judges in by_part}) == 1:
         told = f"Judged by {_joined(list(everyone))}."

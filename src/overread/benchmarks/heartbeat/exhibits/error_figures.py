@@ -161,7 +161,10 @@ def _notes(rows: list[Spec], lines: list[Spec], signature: str) -> tuple[str, ..
         )
         said += one_pass(signature)
     if any(not row["kind"] for row in rows):
-        said.append("Grey crosses: guessers that look at nothing; all contexts show one window.")
+        said.append(
+            "Grey crosses: guessers; those of area and volume read masks, the others look at "
+            "nothing. All contexts show one window."
+        )
     if any(row["beyond"] for row in rows):
         said.append("An arrow is an error beyond the axis, printed beside it.")
     if any(row["cut"] for row in rows):

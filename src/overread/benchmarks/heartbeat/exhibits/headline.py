@@ -45,7 +45,8 @@ _SKILL = (
 )
 _INTERVAL = "[95 % interval] over videos (patients), never over seeds or passes."
 _UNTOLD = (
-    f"{CANNOT_TELL}: the best constant errs by less than observers do, so that skill says nothing."
+    f"{CANNOT_TELL}: the best constant errs by less than the middle of what two observers differ "
+    "by, so that skill says nothing."
 )
 
 
