@@ -62,7 +62,8 @@ def locate(source: Source, *, folder: bool = False) -> Path:
             kind = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(
-            f"{name!r} is not below {root!r}. Fetch it, or name its folder (--set root=, build --images)."
+            f"{name!r} is not below {root!r}. Fetch it, or name its folder (--set root=, build "
+            "--images)."
         ) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a usable file name"
