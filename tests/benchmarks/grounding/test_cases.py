@@ -317,5 +317,5 @@ def test_images_stand_where_the_card_says_unless_the_command_says_otherwise(mani
     with pytest.raises(BadInput, match=r"no such folder. Give --set root=FOLDER, or mend its root"):
         Grounding.open(path)
     card.write_text("root = 3\n", "utf-8")
-    with pytest.raises(BadInput, match="root is the path of the images' folder"):
+    with pytest.raises(BadInput, match="root is a text, the folder"):
         Grounding.open(path)

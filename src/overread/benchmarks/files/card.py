@@ -26,7 +26,10 @@ class Held(NamedTuple):
 
 def held_at(root: Path, images: Iterable[str]) -> Held:
     """Images below a root, which may be an archive or a parquet file that holds them."""
-    return Held(root, images) if root.is_dir() else Held(root.parent, (root.name,))
+    if root.is_dir():
+        return Held(root, images)
+    # Nothing is held by a root that is gone: a run may outlive its images.
+    return Held(root.parent, (root.name,) if os.path.lexists(root) else ())
 
 
 def policy_of(*held: Held) -> Policy:
