@@ -87,6 +87,17 @@ def test_a_set_that_became_credentialed_leaves_nothing_for_others_to_read(
     assert {path.stat().st_mode & 0o077 for path in kept} == {0}
 
 
+def test_a_run_again_into_the_folder_of_a_judged_one_has_no_verdicts_of_it(folder: Path) -> None:
+    ov.judge(folder, judges=[Scripted(lexical, name="judge")])
+    assert (folder / "verdicts.parquet").is_file()
+    measure(folder)
+    assert (folder / "verdicts.parquet").is_file()
+    reader = Scripted(lambda _: Reply("1. CT\nFinal answer: liver"), name="reader")
+    ov.run("m3cot", "set", [reader], settings=SETTINGS, out=folder)
+    assert not (folder / "verdicts.parquet").exists()
+    assert measure(folder).record.judges == ()
+
+
 def test_a_run_keeps_the_edition_it_was_last_measured_under(folder: Path) -> None:
     measure(folder, edition="authors")
     done = ov.judge(folder, judges=[Scripted(lexical, name="judge")])

@@ -316,7 +316,7 @@ def import_results(
                 store=store, concurrency=concurrency, watch=watch,
             )  # fmt: skip
             judged = stack.enter_context(asking)
-        scratch = stack.enter_context(folder_being_written(folder, bench.policy))
+        scratch = stack.enter_context(folder_being_written(folder, bench.policy, whole=True))
         tables.cases.write_parquet(scratch / "cases.parquet")
         tables.answers.write_parquet(scratch / "answers.parquet")
         if judged is not None:

@@ -111,7 +111,7 @@ def run(
             if kept.damaged:
                 told(f"{kept.damaged} kept replies were damaged, and were asked for again.")
             asking.check_finished(interrupted, fresh)
-            with folder_being_written(folder, bench.policy) as scratch:
+            with folder_being_written(folder, bench.policy, whole=True) as scratch:
                 write_left_out(scratch, bench)
                 _write_cases(bench, chosen, scratch)
                 entries = asking.write_answers(scratch)
