@@ -54,6 +54,20 @@ def names(folder: Path) -> set[str]:
 # ---------------------------------------------------------------- folders
 
 
+def test_a_whole_run_leaves_nothing_of_an_earlier_one_beside_it(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    for whole, written, left in (
+        (True, ("run.toml", "answers.parquet", "verdicts.parquet", "left_out.csv"), ()),
+        (False, ("run.toml",), ("answers.parquet", "verdicts.parquet", "left_out.csv")),
+        (True, ("run.toml", "answers.parquet"), ()),
+    ):
+        with folder_being_written(out, "open", whole=whole) as scratch:
+            for name in written:
+                (scratch / name).write_text("x")
+        (out / "notes.txt").write_text("the user's own")
+        assert names(out) == {*written, *left, "notes.txt"}
+
+
 @pytest.mark.parametrize(("policy", "folder", "file"), [("open", 0o755, 0o644), ("research", 0o755, 0o644), ("credentialed", 0o700, 0o600)])  # fmt: skip
 def test_who_may_read_a_run(tmp_path: Path, policy, folder: int, file: int) -> None:
     before = os.umask(0o022)

@@ -158,9 +158,10 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
+def folder_being_written(out: Path, policy: Policy, *, whole: bool = False) -> Iterator[Path]:
     """A scratch folder whose files replace those of `out` when all has gone well.
 
+    Of a `whole` run nothing of an earlier one is left beside them: its verdicts are not this one's.
     `out` must be new, empty or an earlier run: anything else is refused rather than mixed up.
     """
     private = policy == "credentialed"
@@ -179,10 +180,14 @@ def folder_being_written(out: Path, policy: Policy) -> Iterator[Path]:
         # While the mark stands, files of two runs may be mixed: nobody reads them, all may be
         # written again.
         (out / _MARK).touch()
+        written = set()
         for file in sorted(scratch.iterdir()):
             if private:
                 file.chmod(0o600)
             os.replace(file, out / file.name)
+            written.add(file.name)
+        for name in set(RUN_FILES) - written if whole else ():
+            (out / name).unlink(missing_ok=True)
         if private:
             out.chmod(0o700)
         (out / _MARK).unlink()

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.settings import folder, number, one_of, read_words, some_of, whole
+from overread.benchmarks.registry import BENCHMARKS
+from overread.benchmarks.settings import (
+    absolute,
+    folder,
+    number,
+    one_of,
+    read_words,
+    some_of,
+    whole,
+)
 from overread.case import BadInput
 
 READINGS = {
@@ -76,6 +87,34 @@ def test_any_other_word_is_refused_in_one_line(name, word, told):
 def test_an_unknown_setting_lists_the_known_ones():
     with pytest.raises(BadInput, match='m3cot has no "hue"; it has rule, parser, list'):
         read(hue="1")
+
+
+def test_words_that_name_a_path_are_recorded_absolute():
+    here = str(Path().absolute())
+    given = {"root": " a,b ", "ratings": "r.csv, s.csv", "reformulate": "c.csv", "px": "512"}
+    made = absolute(given)
+    assert made == {
+        "root": f"{here}/a,b",
+        "ratings": f"{here}/r.csv,{here}/s.csv",
+        "reformulate": f"{here}/c.csv",
+        "px": "512",
+    }
+    assert absolute(made) == made
+    for plain in ({"reformulate": "none"}, {"reformulate": "12"}, {"root": ""}, {"ranks": "a,,b"}):
+        assert absolute(plain) == plain
+
+
+@pytest.mark.parametrize("benchmark", sorted(BENCHMARKS))
+def test_every_setting_that_a_benchmark_reads_as_a_path_is_one_of_them(benchmark):
+    edition = import_module(f"overread.benchmarks.{benchmark}.edition")
+    here, found = str(Path().absolute()), set()
+    for name, reading in {**edition.RULES, **edition._OPTIONS}.items():
+        with suppress(ValueError):
+            value = reading("some.csv")
+            if isinstance(value, str) and value.startswith(here):
+                assert absolute({name: "some.csv"}) == {name: value}
+                found.add(name)
+    assert "root" in found
 
 
 @given(st.sampled_from(sorted(READINGS)), st.text(max_size=20))

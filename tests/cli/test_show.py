@@ -29,7 +29,7 @@ def test_off_a_terminal_all_readers_share_one_line(
 
 
 def test_no_label_steers_the_terminal_while_it_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    spec = parse_spec({"kind": "control", "model": "looks", "label": "red \x1b[31m"})
+    spec = parse_spec({"kind": "control", "model": "looks", "label": "control:looks red \x1b[31m"})
     with show.watch([(spec.name, Tally(), 3, spec)]):
         pass
     told = capsys.readouterr().err

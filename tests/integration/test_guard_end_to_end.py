@@ -288,10 +288,17 @@ def test_a_link_in_an_open_folder_opens_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("given", ["absolute", "relative"])
 @pytest.mark.parametrize("kind", BESIDE)
 def test_a_folder_of_images_may_be_closed_within_an_open_set(
-    connected: list[tuple[str, int]], tmp_path: Path, kind: str
+    connected: list[tuple[str, int]],
+    tmp_path: Path,
+    kind: str,
+    given: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    cases = tmp_path / "set" if given == "absolute" else Path("set")
     SETS[kind][1](tmp_path / "set")
     (tmp_path / "set" / "dataset.toml").write_text('policy = "open"\n')
     pictures = (".png", ".jpg", ".avi")
@@ -300,4 +307,4 @@ def test_a_folder_of_images_may_be_closed_within_an_open_set(
     }  # fmt: skip
     assert folder != tmp_path / "set"
     (folder / "dataset.toml").write_text('policy = "credentialed"\n')
-    assert _reached(kind, tmp_path / "set", connected, tmp_path) == []
+    assert _reached(kind, cases, connected, tmp_path) == []

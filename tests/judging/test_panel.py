@@ -76,9 +76,17 @@ def test_judges_need_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["marks=m?mine=hunter2", "score=m?mine=hunter2", "steps=m?a=hunter2"]
+    "text",
+    [
+        "marks=m?mine=hunter2",
+        "score=m?mine=hunter2",
+        "steps=m?a=hunter2",
+        "openai:m@https://user:hunter2@h/v1",
+        "score=openai:m@https://user:hunter2@h/v1",
+        "marks=openai:hunter2@https://h/v1",
+    ],
 )
-def test_what_follows_a_judges_address_is_repeated_in_no_line(text: str) -> None:
+def test_the_spec_of_a_judge_is_repeated_in_no_line(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         panel_of([text, text], ("answer", "steps"), "m3cot")
     assert "hunter2" not in str(caught.value)

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import time
+from collections.abc import Callable
 from typing import BinaryIO
 
 import msgspec
@@ -22,6 +23,7 @@ from overread.case import (
     Prompt,
     PromptMessage,
     ReaderFailure,
+    Reply,
     Shown,
 )
 from overread.readers import Guard, Secret, open_reader, parse_spec
@@ -167,6 +169,8 @@ def test_a_key_does_not_travel_unencrypted_through_a_public_proxy() -> None:
         with pytest.raises(BadInput, match="unencrypted to proxy.example"):
             open_(f"openai:m@{server}?proxy=http://proxy.example:3128", OPENAI_API_KEY="hunter2")
     private = "proxy=http://10.0.0.1:3128"
+    with pytest.raises(BadInput, match=r"unencrypted to api\.example\.org"):
+        open_(f"openai:m@http://api.example.org/v1?{private}", OPENAI_API_KEY="hunter2")
     open_(f"openai:m@http://10.0.0.5/v1?{private}", OPENAI_API_KEY="hunter2")
     public = "proxy=http://proxy.example:3128"  # which sees nothing of what is inside https
     open_(f"openai:m@https://api.example.org/v1?{public}", OPENAI_API_KEY="hunter2")
@@ -247,6 +251,40 @@ def test_a_word_in_place_of_a_key_is_left_in_replies(word: str) -> None:
     said = f"No, {word}; I see {word} there"
     raw = response(json.dumps({"choices": [{"message": {"content": said}}]}).encode())
     assert reply_to(raw, OPENAI_API_KEY=word).text == said
+
+
+@pytest.mark.parametrize("spelt", [str.lower, str.upper, str.swapcase])
+def test_a_key_in_other_letters_is_hidden_too(spelt: Callable[[str], str]) -> None:
+    key = "Zq7vLm2Xw9Tn4Rb8Kd3F"
+    secret, text = Secret(key), f"İ invalid key {spelt(key)} ({spelt(key[3:14])})"
+    assert secret.hide(text) == "İ invalid key **** (****)"
+    assert secret.hidden(Reply(text=text)).text == "İ invalid key **** (****)"
+    raw = response(json.dumps({"error": {"message": text}}).encode(), 400)
+    with pytest.raises(ReaderFailure) as caught:
+        reply_to(raw, OPENAI_API_KEY=key)
+    assert "invalid key **** (****)" in caught.value.reason
+
+
+def test_a_word_in_place_of_a_key_is_hidden_only_as_it_is_spelt() -> None:
+    assert Secret("EMPTY").hide("EMPTY is sent; the reply is empty") == (
+        "**** is sent; the reply is empty"
+    )
+
+
+@pytest.mark.parametrize("where", ["label={}", "before=a+{}+b", 'extra={{"user":"{}"}}'])
+def test_a_spec_that_holds_the_value_of_its_keys_variable_is_refused(where: str) -> None:
+    key = "Zq7vLm2Xw9Tn4Rb8Kd3F"
+    spec = "openai:m@https://h/v1?key_env=MINE&"
+    for value in (key, key.lower()):
+        with pytest.raises(BadInput, match="value of MINE") as caught:
+            open_(spec + where.format(value), MINE=key)
+        assert value not in str(caught.value)
+    open_(spec + where.format("another"), MINE=key)
+
+
+@pytest.mark.parametrize("word", ["x", "EMPTY", "lm-studio", "placeholder"])
+def test_a_word_in_place_of_a_key_may_stand_in_a_spec(word: str) -> None:
+    assert open_(f"openai:{word}@http://127.0.0.1:1234/v1?label={word}", OPENAI_API_KEY=word)
 
 
 @given(st.text("ab/+-_.", min_size=8, max_size=40), st.text("ab", max_size=9), st.integers(0, 40))

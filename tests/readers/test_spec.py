@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -111,6 +112,26 @@ def test_one_line_for_what_is_wrong(text: str, says: str) -> None:
         'openai:m@https://h/v1?extra={"api":"sk-abcdefghijklmnopqrstuv"}',
         'openai:m@https://h/v1?extra={"api_key":"hunter2"}',
         'openai:m@https://h/v1?extra={"metadata":{"user":[{"Authorization":"hunter2"}]}}',
+        *(
+            f'openai:m@https://h/v1?extra={{"{name}":"hunter2"}}'
+            for name in (
+                "api_token",
+                "hf_token",
+                "HF_TOKEN",
+                "X-Auth",
+                "x-goog-api-key",
+                "api_tokens",
+                "authToken",
+                "oauth",
+                "my.secret",
+                "db_password",
+                "client_secret_value",
+                "refresh-token",
+                "authorization_header",
+            )
+        ),
+        'openai:m@https://h/v1?extra={"headers":{"X-Auth":["hunter2"]}}',
+        "openai:m@https://h/v1?hf_token=hunter2",
         # Otherwise malformed, so that something else would complain and quote it.
         "openai:m?api_key=sk-abcdefghijklmnopqrstuv",
         "openai:m?api_key=hunter2",
@@ -185,6 +206,33 @@ def test_words_that_only_sound_like_keys_are_taken() -> None:
     assert parse_spec(f"openai:m@https://h/v1?extra={extra}&key_env=MY_KEY").key_env == "MY_KEY"
 
 
+EVERYDAY = {
+    "max_tokens": 5, "max_new_tokens": 5, "min_tokens": 1, "truncate_prompt_tokens": 4,
+    "stop_token_ids": [1], "allowed_token_ids": [1], "bad_words": ["a"], "token_ids_logprob": [1],
+    "skip_special_tokens": True, "add_special_tokens": False, "return_token_ids": True,
+    "return_tokens_as_token_ids": True, "prompt_logprobs": 1, "tokenizer": "auto",
+    "tokenizer_mode": "slow", "token": 5, "thinking_token_budget": 100, "detokenize": True,
+    "thinking": {"type": "enabled", "budget_tokens": 100}, "prompt_cache_key": "a",
+    "chat_template": "{{ bos_token }}", "documents": [{"author": "me", "authors": ["me"]}],
+    "chat_template_kwargs": {"eos_token": "</s>", "image_token": "x", "plan_token": "<|plan|>"},
+    "special_tokens": ["a"], "stop_tokens": ["a"], "metadata": {"token_pruning": "fast"},
+    "authentication": {"type": "system_assigned_managed_identity"}, "user": "me",
+    "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}},
+    "guided_regex": "a", "structured_outputs": {"choice": ["a"]}, "reasoning_effort": "low",
+    "safety_identifier": "a", "service_tier": "auto", "keywords": "a", "cache_salt": "a",
+    "kv_transfer_params": {"remote_host": "a"}, "lora_path": "a", "logits_processors": ["a"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_no_everyday_field_is_taken_for_a_key(name: str) -> None:
+    extra = {name: EVERYDAY[name]}
+    table = {"kind": "openai", "model": "m", "base_url": "https://h/v1", "extra": extra}
+    assert parse_spec(table).extra == extra
+    text = json.dumps(extra).replace("&", "%26")
+    assert parse_spec(f"openai:m@https://h/v1?extra={text}").extra == extra
+
+
 def test_the_page_on_readers_names_every_option() -> None:
     page = (ROOT / "docs" / "readers.md").read_text("utf-8")
     missing = [name for name in ReaderSpec.__struct_fields__ if f"`{name}" not in page]
@@ -194,3 +242,10 @@ def test_the_page_on_readers_names_every_option() -> None:
 @pytest.mark.parametrize("extra", re.findall(r"extra=(\{.*?\})`", PAGES))
 def test_the_pages_give_extra_as_it_is_taken(extra: str) -> None:
     assert parse_spec(f"openai:m@http://127.0.0.1:1/v1?extra={extra}").extra
+
+
+def test_a_control_is_known_by_its_name_whatever_its_label() -> None:
+    """Else a page would say "Judged by gpt-4o" of a judge that compares words."""
+    assert parse_spec("control:looks?label=control:looks-again").name == "control:looks-again"
+    with pytest.raises(BadInput, match='begins with "control:lexical-judge"'):
+        parse_spec("control:lexical-judge?label=gpt-4o")

@@ -72,6 +72,32 @@ def test_a_judge_that_cannot_be_asked_at_all_leaves_the_run_as_it_was(folder: Pa
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_set_that_became_credentialed_leaves_nothing_for_others_to_read(
+    folder: Path, workspace: Path
+) -> None:
+    card = workspace / "set" / "dataset.toml"
+    card.write_text('policy = "open"\n')
+    reader = Scripted(lambda _: Reply("1. CT\nFinal answer: liver"), name="reader")
+    made = ov.run("m3cot", "set", [reader], settings=SETTINGS, out=workspace / "open")
+    assert made.record.policy == "open"
+    assert all(path.stat().st_mode & 0o044 for path in made.folder.iterdir())
+    card.write_text('policy = "credentialed"\n')
+    ov.judge(made.folder, judges=[Scripted(lexical, name="judge")])
+    kept = (made.folder, *made.folder.iterdir())
+    assert {path.stat().st_mode & 0o077 for path in kept} == {0}
+
+
+def test_a_run_again_into_the_folder_of_a_judged_one_has_no_verdicts_of_it(folder: Path) -> None:
+    ov.judge(folder, judges=[Scripted(lexical, name="judge")])
+    assert (folder / "verdicts.parquet").is_file()
+    measure(folder)
+    assert (folder / "verdicts.parquet").is_file()
+    reader = Scripted(lambda _: Reply("1. CT\nFinal answer: liver"), name="reader")
+    ov.run("m3cot", "set", [reader], settings=SETTINGS, out=folder)
+    assert not (folder / "verdicts.parquet").exists()
+    assert measure(folder).record.judges == ()
+
+
 def test_a_run_keeps_the_edition_it_was_last_measured_under(folder: Path) -> None:
     measure(folder, edition="authors")
     done = ov.judge(folder, judges=[Scripted(lexical, name="judge")])

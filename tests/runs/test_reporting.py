@@ -228,6 +228,46 @@ def test_of_a_set_that_is_gone_the_record_says_who_may_see_it(
     assert "data:image" not in done.page.read_text("utf-8")
 
 
+@pytest.mark.parametrize("root", ["gone", "images"])
+def test_films_that_are_gone_make_their_set_no_stricter(
+    own: Callable[[str], tuple[Path, Path]], root: str
+) -> None:
+    folder, place = own("grounding")
+    if root == "gone":
+        place.write_text(place.read_text("utf-8") + 'root = "nowhere"\n')
+    else:
+        shutil.rmtree(place.parent / "images")
+    assert report([folder], "page.html").runs[0].policy == "open"
+    place.write_text('policy = "credentialed"\nroot = "nowhere"\n')
+    assert report([folder], "page.html").runs[0].policy == "credentialed"
+
+
+def test_a_root_is_found_again_from_another_folder(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, phantom_cache: Path
+) -> None:
+    """Its card was corrected after the run, and a command says that it holds."""
+    made = phantom_cases("grounding", "phantom:16")
+    shutil.copytree(made.parent, workspace / "set")
+    shutil.copytree(workspace / "set", workspace / "films")
+    words = {"boot": "100", "root": "films"}
+    run("grounding", "set", ["control:looks"], settings=words, store="s.sqlite", out="run")
+    folder = workspace / "run"
+    assert read_record(folder).settings["root"] == str(workspace / "films")
+    (workspace / "elsewhere").mkdir()
+    monkeypatch.chdir(workspace / "elsewhere")
+    said: list[str] = []
+    report([folder], "page.html", tell=said.append)
+    measure(folder, settings={"root": str(workspace / "films")})
+    assert said == []
+    (workspace / "films" / "dataset.toml").write_text('policy = "credentialed"\n')
+    assert report([folder], "page.html", tell=said.append).runs[0].policy == "credentialed"
+    assert measure(folder, tell=said.append).record.policy == "credentialed"
+    line = f"{workspace / 'set'} is credentialed by its cards today; when it was run it was open."
+    assert said == [f"{line} The stricter holds."] * 2
+    measure(folder, tell=said.append)
+    assert len(said) == 2
+
+
 def test_a_card_that_became_looser_loosens_no_older_run(
     own: Callable[[str], tuple[Path, Path]],
 ) -> None:

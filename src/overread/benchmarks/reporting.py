@@ -90,7 +90,8 @@ def departures(rules: Any, published: Any, names: Iterable[str]) -> str:
 
 
 def is_lexical(judge: str) -> bool:
-    return judge.removeprefix("control:") == LEXICAL
+    """By its name, which a label of a control begins with."""
+    return judge.removeprefix("control:").startswith(LEXICAL)
 
 
 def says_unseen(record: Measure | None) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from overread.case import BadInput
 
 __all__ = [
     "Reading",
+    "absolute",
     "files",
     "folder",
     "label_of",
@@ -25,6 +26,10 @@ __all__ = [
 ]
 
 Reading: TypeAlias = Callable[[str], Any]
+
+# Settings that name a file or folder, and those that may name several.
+_PLACE: Final = frozenset({"reformulate", "root", "rubrics"})
+_PLACES: Final = frozenset({"errors", "ranks", "ratings", "specialist"})
 
 
 def one_of(*values: Any) -> Reading:
@@ -101,6 +106,19 @@ def files(what: str) -> Reading:
         return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
 
     return read
+
+
+def absolute(words: Mapping[str, str]) -> dict[str, str]:
+    """The words with every path absolute: a record is read from whatever folder."""
+    return {key: _absolute(key, text) for key, text in words.items()}
+
+
+def _absolute(key: str, text: str) -> str:
+    parts = text.split(",") if key in _PLACES else [text] if key in _PLACE else []
+    counted = key == "reformulate" and (text.strip() == "none" or text.strip().isdecimal())
+    if not parts or counted or not all(part.strip() for part in parts):
+        return text
+    return ",".join(str(Path(part.strip()).absolute()) for part in parts)
 
 
 def read_words(

@@ -38,5 +38,6 @@ def command(
         edition=edition,
         settings=options.settings_from(set_),
         include_images=include_images,
+        tell=options.tell,
     )
     return options.finish([done], json=json)

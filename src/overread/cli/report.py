@@ -57,6 +57,7 @@ def command(
         latex=latex,
         figures=figures,
         seed=seed,
+        tell=options.tell,
         **wanted,
     )
     if json:

@@ -47,19 +47,18 @@ def parse_judge(text: str) -> tuple[tuple[Role, ...], str]:
     roles: tuple[Role, ...] = get_args(Role)
     said: tuple[Role, ...] = ()
     spec = text.strip()
-    shown = text.partition("?")[0]  # no more: a key may stand in what follows
     found = _ROLE.fullmatch(text)
     if found is not None:
         spec, said = found[2].strip(), tuple(role for role in roles if role == found[1].lower())
         if not said:
             known = ", ".join(roles)
             raise BadInput(
-                f'--judge "{shown}": "{found[1]}" is no role; the roles are {known}. '
+                f'--judge {found[1]}=…: "{found[1]}" is no role; the roles are {known}. '
                 "Write ROLE=SPEC, or SPEC alone for every role."
             )
     if not spec:
         raise BadInput(
-            f'--judge "{shown}": a judge is missing. Write ROLE=SPEC, for example '
+            f'--judge "{text}": a judge is missing. Write ROLE=SPEC, for example '
             "answer=control:lexical-judge."
         )
     return said, spec
@@ -69,16 +68,15 @@ def panel_of(texts: Sequence[str], roles: Sequence[Role], benchmark: str) -> Pan
     """The panel that the options name, over the roles that the benchmark has."""
     seats: dict[Role, tuple[str, ...]] = dict.fromkeys(roles, ())
     for text in texts:
-        said, spec = parse_judge(text)
-        shown = text.partition("?")[0]  # no more: a key may stand in what follows
+        said, spec = parse_judge(text)  # in no line: nobody has looked for keys in it yet
         for role in said or tuple(roles):
             if role not in seats:
                 raise BadInput(
-                    f'--judge "{shown}": {benchmark} has no role {role}; its roles are '
+                    f"--judge {role}=…: {benchmark} has no role {role}; its roles are "
                     f"{', '.join(roles)}."
                 )
             if spec in seats[role]:
-                raise BadInput(f"--judge {shown} is given twice for the role {role}; give it once.")
+                raise BadInput(f"a judge is given twice for the role {role}; give it once.")
             seats[role] += (spec,)
     return Panel(seats)
 

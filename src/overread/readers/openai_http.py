@@ -338,10 +338,11 @@ def _tail(spec: ReaderSpec, extra: dict[str, Any]) -> bytes:
 
 
 def _check_key_channel(spec: ReaderSpec, host: str) -> None:
-    # To an http:// server a proxy gets the whole request, the key included.
-    through = urlsplit(spec.proxy).hostname or "" if spec.proxy else host
-    if spec.base_url.startswith("http://") and not on_this_network(through):
-        raise BadInput(
-            f"reader {spec.name}: a key would travel unencrypted to {through}. Use https://, or "
-            "unset the key's variable if the server needs none."
-        )
+    # To an http:// server a proxy gets the whole request, the key included, and sends it on.
+    through = [urlsplit(spec.proxy).hostname or ""] if spec.proxy else []
+    for at in (*through, host) if spec.base_url.startswith("http://") else ():
+        if not on_this_network(at):
+            raise BadInput(
+                f"reader {spec.name}: a key would travel unencrypted to {at}. Use https://, or "
+                "unset the key's variable if the server needs none."
+            )

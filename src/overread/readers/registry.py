@@ -10,12 +10,15 @@ import msgspec
 from overread.case import BadInput, Prompt, Reader, Reply
 from overread.readers.guard import Guard
 from overread.readers.secret import Secret
-from overread.readers.spec import ReaderSpec, parse_spec
+from overread.readers.spec import ReaderSpec, holds, parse_spec
 
 if TYPE_CHECKING:
     from overread.readers.openai_http import OpenAIReader
 
 __all__ = ["Served", "models_of", "open_reader", "unlisted"]
+
+# Shorter keys are words for servers that need none ("EMPTY", "lm-studio"), which a spec may hold.
+_REAL = 12
 
 
 @runtime_checkable
@@ -90,6 +93,11 @@ def _openai(spec: ReaderSpec, guard: Guard, environment: Mapping[str, str]) -> O
         raise BadInput(
             f"reader {spec.name}: the variable {shown} named by key_env is not set. "
             f"Set it, or leave key_env out for a server that needs no key."
+        )
+    if len(value) >= _REAL and holds(spec, value):
+        raise BadInput(
+            f"reader …: it holds the value of {variable}, and keys are taken from the environment "
+            "only. Take it out."
         )
     return OpenAIReader(spec, guard, Secret(value) if value else None)
 

@@ -35,7 +35,7 @@ class Secret:
         # What servers that need no key are given is a word ("EMPTY", "placeholder"), and a reply
         # may hold the word for its own reasons.
         self._word = len(value) < _FRAGMENT or (value.isalpha() and len(value) <= _LONGEST_WORD)
-        forms = set(_spelt(value)) if len(value) >= _SHORTEST else set()
+        forms = set(map(self._folded, _spelt(value))) if len(value) >= _SHORTEST else set()
         self._forms = sorted(forms, key=len, reverse=True)
         self._grams = tuple({gram for form in forms for gram in _windows(form, _FRAGMENT, 1)})
         # Each window of 8 holds one of the windows of 4 that begin at every fifth character.
@@ -48,20 +48,24 @@ class Secret:
     def hide(self, text: str) -> str:
         """The text without the key or eight characters of it, in any spelling known to `_spelt`.
 
+        Small letters stand for large ones and the other way round: some servers fold a header.
+
         For whole texts: one that was cut before may end in fewer characters of the key.
         """
         if not self._may_hold(text):
             return text
-        for form in self._forms:  # whole ones first, which is quick
-            text = text.replace(form, _MASK)
+        # Whole ones first, which is quick.
+        flags = re.NOFLAG if self._word else re.IGNORECASE
+        text = re.sub("|".join(map(re.escape, self._forms)), _MASK, text, flags=flags)
         if not self._may_hold(text):
             return text
+        folded = self._folded(text)
         marked: list[tuple[int, int]] = []
         for gram in self._grams:
-            at = text.find(gram)
+            at = folded.find(gram)
             while at >= 0:
                 marked.append((at, at + len(gram)))
-                at = text.find(gram, at + 1)
+                at = folded.find(gram, at + 1)
         pieces: list[str] = []
         end = 0
         for begins, ends in sorted(marked):
@@ -70,7 +74,16 @@ class Secret:
             end = max(end, ends)
         return "".join([*pieces, text[end:]])
 
+    def _folded(self, text: str) -> str:
+        """In small letters, each where it was; a word in place of a key stays as it is spelt."""
+        if self._word:
+            return text
+        small = text.lower()
+        # One letter becomes two in small letters, and what follows would be cut elsewhere.
+        return small if len(small) == len(text) else text.replace("İ", "I").lower()
+
     def _may_hold(self, text: str) -> bool:
+        text = self._folded(text)
         for anchor in self._anchors:  # noqa: SIM110 - a loop is quicker than any()
             if anchor in text:
                 return True

@@ -12,7 +12,7 @@ import msgspec
 from overread.case import BadInput, ClipForm, Limits, Modality, Traits
 from overread.readers.guard import plain_host
 
-__all__ = ["KINDS", "ReaderSpec", "parse_spec"]
+__all__ = ["KINDS", "ReaderSpec", "holds", "parse_spec"]
 
 KINDS = ("openai", "control", "recorded")
 # Keys by what their issuers put first, web tokens, and headers that carry one.
@@ -47,8 +47,16 @@ _RANGES = {
 _KEY_NAMES = re.compile(
     r"(?:.*(?:apikey|accesskey|secretkey|privatekey|subscriptionkey|accesstoken|authtoken|"
     r"sessiontoken|bearertoken|clientsecret)|key|token|secret|password|passwd|passphrase|"
-    r"authorization|proxyauthorization|bearer|credentials?)"
+    r"authorization|proxyauthorization|bearer|credentials?"
+    r"|.*token(?:value|key|secret|header)?|.*secret(?!ar).*|.*auth(?!or(?!i[sz])).*|.*apikey.*"
+    r"|.*passw(?:or)?d.*|.*(?:api|auth|access|hf|bearer|session)tokens)"
 )
+# Of a tokenizer's own: `eos_token`, `image_token`, and whatever is written `<|so|>` or `[so]`.
+_OWN_TOKEN = re.compile(
+    r"(?:.*(?:bos|eos|pad|unk|sep|cls|mask|image|img|video|audio|vision|think|thinking|reasoning|"
+    r"start|stop|end|special))token"
+)
+_SPECIAL = re.compile(r"\s*(?:<.*>|\[.*\])\s*")
 _LONGEST_TEXT = 100_000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -197,7 +205,7 @@ def _refuse_keys(fields: Mapping[str, Any]) -> None:
     except RecursionError:
         raise BadInput("reader …: extra is nested too deeply. Mend it.") from None
     urls = [str(fields.get(name) or "") for name in ("spec", "base_url", "proxy")]
-    held = [name for name in names if _KEY_NAMES.fullmatch(re.sub(r"[\W_]", "", name).lower())]
+    held = [name for name in names if _names_a_key(re.sub(r"[\W_]", "", name).lower())]
     # Also as a URL hides it: api%2Dkey=…
     said = "\n".join([*texts, *map(unquote, texts)])
     variable = fields.get("key_env")
@@ -218,16 +226,30 @@ def _refuse_keys(fields: Mapping[str, Any]) -> None:
     )
 
 
+def _names_a_key(name: str) -> bool:
+    return bool(_KEY_NAMES.fullmatch(name)) and not _OWN_TOKEN.fullmatch(name)
+
+
+def holds(spec: ReaderSpec, value: str) -> bool:
+    """Whether a spec has this text anywhere, as it is or as a URL hides it."""
+    _, texts = _names_and_texts(msgspec.structs.asdict(spec))
+    said = "\n".join([*texts, *map(unquote, texts)])
+    return value.lower() in said.lower()
+
+
 def _names_and_texts(value: Any) -> tuple[list[str], list[str]]:
     """Every name in a table, in the tables within it (as in `extra`) and in the URLs; every text.
 
-    A name may also be a text's own: `?api-key=…`, `x-api-key: …`.
+    A name is one of a text: a number is no key, nor is a tokenizer's own token, and a table has
+    names of its own. It may also be a text's own: `?api-key=…`, `x-api-key: …`.
     """
     names: list[str] = []
     texts: list[str] = []
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            names.append(str(name))
+            inside = inner if isinstance(inner, list | tuple) else [inner]
+            if any(isinstance(one, str) and not _SPECIAL.fullmatch(one) for one in inside):
+                names.append(str(name))
             within = _names_and_texts(inner)
             names += within[0]
             texts += within[1]
@@ -259,6 +281,12 @@ def _explain(shown: str, error: str, fields: Mapping[str, Any]) -> str:
 def _check(shown: str, spec: ReaderSpec) -> None:
     if not spec.model:
         raise BadInput(f'reader "{shown}": nothing stands after "{spec.kind}:".')
+    own = f"control:{spec.model}"
+    if spec.kind == "control" and spec.label and not spec.label.startswith(own):
+        raise BadInput(
+            f'reader "{shown}": a control is known by its name wherever it stands. Give a label '
+            f'that begins with "{own}", or none.'
+        )
     for name, (low, high) in _RANGES.items():
         value = getattr(spec, name)
         # Written so that NaN is out of range too.

@@ -16,7 +16,7 @@ from overread.benchmarks.benchmark import Benchmark, Judged, Tables
 from overread.case import BadInput, Reader
 from overread.engine import Sources, Store, Studio, Tally
 from overread.judging import VERDICT_COLUMNS
-from overread.records import JudgeEntry, RunRecord, folder_being_written, read_record
+from overread.records import JudgeEntry, RunRecord, folder_being_written, make_private, read_record
 from overread.runs._environment import default_store, load_config
 from overread.runs._judging import Judge, kept_answers
 from overread.runs._kept import benchmark_of, tables_of
@@ -80,6 +80,8 @@ def judge(
             record, records, exhibits = measure_into(
                 scratch, place, measured, record, opened, verdicts_in=scratch
             )
+    if record.policy == "credentialed":  # its tables may be from a time when it was not
+        make_private(place)
     return Run(
         folder=place, record=record, records=records, exhibits=exhibits, tallies=judged.tallies
     )

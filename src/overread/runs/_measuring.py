@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, Browsed, Carded, Pictured, Shows
+from overread.benchmarks.settings import absolute
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
 from overread.engine import Tally
 from overread.records import (
@@ -131,6 +132,7 @@ def measure(
     edition: str | None = None,
     settings: Mapping[str, str] | None = None,
     include_images: bool = False,
+    tell: Tell | None = None,
 ) -> Run:
     """Measure a run again from its kept answers, perhaps under another edition or setting.
 
@@ -138,19 +140,20 @@ def measure(
     follow the edition, and a setting that says what is shown is refused. Settings of an earlier
     measuring are forgotten; those of the run itself stay. The page of an open set shows pictures of
     its cases, if they are still there; that of another set only with `include_images`.
+    `tell` gets a line where the set's card has become stricter.
     """
     from overread.benchmarks.registry import reopen_benchmark
 
     place = Path(folder)
     record = read_record(place)
-    given = dict(settings or {})
+    given = absolute(settings or {})
     words = record.settings | given
     name = edition or record.edition.partition("+")[0]
     bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
     if isinstance(bench, Shows):
         _check_shown(bench.shows, given, record.settings)
     record = msgspec.structs.replace(record, measured=given)
-    record, opened = with_pictures(bench, record, include_images)
+    record, opened = with_pictures(bench, record, include_images, tell)
     with folder_being_written(place, record.policy) as scratch:
         record, records, exhibits = measure_into(
             scratch, place, bench, record, opened, include_images=include_images
@@ -161,7 +164,7 @@ def measure(
 
 
 def with_pictures(
-    bench: Benchmark, record: RunRecord, include_images: bool
+    bench: Benchmark, record: RunRecord, include_images: bool, tell: Tell | None = None
 ) -> tuple[RunRecord, Benchmark | None]:
     """The record under the policy that holds today, and the benchmark over the run's own cases.
 
@@ -170,6 +173,11 @@ def with_pictures(
     if include_images and not (isinstance(bench, Pictured | Browsed) and record.cases):
         raise BadInput(f"--include-images: this run of {bench.name} has no pictures to show.")
     policy, found = _today(bench, record, include_images)
+    if policy != record.policy and tell is not None:
+        tell(
+            f"{record.cases} is {policy} by its cards today; when it was run it was "
+            f"{record.policy}. The stricter holds."
+        )
     record = msgspec.structs.replace(record, policy=policy)
     if not (policy == "open" or include_images) or not isinstance(bench, Pictured | Browsed):
         return record, None
@@ -273,7 +281,7 @@ def import_results(
         Path(replies),
         Path(readers) if readers is not None else None,
         edition,
-        dict(settings or {}),
+        absolute(settings or {}),
         reparse,
         also,
     )
@@ -311,7 +319,7 @@ def import_results(
                 store=store, concurrency=concurrency, fresh=fresh, watch=watch, tell=tell,
             )  # fmt: skip
             judged = stack.enter_context(asking)
-        scratch = stack.enter_context(folder_being_written(folder, bench.policy))
+        scratch = stack.enter_context(folder_being_written(folder, bench.policy, whole=True))
         tables.cases.write_parquet(scratch / "cases.parquet")
         tables.answers.write_parquet(scratch / "answers.parquet")
         if judged is not None:

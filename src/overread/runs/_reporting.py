@@ -14,6 +14,7 @@ from overread.benchmarks.benchmark import Benchmark
 from overread.case import BadInput, Measure, Policy
 from overread.records import folder_being_written, make_private
 from overread.runs._kept import Kept, kept_runs
+from overread.runs._left_out import Tell
 from overread.runs._measuring import with_pictures
 from overread.runs._pages import CARDS, reported
 from overread.scratch import scratch_folder
@@ -67,6 +68,7 @@ def report(
     figures: str | Path | None = None,
     cards: int = CARDS,
     seed: int = 0,
+    tell: Tell | None = None,
 ) -> Reporting:
     """Write the page of some runs, and what is asked for beside it.
 
@@ -74,6 +76,7 @@ def report(
     A file is replaced only if it is such a page, a folder only if it holds an earlier export.
     Pictures of a set that is not open, and texts of a credentialed one, are shown only with
     `include_images`. `cards` cases are chosen by `seed` for the page to embed.
+    `tell` gets a line for a run whose set's card has become stricter.
 
     Examples
     --------
@@ -94,7 +97,7 @@ def report(
     opened = kept_runs(places)
     if out is None and len(places) == 1:  # after the folder is known to be a run
         _check_page(page)
-    pictured = [kept_today(kept, include_images) for kept in opened]
+    pictured = [kept_today(kept, include_images, tell) for kept in opened]
     opened = [kept for kept, _ in pictured]
     runs = [_reported(kept, found, include_images, cards, seed) for kept, found in pictured]
     policy: Policy = (
@@ -109,12 +112,14 @@ def report(
     )
 
 
-def kept_today(kept: Kept, include_images: bool) -> tuple[Kept, Benchmark | None]:
+def kept_today(
+    kept: Kept, include_images: bool, tell: Tell | None = None
+) -> tuple[Kept, Benchmark | None]:
     """The run under the policy that holds today; and its cases, where pictures may be shown.
 
     What was written of a set that turned out to be credentialed becomes the user's alone.
     """
-    record, opened = with_pictures(kept.bench, kept.record, include_images)
+    record, opened = with_pictures(kept.bench, kept.record, include_images, tell)
     if record.policy == "credentialed" != kept.record.policy:
         make_private(kept.folder)
     return msgspec.structs.replace(kept, record=record), opened

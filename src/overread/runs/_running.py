@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, LeavesOut, LooksAhead
+from overread.benchmarks.settings import absolute
 from overread.case import Decoding, Reader
 from overread.engine import Enrolment, Given, Plan, Sources, Store, Studio, Tally, moment, read_back
 from overread.readers import ReaderSpec
@@ -89,14 +90,14 @@ def run(
     >>> import overread as ov
     >>> run = ov.run("grounding", cases="phantom:480", readers=["control:looks"])  # doctest: +SKIP
     """
-    config = load_config()
-    bench = open_cases(benchmark, cases, edition, settings or {})
+    config, words = load_config(), absolute(settings or {})
+    bench = open_cases(benchmark, cases, edition, words)
     specs, opened = open_readers(bench, readers, config, concurrency)
     if isinstance(bench, LooksAhead):
         bench.look_ahead([reader.name for reader in opened])
     judge_specs, panel = open_judges(bench, judges, config, concurrency)
     chosen, n_cases, named = survey(bench, limit, only)
-    recipe = (limit if named is None else (limit, named), dict(settings or {}))
+    recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     check_out(folder)
     remarks = remarks_of(bench)
@@ -111,7 +112,7 @@ def run(
         try:
             kept.enrol([*who, *asking.checked()], dataset, fresh=fresh)
             asking.ask(watch, dataset, tell, fresh=fresh)
-            with folder_being_written(folder, bench.policy) as scratch:
+            with folder_being_written(folder, bench.policy, whole=True) as scratch:
                 write_left_out(scratch, bench)
                 _write_cases(bench, chosen, scratch)
                 entries = asking.write_answers(scratch)
@@ -130,7 +131,7 @@ def run(
                     only=named,
                     left_out=len(bench.left_out) if isinstance(bench, LeavesOut) else 0,
                     remarks=remarks,
-                    settings=dict(settings or {}),
+                    settings=words,
                     machine=machine(),
                     readers=entries,
                     judges=judge_entries,

@@ -95,6 +95,36 @@ def test_a_link_inside_a_set_has_both_folders_policies(put, tmp_path):
     assert policy_of(Held(tmp_path / "set", ("shown/a.png",))) == "credentialed"
 
 
+def test_a_linked_folder_has_the_policy_of_the_folder_it_is_linked_in(put, tmp_path):
+    put("set/dataset.toml", "open")
+    put("set/far/deep/a.png")
+    put("set/closed/dataset.toml", "credentialed")
+    os.symlink(tmp_path / "set" / "far", tmp_path / "set" / "closed" / "link")
+    for name in ("closed/link/a.png", "closed/link/deep/a.png", "closed/link/deep"):
+        assert policy_of(Held(tmp_path / "set", (name,))) == "credentialed", name
+    put("set/closed/dataset.toml", "open")
+    assert policy_of(Held(tmp_path / "set", ("closed/link/deep/a.png",))) == "open"
+
+
+def test_what_is_not_there_counts_as_the_folder_it_would_stand_in(put, tmp_path):
+    put("set/dataset.toml", "open")
+    put("set/closed/dataset.toml", "credentialed")
+    top = tmp_path / "set"
+    assert policy_of(Held(top, ("absent.csv", "absent/a.png"))) == "open"
+    assert policy_of(Held(top, ("closed/absent/a.png",))) == "credentialed"
+    assert policy_of(Held(top, ("dataset.toml", tmp_path / "nowhere" / "a.png"))) == "credentialed"
+
+
+def test_a_folder_may_be_named_from_the_working_folder(put, tmp_path, monkeypatch):
+    put("set/dataset.toml", "open")
+    put("set/closed/dataset.toml", "credentialed")
+    put("set/closed/a.png")
+    monkeypatch.chdir(tmp_path)
+    assert policy_of(Held(Path("set"), ("dataset.toml",))) == "open"
+    assert policy_of(Held(Path("set"), ("closed/a.png",))) == "credentialed"
+    assert policy_of(Held(tmp_path / "set", ("set/closed/a.png",))) == "open", "not from here"
+
+
 def test_images_in_an_archive_have_the_policy_of_its_folder(put, tmp_path):
     root = put("far/images.zip")
     assert policy_of(held_at(root, ("", "inside/a.png"))) == "credentialed"

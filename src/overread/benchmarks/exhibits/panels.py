@@ -80,7 +80,7 @@ def notes_on_judges(index: Index, parts: Sequence[Part]) -> Iterator[str]:
         for judge in everyone
     )
     yield f"{told} Sensitivity / specificity on replies of known truth: {fitness}."
-    if any(judge.endswith(LEXICAL) for judge in everyone):
+    if any(LEXICAL in judge for judge in everyone):
         yield _LEXICAL_NOTE
     labels = _labels(index, parts)
     if UNFIT in labels:

@@ -26,7 +26,10 @@ class Held(NamedTuple):
 
 def held_at(root: Path, images: Iterable[str]) -> Held:
     """Images below a root, which may be an archive or a parquet file that holds them."""
-    return Held(root, images) if root.is_dir() else Held(root.parent, (root.name,))
+    if root.is_dir():
+        return Held(root, images)
+    # Nothing is held by a root that is gone: a run may outlive its images.
+    return Held(root.parent, (root.name,) if os.path.lexists(root) else ())
 
 
 def policy_of(*held: Held) -> Policy:
@@ -34,38 +37,49 @@ def policy_of(*held: Held) -> Policy:
 
     Links are followed, and both ends of one count. A card covers the folders below it, but no card
     above `top` loosens anything: a folder that none covers is credentialed. One above may make it
-    stricter.
+    stricter. What is not there counts as the folder that it would stand in.
     """
     cards: dict[str, int | None] = {}
     levels = (
         _level(folder, os.path.realpath(top), cards)
         for top, names in held
-        for folder in _folders(top, names)
+        for folder in _folders(str(top.absolute()), names)
     )
     return _POLICIES[max(levels, default=_STRICTEST)]
 
 
-def _folders(top: Path, names: Iterable[str | Path]) -> Iterator[str]:
+def _folders(top: str, names: Iterable[str | Path]) -> Iterator[str]:
     """The real folders that these stand in, each once."""
-    real: dict[str, str] = {}
+    ways: dict[str, list[str]] = {}
     seen: set[str] = set()
     for name in dict.fromkeys(map(str, names)):
         path = os.path.join(top, name)
         above, file = os.path.split(path)
         try:
             kind = os.lstat(path).st_mode
-            if above not in real:
-                real[above] = os.path.realpath(above)
-            found = [real[above]] if file else []
-            if stat.S_ISLNK(kind) or stat.S_ISDIR(kind):
-                path = os.path.realpath(path)
-                found.append(path if os.path.isdir(path) else os.path.dirname(path))
-        except (OSError, ValueError):  # what is not there is not shown
-            continue
+        except (OSError, ValueError):
+            kind = 0
+            while not os.path.lexists(above):
+                above = os.path.dirname(above)
+        if above not in ways:
+            ways[above] = list(_way(above, top))
+        found = ways[above][:] if file else []
+        if stat.S_ISLNK(kind) or stat.S_ISDIR(kind):
+            path = os.path.realpath(path)
+            found.append(path if os.path.isdir(path) else os.path.dirname(path))
         for folder in found:
             if folder not in seen:
                 seen.add(folder)
                 yield folder
+
+
+def _way(folder: str, top: str) -> Iterator[str]:
+    """Where a folder really is, and where each link on the way to it from `top` stands."""
+    yield os.path.realpath(folder)
+    while folder.startswith(top.rstrip(os.sep) + os.sep):
+        if os.path.islink(folder):
+            yield os.path.realpath(os.path.dirname(folder))
+        folder = os.path.dirname(folder)
 
 
 def _level(folder: str, top: str, cards: dict[str, int | None]) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
-from overread.benchmarks.files.card import Held, policy_of, read_card
+from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import schemas
 from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
@@ -21,6 +21,8 @@ from overread.benchmarks.grounding.cases import (
     Dataset,
     GroundingCase,
     load_cases,
+    manifest_path,
+    refuse_films,
 )
 from overread.benchmarks.grounding.edition import SHOWS, settings
 from overread.benchmarks.grounding.exhibits import exhibits
@@ -92,14 +94,9 @@ class Grounding:
             edition=edition,
             words=words,
         )
-        # Images bring their own policy; a wrong folder is better known now than at the first
-        # picture.
-        rows = rows_of(found.manifest, NEEDED)
-        images = (row.get(column, "").strip() for _, row in rows for column in IMAGE_COLUMNS)
-        opened.policy = policy_of(
-            Held(found.manifest.parent, (found.manifest.name,)),
-            Held(Path(opened.root), ("", *filter(None, images))),
-        )
+        refuse_films(found.manifest)
+        _ = opened.root  # a wrong folder is better known now than at the first picture
+        opened.policy = opened.policy_at(found.manifest)
         if opened.options.ratings is not None:  # so is a sheet that cannot be read
             from overread.benchmarks.grounding.coverage import read_ratings
 
@@ -120,6 +117,16 @@ class Grounding:
     @property
     def edition(self) -> str:
         return self.rules.label
+
+    def policy_at(self, path: str | Path) -> Policy:
+        """Who may see the set: the strictest card where its manifest and its images stand."""
+        manifest = manifest_path(path)
+        rows = rows_of(manifest, NEEDED)
+        images = (row.get(column, "").strip() for _, row in rows for column in IMAGE_COLUMNS)
+        return policy_of(
+            Held(manifest.parent, (manifest.name,)),
+            held_at(self._root_of(manifest), ("", *filter(None, images))),
+        )
 
     @property
     def shows(self) -> frozenset[str]:
@@ -170,21 +177,23 @@ class Grounding:
 
         A root on the card may be relative to it: a set can be moved together with its images.
         """
-        if (root := self.options.root) is not None:
-            if not Path(root).is_dir():
-                raise BadInput(
-                    f"--set root={root}: there is no such folder. Give the images' folder."
-                )
-            return root
-        home = self._kept_manifest().absolute().parent
-        card = home / "dataset.toml"
-        named = home / read_card(card).get("root", "")
-        if not named.is_dir():
-            raise BadInput(
-                f"{card} has the images in {named}, and there is no such folder. Give --set "
-                "root=FOLDER, or mend its root."
-            )
-        return str(named)
+        root = self.options.root
+        named = self._root_of(self._kept_manifest()) if root is None else Path(root)
+        if named.is_dir():
+            return str(named)
+        if root is not None:
+            raise BadInput(f"--set root={root}: there is no such folder. Give the images' folder.")
+        card = self._kept_manifest().absolute().parent / "dataset.toml"
+        raise BadInput(
+            f"{card} has the images in {named}, and there is no such folder. Give --set "
+            "root=FOLDER, or mend its root."
+        )
+
+    def _root_of(self, manifest: Path) -> Path:
+        if self.options.root is not None:
+            return Path(self.options.root)
+        home = manifest.absolute().parent
+        return home / read_card(home / "dataset.toml").get("root", "")
 
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""

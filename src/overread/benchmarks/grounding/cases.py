@@ -30,6 +30,7 @@ __all__ = [
     "boxed",
     "load_cases",
     "manifest_path",
+    "refuse_films",
     "truth",
 ]
 
@@ -190,7 +191,7 @@ def manifest_path(path: str | Path) -> Path:
 def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[GroundingCase]:
     """Every case of a manifest in its order, checked; the first bad row raises `BadInput`."""
     manifest = manifest_path(path)
-    _refuse_films(manifest)
+    refuse_films(manifest)
     seen: dict[str, int] = {}
     for line, row in rows_of(manifest, NEEDED):
         case = _Row(manifest, line, row).case(edition)
@@ -213,7 +214,7 @@ _FILM_NAMES: Final = {
 }
 
 
-def _refuse_films(path: Path) -> None:
+def refuse_films(path: Path) -> None:
     """A list of films is no manifest yet: say how to make one of it."""
     header = next((cells for _, cells in rows_of(path, ())), {})
     if {"case_id", "source", "swap_image_path"} & set(header):

@@ -69,7 +69,8 @@ def policy_at(path: str | Path, options: Options, images: Iterable[str] = ()) ->
     if options.root is not None:
         held.append(held_at(Path(options.root), ("", *images)))
     elif found.root.is_dir():  # an archive or a parquet file is among the files
-        held.append(Held(found.top, (os.path.join(found.root, image) for image in images)))
+        root = found.root.absolute()
+        held.append(Held(found.top, (os.path.join(root, image) for image in images)))
     return policy_of(*held)
 
 
