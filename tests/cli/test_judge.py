@@ -18,6 +18,7 @@ from support.m3_trees import Item, write_m3cot
 from support.medcmr_sets import item, mcq, write_lines, write_release
 
 JUDGE = "control:lexical-judge"
+THEIRS = f"{JUDGE}-theirs"
 SET = ("--set", "boot=100", "--set", "checks=2")
 RUNS = {"m3cot": ("clinician", "rambler"), "medcmr": ("oracle", "letter-a")}
 FILES = ("measures.json", "verdicts.parquet", "answers.parquet", "cases.parquet")
@@ -121,25 +122,25 @@ def test_imported_scores_stay_beside_a_new_judge(overread: Overread, workspace: 
         {"index": 1, "kind": "mcq", "text": "B"},
         {"index": 2, "kind": "reformulated", "text": "Reasoning: a spot.\nAnswer: option c of 2"},
         {"index": 3, "kind": "open", "text": "Reasoning: a spot.\nAnswer: a cause 3",
-         "scores": scores, "judge": "theirs"},
+         "scores": scores, "judge": THEIRS},
         {"index": 4, "kind": "open", "text": "Reasoning: a spot.\nAnswer: none",
-         "scores": scores, "judge": "theirs"},
+         "scores": scores, "judge": THEIRS},
     ]  # fmt: skip
     write_lines(workspace / "replies" / "m.jsonl", rows)
     words = ("import", "medcmr", "--cases", "set", "--replies", "replies", *SET, "--out", "r")
     assert overread(*words).code == 0
     assert overread("judge", "r", "--judge", JUDGE).code == 0
-    assert [judge["name"] for judge in record_of("r")["judges"]] == ["theirs", JUDGE]
+    assert [judge["name"] for judge in record_of("r")["judges"]] == [THEIRS, JUDGE]
     verdicts = pl.read_parquet("r/verdicts.parquet").filter(~pl.col("check"))
     about = verdicts.select("judge", "case").sort("judge", "case").rows()
     assert about == [
         (JUDGE, "mcq-2"), (JUDGE, "open-3"), (JUDGE, "open-4"),
-        ("theirs", "open-3"), ("theirs", "open-4"),
+        (THEIRS, "open-3"), (THEIRS, "open-4"),
     ]  # fmt: skip
     before = tree(Path())
-    done = overread("judge", "r", "--judge", f"{JUDGE}?label=theirs")
+    done = overread("judge", "r", "--judge", f"{JUDGE}?label={THEIRS}")
     assert done.code == 2
-    assert "another judge of this run has that name (imported:theirs)" in done.complaint
+    assert f"another judge of this run has that name (imported:{THEIRS})" in done.complaint
     assert tree(Path()) == before
 
 

@@ -21,7 +21,7 @@ def test_a_control_is_the_benchmarks_own() -> None:
 
 def test_a_control_may_have_another_name_and_stays_itself() -> None:
     renamed = open_("control:looks?label=control:looks-again")
-    assert renamed.name == "again"
+    assert renamed.name == "control:looks-again"
     assert renamed.identity == LOOKS.identity
     assert renamed.traits == LOOKS.traits
 
