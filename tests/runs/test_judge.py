@@ -11,7 +11,7 @@ import overread as ov
 from overread.case import BadInput, Prompt, ReaderFailure, Reply
 from overread.judging.lexical import judged
 from overread.records import read_record
-from overread.runs import Unfinished, measure
+from overread.runs import Unfinished, measure, report
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
 
@@ -85,6 +85,35 @@ def test_a_set_that_became_credentialed_leaves_nothing_for_others_to_read(
     ov.judge(made.folder, judges=[Scripted(lexical, name="judge")])
     kept = (made.folder, *made.folder.iterdir())
     assert {path.stat().st_mode & 0o077 for path in kept} == {0}
+
+
+def test_free_words_of_a_gold_step_are_on_no_page_of_a_set_that_is_not_open(
+    workspace: Path,
+) -> None:
+    """Nor where its card was corrected after the run."""
+    told = "portable film of John Doe"
+    items = [Item(n, answer="liver", modality=told, size=(8, 8)) for n in (1, 2)]
+    card = write_m3cot(workspace / "set", items) / "dataset.toml"
+    card.write_text('policy = "open"\n')
+    reader = Scripted(lambda _: Reply(f"1. {told}\nFinal answer: liver"), name="reader")
+    judge = Scripted(lexical, name="judge")
+    made = ov.run("m3cot", "set", [reader], judges=[judge], settings=SETTINGS, out="run")
+
+    def written(csv: str) -> str:
+        done = report([made.folder], "page.html", csv=csv, cards=0)
+        files = (done.page, *(path for paths in done.files.values() for path in paths))
+        return "".join(path.read_text("utf-8") for path in files)
+
+    assert told in written("before")
+    card.write_text('policy = "credentialed"\n')
+    assert told not in (after := written("after"))
+    assert "by examination" in after
+    measure(made.folder)
+    for name in ("measures.json", "report.html"):
+        assert told not in (made.folder / name).read_text("utf-8")
+    assert '"modality":"other"' in (made.folder / "measures.json").read_text("utf-8").replace(
+        " ", ""
+    )
 
 
 def test_a_run_again_into_the_folder_of_a_judged_one_has_no_verdicts_of_it(folder: Path) -> None:

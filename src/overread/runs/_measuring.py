@@ -179,6 +179,7 @@ def with_pictures(
             f"{record.policy}. The stricter holds."
         )
     record = msgspec.structs.replace(record, policy=policy)
+    bench.policy = policy  # what groups may be called goes by it
     if not (policy == "open" or include_images) or not isinstance(bench, Pictured | Browsed):
         return record, None
     if isinstance(found, BadInput) or found is None:

@@ -122,7 +122,11 @@ def kept_today(
     record, opened = with_pictures(kept.bench, kept.record, include_images, tell)
     if record.policy == "credentialed" != kept.record.policy:
         make_private(kept.folder)
-    return msgspec.structs.replace(kept, record=record), opened
+    measures = kept.measures
+    if record.policy != kept.record.policy:  # groups may be named by words of the set
+        again = kept.bench.measure(kept.tables)
+        measures = msgspec.structs.replace(measures, measures=again)
+    return msgspec.structs.replace(kept, record=record, measures=measures), opened
 
 
 def _reported(

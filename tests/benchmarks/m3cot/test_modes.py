@@ -136,6 +136,28 @@ def test_recall_by_examination_goes_by_the_letter_for_the_authors_alone():
     assert found(theirs, "recall", modality="ct ").n == 1
 
 
+@pytest.mark.parametrize("edition", [OURS, THEIRS])
+def test_of_a_set_that_is_not_open_no_examination_is_told_in_free_words(edition):
+    names = ["CT", "Axial T2-weighted MRI of the brain.", "CT of John Doe", "portable film, ward 7"]
+    names += ["Wood's lamp"] * 5
+    cases = [
+        case(index, patient=f"p{index}") | {"modality": name} for index, name in enumerate(names, 1)
+    ]
+    rows = [verdict("j", "recall", "r", i, [True, i == 3]) for i in range(1, len(names) + 1)]
+    answers = [answer("r", index) for index in range(1, len(names) + 1)]
+    tables = tables_of(cases, answers)
+    records = measure(tables, verdicts_of(rows), edition, veiled=True)
+    told = {r.by["modality"]: r for r in records if r.measure == "recall" and "modality" in r.by}
+    assert set(told) == {*names[:2], "other", "Wood's lamp"}
+    assert (told["other"].value, told["other"].n) == (0.75, 2)
+    whole = measure(tables, verdicts_of(rows), edition)
+    assert {r.by["modality"] for r in whole if "modality" in r.by} == set(names)
+    # The same words five times, of one patient: he may be named.
+    one = [row | {"patient": "p"} for row in cases]
+    records = measure(tables_of(one, answers), verdicts_of(rows), edition, veiled=True)
+    assert {r.by["modality"] for r in records if "modality" in r.by} == {*names[:2], "other"}
+
+
 def test_the_examination_a_set_states_counts_before_the_words_of_the_step():
     cases = [case(index) | {"modality": "ultrasound"} for index in range(1, 4)]
     rows = [verdict("j", "recall", "r", i, [True, False]) for i in range(1, 4)]

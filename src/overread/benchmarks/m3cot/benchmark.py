@@ -314,15 +314,15 @@ class M3CoT:
         from overread.benchmarks.m3cot.measures import measure
         from overread.benchmarks.reporting import unseeing_noted
 
-        verdicts = tables.verdicts
+        verdicts, veiled = tables.verdicts, self.policy != "open"
         if verdicts is None:
-            records = measure(tables, None, self.rules, self.options)
+            records = measure(tables, None, self.rules, self.options, veiled=veiled)
             return unseeing_noted(records, tables.readers, "answered")
         known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
         found = fitness_in(verdicts, known)
         judged = verdicts.filter(~verdicts["check"])
         labels = labels_of(judged, found)
-        records = measure(tables, judged, self.rules, self.options, labels=labels)
+        records = measure(tables, judged, self.rules, self.options, labels=labels, veiled=veiled)
         records = unseeing_noted(records, tables.readers, "answered")
         agreed = agreement_measures(tables.cases, judged, self.rules)
         shifted = shift_measures(verdicts, known)

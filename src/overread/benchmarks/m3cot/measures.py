@@ -42,13 +42,15 @@ def measure(
     options: Options | None = None,
     *,
     labels: Labels | None = None,
+    veiled: bool = False,
 ) -> list[Measure]:
     """Every registered measure of every reader, then the readers against each other.
 
     `verdicts` have the columns of `VERDICT_COLUMNS`, read under this edition. `labels` say what a
-    judge's verdicts on a question are worth, where fitness was tested.
+    judge's verdicts on a question are worth, where fitness was tested. Where `veiled`, no group is
+    named by words of the set that only few patients have.
     """
-    study = Study(tables, verdicts, edition, labels)
+    study = Study(tables, verdicts, edition, labels, veiled=veiled)
     records: list[Measure] = []
     for marks in study.marks:
         made = (one for metric in METRICS.values() for one in metric.make(marks, study))

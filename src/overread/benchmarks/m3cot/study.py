@@ -7,6 +7,7 @@ the same draws.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -77,6 +78,32 @@ __all__ = [
 # The label of a judge for a question, where it has one: what its verdicts are worth.
 Labels: TypeAlias = Mapping[tuple[str, str], str | None]
 _T = TypeVar("_T")
+# What names an examination and nobody: a text of no other words may be told of any set.
+_EXAMINATION_WORDS: Final = """
+a an and from image images is it of or photo photograph photographs photography picture scan
+scanning shows slice study taken the this type view with
+ct cta cbct hrct mri mr mra fmri pet spect xray x ray rays radiograph radiography radiogram
+plain film fluoroscopy mammogram mammography dsa angiogram angiography computed tomography
+magnetic resonance imaging emission positron nuclear medicine scintigraphy bone
+t1 t2 t1w t2w t1weighted t2weighted weighted flair dwi adc swi stir sequence diffusion
+contrast enhanced noncontrast non without unenhanced axial coronal sagittal transverse frontal
+lateral pa ap posteroanterior anteroposterior
+ultrasound ultrasonic ultrasonography sonography sonogram doppler color colour bmode mode
+echocardiography echocardiogram echo transthoracic transesophageal ecg electrocardiogram
+oct octa optical coherence slit lamp fundus fluorescein laser ophthalmoscopy infrared
+reflectance retinal
+endoscopy endoscopic gastroscopy colonoscopy bronchoscopy capsule laparoscopy laparoscopic
+fetoscopy cystoscopy hysteroscopy arthroscopy laryngoscopy ent
+histology histologic histological histopathology histopathological pathology pathological
+cytology cytological microscopy microscopic fluorescence immunofluorescence electron light
+h e he hematoxylin haematoxylin eosin stain stained staining slide smear section biopsy
+immunohistochemistry ihc
+dermoscopy dermoscopic dermatoscopy clinical intraoral panoramic dental oral examination
+chest abdominal abdomen pelvic pelvis brain head neck spine spinal cervical lumbar thoracic knee
+hip hand foot wrist ankle shoulder elbow cardiac breast thyroid liver renal skin eye
+"""
+_TOLD_OF: Final = 5  # patients
+_OTHER: Final = "other"
 
 
 class Study:
@@ -88,8 +115,11 @@ class Study:
         verdicts: pl.DataFrame | None,
         edition: Edition,
         labels: Labels | None = None,
+        *,
+        veiled: bool = False,
     ) -> None:
         self.edition = edition
+        self._veiled: Final = veiled
         self.facts: Final[Facts] = facts_of(tables.cases)
         readers = tuple(reader.name for reader in tables.readers)
         # Readers that get no picture: nothing of theirs can depend on one.
@@ -127,13 +157,31 @@ class Study:
 
     @property
     def modalities(self) -> Iterator[tuple[dict[str, str], Mask]]:
-        """The items of each examination, told by its first spelling; as published by the letter."""
+        """The items of each examination, told by its first spelling; as published by the letter.
+
+        Of a set that is not open, free words that only few patients have are all one `other`.
+        """
         folded = self.edition.step_types == "folded"
         names = self.facts.modalities.tolist()
         keys = [" ".join(name.split()).casefold().strip(" .") if folded else name for name in names]
+        if self._veiled:
+            names, keys = self._without_texts(names, keys)
         shown = dict(zip(reversed(keys), reversed(names), strict=True))
         for key in sorted(set(keys) - {""}):
             yield {"modality": shown[key]}, np.array([one == key for one in keys], dtype=bool)
+
+    def _without_texts(self, names: list[str], keys: list[str]) -> tuple[list[str], list[str]]:
+        patients: dict[str, set[int]] = {}
+        for key, patient in zip(keys, self.facts.patients.tolist(), strict=True):
+            patients.setdefault(key, set()).add(patient)
+        told = [
+            not key or len(patients[key]) >= _TOLD_OF or _names_examinations(name)
+            for name, key in zip(names, keys, strict=True)
+        ]
+        return (
+            [name if tell else _OTHER for name, tell in zip(names, told, strict=True)],
+            [key if tell else _OTHER for key, tell in zip(keys, told, strict=True)],
+        )
 
     def judges(self, marks: Marks, question: str, cell: Cell = COT) -> list[str]:
         """Who judged the reader here; where it said nothing at all, whoever judges others.
@@ -170,3 +218,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     says: str
     make: Making
+
+
+def _names_examinations(text: str) -> bool:
+    words = re.findall(r"[^\W_]+", text.casefold())
+    return bool(words) and set(words) <= set(_EXAMINATION_WORDS.split())
