@@ -17,6 +17,7 @@ from overread.runs import Config, open_cases
 from overread.runs._opening import enrolments, open_judges
 from support.checkpoints import Checkpoint, checkpoint
 from support.commands import Done, Overread
+from support.m3_trees import Item, write_m3cot
 
 STORE = Path(".overread/store.sqlite")
 
@@ -230,6 +231,23 @@ def test_judging_later_says_what_was_kept_and_can_ask_anew(
     assert server.asked > asked
     assert set(pl.read_parquet("run/verdicts.parquet")["text"]) == {"new weights"}
     assert record()["judges"][0]["listed"] == ["id m, root /models/two"]
+
+
+def test_an_import_that_is_judged_says_what_was_kept_and_can_ask_anew(
+    overread: Overread, server: Checkpoint
+) -> None:
+    write_m3cot(Path("set"), [Item(1, "Which organ?", "liver", size=(8, 8))])
+    Path("x_cot.json").write_text('[{"index": 1, "prediction": "Final answer: liver"}]')
+    words = ("import", "m3cot", "--cases", "set", "--replies", "x_cot.json", "--out", "run")
+    words += ("--set", "checks=1", "--set", "boot=100")
+    assert "--judge" in overread(*words, "--fresh").complaint
+    words += ("--judge", server.spec())
+    assert overread(*words).code == 0
+    asked = server.asked
+    assert "NOTHING WAS ASKED of judge m (given 20" in overread(*words).err
+    assert server.asked == asked > 0
+    assert "NOTHING" not in overread(*words, "--fresh").err
+    assert server.asked == 2 * asked
 
 
 def test_a_judge_of_one_role_more_keeps_where_its_other_verdicts_came_from(
