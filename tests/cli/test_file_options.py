@@ -64,10 +64,7 @@ OPTIONS: dict[str, list[str]] = {
     "import --out": [
         "import", "grounding", "--cases", "set/manifest.csv", "--replies", "folder", "--out", PLACE,
     ],
-    "import --store": [
-        "import", "m3cot", "--replies", "folder", "--out", "new", "--judge",
-        "control:lexical-judge", "--store", PLACE,
-    ],
+    "import --store": [],  # as that of `judge`, and opened when all results have been read
     "judge run": ["judge", PLACE, "--judge", "control:lexical-judge"],
     "judge --store": ["judge", "medcmr", "--judge", "control:lexical-judge", "--store", PLACE],
     "judge-sample run": ["judge-sample", PLACE, "--out", "new"],

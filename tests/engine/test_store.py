@@ -288,14 +288,12 @@ def impatient(connect):
 
 OPENS = """
 import sys
-from overread.engine import Enrolment, Store
-from overread.engine import store as store_module
-from overread.engine.store_file import this_process
+from overread.engine import Store
 print("ready", flush=True)
 for line in sys.stdin:
     try:
         with Store(line.strip()) as store:
-            store.dataset_id("b", "d")
+            store.dataset_id("b", "d", "open")
         print("ok", flush=True)
     except BaseException as error:
         print(repr(error), flush=True)

@@ -73,7 +73,7 @@ def test_dots_within_a_name_are_only_dots(root):
 
 @pytest.mark.parametrize("name", ["images/b.png", "images/a.png/c.png", "nowhere/a.png"])
 def test_a_missing_file_is_named_with_a_remedy(root, name):
-    with pytest.raises(BadInput, match="Fetch it, or give its folder with --set root=") as refusal:
+    with pytest.raises(BadInput, match="Fetch it, or name its folder") as refusal:
         locate(Source(str(root), name))
     assert name in str(refusal.value)
     assert str(root) in str(refusal.value)

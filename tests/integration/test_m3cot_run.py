@@ -243,7 +243,8 @@ def test_interrupted_and_killed_it_goes_on_where_it_was(
         assert one.equals(other), name
 
 
-_WHEN = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\b[0-9a-f]{64}\b")
+_TIME = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+_WHEN = re.compile(_TIME + rb"(?: to " + _TIME + rb")?|\b[0-9a-f]{64}\b")
 
 
 def _same(one: Path, other: Path) -> bool:

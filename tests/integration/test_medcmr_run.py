@@ -262,7 +262,8 @@ def _killed(command: list[object], log: Path, folder: Path, many: int) -> int:
     return lost
 
 
-_WHEN = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\b[0-9a-f]{64}\b")
+_TIME = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+_WHEN = re.compile(_TIME + rb"(?: to " + _TIME + rb")?|\b[0-9a-f]{64}\b")
 
 
 def _alike(one: Path, other: Path) -> None:
