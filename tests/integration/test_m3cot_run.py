@@ -244,7 +244,9 @@ def test_interrupted_and_killed_it_goes_on_where_it_was(
 
 
 _TIME = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
-_WHEN = re.compile(_TIME + rb"(?: to " + _TIME + rb")?|\b[0-9a-f]{64}\b")
+# With its cell, which is another where the first and the last reply came in one second.
+_CELL = rb'(?:<td(?: class="text")?>)?'
+_WHEN = re.compile(_CELL + _TIME + rb"(?: to " + _TIME + rb")?|\b[0-9a-f]{64}\b")
 
 
 def _same(one: Path, other: Path) -> bool:

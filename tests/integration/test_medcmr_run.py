@@ -263,7 +263,9 @@ def _killed(command: list[object], log: Path, folder: Path, many: int) -> int:
 
 
 _TIME = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
-_WHEN = re.compile(_TIME + rb"(?: to " + _TIME + rb")?|\b[0-9a-f]{64}\b")
+# With its cell, which is another where the first and the last reply came in one second.
+_CELL = rb'(?:<td(?: class="text")?>)?'
+_WHEN = re.compile(_CELL + _TIME + rb"(?: to " + _TIME + rb")?|\b[0-9a-f]{64}\b")
 
 
 def _alike(one: Path, other: Path) -> None:
