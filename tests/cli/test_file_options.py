@@ -64,7 +64,10 @@ OPTIONS: dict[str, list[str]] = {
     "import --out": [
         "import", "grounding", "--cases", "set/manifest.csv", "--replies", "folder", "--out", PLACE,
     ],
-    "import --store": [],  # as that of `judge`, and opened when all results have been read
+    "import --store": [
+        "import", "medcmr", "--cases", "phantom:28", "--replies", "told", "--out", "new",
+        "--judge", "control:lexical-judge", "--store", PLACE,
+    ],
     "judge run": ["judge", PLACE, "--judge", "control:lexical-judge"],
     "judge --store": ["judge", "medcmr", "--judge", "control:lexical-judge", "--store", PLACE],
     "judge-sample run": ["judge-sample", PLACE, "--out", "new"],
@@ -164,6 +167,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
     )  # fmt: skip
     (place / "folder").mkdir()
     (place / "replies").mkdir()
+    (place / "told").mkdir()
+    said = {"index": 1, "kind": "mcq", "text": "A"}
+    (place / "told" / "m.jsonl").write_text(json.dumps(said) + "\n")
     record = {"video_path": "a.avi", "run_id": 0, "num_frames": 40, "start_idx": 0, "gt_edv": 3}
     record |= {"gt_esv": 20, "prompt_name": "structured_edv_esv", "output": "EDV=1, ESV=2"}
     (place / "replies" / "results_m_original_edv_esv_video_random_seed_1.jsonl").write_text(
