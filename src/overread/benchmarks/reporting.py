@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from overread.benchmarks.exhibits.cells import percent
+from overread.benchmarks.rules import label_words
 from overread.case import Measure
 
 if TYPE_CHECKING:
@@ -73,12 +74,6 @@ def readers_listed(readers: Sequence[str]) -> str:
     """Up to four readers by name, otherwise how many."""
     names = list(dict.fromkeys(readers))
     return listed(names) if len(names) <= _NAMED else f"{len(names)} readers"
-
-
-def label_words(label: str) -> tuple[str, dict[str, str]]:
-    """An edition's label as the name and the rules that were changed: `corrected+boot=200`."""
-    name, *changed = label.split("+")
-    return name, dict(rule.split("=", 1) for rule in changed if "=" in rule)
 
 
 def departures(rules: Any, published: Any, names: Iterable[str]) -> str:

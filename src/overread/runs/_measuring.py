@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, Browsed, Carded, Pictured, Shows
-from overread.benchmarks.settings import absolute
+from overread.benchmarks.rules import absolute
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
 from overread.engine import Tally
 from overread.records import (

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from overread.benchmarks.benchmark import Benchmark, LeavesOut, LooksAhead
-from overread.benchmarks.settings import absolute
+from overread.benchmarks.rules import absolute
 from overread.case import Decoding, Reader
 from overread.engine import Enrolment, Given, Plan, Sources, Store, Studio, Tally, moment, read_back
 from overread.readers import ReaderSpec

@@ -20,7 +20,7 @@ from overread.benchmarks.grounding.conditions import (
     read_conditions,
 )
 from overread.benchmarks.grounding.prompts import PHRASINGS
-from overread.benchmarks.settings import (
+from overread.benchmarks.rules import (
     Reading,
     files,
     folder,

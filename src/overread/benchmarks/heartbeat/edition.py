@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from overread.benchmarks.heartbeat.prompts import FAMILIES
-from overread.benchmarks.settings import (
+from overread.benchmarks.rules import (
     Reading,
     files,
     folder,

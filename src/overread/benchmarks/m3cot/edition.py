@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from overread.benchmarks.settings import (
+from overread.benchmarks.rules import (
     Reading,
     folder,
     label_of,

@@ -1,0 +1,445 @@
+"""The rules and options of a benchmark as one table: every one once, both editions side by side.
+
+A rule is a field of the benchmark's `Edition`, an option a field of its `Options`. The field's
+default is the value in `corrected`; what is known of it otherwise stands beside it:
+
+    class Edition(EditionRules, frozen=True, kw_only=True):
+        normals: Annotated[Literal["yes", "no"], Rule("yes", "The key of normal films.")] = "no"
+        boot: Boot = 10_000
+
+    BOOK: Final = Rulebook("grounding", Edition, Options)
+
+From the table come the two editions, the readings of `--set name=value` and their refusals, labels,
+what readers and judges are shown, which options name files, and the tables of docs/editions.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+
+from overread.case import BadInput
+
+__all__ = [
+    "SEEDS",
+    "Boot",
+    "EditionName",
+    "EditionRules",
+    "Option",
+    "Reading",
+    "Root",
+    "Rule",
+    "Rulebook",
+    "absolute",
+    "check_variants",
+    "files",
+    "folder",
+    "label_of",
+    "label_words",
+    "number",
+    "one_of",
+    "read_words",
+    "some_of",
+    "whole",
+]
+
+Reading: TypeAlias = Callable[[str], Any]
+EditionName: TypeAlias = Literal["authors", "corrected"]
+
+# ---------------------------------------------------------------- readings
+# A reading takes a word of `--set` and gives a value, or raises `ValueError` that says what the
+# setting is.
+
+
+def one_of(*values: Any) -> Reading:
+    """One of these, written as `str` writes it."""
+    words = {str(value): value for value in values}
+
+    def read(text: str) -> Any:
+        if text not in words:
+            raise ValueError(" or ".join(words))
+        return words[text]
+
+    return read
+
+
+def some_of(*values: str, none: str | None = None) -> Reading:
+    """A list joined by commas, each value once, kept in the order they have here.
+
+    The word `none`, where one is given, stands for the empty list.
+    """
+
+    def read(text: str) -> tuple[str, ...]:
+        if none is not None and text == none:
+            return ()
+        given = [word.strip() for word in text.split(",")]
+        if not set(given) <= set(values) or len(set(given)) < len(given):
+            also = "" if none is None else f", or {none}"
+            known = ", ".join(values)
+            raise ValueError(f"one or more of {known}, joined by commas, each once{also}")
+        return tuple(value for value in values if value in given)
+
+    return read
+
+
+def whole(low: int, high: int) -> Reading:
+    """A whole number in plain digits, both bounds included."""
+
+    def read(text: str) -> int:
+        plain = text.isascii() and text.isdecimal() and len(text) <= 12
+        if not plain or not low <= int(text) <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def number(low: float, high: float) -> Reading:
+    """A finite number, both bounds included."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        return value + 0.0  # -0.0 is 0.0
+
+    return read
+
+
+def folder(text: str) -> str:
+    """A folder, as an absolute path."""
+    if not text:
+        raise ValueError("a folder")
+    return str(Path(text).absolute())
+
+
+def files(what: str) -> Reading:
+    """One or more paths joined by commas, as absolute paths; `what` says of what."""
+
+    def read(text: str) -> str:
+        if not all(part.strip() for part in text.split(",")):
+            raise ValueError(f"{what}; several by commas")
+        return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
+
+    return read
+
+
+def read_words(
+    benchmark: str, words: Mapping[str, str], readings: Mapping[str, Reading], known: Sequence[str]
+) -> dict[str, Any]:
+    """The values of these words; `known` are all settings there are, for the refusal."""
+    values = {}
+    for key, text in words.items():
+        if key not in readings:
+            has = ", ".join(known)
+            raise BadInput(f'--set {key}={text}: {benchmark} has no "{key}"; it has {has}.')
+        try:
+            values[key] = readings[key](text.strip())
+        except ValueError as error:
+            raise BadInput(f"--set {key}={text}: {key} is {error}.") from None
+    return values
+
+
+# ---------------------------------------------------------------- what a field says of itself
+
+
+class Rule(NamedTuple):
+    """A rule in which editions may differ: its value in `authors`, and what it decides.
+
+    `reads` is how its word is read, where the field is no `Literal` that lists the words. `shown`
+    says that the rule changes what readers or judges are shown, so that measuring again cannot
+    change it.
+    """
+
+    authors: Any
+    why: str
+    reads: Reading | None = None
+    shown: bool = False
+
+
+class Option(NamedTuple):
+    """What is asked, in one respect: it stands in the signature, not in the edition's label.
+
+    `shown` is false of what is looked at only when numbers are made; `for_judges` is true of what
+    judges alone are asked, so that a run may be judged later with another; `place` of what names
+    files, whose paths a record keeps absolute. `written` is the default as a word, where that is
+    not simply its parts joined by commas; `inner` is true of a field that no word sets.
+    """
+
+    why: str
+    reads: Reading | None = None
+    shown: bool = True
+    for_judges: bool = False
+    place: bool = False
+    written: str = ""
+    inner: bool = False
+
+
+Boot: TypeAlias = Annotated[
+    int, Rule(10_000, "Resamples of every bootstrap.", whole(100, 10_000_000))
+]
+SEEDS: Final = whole(0, 2**32 - 1)
+Root: TypeAlias = Annotated[
+    str | None, Option("Where pictures stand, if not beside the list.", folder, place=True)
+]
+
+
+class EditionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """One set of rules; a benchmark's own stand in its subclass."""
+
+    name: EditionName = "corrected"
+
+    @property
+    def label(self) -> str:
+        """The edition's name, with every rule that was changed: `corrected+match=truthy`."""
+        return label_of(self, edition_of(type(self), self.name), rules_of(type(self)))
+
+
+R = TypeVar("R", bound=EditionRules)
+Asked = TypeVar("Asked", bound=msgspec.Struct)
+F = TypeVar("F", Rule, Option)
+
+
+def _declared(struct: type[msgspec.Struct], kind: type[F]) -> dict[str, F]:
+    """By field, what it says of itself; a `Literal` without a reading is read by its words."""
+    found: dict[str, F] = {}
+    hints = get_type_hints(struct, include_extras=True)
+    for field in struct.__struct_fields__:
+        said = next((one for one in get_args(hints[field])[1:] if isinstance(one, kind)), None)
+        if said is None:
+            continue
+        of = get_args(hints[field])[0]
+        if said.reads is None and get_origin(of) is Literal:
+            said = said._replace(reads=one_of(*get_args(of)))
+        found[field] = said
+    return found
+
+
+@cache
+def rules_of(edition: type[EditionRules]) -> Mapping[str, Rule]:
+    """The rules of a benchmark's edition, in order."""
+    return _declared(edition, Rule)
+
+
+@cache
+def edition_of(edition: type[R], name: EditionName) -> R:
+    """The edition of that name with no rule changed."""
+    if name == "corrected":
+        return edition()
+    theirs = {field: rule.authors for field, rule in rules_of(edition).items()}
+    return edition(name=name, **theirs)
+
+
+# ---------------------------------------------------------------- the table
+
+
+class Rulebook(Generic[R, Asked]):
+    """All rules and options of a benchmark, and whatever follows from them.
+
+    `complete` makes the options from the edition's name, the words and the values read of them,
+    where that is more than one value for each word; it refuses values that do not go together.
+    """
+
+    def __init__(
+        self,
+        benchmark: str,
+        edition: type[R],
+        options: type[Asked],
+        complete: Callable[[str, Mapping[str, str], dict[str, Any]], Asked] | None = None,
+    ) -> None:
+        self.benchmark = benchmark
+        self._edition = edition
+        self._options = options
+        self._complete = complete
+
+    @cached_property
+    def rules(self) -> Mapping[str, Rule]:
+        return rules_of(self._edition)
+
+    @cached_property
+    def options(self) -> Mapping[str, Option]:
+        """Those that a word can set."""
+        declared = _declared(self._options, Option)
+        return {field: option for field, option in declared.items() if not option.inner}
+
+    @cached_property
+    def editions(self) -> Mapping[str, R]:
+        return {
+            "corrected": edition_of(self._edition, "corrected"),
+            "authors": edition_of(self._edition, "authors"),
+        }
+
+    @property
+    def corrected(self) -> R:
+        return self.editions["corrected"]
+
+    @property
+    def authors(self) -> R:
+        return self.editions["authors"]
+
+    @cached_property
+    def shows(self) -> frozenset[str]:
+        """The settings that say what is shown, which measuring again cannot change."""
+        declared: Iterable[tuple[str, Rule | Option]] = (*self.rules.items(), *self.options.items())
+        return frozenset(name for name, said in declared if said.shown)
+
+    @cached_property
+    def for_judges(self) -> frozenset[str]:
+        """Those that say what judges are asked, and nothing else."""
+        return frozenset(name for name, option in self.options.items() if option.for_judges)
+
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """The options that name files or folders."""
+        return frozenset(name for name, option in self.options.items() if option.place)
+
+    # ------------------------------------------------------------ words of `--set`
+
+    def edition(self, name: str, overrides: Mapping[str, str] | None = None) -> R:
+        """The edition of that name with some rules changed; words as `--set` takes them."""
+        if name not in self.editions:
+            raise BadInput(f'edition is "{name}"; the editions are {", ".join(self.editions)}.')
+        return msgspec.structs.replace(self.editions[name], **self._read(overrides, self.rules))
+
+    def settings(self, name: str, words: Mapping[str, str] | None = None) -> tuple[R, Asked]:
+        """An edition and options from all `--set` words of a command."""
+        words = words or {}
+        asked = {key: text for key, text in words.items() if key in self.options}
+        rules = {key: text for key, text in words.items() if key not in self.options}
+        edition, given = self.edition(name, rules), self._read(asked, self.options)
+        if self._complete is None:
+            return edition, self._options(**given)
+        return edition, self._complete(name, words, given)
+
+    def asked_under(self, label: str) -> R:
+        """The edition of a label, such as `corrected+boot=200`."""
+        return self.edition(*label_words(label))
+
+    def absolute(self, words: Mapping[str, str]) -> dict[str, str]:
+        """The words with every path absolute: a record is read from whatever folder."""
+        return {key: self._absolute(key, text) for key, text in words.items()}
+
+    def _absolute(self, key: str, text: str) -> str:
+        reads = self.options[key].reads if key in self.places else None
+        try:
+            return text if reads is None else str(reads(text.strip()))
+        except ValueError:  # refused, with the reason, when all words are read
+            return text
+
+    def _read(
+        self, words: Mapping[str, str] | None, among: Mapping[str, Rule] | Mapping[str, Option]
+    ) -> dict[str, Any]:
+        readings = {name: said.reads for name, said in among.items() if said.reads is not None}
+        known = (*self.rules, *self.options)
+        return read_words(self.benchmark, words or {}, readings, known)
+
+    # ------------------------------------------------------------ in words
+
+    def departures(self, rules: R) -> list[str]:
+        """The rules that are not the published ones."""
+        return [name for name in self.rules if getattr(rules, name) != getattr(self.authors, name)]
+
+    def rules_table(self) -> list[str]:
+        """The rows of docs/editions.md that list the rules."""
+        return _table(
+            ("rule", "authors", "corrected", "decides"),
+            (
+                (name, _word(rule.authors), _word(getattr(self.corrected, name)), rule.why)
+                for name, rule in self.rules.items()
+            ),
+        )
+
+    def options_table(self) -> list[str]:
+        """The rows of docs/editions.md that list the options."""
+        standard = self.settings("corrected")[1]
+        return _table(
+            ("option", "default", "says"),
+            (
+                (name, option.written or _word(getattr(standard, name)), option.why)
+                for name, option in self.options.items()
+            ),
+        )
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table of Markdown whose cells but the last are code."""
+    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    for *cells, last in rows:
+        code = [cell if cell == _UNSET else f"`{cell}`" for cell in cells]
+        lines.append(f"| {' | '.join([*code, last])} |")
+    return lines
+
+
+_UNSET: Final = "–"
+
+
+def _word(value: Any) -> str:
+    if value in (None, ()):
+        return _UNSET
+    return ",".join(str(one) for one in value) if isinstance(value, tuple) else str(value)
+
+
+# ---------------------------------------------------------------- what several rulebooks share
+
+
+def check_variants(words: Mapping[str, str], variants: int, checks: int) -> None:
+    """Refuse more items that judges judge with a change than items they are tried on."""
+    if variants > checks:
+        raise BadInput(
+            f"--set variants={words['variants']}: variants are made of the items of checks, here "
+            f"{checks}. Give at most that, or more checks."
+        )
+
+
+def label_words(label: str) -> tuple[str, dict[str, str]]:
+    """An edition's label as the name and the rules that were changed: `corrected+boot=200`."""
+    name, *changed = label.split("+")
+    return name, dict(rule.split("=", 1) for rule in changed if "=" in rule)
+
+
+def label_of(edition: Any, standard: Any, rules: Iterable[str]) -> str:
+    """An edition's name, with every rule that is not the standard's: `corrected+match=truthy`."""
+    changed = (
+        f"+{rule}={getattr(edition, rule)}"
+        for rule in rules
+        if getattr(edition, rule) != getattr(standard, rule)
+    )
+    return str(edition.name) + "".join(changed)
+
+
+# Settings of any benchmark that name a file or folder, and those that may name several.
+_PLACE: Final = frozenset({"reformulate", "root", "rubrics"})
+_PLACES: Final = frozenset({"errors", "ranks", "ratings", "specialist"})
+
+
+def absolute(words: Mapping[str, str]) -> dict[str, str]:
+    """The words with every path absolute, whichever benchmark they are for."""
+    return {key: _absolute(key, text) for key, text in words.items()}
+
+
+def _absolute(key: str, text: str) -> str:
+    parts = text.split(",") if key in _PLACES else [text] if key in _PLACE else []
+    counted = key == "reformulate" and (text.strip() == "none" or text.strip().isdecimal())
+    if not parts or counted or not all(part.strip() for part in parts):
+        return text
+    return ",".join(str(Path(part.strip()).absolute()) for part in parts)

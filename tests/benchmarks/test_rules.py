@@ -1,0 +1,244 @@
+"""Readings that benchmarks share, and tables of rules and options that everything follows from."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overread.benchmarks.registry import BENCHMARKS
+from overread.benchmarks.rules import (
+    SEEDS,
+    Boot,
+    EditionRules,
+    Option,
+    Root,
+    Rule,
+    Rulebook,
+    absolute,
+    check_variants,
+    files,
+    folder,
+    number,
+    one_of,
+    read_words,
+    some_of,
+    whole,
+)
+from overread.case import BadInput
+
+READINGS = {
+    "rule": one_of("a", "b"),
+    "parser": one_of(1, 2),
+    "list": some_of("x", "y", "z"),
+    "maybe": some_of("x", "y", none="none"),
+    "count": whole(1, 100),
+    "heat": number(0, 2),
+    "root": folder,
+}
+
+
+def read(**words):
+    return read_words("m3cot", words, READINGS, tuple(READINGS))
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "value"),
+    [
+        ("rule", "b", "b"),
+        ("rule", " a ", "a"),
+        ("parser", "2", 2),
+        ("list", "z, x", ("x", "z")),
+        ("maybe", "none", ()),
+        ("maybe", "y", ("y",)),
+        ("count", "100", 100),
+        ("heat", "0.10", 0.1),
+        ("heat", "2", 2.0),
+        ("root", "here", str(Path("here").absolute())),
+    ],
+)
+def test_a_word_becomes_its_value(name, word, value):
+    assert read(**{name: word}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "told"),
+    [
+        ("rule", "c", "a or b"),
+        ("rule", "", "a or b"),
+        ("parser", "3", "1 or 2"),
+        ("list", "x,x", "one or more of x, y, z, joined by commas, each once"),
+        ("list", "", "one or more of"),
+        ("list", "none", "one or more of"),
+        ("maybe", "none,x", "each once, or none"),
+        ("count", "0", "a whole number from 1 to 100"),
+        ("count", "1.0", "a whole number"),
+        ("count", "²", "a whole number"),
+        ("count", "9" * 5000, "a whole number"),
+        ("heat", "nan", "a number from 0 to 2"),
+        ("heat", "-0.1", "a number from 0 to 2"),
+        ("heat", "inf", "a number"),
+        ("heat", "warm", "a number"),
+        ("root", "", "a folder"),
+    ],
+)
+def test_any_other_word_is_refused_in_one_line(name, word, told):
+    with pytest.raises(BadInput) as caught:
+        read(**{name: word})
+    assert str(caught.value).startswith(f"--set {name}={word}: {name} is ")
+    assert told in str(caught.value)
+
+
+def test_an_unknown_setting_lists_the_known_ones():
+    with pytest.raises(BadInput, match='m3cot has no "hue"; it has rule, parser, list'):
+        read(hue="1")
+
+
+def test_words_that_name_a_path_are_recorded_absolute():
+    here = str(Path().absolute())
+    given = {"root": " a,b ", "ratings": "r.csv, s.csv", "reformulate": "c.csv", "px": "512"}
+    made = absolute(given)
+    assert made == {
+        "root": f"{here}/a,b",
+        "ratings": f"{here}/r.csv,{here}/s.csv",
+        "reformulate": f"{here}/c.csv",
+        "px": "512",
+    }
+    assert absolute(made) == made
+    for plain in ({"reformulate": "none"}, {"reformulate": "12"}, {"root": ""}, {"ranks": "a,,b"}):
+        assert absolute(plain) == plain
+
+
+@pytest.mark.parametrize("benchmark", sorted(BENCHMARKS))
+def test_every_setting_that_a_benchmark_reads_as_a_path_is_one_of_them(benchmark):
+    edition = import_module(f"overread.benchmarks.{benchmark}.edition")
+    here, found = str(Path().absolute()), set()
+    if hasattr(edition, "BOOK"):
+        declared = {**edition.BOOK.rules, **edition.BOOK.options}
+        readings = {name: said.reads for name, said in declared.items()}
+    else:
+        readings = {**edition.RULES, **edition._OPTIONS}
+    for name, reading in readings.items():
+        with suppress(ValueError):
+            value = reading("some.csv")
+            if isinstance(value, str) and value.startswith(here):
+                assert absolute({name: "some.csv"}) == {name: value}
+                found.add(name)
+    assert "root" in found
+
+
+@given(st.sampled_from(sorted(READINGS)), st.text(max_size=20))
+def test_a_word_is_read_or_refused(name, word):
+    told = ""
+    try:
+        assert set(read(**{name: word})) == {name}
+    except BadInput as error:
+        told = str(error)
+    assert not told or f"{name} is " in told
+
+
+# ---------------------------------------------------------------- the table
+
+
+class Edition(EditionRules, frozen=True, kw_only=True):
+    parser: Annotated[Literal[1, 2], Rule(1, "How a reply is read.")] = 2
+    masks: Annotated[Literal["closed", "open"], Rule("closed", "Masks.", shown=True)] = "open"
+    boot: Boot = 10_000
+    seed: Annotated[int, Rule(0, "Seed of every bootstrap.", SEEDS)] = 0
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    px: Annotated[int, Option("The longer side.", whole(1, 100))] = 5
+    images: Annotated[tuple[str, ...], Option("Pictures.", some_of("a", "b"))] = ("a", "b")
+    twice: Annotated[bool, Option("Whether a is asked twice.", inner=True)] = False
+    checks: Annotated[int, Option("Items judged first.", whole(0, 9), for_judges=True)] = 3
+    ratings: Annotated[str | None, Option("Sheets.", files("a csv"), shown=False, place=True)] = (
+        None
+    )
+    root: Root = None
+
+
+def complete(name, words, given):
+    return Options(**given, twice=name == "corrected" and words.get("images") == "a")
+
+
+BOOK = Rulebook("toy", Edition, Options, complete)
+
+
+def test_the_editions_have_the_values_of_the_table():
+    assert BOOK.corrected == Edition()
+    assert BOOK.authors == Edition(name="authors", parser=1, masks="closed")
+    assert BOOK.departures(BOOK.authors) == []
+    assert BOOK.departures(BOOK.corrected) == ["parser", "masks"]
+
+
+def test_a_changed_rule_stands_in_the_label_and_an_option_does_not():
+    rules, options = BOOK.settings("corrected", {"seed": "3", "parser": "1", "px": "9"})
+    assert rules.label == "corrected+parser=1+seed=3"
+    assert BOOK.asked_under(rules.label) == rules
+    assert options == Options(px=9)
+    assert BOOK.settings("authors")[0].label == "authors"
+
+
+def test_a_field_that_no_word_sets_follows_from_the_others():
+    assert BOOK.settings("corrected", {"images": "a"})[1].twice
+    assert not BOOK.settings("authors", {"images": "a"})[1].twice
+    with pytest.raises(BadInput, match='toy has no "twice"; it has parser, masks, boot, seed, px'):
+        BOOK.settings("corrected", {"twice": "True"})
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"parser": "3"}, "--set parser=3: parser is 1 or 2."),
+        ({"boot": "1"}, "--set boot=1: boot is a whole number from 100 to 10000000."),
+        ({"root": ""}, "--set root=: root is a folder."),
+    ],
+)
+def test_a_wrong_word_is_refused_by_its_field(words, told):
+    with pytest.raises(BadInput) as caught:
+        BOOK.settings("corrected", words)
+    assert str(caught.value) == told
+
+
+def test_an_unknown_edition_lists_the_known_ones():
+    with pytest.raises(BadInput, match='edition is "mine"; the editions are corrected, authors'):
+        BOOK.edition("mine")
+
+
+def test_what_is_shown_what_judges_are_asked_and_what_names_files():
+    assert BOOK.shows == {"masks", "px", "images", "checks", "root"}
+    assert BOOK.for_judges == {"checks"}
+    assert BOOK.places == {"ratings", "root"}
+    here = str(Path().absolute())
+    given = {"root": " a ", "ratings": "r.csv, s.csv", "px": "5", "boot": "200"}
+    made = {"root": f"{here}/a", "ratings": f"{here}/r.csv,{here}/s.csv", "px": "5", "boot": "200"}
+    assert BOOK.absolute(given) == made
+    assert BOOK.absolute({"ratings": "a,,b"}) == {"ratings": "a,,b"}
+
+
+def test_the_tables_of_the_page():
+    assert BOOK.rules_table()[1:4] == [
+        "|---|---|---|---|",
+        "| `parser` | `1` | `2` | How a reply is read. |",
+        "| `masks` | `closed` | `open` | Masks. |",
+    ]
+    assert BOOK.options_table()[2:] == [
+        "| `px` | `5` | The longer side. |",
+        "| `images` | `a,b` | Pictures. |",
+        "| `checks` | `3` | Items judged first. |",
+        "| `ratings` | – | Sheets. |",
+        "| `root` | – | Where pictures stand, if not beside the list. |",
+    ]
+
+
+def test_more_variants_than_checks_are_refused():
+    check_variants({}, 3, 3)
+    with pytest.raises(BadInput, match="--set variants=4: variants are made of the items of check"):
+        check_variants({"variants": "4"}, 4, 3)
