@@ -130,7 +130,7 @@ def spoils() -> Judges:
     asked: Counter[str] = Counter()
 
     def verdict(text: str) -> Reply:
-        from overread.benchmarks.m3cot.judged import REMINDER
+        from overread.benchmarks.m3cot.judge_questions import REMINDER
         from overread.judging.rubric import sections_of
 
         kind = _SPOIL.search(sections_of(text).get("question", ""))

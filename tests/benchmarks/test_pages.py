@@ -173,21 +173,36 @@ def test_the_page_on_measures_names_the_guessers() -> None:
 
 
 def test_the_page_on_measures_names_what_m3cot_measures_beside_its_metrics() -> None:
-    from overread.benchmarks.m3cot.agreement import _measures
-    from overread.benchmarks.m3cot.coverage import _NAMES
     from overread.benchmarks.m3cot.edition import CORRECTED
-    from overread.benchmarks.m3cot.fitness import fitness_measures
+    from overread.benchmarks.m3cot.judge_fitness import _agreement_of_pair
+    from overread.benchmarks.m3cot.outcomes import VERDICT_MEASURES
     from overread.judging.agreement import pair_agreement
-    from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT, Check, fitness_of
+    from overread.judging.fitness import (
+        LIMIT,
+        NOT_CHECKED,
+        UNFIT,
+        Check,
+        fitness_measures,
+        fitness_of,
+    )
 
     told = section("measures.md", "m3cot")
     checks = [Check("j", "answer", "answer", True, True)]
     judged = [one.measure for one in fitness_measures(fitness_of(checks))]
     agreement = pair_agreement("a", "b", [1], [1])
-    agreed = [one.measure for one in _measures(agreement, "answer", [(1, 1, 0)], CORRECTED)]
+    agreed = [
+        one.measure for one in _agreement_of_pair(agreement, "answer", [(1, 1, 0)], CORRECTED)
+    ]
     compared = ("accuracy", "precision", "recall", "f1", "consistency")
     differences = [f"diff_{name}" for name in compared]
-    names = [*judged, *agreed, *differences, *_NAMES.values(), "verdicts_rescued", "seconds"]
+    names = [
+        *judged,
+        *agreed,
+        *differences,
+        *VERDICT_MEASURES.values(),
+        "verdicts_rescued",
+        "seconds",
+    ]
     assert [name for name in names if f"`{name}`" not in told] == []
     assert [label for label in (UNFIT, NOT_CHECKED) if f"`{label}`" not in told] == []
     assert f"{LIMIT:.0%}".replace("%", " %") in told

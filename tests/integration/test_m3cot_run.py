@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 from integration.commands import overread, starting
-from overread.benchmarks.m3cot.control_replies import CONTROLS
+from overread.benchmarks.m3cot.controls import CONTROLS
 from overread.runs import Forecast, plan
 from support.m3_trees import Item, write_m3cot
 from support.served import Served, served

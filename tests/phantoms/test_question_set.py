@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy import ndimage
 
+from overread.benchmarks.m3cot.authors import options_of
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, TASKS, kind_of
 from overread.benchmarks.m3cot.edition import Options
 from overread.benchmarks.m3cot.loading import load, policy_at
-from overread.benchmarks.m3cot.prompts import options_of
-from overread.benchmarks.m3cot.swaps import swaps
+from overread.benchmarks.m3cot.trials import swaps
 from overread.case import BadInput
 from overread.phantoms import question, write_set
 from overread.phantoms.question import LEAST, plan_questions, write_question_set

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from overread.benchmarks.m3cot.benchmark import M3CoT
-from overread.benchmarks.m3cot.control_replies import CONTROLS
-from overread.benchmarks.m3cot.judged import REMINDER, REMINDER_YES_NO
+from overread.benchmarks.m3cot.controls import CONTROLS
+from overread.benchmarks.m3cot.judge_questions import REMINDER, REMINDER_YES_NO
 from overread.case import BadInput, Prompt, Reader, ReaderFailure, Reply
 from overread.engine import Plan, Sources, Store, Studio, ask
 from overread.judging import VERDICT_COLUMNS

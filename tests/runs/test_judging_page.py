@@ -11,7 +11,7 @@ import pytest
 
 from overread.benchmarks.m3cot.controls import EXPECTED
 from overread.benchmarks.m3cot.edition import CORRECTED, Options
-from overread.benchmarks.m3cot.rubrics import DECODING, QUESTIONS_OF, RUBRICS
+from overread.benchmarks.m3cot.judge_questions import DECODING, QUESTIONS_OF, RUBRICS
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
 from overread.judging.sensitivity import CHANGES

@@ -10,10 +10,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from overread.benchmarks.m3cot import official, own_set
+from overread.benchmarks.m3cot import loading
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, kind_of
-from overread.benchmarks.m3cot.results.judges import _LINE
-from overread.benchmarks.m3cot.results.names import _QUESTIONS, UNNAMED
+from overread.benchmarks.m3cot.loading import (
+    DATA_FOLDERS,
+    IMAGE_FOLDER,
+    IMAGE_SUFFIXES,
+    ITEMS_FILE,
+    OWN_COLUMNS,
+    STEP_COLUMNS,
+    TYPES_FILE,
+)
+from overread.benchmarks.m3cot.result_files import LINE_KEYS, QUESTION_WORDS, UNNAMED
 from overread.phantoms.question import LEAST
 from support.commands import Overread
 from support.m3_trees import LABELS, Item, write_image, write_m3cot
@@ -110,18 +118,18 @@ def test_every_command_of_the_table_opens_its_set(overread: Overread, trees: Pat
 
 def test_every_field_of_ones_own_set_is_named() -> None:
     told = part("A csv or jsonl of your own")
-    fields = (*own_set.NEEDED, *official.STEP_COLUMNS, "steps", "kind", "case_id", "patient")
+    fields = (*OWN_COLUMNS, *STEP_COLUMNS, "steps", "kind", "case_id", "patient")
     fields += ("examination", *KINDS, *STEPS)
     assert [name for name in fields if f"`{name}`" not in told] == []
-    source = Path(own_set.__file__).read_text("utf-8")
+    source = Path(loading.__file__).read_text("utf-8")
     read = set(re.findall(r'self\.text\("(\w+)"\)|fields\.get\("(\w+)"\)', source))
     assert {one or other for one, other in read} <= set(fields)
 
 
 def test_the_published_set_is_named_as_the_code_has_it() -> None:
     told = part("What is read")
-    names = (official.ITEMS, official.TYPES, f"{official.IMAGES}/", *official.SUFFIXES)
-    names += (*(f"{folder}/" for folder in official.FOLDERS if folder), *official.STEP_COLUMNS)
+    names = (ITEMS_FILE, TYPES_FILE, f"{IMAGE_FOLDER}/", *IMAGE_SUFFIXES)
+    names += (*(f"{folder}/" for folder in DATA_FOLDERS if folder), *STEP_COLUMNS)
     assert [name for name in names if f"`{name}`" not in told] == []
     assert f"N at least {LEAST}" in told
     for words, kind in re.findall(r'"([a-z ]+)" (?:is )?`(\w+)`', PLAIN):
@@ -131,8 +139,8 @@ def test_the_published_set_is_named_as_the_code_has_it() -> None:
 
 def test_the_import_is_told_as_it_is() -> None:
     told = part("Results made with the paper's own scripts")
-    assert [word for word in _QUESTIONS if f"`{word}`" not in told] == []
+    assert [word for word in QUESTION_WORDS if f"`{word}`" not in told] == []
     assert [
-        key for key in re.findall(r"\w+", _LINE) if key != "and" and f"`{key}`" not in told
+        key for key in re.findall(r"\w+", LINE_KEYS) if key != "and" and f"`{key}`" not in told
     ] == []
     assert f"`{UNNAMED}`" in told

@@ -6,15 +6,13 @@ from functools import cache
 
 import msgspec
 
-from overread.benchmarks.m3cot.agreement import agreement_measures
-from overread.benchmarks.m3cot.cases import KINDS, STEPS
+from overread.benchmarks.m3cot.cases import KINDS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import CORRECTED, FOLLOWS, IMAGES
-from overread.benchmarks.m3cot.fitness import fitness_measures, shift_measures
+from overread.benchmarks.m3cot.judge_fitness import agreement_measures, shift_measures
 from overread.benchmarks.m3cot.measures import METRICS, measure
-from overread.benchmarks.m3cot.response_time import METRICS as TIMES
-from overread.benchmarks.m3cot.schemas import cases_in
+from overread.benchmarks.m3cot.speed import SECONDS_METRICS as TIMES
 from overread.benchmarks.m3cot.study import Study
-from overread.judging.fitness import Check, fitness_of
+from overread.judging.fitness import Check, fitness_measures, fitness_of
 from overread.judging.sensitivity import CHANGES
 from support.m3_tables import answer, case, tables_of, verdict, verdicts_of
 

@@ -8,7 +8,8 @@ import msgspec
 import polars as pl
 
 from overread.benchmarks.benchmark import ReaderRecord, Tables
-from overread.benchmarks.m3cot.schemas import answer_schema, case_schema
+from overread.benchmarks.m3cot.cases import case_schema
+from overread.benchmarks.m3cot.trials import answer_schema
 from overread.benchmarks.m3cot.verdicts import read_verdict
 from overread.judging.verdict import VERDICT_COLUMNS
 

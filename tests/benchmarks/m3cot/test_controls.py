@@ -10,27 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overread.benchmarks.m3cot.authors import ORDERS
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, M3Case, Step
-from overread.benchmarks.m3cot.check_truth import check_found, check_pairs, check_truth
-from overread.benchmarks.m3cot.control_replies import (
+from overread.benchmarks.m3cot.controls import (
     CONTROLS,
+    EXPECTED,
     RAMBLES,
+    UNKNOWN,
     answer_of,
+    m3cot_controls,
+    recovered,
     reply_of,
     steps_of,
     wrong_answer,
 )
-from overread.benchmarks.m3cot.controls import (
-    EXPECTED,
-    UNKNOWN,
-    m3cot_controls,
-    recovered,
-)
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
+from overread.benchmarks.m3cot.judge_fitness import check_found, check_pairs, check_truth
 from overread.benchmarks.m3cot.paths import path_of, score_task
-from overread.benchmarks.m3cot.prompts import answer_first, question, truncated
-from overread.benchmarks.m3cot.sentences import first_half
-from overread.benchmarks.m3cot.verdicts_authors import ORDERS
+from overread.benchmarks.m3cot.trials import answer_first, first_half, question, truncated
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
 
 OPTIONS = "\nA. pneumonia\nB. effusion\nC. oedema\nD. nothing"

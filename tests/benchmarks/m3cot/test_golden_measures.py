@@ -9,25 +9,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from overread.benchmarks.m3cot.authors import (
+    ORDERS,
+    STEP_NAMES,
+    Attempt,
+    cells_of,
+    ratio,
+    read_precision,
+    read_recall,
+    timed,
+    totals,
+)
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import AUTHORS
 from overread.benchmarks.m3cot.measures import measure
-from overread.benchmarks.m3cot.paths import (
-    cells_of,
-    lcs_length,
-    medoid_path,
-    path_of,
-    score_task,
-    similarity,
-)
+from overread.benchmarks.m3cot.paths import lcs_length, medoid_path, path_of, score_task, similarity
 from overread.benchmarks.m3cot.steps import f1_of, precision_of
-from overread.benchmarks.m3cot.timing import Attempt, ratio, timed, totals
-from overread.benchmarks.m3cot.verdicts_authors import (
-    ORDERS,
-    STEP_NAMES,
-    read_precision,
-    read_recall,
-)
 from overread.benchmarks.m3cot.workbook import sheet_of
 from support.m3_tables import answer, case, found, read, tables_of, verdicts_of
 

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from overread.benchmarks.m3cot.accuracy import kept_share, same_answer
 from overread.benchmarks.m3cot.comparisons import flip_p, signs
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.measures import METRICS, measure
 from overread.benchmarks.m3cot.steps import precision_of
-from overread.benchmarks.m3cot.survival import kept_share, same_answer
 from overread.stats import difference_p, sign_flip_p
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 

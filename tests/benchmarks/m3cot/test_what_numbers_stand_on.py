@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from overread.benchmarks.m3cot.agreement import agreement_measures
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.m3cot.cases import KINDS
 from overread.benchmarks.m3cot.edition import CORRECTED
+from overread.benchmarks.m3cot.judge_fitness import agreement_measures
+from overread.benchmarks.m3cot.judge_questions import RUBRICS
 from overread.benchmarks.m3cot.measures import measure
-from overread.benchmarks.m3cot.rubrics import RUBRICS
 from overread.benchmarks.m3cot.study import Draft, Study
 from overread.case import Measure, Traits
 from overread.stats import cohen_kappa, wilson
@@ -180,13 +180,13 @@ def test_judges_that_always_agree_are_not_certain_to():
 
 
 def test_kappa_in_a_resample_is_cohens():
-    from overread.benchmarks.m3cot.agreement import _drawn
+    from overread.benchmarks.m3cot.judge_fitness import _resampled_agreement
 
     rng = np.random.default_rng(0)
     one, two = rng.integers(0, 3, 20).tolist(), rng.integers(0, 3, 20).tolist()
     # One patient: every resample is the data.
     both = [(a, b, 7) for a, b in zip(one, two, strict=True)]
-    shares, kappas = _drawn(both, OURS)
+    shares, kappas = _resampled_agreement(both, OURS)
     assert shares == pytest.approx(np.mean(np.equal(one, two)))
     assert kappas == pytest.approx(cohen_kappa(one, two))
 

@@ -12,23 +12,30 @@ import msgspec
 
 import overread
 from overread.benchmarks.draws import lot
-from overread.benchmarks.m3cot import schemas
-from overread.benchmarks.m3cot.answers import answer_row
-from overread.benchmarks.m3cot.cases import M3Case
+from overread.benchmarks.m3cot.authors import TRIES
+from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema, cases_in
 from overread.benchmarks.m3cot.edition import FOR_JUDGES, MODES, SHOWS, settings
-from overread.benchmarks.m3cot.judged import judge_trials, reminded
-from overread.benchmarks.m3cot.loading import load, policy_at, root_of
-from overread.benchmarks.m3cot.rubrics import (
+from overread.benchmarks.m3cot.judge_questions import (
     OTHERS,
     QUESTIONS_OF,
     ROLES,
     RUBRICS,
+    judge_trials,
+    reminded,
     rubrics_at,
 )
-from overread.benchmarks.m3cot.swaps import swap_remarks, swaps, timed_items
-from overread.benchmarks.m3cot.trials import follow_ups, timed, trials
+from overread.benchmarks.m3cot.loading import load, policy_at, root_of
+from overread.benchmarks.m3cot.trials import (
+    answer_row,
+    answer_schema,
+    follow_ups,
+    swap_remarks,
+    swaps,
+    timed,
+    timed_items,
+    trials,
+)
 from overread.benchmarks.m3cot.verdicts import read_verdict, reread
-from overread.benchmarks.m3cot.verdicts_authors import TRIES
 from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
@@ -123,11 +130,11 @@ class M3CoT:
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
-        return schemas.case_schema()
+        return case_schema()
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
-        return schemas.answer_schema()
+        return answer_schema()
 
     # ------------------------------------------------------------ cases
 
@@ -147,7 +154,7 @@ class M3CoT:
         return self._loaded[0]
 
     def case_row(self, case: M3Case) -> Sequence[Any]:
-        return schemas.case_row(case, self._swapped.get(case.case_id))
+        return case_row(case, self._swapped.get(case.case_id))
 
     def stratum(self, case: M3Case) -> tuple[str, ...]:
         return case.task, case.kind
@@ -212,7 +219,7 @@ class M3CoT:
     @property
     def checks(self) -> Sequence[str]:
         """Controls whose replies judges judge first; none where nothing is to be checked."""
-        from overread.benchmarks.m3cot.control_replies import CONTROLS
+        from overread.benchmarks.m3cot.controls import CONTROLS
 
         return CONTROLS if self.options.checks else ()
 
@@ -275,7 +282,7 @@ class M3CoT:
 
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the questions of a run's tables; no image is needed for that."""
-        cases = schemas.cases_in(tables.cases)
+        cases = cases_in(tables.cases)
         bare = sum(not case.question.strip() for case in cases)
         if bare:
             raise BadInput(
@@ -287,13 +294,13 @@ class M3CoT:
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        from overread.benchmarks.m3cot.units import CHOICES
+        from overread.benchmarks.m3cot.judge_questions import CHOICES
 
         return CHOICES
 
     def units(self, tables: Tables) -> list[Unit]:
         """What judges judged in a run, for a person to judge too."""
-        from overread.benchmarks.m3cot.units import units_of
+        from overread.benchmarks.m3cot.judge_questions import units_of
 
         return units_of(tables)
 
@@ -303,22 +310,26 @@ class M3CoT:
         """Verdicts read again under this edition; replies have nothing to be read."""
         if tables.verdicts is None:
             return tables
-        gold = {case.case_id: len(case.steps) for case in schemas.cases_in(tables.cases)}
+        gold = {case.case_id: len(case.steps) for case in cases_in(tables.cases)}
         verdicts = reread(tables.verdicts, gold, self.rules)
         return msgspec.structs.replace(tables, verdicts=verdicts)
 
     def measure(self, tables: Tables) -> list[Measure]:
-        from overread.benchmarks.m3cot.agreement import agreement_measures
-        from overread.benchmarks.m3cot.fitness import fitness_measures, labels_of, shift_measures
-        from overread.benchmarks.m3cot.judged import fitness_in
+        from overread.benchmarks.m3cot.judge_fitness import (
+            agreement_measures,
+            fitness_in,
+            labels_of,
+            shift_measures,
+        )
         from overread.benchmarks.m3cot.measures import measure
         from overread.benchmarks.reporting import unseeing_noted
+        from overread.judging.fitness import fitness_measures
 
         verdicts, veiled = tables.verdicts, self.policy != "open"
         if verdicts is None:
             records = measure(tables, None, self.rules, self.options, veiled=veiled)
             return unseeing_noted(records, tables.readers, "answered")
-        known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
+        known = {case.case_id: case for case in cases_in(tables.cases)}
         found = fitness_in(verdicts, known)
         judged = verdicts.filter(~verdicts["check"])
         labels = labels_of(judged, found)
@@ -421,24 +432,24 @@ class M3CoT:
 
         Empty where somebody else asked them.
         """
-        from overread.benchmarks.m3cot.described import methods
+        from overread.benchmarks.m3cot.sentences import methods
 
         return methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        from overread.benchmarks.m3cot.described import limitations
+        from overread.benchmarks.m3cot.sentences import limitations
 
         return limitations(measures, self.dataset)
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
-        from overread.benchmarks.m3cot.per_case import per_case
+        from overread.benchmarks.m3cot.comparisons import per_case
 
         return per_case(tables, self.rules)
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
         """Of the measures that `per_case` has."""
-        from overread.benchmarks.m3cot.per_case import HIGHER
+        from overread.benchmarks.m3cot.comparisons import HIGHER
 
         return HIGHER
 

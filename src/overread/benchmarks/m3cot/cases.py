@@ -1,12 +1,31 @@
-"""One question about one image, with its gold steps, whatever set it comes from."""
+"""One question about one image, with its gold steps, whatever set it comes from; and its row."""
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["KINDS", "STEPS", "TASKS", "Kind", "M3Case", "Step", "StepType", "kind_of"]
+from overread.benchmarks.texts import storable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "KINDS",
+    "STEPS",
+    "TASKS",
+    "Kind",
+    "M3Case",
+    "Step",
+    "StepType",
+    "case_row",
+    "case_schema",
+    "cases_in",
+    "kind_of",
+]
 
 Kind: TypeAlias = Literal["single", "multiple", "bool", "short"]
 KINDS: Final[tuple[Kind, ...]] = ("single", "multiple", "bool", "short")
@@ -64,3 +83,36 @@ def kind_of(question: str) -> Kind:
     if "select one option" in text:
         return "single"
     return "bool" if "true or false" in text else "short"
+
+
+@cache
+def case_schema() -> Mapping[str, Any]:
+    """The fields of a case, with `case_id` as `case`; `swap` is the case whose image is lent."""
+    import polars as pl
+
+    step = pl.Struct({"type": pl.String, "text": pl.String})
+    other: dict[str, Any] = {"index": pl.Int64, "steps": pl.List(step)}
+    first, *fields = M3Case.__struct_fields__
+    assert first == "case_id"
+    named = {field: other.get(field, pl.String) for field in fields}
+    return {"case": pl.String, **named, "swap": pl.String}
+
+
+def case_row(case: M3Case, swap: M3Case | None = None) -> tuple[Any, ...]:
+    """One row of the cases table, in the order of `case_schema`."""
+    values = msgspec.to_builtins(case).values()
+    return (*map(_storable_cell, values), None if swap is None else storable(swap.case_id))
+
+
+def _storable_cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list | tuple):
+        return [{key: storable(text) for key, text in step.items()} for step in value]
+    return value
+
+
+def cases_in(cases: pl.DataFrame) -> list[M3Case]:
+    """The cases of a kept table."""
+    kept = cases.rename({"case": "case_id"}).select(M3Case.__struct_fields__)
+    return msgspec.convert(kept.to_dicts(), list[M3Case])

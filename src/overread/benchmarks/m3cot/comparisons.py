@@ -1,10 +1,10 @@
-"""Readers against readers, paired by item, with a family of tests for each measure."""
+"""Readers against readers, paired by item with a family of tests for each measure; item by item."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -19,6 +19,7 @@ from overread.benchmarks.m3cot.consistency import (
     scores_of,
     seen_in,
 )
+from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.marks import COT, DIRECT, Cell, Floats, Marks
 from overread.benchmarks.m3cot.paths import Path
 from overread.benchmarks.m3cot.steps import harmonic, values_of
@@ -36,7 +37,12 @@ from overread.benchmarks.m3cot.study import (
 )
 from overread.case import Measure
 
-__all__ = ["comparisons", "flip_p", "signs"]
+if TYPE_CHECKING:
+    import polars as pl
+
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = ["HIGHER", "comparisons", "flip_p", "per_case", "signs"]
 
 _FLIPS: Final = 9_999
 # Of paths, where every flip chooses the references anew.
@@ -49,44 +55,48 @@ def comparisons(study: Study) -> Iterator[Draft | Measure]:
     for one, two in combinations(study.marks, 2):
         for cell in (COT, DIRECT):
             if cell in one.said and cell in two.said:
-                judges = _common(one, two, study, "answer", cell)
+                judges = _common_judges(one, two, study, "answer", cell)
                 if judges:
                     by = {**cell.by, "versus": two.reader}
                     mine, theirs = (right_of(m, study, cell, judges) for m in (one, two))
-                    record = _record(one, "diff_accuracy", by, study.label(judges, "answer"))
+                    record = _difference_record(
+                        one, "diff_accuracy", by, study.label(judges, "answer")
+                    )
                     yield difference(record, study, mine, theirs, f"diff_accuracy {cell.mode}")
-        yield from _steps(one, two, study)
-        yield from _paths(one, two, study)
+        yield from _step_differences(one, two, study)
+        yield from _path_difference(one, two, study)
 
 
-def _common(one: Marks, two: Marks, study: Study, question: str, cell: Cell = COT) -> list[str]:
+def _common_judges(
+    one: Marks, two: Marks, study: Study, question: str, cell: Cell = COT
+) -> list[str]:
     mine, theirs = (study.judges(marks, question, cell) for marks in (one, two))
     return [judge for judge in mine if judge in theirs]
 
 
-def _record(marks: Marks, name: str, by: dict[str, str], label: str | None) -> Measure:
+def _difference_record(marks: Marks, name: str, by: dict[str, str], label: str | None) -> Measure:
     return Measure(reader=marks.reader, measure=name, by=by, label=label)
 
 
-def _steps(one: Marks, two: Marks, study: Study) -> Iterator[Draft]:
+def _step_differences(one: Marks, two: Marks, study: Study) -> Iterator[Draft]:
     tables: dict[str, list[Floats]] = {}
     for question in ("precision", "recall"):
-        judges = _common(one, two, study, question)
+        judges = _common_judges(one, two, study, question)
         if not judges:
             return
         tables[question] = [values_of(marks, study, judges, question) for marks in (one, two)]
-        record = _record(
+        record = _difference_record(
             one, f"diff_{question}", {"versus": two.reader}, study.label(judges, question)
         )
         columns = np.hstack([columns_of(table) for table in tables[question]])
         counted = counted_in(*tables[question])
         made = drafted(record, columns, flipped, counted, limits=(-1.0, 1.0))
-        p = _mean_p(study, *tables[question]) if made.record.value is not None else None
-        yield _tested(made, p, f"diff_{question}")
-    yield _f1(one, two, study, tables)
+        p = _mean_flip_p(study, *tables[question]) if made.record.value is not None else None
+        yield _with_p(made, p, f"diff_{question}")
+    yield _f1_difference(one, two, study, tables)
 
 
-def _f1(one: Marks, two: Marks, study: Study, tables: dict[str, list[Floats]]) -> Draft:
+def _f1_difference(one: Marks, two: Marks, study: Study, tables: dict[str, list[Floats]]) -> Draft:
     halves = [
         np.hstack([columns_of(tables[question][reader]) for question in ("precision", "recall")])
         for reader in (0, 1)
@@ -98,8 +108,10 @@ def _f1(one: Marks, two: Marks, study: Study, tables: dict[str, list[Floats]]) -
     def again(totals: Floats) -> Floats:
         return harmonic(totals[:, :width], first) - harmonic(totals[:, width:], first)
 
-    judges = sorted({*_common(one, two, study, "precision"), *_common(one, two, study, "recall")})
-    record = _record(
+    judges = sorted(
+        {*_common_judges(one, two, study, "precision"), *_common_judges(one, two, study, "recall")}
+    )
+    record = _difference_record(
         one, "diff_f1", {"versus": two.reader}, study.label(judges, "precision", "recall")
     )
     counted = counted_in(*tables["precision"], *tables["recall"])
@@ -108,7 +120,7 @@ def _f1(one: Marks, two: Marks, study: Study, tables: dict[str, list[Floats]]) -
     return made if noted_record is None else msgspec.structs.replace(made, record=noted_record)
 
 
-def _tested(made: Draft, p: float | None, family: str) -> Draft:
+def _with_p(made: Draft, p: float | None, family: str) -> Draft:
     if p is None:
         return made
     return msgspec.structs.replace(
@@ -116,7 +128,7 @@ def _tested(made: Draft, p: float | None, family: str) -> Draft:
     )
 
 
-def _mean_p(study: Study, one: Floats, two: Floats) -> float | None:
+def _mean_flip_p(study: Study, one: Floats, two: Floats) -> float | None:
     """Of the mean over judges of the differences, on the items both readers are counted on."""
     both = ~(np.isnan(one) | np.isnan(two))
     n = both.sum(axis=1)
@@ -152,11 +164,11 @@ def _coins(study: Study, flips: int) -> NDArray[np.int8]:
     return study.once(("coins", flips), lambda: signs(patients, flips, study.edition.seed))
 
 
-def _paths(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
+def _path_difference(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
     """Both readers' items are drawn together, and their replies exchanged item by item."""
     from overread.stats import resample_interval
 
-    judges = _common(one, two, study, "order")
+    judges = _common_judges(one, two, study, "order")
     if not judges:
         return
     gaps = [
@@ -165,7 +177,9 @@ def _paths(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
         for judge in judges
     ]
     estimates = np.mean(gaps, axis=0)
-    record = _record(one, "diff_consistency", {"versus": two.reader}, study.label(judges, "order"))
+    record = _difference_record(
+        one, "diff_consistency", {"versus": two.reader}, study.label(judges, "order")
+    )
     value = float(estimates[0])
     if np.isnan(value):
         yield noted(record, "no paths")
@@ -173,7 +187,7 @@ def _paths(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
     low, high, sd = resample_interval(estimates[1:], value)
     if low is None or high is None or not apart(low, high):
         low = high = sd = None
-    n = max(_size(marks, study, judge) for judge in judges for marks in (one, two))
+    n = max(_paths_counted(marks, study, judge) for judge in judges for marks in (one, two))
     made = msgspec.structs.replace(
         record,
         value=value,
@@ -189,7 +203,7 @@ def _paths(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
     yield made if low is not None else noted(made, "no interval: every resample gives the same")
 
 
-def _size(marks: Marks, study: Study, judge: str) -> int:
+def _paths_counted(marks: Marks, study: Study, judge: str) -> int:
     return int(np.nan_to_num(kept_scores(marks, study, judge).n[0]).sum())
 
 
@@ -227,3 +241,78 @@ def _exchanged(
         return np.zeros(len(kept))
     means = [defined_mean(np.array(some).T) for some in scores]
     return means[0] - means[1]
+
+
+HIGHER: Final[Mapping[str, bool]] = {
+    "accuracy_cot": True,
+    "accuracy_direct": True,
+    "step_f1": True,
+}
+"""Whether more of a measure is better."""
+
+
+def per_case(tables: Tables, edition: Edition) -> dict[str, pl.DataFrame]:
+    """Frames of reader, case, cluster and value, of those of `HIGHER` that were judged.
+
+    `accuracy_MODE`: whether the answer is right, the mean over judges; the mean of a reader's
+    values is its accuracy where every judge counts every item, as in `corrected`. `step_f1`: F1 of
+    the item's own precision and recall, 0 where both are 0, the mean over judges; the measure `f1`
+    is made of averages over items instead, and differs. Judges are those that all readers have in
+    common, so that nobody is compared across judges; without one there is no frame. What does not
+    count in a measure has no row. The cluster is the patient, or the item where none is named.
+    """
+    study = Study(tables, tables.verdicts, edition)
+    clusters = _clusters_of(tables, study)
+    found: dict[str, pl.DataFrame] = {}
+    for name, cell in (("accuracy_cot", COT), ("accuracy_direct", DIRECT)):
+        judges, readers = _judges_of_all(study, cell, "answer")
+        if judges:
+            values = {m.reader: defined_mean(right_of(m, study, cell, judges)) for m in readers}
+            found[name] = _frame_of(study, values, clusters)
+    judges, readers = _judges_of_all(study, COT, "precision", "recall")
+    if judges:
+        values = {m.reader: _f1_by_item(m, study, judges) for m in readers}
+        found["step_f1"] = _frame_of(study, values, clusters)
+    return found
+
+
+def _judges_of_all(study: Study, cell: Cell, *questions: str) -> tuple[list[str], list[Marks]]:
+    """The readers that were asked and judged here, and the judges of all of them."""
+    panels: list[set[str]] = []
+    readers: list[Marks] = []
+    for marks in study.marks:
+        own = [set(study.judges(marks, question, cell)) for question in questions]
+        if cell in marks.said and all(own):
+            panels.extend(own)
+            readers.append(marks)
+    return (sorted(set.intersection(*panels)) if panels else []), readers
+
+
+def _f1_by_item(marks: Marks, study: Study, judges: Sequence[str]) -> Floats:
+    p, r = (values_of(marks, study, judges, question) for question in ("precision", "recall"))
+    made = quotients(2 * p * r, p + r)
+    return defined_mean(np.where(p + r == 0, 0.0, made))
+
+
+def _clusters_of(tables: Tables, study: Study) -> list[str]:
+    patients = dict(tables.cases.select("case", "patient").iter_rows())
+    return [
+        f"patient:{patients[case]}" if patients[case] else f"item:{case}"
+        for case in study.facts.cases
+    ]
+
+
+def _frame_of(study: Study, values: Mapping[str, Floats], clusters: Sequence[str]) -> pl.DataFrame:
+    import polars as pl
+
+    n = study.facts.n
+    made = pl.DataFrame(
+        {
+            "reader": [reader for reader in values for _ in range(n)],
+            "case": [*study.facts.cases] * len(values),
+            "cluster": [*clusters] * len(values),
+            "value": np.concatenate([np.zeros(0), *values.values()]),
+        },
+        schema={"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64},
+    )
+    return made.filter(pl.col("value").is_not_nan())

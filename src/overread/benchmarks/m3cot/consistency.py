@@ -1,39 +1,48 @@
-"""Path consistency: do the items of a task take one path? (M3COT 7)
+"""Path consistency: do the items of a task take one path, and two readers the same? (M3COT 7)
 
 Items are resampled within their task and the reference path is chosen anew in every resample: a
-reference fitted to the very paths it is compared with flatters them.
+reference fitted to the very paths it is compared with flatters them. Beside the score, as in the
+authors' `lcs_analyzer.py`: the path that most items of a task take (`mode_path` with `mode_ratio`)
+and how alike those of two models are. A mode is a reader's by one judge, so that judges stay apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.m3cot.authors import TABLE, cells_of
 from overread.benchmarks.m3cot.marks import COT, Floats, Marks, Mask
-from overread.benchmarks.m3cot.paths import Path, Reference, cells_of, path_of, similarity
+from overread.benchmarks.m3cot.paths import Path, Reference, mode_path, path_of, similarity
 from overread.benchmarks.m3cot.study import (
     Draft,
     Metric,
     Study,
     agreeing,
     apart,
+    columns_of,
+    counted_in,
     defined_mean,
+    drafted,
     joined,
     left_open,
     noted,
+    panel,
     quotients,
     settled,
     widened,
 )
-from overread.benchmarks.m3cot.verdicts_authors import TABLE
 from overread.case import Measure
 
 __all__ = [
     "METRICS",
+    "MODE_METRICS",
+    "NO_PATH",
     "Scores",
     "Seen",
     "chosen_of",
@@ -41,6 +50,7 @@ __all__ = [
     "hot",
     "kept_paths",
     "kept_scores",
+    "likenesses",
     "overall",
     "owners_of",
     "paths_of",
@@ -48,6 +58,7 @@ __all__ = [
     "rows_of",
     "scores_of",
     "seen_in",
+    "spoken",
 ]
 
 # Tasks draw from seeds of their own: one stream for all would tie their resamples together.
@@ -211,7 +222,7 @@ def overall(name: str, scores: Scores) -> Floats:
     return defined_mean(scores.mode if name == "consistency" else scores.medoid)
 
 
-def _maker(name: str, marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _consistency_records(name: str, marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     started = Measure(reader=marks.reader, measure=name)
     judges = study.judges(marks, "order")
     if not judges:
@@ -219,10 +230,12 @@ def _maker(name: str, marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         return
     by_judge = {judge: kept_scores(marks, study, judge) for judge in judges}
     label = study.label(judges, "order")
-    notes = {judge: _note(marks, study, judge) for judge in judges}
+    notes = {judge: _path_note(marks, study, judge) for judge in judges}
     every = joined(*dict.fromkeys(notes.values()))
     record = msgspec.structs.replace(started, label=label, note=every)
-    yield _finished(record, study, [overall(name, one) for one in by_judge.values()], by_judge)
+    yield _consistency_record(
+        record, study, [overall(name, one) for one in by_judge.values()], by_judge
+    )
     if name != "consistency_items":
         for column, task in enumerate(study.tasks):
             columns = [
@@ -230,7 +243,7 @@ def _maker(name: str, marks: Marks, study: Study) -> Iterator[Draft | Measure]:
                 for one in by_judge.values()
             ]
             record = msgspec.structs.replace(started, by={"task": task}, label=label)
-            yield _finished(record, study, columns, by_judge, column)
+            yield _consistency_record(record, study, columns, by_judge, column)
     for judge, one in by_judge.items():
         record = msgspec.structs.replace(
             started,
@@ -238,7 +251,7 @@ def _maker(name: str, marks: Marks, study: Study) -> Iterator[Draft | Measure]:
             label=study.label([judge], "order"),
             note=notes[judge],
         )
-        yield _finished(record, study, [overall(name, one)], {judge: one})
+        yield _consistency_record(record, study, [overall(name, one)], {judge: one})
 
 
 def kept_paths(marks: Marks, study: Study, judge: str) -> list[Path | None]:
@@ -258,7 +271,7 @@ def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
     return study.once(("scores", marks.reader), make)[judge]
 
 
-def _note(marks: Marks, study: Study, judge: str) -> str | None:
+def _path_note(marks: Marks, study: Study, judge: str) -> str | None:
     missed = int(marks.missed("order", COT, judge).sum())
     kept = study.edition.empty_paths == "kept"
     counted = np.array([path is not None for path in kept_paths(marks, study, judge)], dtype=bool)
@@ -271,7 +284,7 @@ def _note(marks: Marks, study: Study, judge: str) -> str | None:
     )
 
 
-def _finished(
+def _consistency_record(
     record: Measure,
     study: Study,
     columns: Sequence[Floats],
@@ -320,15 +333,15 @@ def owners_of(study: Study, task: int | None) -> int:
 
 
 def _consistency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    return _maker("consistency", marks, study)
+    return _consistency_records("consistency", marks, study)
 
 
 def _medoid(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    return _maker("consistency_medoid", marks, study)
+    return _consistency_records("consistency_medoid", marks, study)
 
 
 def _items(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    return _maker("consistency_items", marks, study)
+    return _consistency_records("consistency_items", marks, study)
 
 
 METRICS: Final = (
@@ -346,5 +359,152 @@ METRICS: Final = (
         name="consistency_items",
         says="similarity to the most frequent path, every item alike",
         make=_items,
+    ),
+)
+
+
+NO_PATH: Final = "none"
+
+
+def spoken(path: Path) -> str:
+    """`modality > feature > conclusion`."""
+    return " > ".join(path) or NO_PATH
+
+
+def _mode_share(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    """The share of a task's paths that are the most frequent one, which `by` names."""
+    held = study.edition.empty_paths == "apart"
+    for judge in study.judges(marks, "order"):
+        paths = kept_paths(marks, study, judge)
+        rows = rows_of(marks, study, judge)
+        for task in study.tasks:
+            members = study.facts.tasks == task
+            told = [path for place in rows if members[place] and (path := paths[place]) is not None]
+            if not told:
+                continue
+            mode = mode_path(told, apart=held)
+            taken = [
+                float(path == mode) if path is not None and own else np.nan
+                for path, own in zip(paths, members, strict=True)
+            ]
+            values = np.array(taken)[:, None]
+            record = Measure(
+                reader=marks.reader,
+                measure="mode_share",
+                by={"task": task, "judge": judge, "path": spoken(mode)},
+                k=told.count(mode),
+                label=study.label([judge], "order"),
+            )
+            yield drafted(record, columns_of(values), panel, counted_in(values))
+
+
+class _Modes(NamedTuple):
+    """Of one task: the paths seen, and which is the mode in the data and in each resample."""
+
+    paths: tuple[Path, ...]
+    chosen: NDArray[np.intp]
+    # Where there is any mode.
+    there: Mask
+    n: int
+
+
+def _modes_by_task(marks: Marks, study: Study, judge: str) -> list[_Modes | None]:
+    def make() -> list[_Modes | None]:
+        held = study.edition.empty_paths == "apart"
+        drawn = drawn_paths(
+            study, [kept_paths(marks, study, judge)], [rows_of(marks, study, judge)]
+        )
+        found: list[_Modes | None] = []
+        for ((seen, counts),) in drawn:
+            if not seen.paths:
+                found.append(None)
+                continue
+            chosen, there = chosen_of(counts, counts, seen, apart=held)
+            found.append(_Modes(seen.paths, chosen, there, int(counts[0].sum())))
+        return found
+
+    return study.once(("modes", marks.reader, judge), make)
+
+
+def likenesses(study: Study) -> Iterator[Measure]:
+    """sim of the modes of every two readers by one judge: in each task, the mean over tasks; and
+    the mean over pairs in each task, of nobody in particular."""
+    judges = sorted({judge for marks in study.marks for judge in study.judges(marks, "order")})
+    for judge in judges:
+        readers = [marks for marks in study.marks if judge in study.judges(marks, "order")]
+        by_task: dict[int, list[tuple[Floats, int]]] = {}
+        for one, two in combinations(readers, 2):
+            alike: list[tuple[Floats, int]] = []
+            pairs = zip(
+                _modes_by_task(one, study, judge), _modes_by_task(two, study, judge), strict=True
+            )
+            for column, (mine, theirs) in enumerate(pairs):
+                if mine is None or theirs is None:
+                    continue
+                drawn = _likeness_drawn(mine, theirs)
+                if np.isnan(drawn[0]):
+                    continue
+                n = min(mine.n, theirs.n)
+                by = {"task": study.tasks[column], "versus": two.reader, "judge": judge}
+                yield _likeness_record(study, one.reader, by, drawn, n)
+                alike.append((drawn, n))
+                by_task.setdefault(column, []).append((drawn, n))
+            if alike:
+                by = {"versus": two.reader, "judge": judge}
+                yield _likeness_record(
+                    study, one.reader, by, *_mean_likeness(alike, sum(n for _, n in alike))
+                )
+        for column, every in sorted(by_task.items()):
+            by = {"task": study.tasks[column], "judge": judge}
+            yield _likeness_record(study, "", by, *_mean_likeness(every, min(n for _, n in every)))
+
+
+def _likeness_drawn(mine: _Modes, theirs: _Modes) -> Floats:
+    """sim of the two modes in the data and in each resample; NaN where a reader has none."""
+    table = np.array([[similarity(a, b) for b in theirs.paths] for a in mine.paths])
+    return np.where(mine.there & theirs.there, table[mine.chosen, theirs.chosen], np.nan)
+
+
+def _mean_likeness(drawn: list[tuple[Floats, int]], n: int) -> tuple[Floats, int]:
+    return defined_mean(np.array([one for one, _ in drawn]).T), n
+
+
+def _likeness_record(
+    study: Study, reader: str, by: dict[str, str], drawn: Floats, n: int
+) -> Measure:
+    """Modes are chosen anew in each resample; where none differs, so many items leave that open."""
+    from overread.stats import resample_interval
+
+    made = Measure(
+        reader=reader,
+        measure="path_likeness",
+        by=by,
+        value=float(drawn[0]),
+        n=n,
+        label=study.label([by["judge"]], "order"),
+    )
+    if n < 2:
+        return noted(made, "one item has no interval")
+    low, high, sd = resample_interval(drawn[1:], float(drawn[0]))
+    if low is None or high is None or not apart(low, high):
+        task = study.tasks.index(by["task"]) if "task" in by else None
+        return agreeing(made, left_open(min(n, owners_of(study, task))), (0.0, 1.0))
+    return settled(
+        msgspec.structs.replace(
+            made,
+            low=low,
+            high=high,
+            sd_boot=sd,
+            method=f"bootstrap within tasks, modes chosen anew:{study.edition.boot}"
+            f":{study.edition.seed}",
+        )
+    )
+
+
+MODE_METRICS: Final = (
+    Metric(
+        name="mode_share",
+        says="share of a task's paths that are the most frequent one",
+        make=_mode_share,
     ),
 )

@@ -1,33 +1,183 @@
 """Controls: readers whose behaviour is known by construction, so the benchmark can be checked.
 
 Unlike most controls these know the truth: they are made of the cases. Each gets the same prompt as
-any reader, is told by the engine which case it is about, and says what `control_replies` has for
-it: a set may put one question to many images. None looks at the image: under a blank or another's
-image it says the very same, which is what a reader would that reasons from the text alone.
+any reader, is told by the engine which case it is about, and says what `reply_of` has for it: a set
+may put one question to many images. None looks at the image: under a blank or another's image it
+says the very same, which is what a reader would that reasons from the text alone.
+
+clinician    the gold steps in their order, the right answer
+answer-only  the right answer and not a word more
+rambler      the first gold step, seven that have nothing to do with the case, a wrong answer
+scrambled    the gold steps in another order, drawn for each item, and the right answer
+contradicts  the gold steps in their order, a wrong answer; asked directly, the right one
+
+Asked directly, each gives its answer alone. Contradicts has no reasons to contradict there, so that
+its impact is as low as impact can be.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Final
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from math import factorial
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from overread.benchmarks.benchmark import Recovered
+from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot.cases import M3Case
-from overread.benchmarks.m3cot.control_replies import CONTROLS, ControlName, Wanted, reply_of
-from overread.benchmarks.m3cot.prompts import ANSWER_FIRST, ANSWER_NOW, INSTRUCTIONS
-from overread.benchmarks.m3cot.recovery import EXPECTED, recovered
-from overread.case import Limits, Prompt, Reader, Reply, Traits
+from overread.benchmarks.m3cot.trials import ANSWER_FIRST, ANSWER_NOW, INSTRUCTIONS
+from overread.case import Limits, Measure, Prompt, Reader, Reply, Traits
 
 __all__ = [
+    "CONTROLS",
+    "CRITERIA",
     "EXPECTED",
+    "RAMBLES",
     "REVISION",
     "Control",
+    "ControlName",
+    "Criterion",
     "Known",
+    "Wanted",
+    "answer_of",
     "m3cot_controls",
     "recovered",
+    "reply_of",
+    "steps_of",
+    "wrong_answer",
 ]
+
+ControlName: TypeAlias = Literal["clinician", "answer-only", "rambler", "scrambled", "contradicts"]
+CONTROLS: Final[tuple[ControlName, ...]] = (
+    "clinician",
+    "answer-only",
+    "rambler",
+    "scrambled",
+    "contradicts",
+)
+# What a prompt wants: the answer alone, reasons and then the answer, the answer and then reasons;
+# or the answer alone after reasoning was cut off.
+Wanted: TypeAlias = Literal["direct", "cot", "answer_first", "truncated"]
+
+RAMBLES: Final = 7
+"""Steps of the rambler that have nothing to do with the case."""
+
+# None is about a chest, a heart or blood. A user's own set may be about any of these, so a case
+# gets those that share no word with it.
+_IRRELEVANT: Final = (
+    "A raised plaque with silvery scales covers the elbow.",
+    "The optic disc is swollen, with flame-shaped streaks around it.",
+    "A pedunculated polyp hangs into the sigmoid colon.",
+    "The meniscus of the knee is torn at its posterior horn.",
+    "Enamel has broken down over a lower molar.",
+    "The thyroid holds a cold nodule.",
+    "Both vocal cords carry matching nodes.",
+    "This must be psoriasis.",
+    "Everything speaks for papilloedema.",
+    "A tubular adenoma is thereby proven.",
+    "It amounts to dental caries.",
+    "Arthroscopy of the joint would be customary.",
+    "A root canal deserves a thought.",
+    "Tar ointments are often prescribed.",
+    "Iodine uptake decides what follows.",
+    "Two weeks of voice rest are usual.",
+)
+_WRONG: Final = ("Dental caries", "Tinea pedis", "Nasal polyp")
+_FLIPPED: Final = {"true": "False", "false": "True", "yes": "No", "no": "Yes"}
+_OPTION: Final = re.compile(r"(?:^|\s)\(?([A-H])[.):]\s*\S")
+_LETTERS: Final = re.compile(r"\(?[A-H]\)?(?:(?:\s|,|;|&|and)+\(?[A-H]\)?)*\.?")
+_LETTERED: Final = re.compile(r"\(?([A-H])[.):]")
+
+
+def reply_of(control: ControlName, case: M3Case, wanted: Wanted) -> str:
+    """What a control says of a case when this is wanted of it."""
+    answer = answer_of(control, case, wanted)
+    if wanted in ("direct", "truncated"):
+        return answer
+    said = [f"{number}. {step}" for number, step in enumerate(steps_of(control, case), start=1)]
+    last = f"Final answer: {answer}"
+    return "\n".join([last, *said] if wanted == "answer_first" else [*said, last])
+
+
+def answer_of(control: ControlName, case: M3Case, wanted: Wanted = "cot") -> str:
+    """The answer a control gives."""
+    wrong = control == "rambler" or (control == "contradicts" and wanted != "direct")
+    return wrong_answer(case) if wrong else case.answer
+
+
+def steps_of(control: ControlName, case: M3Case) -> tuple[str, ...]:
+    """The steps a control writes down when it is to reason."""
+    gold = tuple(step.text for step in case.steps)
+    if control == "answer-only":
+        return ()
+    if control == "rambler":
+        return gold[:1] + _irrelevant(case)
+    if control == "scrambled" and len(gold) > 1:
+        # The first order is the gold one itself.
+        # By the item and not by its words, which may be those of others.
+        place = lot("scrambled", 0, f"{case.case_id}\n{case.question}")
+        drawn = place % (factorial(len(gold)) - 1)
+        return _order_at(gold, 1 + drawn)
+    return gold
+
+
+def _order_at(texts: Sequence[str], place: int) -> tuple[str, ...]:
+    """The order that stands at a place, from 0, if all are listed by the places of the texts."""
+    rest, drawn = list(texts), []
+    while rest:
+        at, place = divmod(place, factorial(len(rest) - 1))
+        drawn.append(rest.pop(at))
+    return tuple(drawn)
+
+
+def _irrelevant(case: M3Case) -> tuple[str, ...]:
+    told = _long_words(" ".join((case.question, case.answer, *(step.text for step in case.steps))))
+    ranked = sorted(
+        _IRRELEVANT,
+        key=lambda text: (len(_long_words(text) & told), lot("rambler", 0, case.question + text)),
+    )
+    return tuple(ranked[:RAMBLES])
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 3}
+
+
+# ---------------------------------------------------------------- a wrong answer
+
+
+def wrong_answer(case: M3Case) -> str:
+    """An answer that no fit judge takes for the right one, in the form of the right one.
+
+    True for false, another option for one, the other options for several (the first alone where all
+    are right), a number that is seven off, or a thing the case has nothing to do with.
+    """
+    answer = case.answer.strip()
+    flipped = _FLIPPED.get(answer.casefold().rstrip("."))
+    if flipped is not None:
+        return flipped
+    if case.kind in ("single", "multiple"):
+        chosen, offered = _letters(answer), _OPTION.findall(case.question)
+        others = [letter for letter in dict.fromkeys(offered) if letter not in chosen]
+        if chosen and others:
+            return others[0] if case.kind == "single" else ", ".join(others)
+        if len(chosen) > 1:
+            return chosen[0]
+    if re.fullmatch(r"\d{1,9}", answer):
+        return str(int(answer) + 7)
+    told = _long_words(f"{case.answer} {case.question}")
+    return min(_WRONG, key=lambda text: len(_long_words(text) & told))
+
+
+def _letters(answer: str) -> Sequence[str]:
+    """The letters of the options an answer names: "B", "A, C", "A and C", "B) text; C) text"."""
+    if _LETTERS.fullmatch(answer):
+        return re.findall("[A-H]", answer)
+    return _LETTERED.findall(answer) if _LETTERED.match(answer) else ()
+
 
 REVISION = 2
 """Raised whenever a control may answer differently; it enters the key of every reply."""
@@ -99,3 +249,144 @@ def m3cot_controls(cases: Iterable[M3Case]) -> Mapping[str, Reader]:
     """The five controls of a set, each by the word that follows `control:`."""
     known = known_of(cases)
     return {key: Control(key, known) for key in CONTROLS}
+
+
+EXPECTED: Final[Mapping[str, str]] = {
+    "clinician": "reasons as the gold steps do",
+    "answer-only": "answers without reasons",
+    "rambler": "reasons at length and mostly beside the point",
+    "scrambled": "right steps in no steady order",
+    "contradicts": "right steps, wrong answer",
+}
+"""What each control is by construction."""
+
+
+class Criterion(msgspec.Struct, frozen=True):
+    """A bound that a control's measure must keep.
+
+    `end` is the part of the measure it is laid on; without an interval that is its value. Beside a
+    number, `versus` names a control whose other end must be on the right side too (its value where
+    the bound is on a value), if it was asked.
+    """
+
+    measure: str
+    end: Literal["value", "low", "high"]
+    least: float | None = None
+    most: float | None = None
+    versus: str = ""
+    by: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
+
+
+_IN_COT: Final = (("mode", "cot"),)
+_ALL_RIGHT: Final = Criterion(
+    "accuracy", "low", least=0.8, by=_IN_COT, reason="every answer is right"
+)
+_ALL_STEPS: Final = Criterion("recall", "low", least=0.8, reason="every gold step is there")
+_GOLD_STEPS_ONLY: Final = Criterion("precision", "low", least=0.6, reason="no step but gold ones")
+
+CRITERIA: Final[Mapping[str, tuple[Criterion, ...]]] = {
+    "clinician": (
+        _ALL_RIGHT,
+        _GOLD_STEPS_ONLY,
+        _ALL_STEPS,
+        Criterion("f1", "low", least=0.7, reason="precision and recall are both high"),
+        Criterion("impact", "value", least=-0.1, most=0.1, reason="right in both modes"),
+    ),
+    "answer-only": (
+        _ALL_RIGHT,
+        Criterion(
+            "recall", "high", most=0.35, reason="there are no steps; an answer may state one"
+        ),
+    ),
+    "rambler": (
+        Criterion(
+            "precision", "high", most=0.5, versus="clinician", reason="one step in eight is right"
+        ),
+        Criterion(
+            "recall", "high", most=0.6, versus="clinician", reason="only the first gold step"
+        ),
+        Criterion("f1", "high", most=0.6, versus="clinician", reason="neither of the two is high"),
+    ),
+    "scrambled": (
+        _ALL_RIGHT,
+        _GOLD_STEPS_ONLY,
+        _ALL_STEPS,
+        Criterion(
+            "consistency",
+            "value",
+            most=0.9,
+            versus="clinician",
+            reason="every item has an order of its own",
+        ),
+    ),
+    "contradicts": (
+        Criterion("accuracy", "high", most=0.2, by=_IN_COT, reason="no answer is right"),
+        _GOLD_STEPS_ONLY,
+        _ALL_STEPS,
+        Criterion("impact", "high", most=-0.5, reason="right when asked directly, wrong else"),
+    ),
+}
+"""What must hold of each control, whatever judge is fit."""
+
+
+def recovered(measures: Sequence[Measure]) -> list[Recovered]:
+    """One line for each control that was asked. A measure that is not known recovers nothing.
+
+    Impact is looked at only where both modes were asked.
+    """
+    known = {
+        (m.reader.removeprefix("control:"), m.measure, tuple(sorted(m.by.items()))): m
+        for m in measures
+        if m.reader.startswith("control:")
+    }
+    asked = {reader for reader, _, _ in known}
+    return [_recovered_control(name, known) for name in EXPECTED if name in asked]
+
+
+_Measured = Mapping[tuple[str, str, tuple[tuple[str, str], ...]], Measure]
+
+
+def _recovered_control(name: str, known: _Measured) -> Recovered:
+    kept: list[str] = []
+    broken: list[str] = []
+    for criterion in CRITERIA[name]:
+        own = known.get((name, criterion.measure, criterion.by))
+        if criterion.measure == "impact" and (own is None or own.value is None):
+            continue
+        other = known.get((criterion.versus, criterion.measure, criterion.by))
+        said, ok = _criterion_kept(criterion, own, other)
+        (kept if ok else broken).append(said)
+    return Recovered(
+        control=name,
+        expected=EXPECTED[name],
+        found="; ".join(broken) or EXPECTED[name],
+        ok=not broken,
+        note=None if broken else "; ".join(kept),
+    )
+
+
+def _criterion_kept(
+    criterion: Criterion, own: Measure | None, other: Measure | None
+) -> tuple[str, bool]:
+    """What the measure is, in words, and whether it keeps to the bound."""
+    found = None if own is None else _end_of(own, criterion.end)
+    if found is None:
+        return f"{criterion.measure} is not known", False
+    ok = (criterion.least is None or found >= criterion.least) and (
+        criterion.most is None or found <= criterion.most
+    )
+    word = {"value": "", "low": " at least", "high": " at most"}[criterion.end]
+    said = f"{criterion.measure}{word} {found:.2f}"
+    if other is not None:
+        opposite = {"value": "value", "low": "high", "high": "low"}[criterion.end]
+        against = _end_of(other, opposite)
+        apart = against is not None and found < against
+        ok = ok and apart
+        said += f", {'below' if apart else 'not below'} {criterion.versus}'s"
+    return (said, ok) if ok else (f"{said} ({criterion.reason})", ok)
+
+
+def _end_of(measure: Measure, end: str) -> float | None:
+    found: float | None = getattr(measure, end)
+    return measure.value if found is None else found

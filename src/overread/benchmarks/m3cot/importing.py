@@ -14,7 +14,8 @@ over the gold steps, so that it needs the cases.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,21 +23,303 @@ import msgspec
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
+from overread.benchmarks.left import Left
+from overread.benchmarks.m3cot.authors import failed_text
+from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema
 from overread.benchmarks.m3cot.edition import MODES, Edition, Options, settings
+from overread.benchmarks.m3cot.loading import is_empty, task_of
 from overread.benchmarks.m3cot.marks import IMPORTED
-from overread.benchmarks.m3cot.results.collected import Collected
-from overread.benchmarks.m3cot.results.files import Result, results_of
-from overread.benchmarks.m3cot.results.items import Items
-from overread.benchmarks.m3cot.results.judges import Judgement
-from overread.benchmarks.m3cot.schemas import answer_schema, case_schema
+from overread.benchmarks.m3cot.result_files import (
+    UNNAMED,
+    Judgement,
+    Prediction,
+    Result,
+    brief,
+    index_of,
+    judgements_of,
+    prediction_in,
+    predictions_of,
+    results_of,
+    totals_of,
+)
+from overread.benchmarks.m3cot.trials import answer_schema
 from overread.benchmarks.m3cot.verdicts import read_verdict
+from overread.benchmarks.m3cot.workbook import sheet_of
+from overread.benchmarks.texts import storable
 from overread.case import BadInput, Policy, Traits
 from overread.judging.verdict import VERDICT_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["import_results", "read_results"]
+__all__ = ["NOT_KEPT", "Collected", "Items", "import_results", "read_results"]
+
+_TASK_COLUMN = "analysis_type"
+
+
+class Items:
+    """Cases by their index. A class, for it counts what is asked of it in vain."""
+
+    def __init__(self, cases: Sequence[M3Case], left: Sequence[Left] = ()) -> None:
+        self._cases = sorted(cases, key=lambda case: case.index)
+        self._by_index = {case.index: case for case in cases}
+        self._by_id = {case.case_id: case for case in cases}
+        self._left = {one.case: one.reason for one in left}
+        self._passed: Counter[int] = Counter()
+
+    @classmethod
+    def of_cases(cls, cases: Sequence[M3Case], left: Sequence[Left]) -> Items:
+        """All cases of a set: what nobody answered counts too."""
+        return cls(cases, left)
+
+    @classmethod
+    def of_numbers(cls, indices: Iterable[int], types: Sequence[Path]) -> Items:
+        """Items known by their number: all of a workbook of types, which says their tasks, and
+        those of the files."""
+        tasks = {index: task for path in types for index, task in _tasks_in(path)}
+        return cls(
+            [
+                M3Case(
+                    case_id=str(index),
+                    index=index,
+                    question="",
+                    answer="",
+                    kind="short",
+                    task=tasks.get(index, ""),
+                    image="",
+                    steps=(),
+                )
+                for index in sorted({*tasks, *indices})
+            ]
+        )
+
+    def case(self, index: int, where: str) -> str | None:
+        """The id of the case; None of an item that the set itself leaves out."""
+        found = self._by_index.get(index)
+        if found is not None:
+            return found.case_id
+        if str(index) in self._left:
+            self._passed[index] += 1
+            return None
+        raise BadInput(f"{where}: index {index} is not among the cases. Give their set.")
+
+    def gold(self, case: str) -> int:
+        """How many gold steps a case has."""
+        return len(self._by_id[case].steps)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [case_row(case) for case in self._cases]
+
+    def warnings(self) -> Iterator[str]:
+        if self._passed:
+            first = min(self._passed)
+            yield (
+                f"{self._passed.total()} results are of {len(self._passed)} items that the set "
+                f"leaves out, such as {first} ({self._left[str(first)]})."
+            )
+
+
+def _tasks_in(path: Path) -> Iterator[tuple[int, str]]:
+    for line, cells in sheet_of(path, ("index", _TASK_COLUMN)):
+        index, label = index_of(cells["index"]), cells[_TASK_COLUMN].strip()
+        if index is None:
+            shown = brief(cells["index"])
+            raise BadInput(f'{path.name} row {line}: index is "{shown}"; it is a number from 1.')
+        if not is_empty(label):
+            yield index, task_of(label) or label
+
+
+# Stands for words that were judged and are in no file; a verdict on nothing would not count.
+NOT_KEPT: Final = "(the reply is in none of the files)"
+_SHARE_OF_TOTAL: Final = "seconds: a share of the total that the script kept"
+# Durations are kept to four decimals, their total is not.
+_ROUNDING: Final = 0.00005
+
+
+class Collected:
+    """Results as they come in. A class, for it grows; with `totals` these decide over times."""
+
+    def __init__(self, *, totals: bool) -> None:
+        self._totals = totals
+        self.replies: Final[dict[tuple[str, str], dict[int, Prediction]]] = {}
+        self.judgements: Final[list[Judgement]] = []
+        self.warnings: Final[list[str]] = []
+        self._summaries: dict[str, tuple[str, dict[str, float]]] = {}
+        self._files: dict[tuple[str, str, int], str] = {}
+        self._judged: dict[tuple[str, str, str, str, int], str] = {}
+        self._finished = False
+
+    def add(self, result: Result) -> None:
+        """Take in one file."""
+        if result.kind == "predictions":
+            self._add_predictions(result)
+        elif result.kind == "totals":
+            model, totals = totals_of(result)
+            first, _ = self._summaries.setdefault(model, (result.shown, totals))
+            if first != result.shown:
+                raise BadInput(f"{result.shown}: times of {model} stand in {first}. Keep one.")
+        else:
+            for one in judgements_of(result):
+                self._add_judgement(one)
+
+    def _add_predictions(self, result: Result) -> None:
+        (model, mode), found = predictions_of(result)
+        kept = self.replies.setdefault((model, mode), {})
+        for one in found:
+            first = self._files.setdefault((model, mode, one.item), result.shown)
+            if one.item in kept:
+                raise BadInput(
+                    f"{result.shown}: index {one.item} stands in {first} already. Keep one."
+                )
+            text = None if one.text is None else storable(one.text)
+            kept[one.item] = one._replace(text=text, reason=storable(one.reason))
+
+    def _add_judgement(self, one: Judgement) -> None:
+        key = (one.judge, one.question, one.model, one.mode, one.item)
+        first = self._judged.setdefault(key, one.where)
+        if first != one.where:
+            raise BadInput(
+                f"{one.where}: {brief(one.judge)} said something on {one.question} of "
+                f"{brief(one.model)} {one.mode}, index {one.item}, in {first} already. Keep one."
+            )
+        reply = None if one.reply is None else storable(one.reply)
+        self.judgements.append(one._replace(reply=reply))
+
+    @property
+    def models(self) -> list[str]:
+        """Everybody with a reply or a verdict, by name."""
+        self._finish()
+        return sorted({model for model, _ in self.replies})
+
+    @property
+    def indices(self) -> set[int]:
+        self._finish()
+        return {index for kept in self.replies.values() for index in kept}
+
+    def timed(self, model: str, mode: str) -> bool:
+        """Whether these replies have times: the authors time every call, one after another."""
+        kept = self.replies.get((model, mode), {})
+        return any(one.seconds is not None for one in kept.values())
+
+    def all_warnings(self) -> list[str]:
+        self._finish()
+        return self.warnings
+
+    def _finish(self) -> None:
+        """What only shows when every file is there."""
+        if self._finished:
+            return
+        self._finished = True
+        self.warnings.extend(self._oddities())
+        self.warnings.extend(self._judged_texts())
+        for model, (file, totals) in self._summaries.items():
+            for mode, total in totals.items():
+                self.warnings.extend(self._with_total(model, mode, total, f"{file}, {mode}"))
+        unnamed = sum(one.judge == UNNAMED for one in self.judgements)
+        if unnamed:
+            self.warnings.append(
+                f"{unnamed} verdicts have no judge's name and stand under {UNNAMED}. Put them "
+                "below judges/<judge>/ to name it."
+            )
+
+    def _oddities(self) -> Iterator[str]:
+        for (model, mode), kept in self.replies.items():
+            failed = [one.item for one in kept.values() if one.text is None]
+            searched = [one.item for one in kept.values() if one.searched]
+            blank = [one.item for one in kept.values() if one.text is not None and not one.text]
+            who = f"{model} {mode}"
+            if failed:
+                yield f"{who}: {_some_items(failed)} failed and have no reply."
+            if searched:
+                yield (
+                    f"{who}: of these {_some_items(searched)} were thrown away for the word Error "
+                    "or Failed in them; whether they were answers cannot be told."
+                )
+            if blank:
+                yield f"{who}: {_some_items(blank)} have an empty reply."
+
+    def _judged_texts(self) -> Iterator[str]:
+        """Replies known from verdicts alone, and verdicts on other words than the reader's."""
+        told: Counter[tuple[str, str]] = Counter()
+        unknown: Counter[tuple[str, str]] = Counter()
+        others: dict[tuple[str, str, str, str], list[int]] = {}
+        given = {key: set(kept) for key, kept in self.replies.items()}
+        for one in self.judgements:
+            place = (one.model, one.mode)
+            kept = self.replies.setdefault(place, {})
+            known = one.item in given.get(place, ())
+            if known and one.prediction is not None:
+                words = kept[one.item].text
+                if words is not None and not _same_words(words, one.prediction):
+                    key = (one.judge, one.question, *place)
+                    others.setdefault(key, []).append(one.item)
+            elif not known:
+                before = kept.get(one.item)
+                if one.prediction is not None and (before is None or before.text == NOT_KEPT):
+                    made = prediction_in(one.item, one.prediction)
+                    text = None if made.text is None else storable(made.text)
+                    kept[one.item] = made._replace(text=text, reason=storable(made.reason))
+                elif before is None and place not in given:
+                    kept[one.item] = Prediction(one.item, NOT_KEPT)
+                elif before is None:  # the predictions are there, and this one is not among them
+                    kept[one.item] = prediction_in(one.item, "")
+        for place, kept in self.replies.items():
+            for index, said in kept.items():
+                if index not in given.get(place, ()) and said.text is not None:
+                    (unknown if said.text == NOT_KEPT else told)[place] += 1
+        for (model, mode), n in told.items():
+            yield f"{model} {mode}: {n} replies are taken from the verdicts on them."
+        for (model, mode), n in unknown.items():
+            yield f"{model} {mode}: of {n} replies there are verdicts, and no words."
+        for (judge, question, model, mode), indices in others.items():
+            yield (
+                f"{judge} on {question} of {model} {mode}: {_some_items(indices)} were judged by "
+                "other words than the prediction's."
+            )
+
+    def _with_total(self, model: str, mode: str, total: float, who: str) -> Iterator[str]:
+        """A total beside the items' own times; under the authors' rules they are made to fit it."""
+        kept = self.replies.get((model, mode))
+        if kept is None:
+            yield f"{who}: there are no predictions it could be of; left out."
+            return
+        good = [one for one in kept.values() if one.text is not None]
+        seconds = [one.seconds for one in good if one.seconds is not None]
+        off = abs(sum(seconds) - total) > _ROUNDING * len(seconds) + 1e-6 * total
+        if not seconds and not self._totals:
+            yield (
+                f"{who}: a total without any item's time counts under the authors' edition only; "
+                "left out."
+            )
+        elif seconds and off:
+            yield (
+                f"{who}: the total is {total:.4f} s and the items' own times add up to "
+                f"{sum(seconds):.4f}; {'the total counts' if self._totals else 'the latter count'}."
+            )
+        # What the authors' rules take for a failure has no part in it.
+        counted = [one for one in good if not failed_text(one.text)]
+        if not self._totals or not counted or total <= 0:
+            return
+        own = sum(one.seconds or 0.0 for one in counted)
+        if not own:
+            yield f"{who}: no item has its time; each gets an equal share of the total."
+        for one in counted:
+            share = total * (one.seconds or 0.0) / own if own else total / len(counted)
+            kept[one.item] = one._replace(
+                seconds=share, reason=_SHARE_OF_TOTAL if off else one.reason
+            )
+
+
+def _some_items(indices: list[int]) -> str:
+    """`3 items (1, 5, 9)`."""
+    shown = ", ".join(map(str, indices[:3])) + (", ..." if len(indices) > 3 else "")
+    return f"{len(indices)} items ({shown})"
+
+
+def _same_words(one: str | None, other: str) -> bool:
+    """Whether two texts are the same but for blanks and capitals, as after a table program."""
+    return " ".join((one or "").split()).casefold() == " ".join(other.split()).casefold()
+
 
 _ROLE_OF: Final = {"answer": "answer", "precision": "steps", "recall": "steps", "order": "order"}
 _STRICTEST: Final[Policy] = "credentialed"
@@ -91,7 +374,7 @@ def read_results(
         collected.add(result)
     if not collected.models:
         raise BadInput(f"{replies} holds no prediction and no verdict. Give the authors' results.")
-    items = _items(cases, options, found, collected)
+    items = _items_of(cases, options, found, collected)
     if cases is None and any(one.question == "recall" for one in collected.judgements):
         raise BadInput("--cases is missing: recall is over the gold steps. Give the questions.")
     answers = pl.DataFrame(
@@ -99,7 +382,7 @@ def read_results(
         schema={"reader": pl.String, **answer_schema()},
         orient="row",
     )
-    verdicts = _verdicts(collected, items, rules)
+    verdicts = _verdict_frame(collected, items, rules)
     collected.warnings.extend(items.warnings())
     collected.warnings.extend(
         f"{name} of the readers file has no results." for name in declared
@@ -114,10 +397,10 @@ def read_results(
             for name in collected.models
         ),
     )
-    return tables, [*collected.all_warnings(), *_strange(found)]
+    return tables, [*collected.all_warnings(), *_unknown_files(found)]
 
 
-def _items(
+def _items_of(
     cases: str | Path | None, options: Options, found: Sequence[Result], collected: Collected
 ) -> Items:
     if cases is not None:
@@ -142,7 +425,7 @@ def _answer_rows(model: str, collected: Collected, items: Items) -> Iterator[tup
             yield (*where, outcome, said.text, None, said.seconds, None, said.reason or None)
 
 
-def _verdicts(collected: Collected, items: Items, rules: Edition) -> pl.DataFrame | None:
+def _verdict_frame(collected: Collected, items: Items, rules: Edition) -> pl.DataFrame | None:
     import polars as pl
 
     if not collected.judgements:
@@ -154,11 +437,11 @@ def _verdicts(collected: Collected, items: Items, rules: Edition) -> pl.DataFram
         case = items.case(one.item, one.where)
         if case is not None:
             timed = collected.timed(one.model, one.mode)
-            rows.append(_verdict(one, case, items.gold(case), rules, timed=timed))
+            rows.append(_verdict_row(one, case, items.gold(case), rules, timed=timed))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _verdict(
+def _verdict_row(
     one: Judgement, case: str, gold: int, rules: Edition, *, timed: bool
 ) -> tuple[Any, ...]:
     about = {"follow": "", "image": "original", "mode": one.mode, "timed": timed}
@@ -183,7 +466,7 @@ def _verdict(
     return tuple(cells[column] for column in VERDICT_COLUMNS)
 
 
-def _strange(found: Sequence[Result]) -> Iterator[str]:
+def _unknown_files(found: Sequence[Result]) -> Iterator[str]:
     """One line for all files that are nothing known."""
     strange = [result.shown for result in found if result.kind == "strange"]
     if strange:

@@ -6,17 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from overread.benchmarks.families import with_q
-from overread.benchmarks.m3cot import (
-    accuracy,
-    consistency,
-    coverage,
-    modes,
-    response_time,
-    speed,
-    steps,
-    survival,
-)
+from overread.benchmarks.m3cot import accuracy, consistency, outcomes, speed, steps
 from overread.benchmarks.m3cot.comparisons import comparisons
+from overread.benchmarks.m3cot.consistency import likenesses
 from overread.benchmarks.m3cot.edition import Edition, Options
 from overread.benchmarks.m3cot.study import Draft, Labels, Metric, Study
 from overread.case import Measure
@@ -30,8 +22,17 @@ __all__ = ["METRICS", "Metric", "measure"]
 
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
-    for part in (accuracy, steps, speed, response_time, consistency, modes, survival, coverage)
-    for metric in part.METRICS
+    for part in (
+        accuracy.METRICS,
+        steps.METRICS,
+        speed.METRICS,
+        speed.SECONDS_METRICS,
+        consistency.METRICS,
+        consistency.MODE_METRICS,
+        accuracy.DEPENDENCE_METRICS,
+        outcomes.METRICS,
+    )
+    for metric in part
 }
 
 
@@ -56,7 +57,7 @@ def measure(
         made = (one for metric in METRICS.values() for one in metric.make(marks, study))
         records.extend(study.finish([_drafted(one) for one in made]))
     records.extend(study.finish([_drafted(one) for one in comparisons(study)]))
-    records.extend(modes.likenesses(study))
+    records.extend(likenesses(study))
     return with_q(records)
 
 

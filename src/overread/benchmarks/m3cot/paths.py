@@ -7,39 +7,28 @@ sim(P, Q) = LCS length / the longer length; 1 if both are empty, 0 if one is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.m3cot.verdicts_authors import ORDERS
+from overread.benchmarks.m3cot.authors import ORDERS
 
 __all__ = [
     "Path",
     "Reference",
     "TaskScore",
-    "cells_of",
     "lcs_length",
     "medoid_path",
     "mode_path",
     "path_of",
     "score_task",
     "similarity",
-    "text_columns",
 ]
 
 Path: TypeAlias = tuple[str, ...]
 Reference: TypeAlias = Literal["mode", "medoid"]
-
-# What pandas takes for a missing cell, and for a truth, when it reads the authors' file.
-_MISSING: Final = frozenset(
-    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN")
-) | frozenset(("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"))
-_TRUTHS: Final = {
-    **dict.fromkeys(("True", "TRUE", "true"), True),
-    **dict.fromkeys(("False", "FALSE", "false"), False),
-}
 
 
 def path_of(orders: Mapping[str, Any]) -> Path:
@@ -50,7 +39,7 @@ def path_of(orders: Mapping[str, Any]) -> Path:
     """
     ranks = []
     for name in ORDERS:
-        rank = _whole(orders.get(name))
+        rank = _whole_rank(orders.get(name))
         if rank is None:
             return ()
         ranks.append(rank)
@@ -58,63 +47,13 @@ def path_of(orders: Mapping[str, Any]) -> Path:
     return tuple(ORDERS[place] for _, place in sorted(named))
 
 
-def _whole(said: Any) -> int | None:
+def _whole_rank(said: Any) -> int | None:
     if said is None or said != said:
         return 0
     try:
         return int(said)
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def cells_of(rows: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any]]:
-    """Orders as they come back from the authors' CSV file, all rows of one reader and judge.
-
-    A cell that is no number turns its whole column to text, after which "1.0" is no whole number
-    any more and its path is lost (M3COT 7, golden `odd_orders`). None is a row that failed.
-    """
-    told = [{name: _cell(row.get(name) if row else None) for name in ORDERS} for row in rows]
-    as_text = text_columns(told)
-    return [
-        {
-            name: cell if name in as_text and cell not in _MISSING else _number(cell)
-            for name, cell in row.items()
-        }
-        for row in told
-    ]
-
-
-def text_columns(rows: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """Columns of cells that are read as text: neither all numbers nor all truths."""
-    columns: dict[str, list[str]] = {name: [] for name in ORDERS}
-    for row in rows:
-        for name, cells in columns.items():
-            if row[name] not in _MISSING:
-                cells.append(row[name])
-    return frozenset(
-        name
-        for name, cells in columns.items()
-        if not all(cell in _TRUTHS for cell in cells)
-        and not all(cell not in _TRUTHS and _is_number(cell) for cell in cells)
-    )
-
-
-def _cell(said: Any) -> str:
-    return "" if said is None else str(said)
-
-
-def _number(cell: str) -> float | bool | None:
-    if cell in _MISSING:
-        return None
-    return _TRUTHS[cell] if cell in _TRUTHS else float(cell)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
 
 
 @lru_cache(maxsize=8192)

@@ -1,49 +1,292 @@
-"""Half of a text, cut between two sentences."""
+"""How the numbers of an M3CoT run came about and what they cannot tell, in whole sentences.
+
+An author may paste them.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-__all__ = ["first_half", "sentence_ends"]
-
-# A line's end, or a mark of the end of a sentence with what closes it and the blanks behind it.
-# The Chinese and Japanese marks need no blank.
-_END: Final = re.compile(r"[\r\n]\s*|[.!?…][\"'”’)\]*_]*(?:\s+|$)|[。！？]+[”’）]*\s*")
-_BREAK: Final = re.compile(r"[\r\n]")
-# What ends in a full stop and no sentence: a list's mark (`2.`, `A.`), an abbreviation.
-_NO_END: Final = re.compile(
-    r"(?:^|[\s(\[*_\"'“‘])(?:\d{1,3}|[A-Za-z]|e\.g|i\.e|vs|cf|ca|approx|Dr|Mr|Mrs|Prof|Fig|Figs)$"
+from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.m3cot.edition import Edition, Options
+from overread.benchmarks.m3cot.edition import edition as named_edition
+from overread.benchmarks.m3cot.trials import INSTRUCTIONS
+from overread.benchmarks.reporting import (
+    MADE_UP,
+    PHANTOM,
+    is_lexical,
+    label_words,
+    listed,
+    rate,
+    readers_listed,
+    says_unseen,
 )
+from overread.case import Measure
+from overread.judging.fitness import ENOUGH, LIMIT, NOT_CHECKED, UNFIT
+
+__all__ = ["limitations", "methods"]
+
+_MODE_WORDS: Final = {"direct": "for the answer alone", "cot": "for reasoning step by step"}
 
 
-def sentence_ends(text: str) -> list[int]:
-    """Where each sentence of a text ends, blanks behind it included; the last is the text's end.
+def methods(edition: Edition, options: Options, asked_under: str | None = None) -> list[str]:
+    """What was asked, how replies were judged, and how they were counted under these rules.
 
-    A line break ends one, and so does a full stop, exclamation or question mark before a blank. A
-    list's mark belongs to what follows it.
+    `asked_under` is the edition the readers were asked under, where that is not this one; empty
+    where somebody else asked them, so that what they were shown is not known here.
     """
-    ends: list[int] = []
-    start = 0
-    for found in _END.finditer(text):
-        before = text[max(start, found.start() - 12) : found.start()]
-        stop = found.group()
-        if stop[0] == "." and not _BREAK.search(stop) and _NO_END.search(before):
-            continue
-        if text[start : found.end()].strip():
-            ends.append(found.end())
-            start = found.end()
-    if text[start:].strip():
-        ends.append(len(text))
-    elif ends:
-        ends[-1] = len(text)
-    return ends
+    return [
+        *_how_asked(edition, options, asked_under),
+        *_how_judged(edition, options),
+        *_how_counted(edition),
+    ]
 
 
-def first_half(text: str) -> str | None:
-    """The first half of a text's sentences, the smaller one; None where there are fewer than two.
+def _how_asked(edition: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
+    if asked_under == "":
+        yield (
+            "The replies were taken over from results that somebody else's scripts had written: "
+            "pictures, questions and decoding are theirs."
+        )
+        return
+    shown = edition if asked_under is None else named_edition(*label_words(asked_under))
+    modes = listed([f"{_MODE_WORDS[mode]} (“{INSTRUCTIONS[mode]}”)" for mode in options.modes])
+    repeated = (
+        ", its options printed a second time as the published code does"
+        if shown.options == "repeated"
+        else ""
+    )
+    yield (
+        "Following M3CoTBench, each item, a question about one medical image whose answer and "
+        "reasoning steps are known, was put to every reader with its image first"
+        f"{repeated}, asking {modes}."
+    )
+    yield (
+        f"Images were shrunk to at most {options.px} pixels on the longer side and sent without "
+        f"loss; replies were decoded at temperature {options.temperature:g} with at most "
+        f"{options.max_tokens} tokens, unless a reader's own settings, kept in the run's record, "
+        "say otherwise."
+    )
+    others = {
+        "blank": "an all-black image of the same size",
+        "swap": f"the image of another item of the same task, drawn with seed {shown.seed}",
+    }
+    also = [words for image, words in others.items() if image in options.images]
+    if also:
+        yield f"Each question was also put with {listed(also)}."
+    follows = {
+        "truncated": "for the answer after the first half of the reader's own reasoning",
+        "answer_first": "for the answer before any reasoning",
+    }
+    asked = [words for follow, words in follows.items() if follow in options.follow]
+    if asked:
+        yield f"Readers were then asked {listed(asked)}."
+    if options.timing:
+        yield (
+            f"Up to {options.timing} items, drawn with seed {shown.seed}, were asked again one at "
+            "a time in both modes, to time them."
+        )
 
-    It is what the text begins with, to the letter.
-    """
-    ends = sentence_ends(text)
-    return text[: ends[len(ends) // 2 - 1]].rstrip() if len(ends) >= 2 else None
+
+def _how_judged(edition: Edition, options: Options) -> Iterator[str]:
+    yield (
+        "Replies were judged by the models that the run's record names as judges; these saw the "
+        "question, the gold answer and steps "
+        "and the reply between fences, and no image: whether the final answer is the right one, "
+        "which steps of the reply match a gold step, which gold steps are in the reply, and in "
+        "which order examination, image features, conclusion and further analysis first appear. "
+        "Several judges of one question form a panel, whose number is the mean of theirs."
+    )
+    if options.rubrics:
+        yield "Judges were instructed in words of the user's own; their digest is in the signature."
+    how = (
+        "read as the published scripts read them"
+        if edition.verdicts == "published"
+        else "read as strict JSON first and mended only where that failed"
+    )
+    again = (
+        f"asked for again up to {edition.reask} times where they could not be read"
+        if edition.reask
+        else "not asked for again where they could not be read"
+    )
+    yield f"Verdicts were {how}, and {again}."
+    if options.checks:
+        yield (
+            f"Before, each judge judged control replies of known truth (up to {options.checks} "
+            f"items); one that called less than {100 * LIMIT:.0f} % of what is right right, or of "
+            f"what is wrong wrong, is labelled unfit, and one with fewer than {ENOUGH} truths on a "
+            "side not checked."
+        )
+    if options.variants:
+        yield (
+            f"For at most {options.variants} of these items the controls' replies were judged "
+            "again with one harmless thing changed."
+        )
+
+
+def _how_counted(edition: Edition) -> Iterator[str]:
+    accuracy = (
+        "Accuracy is the share of all items asked; an item without an answer or without a verdict "
+        "that can be read counts as wrong."
+        if edition.denominator == "all"
+        else "Accuracy is the share of the items that were judged."
+    )
+    steps = (
+        "what has no reply counts 0, what a judge failed on is left out"
+        if edition.no_steps == "zero"
+        else "what has no verdict is left out, as in the published code"
+    )
+    yield accuracy
+    yield (
+        "Precision is the mean over items of the share of a reply's steps that match a gold step "
+        "(background steps in the denominator, restatements of the question in neither), recall "
+        f"that of the gold steps found in the reply, and F1 is made of the two means; {steps}. "
+        "Path consistency is the mean similarity of the orders of steps within a task to the most "
+        "frequent one."
+    )
+    yield (
+        f"Intervals are at 95 %, from {edition.boot} bootstrap resamples of items, those of one "
+        f"patient together, with seed {edition.seed}; where all items agree, and for shares of "
+        "replies and verdicts, from Wilson's bounds. Readers were compared in pairs by item; p "
+        "values are two-sided, and q is Benjamini and Hochberg's within each family of tests."
+    )
+    yield f"All numbers are under the rules of the edition “{edition.label}”."
+
+
+_JUDGED_MEASURES: Final = ("accuracy", "precision", "recall", "consistency")
+_QUESTION_WORDS: Final = {
+    "answer": "answers",
+    "precision": "steps of the replies",
+    "recall": "gold steps",
+    "order": "order of steps",
+}
+
+
+def limitations(measures: Sequence[Measure], dataset: str = "") -> list[str]:
+    """What the set and these measures give cause to say, then what holds for every run."""
+    index = Index(measures)
+    return [
+        *([MADE_UP] if dataset.startswith(PHANTOM) else []),
+        *_of_judges(index),
+        *_of_replies(index),
+        *_of_size(index),
+        *_of_what_was_not_asked(index),
+        *_ALWAYS_SAID,
+    ]
+
+
+def _of_judges(index: Index) -> Iterator[str]:
+    judges = sorted(
+        {
+            record.by["judge"]
+            for name in ("verdicts_judged", *_JUDGED_MEASURES)
+            for record in index.every(name)
+            if "judge" in record.by
+        }
+    )
+    if not judges:
+        yield "No judge was asked: answers and steps have no measure of being right."
+        return
+    for label, why in (
+        (UNFIT, "failed on replies of known truth, so that numbers labelled so should not be used"),
+        (NOT_CHECKED, "were not tried on enough replies of known truth"),
+    ):
+        found = _labelled(index, label)
+        if found:
+            yield f"Judges of the {listed(found)} {why} ({label})."
+    if any(is_lexical(judge) for judge in judges):
+        yield (
+            "The lexical judge compares words and knows no medicine: what it judged is not "
+            "comparable with published numbers, nor with those of another judge."
+        )
+    if len(judges) == 1:
+        yield "A single judge judged: how far another would agree is not known."
+    moved = [r for r in index.every("judge_shift") if r.value and r.low is not None and r.low > 0]
+    if moved:
+        yield (
+            f"Of a judge's verdicts up to {rate(_largest(moved))} changed with something that "
+            "should not matter."
+        )
+
+
+def _largest(records: Sequence[Measure]) -> Measure:
+    return max(records, key=lambda record: record.value or 0.0)
+
+
+def _labelled(index: Index, label: str) -> list[str]:
+    """What the judges with this label judged, in words."""
+    by_measure = {
+        "accuracy": "answer",
+        "precision": "precision",
+        "recall": "recall",
+        "consistency": "order",
+    }
+    return [
+        _QUESTION_WORDS[question]
+        for name, question in by_measure.items()
+        if any(record.label == label for record in index.every(name) if record.reader)
+    ]
+
+
+def _of_replies(index: Index) -> Iterator[str]:
+    said = {
+        "refused": "refused some questions",
+        "empty": "gave some blank replies",
+        "truncated": "had replies cut off at the token limit",
+    }
+    for name, words in said.items():
+        worst = _some_of(index, name)
+        if worst:
+            readers = readers_listed([record.reader for record in worst])
+            most = rate(_largest(worst))
+            yield f"{readers} {words}: at most {most} of what was asked in one way."
+    invalid = [r for r in index.every("verdicts_invalid") if r.value]
+    if invalid:
+        yield f"Of a judge's verdicts up to {rate(_largest(invalid))} could not be read."
+    missing = [r for r in index.every("answered") if r.value is not None and r.value < 1]
+    if missing:
+        least = min(missing, key=lambda record: record.value or 0.0)
+        yield f"Not every item has a reply in words: of one reader only {rate(least)} have."
+
+
+def _some_of(index: Index, name: str) -> list[Measure]:
+    return [record for record in index.every(name) if record.reader and record.value]
+
+
+def _of_size(index: Index) -> Iterator[str]:
+    sizes = [record.n for record in index.every("answered") if record.n and not _asked_less(record)]
+    if sizes and min(sizes) < _FEW_ITEMS:
+        yield f"The run has {min(sizes)} items only: its intervals are wide, and tasks have few."
+    own = (*index.every("answered"), *index.every("image_effect"))
+    unseeing = [record.reader for record in own if says_unseen(record)]
+    if unseeing:
+        yield f"Without any picture, from the words alone, reasoned {readers_listed(unseeing)}."
+
+
+_FEW_ITEMS: Final = 100
+
+
+def _asked_less(record: Measure) -> bool:
+    return "image" in record.by or "follow" in record.by
+
+
+def _of_what_was_not_asked(index: Index) -> Iterator[str]:
+    if not index.every("image_effect"):
+        yield (
+            "Whether answers and reasoning depend on the image was not asked: right steps may come "
+            "from the words of the question."
+        )
+    if not index.every("answer_kept"):
+        yield "Whether the answer follows from the reasoning that precedes it was not asked."
+
+
+_ALWAYS_SAID: Final = (
+    "The gold steps are one path that experts wrote down; a sound argument by another path scores "
+    "as wrong or missing.",
+    "Judges are language models that see no image: they compare words with the gold steps, and a "
+    "judge that is fit on plain cases may still err on hard ones. A sample judged by a person "
+    "says how far.",
+    "Agreement with a clinician's steps on examination questions is not clinical performance.",
+    "Items may have been in a model's training data; nothing here can rule that out.",
+)

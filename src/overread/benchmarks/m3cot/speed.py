@@ -1,4 +1,4 @@
-"""Time: efficiency and latency, from replies asked one at a time (M3COT 8)."""
+"""Time: efficiency, latency and seconds of a reply, from replies asked one at a time (M3COT 8)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from overread.benchmarks.m3cot.authors import failed_text
+from overread.benchmarks.m3cot.edition import MODES
 from overread.benchmarks.m3cot.marks import Floats, Marks, Said
-from overread.benchmarks.m3cot.study import Draft, Metric, Study, drafted, quotients
-from overread.benchmarks.m3cot.timing import failed_text
+from overread.benchmarks.m3cot.study import (
+    Draft,
+    Metric,
+    Study,
+    columns_of,
+    counted_in,
+    drafted,
+    panel,
+    quotients,
+)
 from overread.case import Measure
 
-__all__ = ["METRICS", "seconds_of"]
+__all__ = ["METRICS", "SECONDS_METRICS", "seconds_of"]
 
 NOT_TIMED: Final = "not timed: time under load is queueing"
-_BACKEND: Final = "not comparable across backends"
+_OTHER_BACKENDS: Final = "not comparable across backends"
 
 
 def seconds_of(said: Mapping[int, Said], n: int, *, searched: bool) -> Floats:
@@ -33,7 +43,7 @@ def seconds_of(said: Mapping[int, Said], n: int, *, searched: bool) -> Floats:
     return found
 
 
-def _seconds(marks: Marks, study: Study) -> tuple[Floats, Floats]:
+def _seconds_of_modes(marks: Marks, study: Study) -> tuple[Floats, Floats]:
     """Seconds of cot and of direct: of all successes as published, else of those in both modes."""
     searched = study.edition.error_text == "searched"
     cot, direct = (
@@ -51,7 +61,7 @@ def _quotient(totals: Floats) -> Floats:
     return quotients(totals[:, :-1].mean(axis=1), totals[:, -1])
 
 
-def _matched(marks: Marks, judges: list[str]) -> Floats:
+def _matched_steps(marks: Marks, judges: list[str]) -> Floats:
     """Matched gold steps of each timed reply: items x judges.
 
     A timed reply that nobody judged has the verdict on the same question asked under load.
@@ -71,7 +81,7 @@ def _matched(marks: Marks, judges: list[str]) -> Floats:
 def _efficiency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     """E = matched gold steps / seconds of cot."""
     started = Measure(reader=marks.reader, measure="efficiency")
-    cot, _ = _seconds(marks, study)
+    cot, _ = _seconds_of_modes(marks, study)
     judges = sorted(
         {judge for key, rows in marks.verdicts.items() if key[0] == "recall" for judge in rows}
         | set(marks.timed_verdicts.get(("recall", "cot"), {}))
@@ -80,30 +90,30 @@ def _efficiency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         note = "not judged" if judges == [] and not np.isnan(cot).all() else NOT_TIMED
         yield msgspec.structs.replace(started, n=0, note=note)
         return
-    matched = _matched(marks, judges)
+    matched = _matched_steps(marks, judges)
     if study.edition.error_text != "searched":
         matched = np.where(np.isnan(cot)[:, None], 0.0, matched)
     label = study.label(judges, "recall")
-    yield _ratio(started, matched, cot, label)
+    yield _ratio_draft(started, matched, cot, label)
     for column, judge in enumerate(judges):
         record = msgspec.structs.replace(started, by={"judge": judge})
-        yield _ratio(record, matched[:, [column]], cot, study.label([judge], "recall"))
+        yield _ratio_draft(record, matched[:, [column]], cot, study.label([judge], "recall"))
 
 
 def _latency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     """L = seconds of cot / seconds of direct."""
     started = Measure(reader=marks.reader, measure="latency")
-    cot, direct = _seconds(marks, study)
+    cot, direct = _seconds_of_modes(marks, study)
     if np.isnan(cot).all() or np.isnan(direct).all():
         yield msgspec.structs.replace(started, n=0, note=NOT_TIMED)
         return
-    yield _ratio(started, np.nan_to_num(cot)[:, None], direct, None)
+    yield _ratio_draft(started, np.nan_to_num(cot)[:, None], direct, None)
 
 
-def _ratio(record: Measure, over: Floats, under: Floats, label: str | None) -> Draft:
+def _ratio_draft(record: Measure, over: Floats, under: Floats, label: str | None) -> Draft:
     counted = ~np.isnan(under) | (over > 0).any(axis=1)
     return drafted(
-        msgspec.structs.replace(record, label=label, note=_BACKEND),
+        msgspec.structs.replace(record, label=label, note=_OTHER_BACKENDS),
         np.hstack([over, np.nan_to_num(under)[:, None]]),
         _quotient,
         counted,
@@ -122,5 +132,34 @@ METRICS: Final = (
         name="latency",
         says="seconds with reasoning over seconds without, timed one at a time",
         make=_latency,
+    ),
+)
+
+
+def _seconds_records(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    searched = study.edition.error_text == "searched"
+    for mode in MODES:
+        started = Measure(reader=marks.reader, measure="seconds", by={"mode": mode})
+        said = marks.timed.get(mode, {})
+        found = seconds_of(said, marks.facts.n, searched=searched)[:, None]
+        if np.isnan(found).all():
+            yield msgspec.structs.replace(started, n=0, note=NOT_TIMED)
+            continue
+        record = msgspec.structs.replace(started, note="not comparable across backends")
+        yield drafted(
+            record,
+            columns_of(found),
+            panel,
+            counted_in(found),
+            limits=(0.0, np.inf),
+            unit=None,
+        )
+
+
+SECONDS_METRICS: Final = (
+    Metric(
+        name="seconds",
+        says="mean seconds of a reply that was asked alone, by mode",
+        make=_seconds_records,
     ),
 )

@@ -85,10 +85,10 @@ def values_of(
     where what has no verdict is left out (M3COT 10).
     """
     key = ("steps", marks.reader, question, kind, na, *judges)
-    return study.once(key, lambda: _values(marks, study, judges, question, kind, na))
+    return study.once(key, lambda: _step_values(marks, study, judges, question, kind, na))
 
 
-def _values(
+def _step_values(
     marks: Marks, study: Study, judges: Sequence[str], question: str, kind: str | None, na: bool
 ) -> Floats:
     published = study.edition.no_steps == "published"
@@ -121,7 +121,7 @@ def _without_reply(marks: Marks, question: str, judge: str) -> Mask:
     return found | (marks.asked(COT) & marks.silent(COT))
 
 
-def _note(marks: Marks, study: Study, question: str, judges: Sequence[str]) -> str | None:
+def _step_note(marks: Marks, study: Study, question: str, judges: Sequence[str]) -> str | None:
     missed = sum(int(marks.missed(question, COT, judge).sum()) for judge in judges)
     silent = int((marks.asked(COT) & marks.silent(COT)).sum())
     how = "left out" if study.edition.no_steps == "published" else "count 0"
@@ -152,7 +152,7 @@ def _averages(name: str, question: str, *, na: bool = True) -> Making:
         for group, members in study.groups:
             some = np.where(members[:, None], values, np.nan)
             if not group or not np.isnan(some).all():
-                note = None if group else _note(marks, study, question, judges)
+                note = None if group else _step_note(marks, study, question, judges)
                 yield mean(group, some, label, note)
         for group, members in study.modalities if question == "recall" else ():
             some = np.where(members[:, None], values, np.nan)
@@ -167,7 +167,7 @@ def _averages(name: str, question: str, *, na: bool = True) -> Making:
                 {"judge": judge},
                 values[:, [column]],
                 study.label([judge], question),
-                _note(marks, study, question, [judge]),
+                _step_note(marks, study, question, [judge]),
             )
 
     return make
@@ -221,7 +221,7 @@ def f1_draft(record: Measure, study: Study, precision: Floats, recall: Floats) -
         nought = msgspec.structs.replace(made.record, note="precision and recall are both 0")
         both = not np.isnan(precision).all() and not np.isnan(recall).all()
         return msgspec.structs.replace(made, record=nought) if both else made
-    made = msgspec.structs.replace(made, within=_held(study, precision, recall))
+    made = msgspec.structs.replace(made, within=_bounds_where_alike(study, precision, recall))
     digits = digits_of(study.edition)
     if digits is None:
         return made
@@ -230,7 +230,9 @@ def f1_draft(record: Measure, study: Study, precision: Floats, recall: Floats) -
     return msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, value=value))
 
 
-def _held(study: Study, precision: Floats, recall: Floats) -> tuple[float, float] | None:
+def _bounds_where_alike(
+    study: Study, precision: Floats, recall: Floats
+) -> tuple[float, float] | None:
     """The bounds of F1 where all items agree on an average: resampling takes it for certain.
 
     F1 of that average's own bounds and of the other's value; of both bounds where both agree.
@@ -238,15 +240,15 @@ def _held(study: Study, precision: Floats, recall: Floats) -> tuple[float, float
     ends = []
     for table in (precision, recall):
         value = float(panel(columns_of(table).sum(axis=0)[None, :])[0])
-        room = study.left_open(counted_in(table)) if _alike(table) else 0.0
+        room = study.left_open(counted_in(table)) if _one_value(table) else 0.0
         ends.append((max(value - room, 0.0), min(value + room, 1.0)))
-    if not (_alike(precision) or _alike(recall)):
+    if not (_one_value(precision) or _one_value(recall)):
         return None
     low, high = (f1_of(ends[0][side], ends[1][side]) or 0.0 for side in (0, 1))
     return low, high
 
 
-def _alike(table: Floats) -> bool:
+def _one_value(table: Floats) -> bool:
     """Whether each judge has one value for all items it counts."""
     some = (column[~np.isnan(column)] for column in table.T)
     return all(not apart(values.min(), values.max()) for values in some if values.size)

@@ -1,15 +1,23 @@
-"""Trials: all that a reader is asked about one item (M3COT 2, 3)."""
+"""Trials: all that a reader is asked about one item, and the row its reply becomes (M3COT 2, 3).
+
+Questions go to the letter of the published code, or with the options once. Which items are asked
+with another's image and which are timed is drawn by seed, in no order. What a reply means, judges
+say.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
-from overread.benchmarks.draws import lot
+from overread.benchmarks.draws import derangement, lot
+from overread.benchmarks.m3cot.authors import options_of
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.edition import MODES, Edition, Options
-from overread.benchmarks.m3cot.prompts import answer_first, question, truncated
-from overread.benchmarks.m3cot.sentences import first_half
+from overread.benchmarks.texts import storable
 from overread.case import (
     Box,
     Condition,
@@ -17,6 +25,7 @@ from overread.case import (
     Fill,
     Message,
     Operation,
+    Outcome,
     Picture,
     Reply,
     Request,
@@ -26,10 +35,166 @@ from overread.case import (
     Within,
 )
 
-__all__ = ["condition", "follow_ups", "timed", "trials"]
+if TYPE_CHECKING:
+    pass
+
+__all__ = [
+    "ANSWER_COLUMNS",
+    "ANSWER_FIRST",
+    "ANSWER_NOW",
+    "CUT_OFF",
+    "INSTRUCTIONS",
+    "REASONING_SO_FAR",
+    "answer_first",
+    "answer_row",
+    "answer_schema",
+    "condition",
+    "first_half",
+    "follow_ups",
+    "question",
+    "sentence_ends",
+    "swap_remarks",
+    "swaps",
+    "timed",
+    "timed_items",
+    "trials",
+    "truncated",
+]
+
+# The strings of the published code, by mode; the paper prints slightly different ones.
+INSTRUCTIONS: Final = {
+    "direct": "Please directly provide the final answer without any other output.",
+    "cot": (
+        "Please generate a step by step answer, include all your intermediate reasoning process, "
+        "and provide the final answer at the end."
+    ),
+}
+# Beyond the paper, so the words are ours. A control knows by them what it is asked.
+ANSWER_FIRST: Final = (
+    "Please state the final answer first, in one line, and only then explain the reasoning behind "
+    "it step by step."
+)
+REASONING_SO_FAR: Final = "Your reasoning so far:"
+ANSWER_NOW: Final = (
+    "Please stop here and provide the final answer now, from this reasoning, without any further "
+    "reasoning."
+)
+
+
+def question(text: str, mode: str, edition: Edition) -> str:
+    """The prompt of a mode: the question, in `authors` its options a second time, the instruction.
+
+    `text` is the question as the file has it: the authors look for options before they strip it.
+    """
+    return _prompt_of(text, edition, INSTRUCTIONS[mode])
+
+
+def answer_first(text: str, edition: Edition) -> str:
+    """The answer demanded before any reasoning."""
+    return _prompt_of(text, edition, ANSWER_FIRST)
+
+
+def truncated(text: str, reasoning: str, edition: Edition) -> str:
+    """The answer demanded after a part of the reader's own reasoning."""
+    return _prompt_of(text, edition, REASONING_SO_FAR, reasoning.strip(), ANSWER_NOW)
+
+
+def _prompt_of(text: str, edition: Edition, *rest: str) -> str:
+    again = options_of(text) if edition.options == "repeated" else {}
+    options = (f"{letter}. {option}" for letter, option in again.items())
+    return "\n".join((text.strip(), *options, *rest))
+
+
+# A line's end, or a mark of the end of a sentence with what closes it and the blanks behind it.
+# The Chinese and Japanese marks need no blank.
+_SENTENCE_END: Final = re.compile(r"[\r\n]\s*|[.!?…][\"'”’)\]*_]*(?:\s+|$)|[。！？]+[”’）]*\s*")
+_LINE_BREAK: Final = re.compile(r"[\r\n]")
+# What ends in a full stop and no sentence: a list's mark (`2.`, `A.`), an abbreviation.
+_NO_SENTENCE_END: Final = re.compile(
+    r"(?:^|[\s(\[*_\"'“‘])(?:\d{1,3}|[A-Za-z]|e\.g|i\.e|vs|cf|ca|approx|Dr|Mr|Mrs|Prof|Fig|Figs)$"
+)
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Where each sentence of a text ends, blanks behind it included; the last is the text's end.
+
+    A line break ends one, and so does a full stop, exclamation or question mark before a blank. A
+    list's mark belongs to what follows it.
+    """
+    ends: list[int] = []
+    start = 0
+    for found in _SENTENCE_END.finditer(text):
+        before = text[max(start, found.start() - 12) : found.start()]
+        stop = found.group()
+        if stop[0] == "." and not _LINE_BREAK.search(stop) and _NO_SENTENCE_END.search(before):
+            continue
+        if text[start : found.end()].strip():
+            ends.append(found.end())
+            start = found.end()
+    if text[start:].strip():
+        ends.append(len(text))
+    elif ends:
+        ends[-1] = len(text)
+    return ends
+
+
+def first_half(text: str) -> str | None:
+    """The first half of a text's sentences, the smaller one; None where there are fewer than two.
+
+    It is what the text begins with, to the letter.
+    """
+    ends = sentence_ends(text)
+    return text[: ends[len(ends) // 2 - 1]].rstrip() if len(ends) >= 2 else None
+
+
+def swaps(cases: Iterable[M3Case], seed: int) -> dict[str, M3Case]:
+    """The item whose image each item is shown in its place, by case id.
+
+    Always one of the same task with another image, and another patient where patients are known.
+    Within a task every image is lent as often as it is owned (a derangement), unless one image or
+    patient has more than half of the task. An item whose task has no other image is not here.
+    """
+    tasks: dict[str, list[M3Case]] = defaultdict(list)
+    for case in cases:
+        tasks[case.task].append(case)
+    return {
+        case.case_id: lender
+        for task in tasks.values()
+        for case, lender in derangement(
+            task, seed, name=lambda case: case.case_id, links=_image_and_patient
+        )
+    }
+
+
+def _image_and_patient(case: M3Case) -> tuple[str, ...]:
+    image = f"image {case.image}"
+    return (image,) if case.patient is None else (image, f"patient {case.patient}")
+
+
+def swap_remarks(cases: Iterable[M3Case], swapped: dict[str, M3Case]) -> tuple[str, ...]:
+    """A line on the items that are not asked with another's image."""
+    alone = [case for case in cases if case.case_id not in swapped]
+    if not alone:
+        return ()
+    tasks = ", ".join(dict.fromkeys(case.task for case in alone))
+    items = "1 item has" if len(alone) == 1 else f"{len(alone)} items have"
+    return (f"{items} no other image in the same task ({tasks}): swap is not asked there.",)
+
+
+def timed_items(cases: Iterable[M3Case], n: int, seed: int) -> tuple[M3Case, ...]:
+    """A sample of n items, or all where there are fewer, in their own order.
+
+    Each item's lot depends on its name and the seed, so the sample does not change with the order
+    of the cases, and a larger one holds the smaller.
+    """
+    known = list(cases)
+    drawn = sorted(known, key=lambda case: (lot("timing", seed, case.case_id), case.case_id))[:n]
+    chosen = {case.case_id for case in drawn}
+    return tuple(case for case in known if case.case_id in chosen)
+
 
 # What is timed is asked anew: a reply from the store took no time.
-_TIMED: Final = 1
+_TIMED_REPEAT: Final = 1
 
 
 def trials(
@@ -77,7 +242,7 @@ def follow_ups(
         if follow == "answer_first":
             text = answer_first(case.question, edition)
         else:
-            half = _half(case, said)
+            half = _half_of_reasoning(case, said)
             if half is None:
                 continue
             text = truncated(case.question, half, edition)
@@ -99,7 +264,7 @@ def timed(
     for mode in modes:
         text = question(case.question, mode, edition)
         told = condition(mode, "original", timed=True)
-        yield _trial(case, told, picture, text, options, _TIMED)
+        yield _trial(case, told, picture, text, options, _TIMED_REPEAT)
 
 
 def condition(mode: str, image: str, follow: str = "", *, timed: bool = False) -> Condition:
@@ -107,7 +272,7 @@ def condition(mode: str, image: str, follow: str = "", *, timed: bool = False) -
     return {"mode": mode, "image": image, "follow": follow, "timed": timed}
 
 
-def _half(case: M3Case, said: Sequence[tuple[Trial, Reply]]) -> str | None:
+def _half_of_reasoning(case: M3Case, said: Sequence[tuple[Trial, Reply]]) -> str | None:
     wanted = condition("cot", "original")
     for trial, reply in said:
         if trial.case == case.case_id and trial.condition == wanted:
@@ -139,3 +304,64 @@ def _trial(
     decoding = Decoding(max_tokens=options.max_tokens, temperature=options.temperature)
     request = Request((Message("user", (picture, text)),), decoding)
     return Trial(case.case_id, told, request, repeat)
+
+
+ANSWER_COLUMNS: Final = (
+    "case",
+    "mode",
+    "image",
+    "follow",
+    "timed",
+    "outcome",
+    "text",
+    "finish",
+    "seconds",
+    "tokens_out",
+    "reason",
+)
+CUT_OFF: Final = "cut off at the token limit"
+_TOO_MANY_TOKENS: Final = 2**63
+
+
+def answer_row(trial: Trial, reply: Reply | None, reason: str = "") -> tuple[object, ...]:
+    """One row, in the order of `ANSWER_COLUMNS`.
+
+    A refusal is no answer, whatever its words, and keeps them. Without a reply there is no text;
+    `reason` says why. An empty reply is a reply: its text is empty.
+    """
+    told = trial.condition
+    where = (trial.case, told["mode"], told["image"], told["follow"], bool(told["timed"]))
+    notes = [reason] if reason else []
+    if reply is None:
+        return (*where, "unanswered", None, None, None, None, _joined_notes(notes))
+    outcome: Outcome = "refused" if reply.refused else "answered"
+    if reply.refusal:
+        notes.append(f"refusal: {reply.refusal}")
+    if reply.finish == "length":
+        notes.append(CUT_OFF)
+    finish = None if reply.finish is None else storable(reply.finish)
+    tokens = reply.tokens_out
+    if tokens is not None and not 0 <= tokens < _TOO_MANY_TOKENS:
+        tokens = None  # whatever a server counted there, it was not tokens
+    return (
+        *where,
+        outcome,
+        storable(reply.text),
+        finish,
+        float(reply.seconds),
+        tokens,
+        _joined_notes(notes),
+    )
+
+
+def _joined_notes(notes: list[str]) -> str | None:
+    return storable("; ".join(notes)) or None
+
+
+@cache
+def answer_schema() -> Mapping[str, Any]:
+    """One row per trial; the run puts the column `reader` before these."""
+    import polars as pl
+
+    other: dict[str, Any] = {"timed": pl.Boolean, "seconds": pl.Float64, "tokens_out": pl.Int64}
+    return {column: other.get(column, pl.String) for column in ANSWER_COLUMNS}

@@ -17,16 +17,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from overread.benchmarks.m3cot import verdicts_authors as published
+from overread.benchmarks.m3cot import authors
+from overread.benchmarks.m3cot.authors import ORDERS, RESTATEMENT, STATUS, STEP_NAMES, TABLE, UNREAD
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.verdicts_authors import (
-    ORDERS,
-    RESTATEMENT,
-    STATUS,
-    STEP_NAMES,
-    TABLE,
-    UNREAD,
-)
 from overread.judging.reading import read_json
 from overread.judging.verdict import Read
 from overread.judging.yes_no import read_yes_no
@@ -109,18 +102,18 @@ def read_verdict(
         return Read(found, read.how) if read.valid else read
     if question == "recall":
         if edition.verdicts == "published":
-            return published.read_recall(text, gold)
+            return authors.read_recall(text, gold)
         return read_recall(text, gold)
     if question == "precision":
         if edition.verdicts == "published":
-            return published.read_precision(text)
+            return authors.read_precision(text)
         return read_precision(text, folded=edition.step_types == "folded")
     if question == "order":
         if edition.verdicts == "published":
-            return published.read_order(text)
+            return authors.read_order(text)
         return read_order(text)
     if edition.verdicts == "published":
-        return published.read_answer(text)
+        return authors.read_answer(text)
     return read_answer(text, truthy=edition.match == "truthy")
 
 

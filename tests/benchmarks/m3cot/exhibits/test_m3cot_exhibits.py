@@ -8,15 +8,14 @@ import pytest
 
 from overread.benchmarks.exhibits.looks import LOOKS
 from overread.benchmarks.exhibits.texts import CUT, cut
-from overread.benchmarks.m3cot.agreement import agreement_measures
 from overread.benchmarks.m3cot.edition import CORRECTED
 from overread.benchmarks.m3cot.exhibits import case_views, exhibits
-from overread.benchmarks.m3cot.fitness import fitness_measures
+from overread.benchmarks.m3cot.judge_fitness import agreement_measures
 from overread.benchmarks.m3cot.measures import measure
-from overread.benchmarks.m3cot.response_time import METRICS as TIMES
+from overread.benchmarks.m3cot.speed import SECONDS_METRICS as TIMES
 from overread.benchmarks.m3cot.study import Study
 from overread.case import Figure, Measure, Table
-from overread.judging.fitness import ENOUGH, Check, fitness_of
+from overread.judging.fitness import ENOUGH, Check, fitness_measures, fitness_of
 from support.m3_everything import everything_measured
 from support.m3_tables import answer, case, tables_of, verdict, verdicts_of
 

@@ -10,16 +10,21 @@ from collections.abc import Iterator, Sequence
 
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.m3cot.exhibits.case_view import case_views
-from overread.benchmarks.m3cot.exhibits.conditions import follow_table, image_table
-from overread.benchmarks.m3cot.exhibits.headline import paper_tables, summary
-from overread.benchmarks.m3cot.exhibits.judges import judge_tables
-from overread.benchmarks.m3cot.exhibits.pairs import impact_table, pairs_table
-from overread.benchmarks.m3cot.exhibits.paths import likeness_figure, paths_table
-from overread.benchmarks.m3cot.exhibits.profile import profile_figures
-from overread.benchmarks.m3cot.exhibits.task_figure import task_figure
-from overread.benchmarks.m3cot.exhibits.tasks import (
+from overread.benchmarks.m3cot.exhibits.figures import (
+    likeness_figure,
+    paths_table,
+    profile_figures,
+    task_figure,
+)
+from overread.benchmarks.m3cot.exhibits.summary import paper_tables, summary
+from overread.benchmarks.m3cot.exhibits.tables import (
+    follow_table,
+    image_table,
+    impact_table,
+    judge_tables,
     kinds_table,
     modalities_table,
+    pairs_table,
     steps_table,
     tasks_table,
 )

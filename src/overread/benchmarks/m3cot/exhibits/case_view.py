@@ -11,10 +11,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from overread.benchmarks.exhibits.texts import CUT, cut
+from overread.benchmarks.m3cot.cases import cases_in
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.marks import COT, Marks, facts_of, marks_of
 from overread.benchmarks.m3cot.paths import path_of
-from overread.benchmarks.m3cot.schemas import cases_in
 from overread.benchmarks.m3cot.steps import precision_of
 from overread.benchmarks.m3cot.verdicts import reread
 from overread.case import Table

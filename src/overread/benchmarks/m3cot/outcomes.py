@@ -43,7 +43,7 @@ def _empty(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
 def _truncated(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     """Cut off at the token limit, whatever is in it; of no value where no reply says how it ended,
     as in results made elsewhere."""
-    ended = study.once(("ended",), lambda: _ended(study))
+    ended = study.once(("ended",), lambda: _finishes(study))
     for cell in sorted(marks.said):
         record = Measure(reader=marks.reader, measure="truncated", by=cell.by)
         own = ended.get((marks.reader, cell), {})
@@ -55,7 +55,7 @@ def _truncated(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
             yield noted(msgspec.structs.replace(record, n=0), "not known how replies ended")
 
 
-def _ended(study: Study) -> dict[tuple[str, Cell], dict[bool, list[str | None]]]:
+def _finishes(study: Study) -> dict[tuple[str, Cell], dict[bool, list[str | None]]]:
     """How the replies of each reader ended, by cell, timed or not."""
     cases = set(study.facts.cases)
     found: dict[tuple[str, Cell], dict[bool, list[str | None]]] = {}
@@ -69,7 +69,7 @@ def _ended(study: Study) -> dict[tuple[str, Cell], dict[bool, list[str | None]]]
     return found
 
 
-def _judged(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _verdict_outcomes(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     """Of the questions put to a judge: read, not readable, without a reply; and of those read,
     how many had to be rescued, and how."""
     for question in QUESTIONS:
@@ -79,7 +79,7 @@ def _judged(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
                 rows = marks.verdicts[question, cell][judge].values()
                 outcomes = Counter(verdict.outcome for verdict in rows)
                 for outcome in ("judged", "invalid", "unanswered"):
-                    record = Measure(reader=marks.reader, measure=_NAMES[outcome], by=by)
+                    record = Measure(reader=marks.reader, measure=VERDICT_MEASURES[outcome], by=by)
                     yield share(record, outcomes[outcome], len(rows))
                 saved = Counter(
                     verdict.how
@@ -93,7 +93,7 @@ def _judged(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
                 yield share(record, saved.total(), outcomes["judged"])
 
 
-_NAMES: Final = {
+VERDICT_MEASURES: Final = {
     "judged": "verdicts_judged",
     "invalid": "verdicts_invalid",
     "unanswered": "verdicts_unanswered",
@@ -109,6 +109,6 @@ METRICS: Final = (
         name="verdicts_judged",
         says="share of a judge's verdicts that could be read; with it those invalid, unanswered, "
         "and of those read the rescued",
-        make=_judged,
+        make=_verdict_outcomes,
     ),
 )

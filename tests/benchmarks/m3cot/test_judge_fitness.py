@@ -7,10 +7,10 @@ import json
 import pytest
 
 from overread.benchmarks.m3cot.benchmark import M3CoT
-from overread.benchmarks.m3cot.fitness import shift_measures
-from overread.benchmarks.m3cot.judged import fitness_in, judge_trials, variant_of
-from overread.benchmarks.m3cot.rubrics import QUESTIONS_OF, ROLES, RUBRICS
-from overread.benchmarks.m3cot.schemas import cases_in
+from overread.benchmarks.m3cot.cases import cases_in
+from overread.benchmarks.m3cot.judge_fitness import fitness_in, shift_measures
+from overread.benchmarks.m3cot.judge_questions import QUESTIONS_OF, ROLES, RUBRICS, judge_trials
+from overread.judging.asking import variant_of
 from overread.judging.rubric import sections_of
 from overread.runs import open_cases, phantom_cases
 from overread.stats import wilson

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.m3cot import verdicts_authors as published
+from overread.benchmarks.m3cot import authors
 from overread.benchmarks.m3cot.edition import AUTHORS
 from overread.benchmarks.m3cot.verdicts import QUESTIONS, read_verdict
 
@@ -32,7 +32,7 @@ def ids(entry):
 
 @pytest.mark.parametrize("item", [i for i in ACCURACY["items"] if i["asked"]], ids=ids)
 def test_answers(item):
-    read = published.read_answer(item["judge_output"])
+    read = authors.read_answer(item["judge_output"])
     assert read.valid is item["counted"]
     if item["counted"]:
         assert read.value["match"] is bool(item["match"])
@@ -41,7 +41,7 @@ def test_answers(item):
 
 @pytest.mark.parametrize("item", STEPS["precision_items"], ids=ids)
 def test_precision_replies(item):
-    assert published.read_precision(item["judge_output"]).valid is item["counted"]
+    assert authors.read_precision(item["judge_output"]).valid is item["counted"]
 
 
 def test_what_a_precision_reply_says_is_kept_as_it_is_spelt():
@@ -50,7 +50,7 @@ def test_what_a_precision_reply_says_is_kept_as_it_is_spelt():
         {"step_type": "Key Conclusions", "judgment": "Match"},
         {"step_type": "Restatement of the question"},
     ]
-    assert published.read_precision(json.dumps(said)).value == [
+    assert authors.read_precision(json.dumps(said)).value == [
         {"type": "conclusion", "judgment": "match", "text": "a"},
         {"type": "other", "judgment": "Match", "text": ""},
         {"type": "restatement", "judgment": None, "text": ""},
@@ -60,7 +60,7 @@ def test_what_a_precision_reply_says_is_kept_as_it_is_spelt():
 @pytest.mark.parametrize("item", STEPS["recall_items"], ids=ids)
 def test_recall_replies(item):
     gold = sum(bool((step or "").strip()) for step in item["key_annotation_steps"].values())
-    read = published.read_recall(item["judge_output"], gold)
+    read = authors.read_recall(item["judge_output"], gold)
     assert read.valid is item["counted"]
     if item["counted"]:
         assert len(read.value) == gold
@@ -69,11 +69,11 @@ def test_recall_replies(item):
 
 @pytest.mark.parametrize("item", ORDER["replies"], ids=ids)
 def test_order_replies(item):
-    read = published.read_order(item["raw"])
+    read = authors.read_order(item["raw"])
     assert read.valid is item["success"]
-    assert item["attempts"] == (1 if read.valid else published.TRIES["order"])
+    assert item["attempts"] == (1 if read.valid else authors.TRIES["order"])
     if read.valid:
-        cells = {name: item["data"][f"{name}_order"] for name in published.ORDERS}
+        cells = {name: item["data"][f"{name}_order"] for name in authors.ORDERS}
         assert {k: str(v) for k, v in read.value.items()} == {k: str(v) for k, v in cells.items()}
     else:
         said = "not JSON" if item["error_kind"].startswith("JSON") else "missing keys"
@@ -83,7 +83,7 @@ def test_order_replies(item):
 jsonish = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(
-        st.sampled_from(["match", "final_answer", "step_type", "judgment", *published.ORDER_KEYS]), inner
+        st.sampled_from(["match", "final_answer", "step_type", "judgment", *authors.ORDER_KEYS]), inner
     ),
 )  # fmt: skip
 

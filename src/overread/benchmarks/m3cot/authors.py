@@ -1,15 +1,19 @@
-"""Judges' replies as the authors' scripts read them, fault for fault (M3COT 5, 6, 7).
+"""What the authors' scripts do, fault for fault (M3COT 2, 4, 5, 6, 7, 8).
 
-Every function takes a reply and gives the verdict in canonical form, or why there is none. None
-raises, whatever the reply holds. `verdicts.py` has the corrected readings.
+Judges' replies as their scripts read them: every function takes a reply and gives the verdict in
+canonical form, or why there is none; none raises, whatever the reply holds. `verdicts.py` has the
+corrected readings. Then orders as they come back from their csv file, attempts and their durations
+as their runner counts them, and options as they look for them in a question.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
+
+import msgspec
 
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.judging.reading import DEEPEST
@@ -25,10 +29,19 @@ __all__ = [
     "TABLE",
     "TRIES",
     "UNREAD",
+    "Attempt",
+    "Timing",
+    "cells_of",
+    "failed_text",
+    "options_of",
+    "ratio",
     "read_answer",
     "read_order",
     "read_precision",
     "read_recall",
+    "text_columns",
+    "timed",
+    "totals",
 ]
 
 # The judge's names of the four content types, by ours; a restatement is the fifth (M3COT 6).
@@ -59,9 +72,9 @@ STATUS: Final = "parse_status"
 TRIES: Final = {"answer": 1, "precision": 1, "recall": 1, "order": 3}
 
 UNREAD: Final = "the judge's reply could not be read"
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
+_CONTROL_CHARACTERS: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 # Ranks beyond this are one rank: no judge means them, and they must fit any JSON reader.
-_MOST: Final = 2**53
+_MOST_RANK: Final = 2**53
 
 
 def read_answer(text: str | None) -> Read:
@@ -71,7 +84,7 @@ def read_answer(text: str | None) -> Read:
     """
     if not text:
         return Read(fault="no reply")
-    found = _loaded(_unfenced(text))
+    found = _json_or_none(_unfenced(text))
     if not isinstance(found, dict):
         return Read(fault="not a JSON object")
     match, final = found.get("match", False), found.get("final_answer", "")
@@ -127,9 +140,9 @@ def read_order(text: str | None) -> Read:
     first, last = body.find("{"), body.rfind("}")
     if first >= 0 and last > first:
         body = body[first : last + 1]
-    found, how = _loaded(body), "strict"
+    found, how = _json_or_none(body), "strict"
     if found is _NOT_JSON:
-        found, how = _loaded(_CONTROL.sub("", body)), "control characters deleted"
+        found, how = _json_or_none(_CONTROL_CHARACTERS.sub("", body)), "control characters deleted"
     if found is _NOT_JSON:
         return Read(fault="not JSON")
     if not isinstance(found, dict):
@@ -137,7 +150,7 @@ def read_order(text: str | None) -> Read:
     missing = [key for key in ORDER_KEYS if key not in found]
     if missing:
         return Read(fault=f"missing keys: {', '.join(missing)}")
-    ranks = {name: _rank(found[f"{name}_order"]) for name in ORDERS}
+    ranks = {name: _rank_in_file(found[f"{name}_order"]) for name in ORDERS}
     if STATUS in found:
         # Their analysis looks at the orders and not at the status.
         blank = all(rank is None for rank in ranks.values())
@@ -148,7 +161,7 @@ def read_order(text: str | None) -> Read:
 _NOT_JSON: Final = object()
 
 
-def _loaded(text: str) -> Any:
+def _json_or_none(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -199,16 +212,149 @@ def _exact_type(said: Any) -> str:
     return "restatement" if said == RESTATEMENT else STEP_NAMES.get(said, "other")
 
 
-def _rank(said: Any) -> float | str | bool | None:
+def _rank_in_file(said: Any) -> float | str | bool | None:
     """A scalar as it is; anything else as its cell in the authors' CSV file."""
     if isinstance(said, bool) or said is None:
         return said
     if isinstance(said, int | float):
         # JSON of ours has neither NaN nor numbers without end; both end as text in their file.
-        return max(-_MOST, min(_MOST, said)) if abs(said) < float("inf") else str(said)
+        return max(-_MOST_RANK, min(_MOST_RANK, said)) if abs(said) < float("inf") else str(said)
     return _clean(said if isinstance(said, str) else str(said))
 
 
 def _clean(text: str) -> str:
     """Text that any writer takes: lone surrogates replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# What pandas takes for a missing cell, and for a truth, when it reads the authors' file.
+_MISSING_CELLS: Final = frozenset(
+    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN")
+) | frozenset(("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"))
+_TRUTHS: Final = {
+    **dict.fromkeys(("True", "TRUE", "true"), True),
+    **dict.fromkeys(("False", "FALSE", "false"), False),
+}
+
+
+def cells_of(rows: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any]]:
+    """Orders as they come back from the authors' CSV file, all rows of one reader and judge.
+
+    A cell that is no number turns its whole column to text, after which "1.0" is no whole number
+    any more and its path is lost (M3COT 7, golden `odd_orders`). None is a row that failed.
+    """
+    told = [{name: _cell_text(row.get(name) if row else None) for name in ORDERS} for row in rows]
+    as_text = text_columns(told)
+    return [
+        {
+            name: cell if name in as_text and cell not in _MISSING_CELLS else _cell_number(cell)
+            for name, cell in row.items()
+        }
+        for row in told
+    ]
+
+
+def text_columns(rows: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """Columns of cells that are read as text: neither all numbers nor all truths."""
+    columns: dict[str, list[str]] = {name: [] for name in ORDERS}
+    for row in rows:
+        for name, cells in columns.items():
+            if row[name] not in _MISSING_CELLS:
+                cells.append(row[name])
+    return frozenset(
+        name
+        for name, cells in columns.items()
+        if not all(cell in _TRUTHS for cell in cells)
+        and not all(cell not in _TRUTHS and _is_number(cell) for cell in cells)
+    )
+
+
+def _cell_text(said: Any) -> str:
+    return "" if said is None else str(said)
+
+
+def _cell_number(cell: str) -> float | bool | None:
+    if cell in _MISSING_CELLS:
+        return None
+    return _TRUTHS[cell] if cell in _TRUTHS else float(cell)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+# Case-sensitive and anywhere in the text: a reply on a "Refractive Error" can never succeed.
+_TELLTALES: Final = ("Error", "Failed")
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One call: how long it took and what came back; `raised` where nothing did."""
+
+    seconds: float
+    text: str | None = None
+    raised: bool = False
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """One item: its reply if it succeeded, that attempt's seconds, and those of failed attempts."""
+
+    text: str | None
+    success: bool
+    seconds: float
+    wasted: float
+    attempts: int
+
+    @property
+    def stored(self) -> float:
+        """The duration in the record of the item: four decimals, 0 when it failed."""
+        return round(self.seconds, 4)
+
+
+def failed_text(text: str | None) -> bool:
+    """Whether the authors take a returned text for a failed attempt. An empty one succeeds."""
+    return text is not None and any(word in text for word in _TELLTALES)
+
+
+def timed(attempts: Sequence[Attempt]) -> Timing:
+    """The first attempt that succeeds is the item's; those before it are wasted."""
+    wasted = 0.0
+    for place, attempt in enumerate(attempts, 1):
+        if not attempt.raised and not failed_text(attempt.text):
+            return Timing(attempt.text, True, attempt.seconds, wasted, place)
+        wasted += attempt.seconds
+    return Timing(None, False, 0.0, wasted, len(attempts))
+
+
+def totals(timings: Sequence[Timing]) -> dict[str, float]:
+    """The summary of one mode, under the authors' names."""
+    successes = [timing for timing in timings if timing.success]
+    return {
+        "total_item_count": len(timings),
+        "successful_item_count": len(successes),
+        "failed_item_count": len(timings) - len(successes),
+        "total_successful_time_s": sum(timing.seconds for timing in successes),
+        "total_wasted_time_s": sum(timing.wasted for timing in timings),
+    }
+
+
+def ratio(over: float, under: float) -> float | None:
+    """E = matched steps / seconds of cot; L = seconds of cot / seconds of direct (M3COT 8)."""
+    return over / under if under > 0 else None
+
+
+_OPTION: Final = re.compile(r"[A-Z][.)]")
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Options as the published code finds them: in all lines but the first of the whole cell.
+
+    An option starts with a capital and a full stop or bracket; its text starts at the fourth
+    character whatever the third is ("A.Liver" is "iver"), and "E. coli" is one too. A letter that
+    comes again replaces the first.
+    """
+    lines = (line.strip() for line in text.split("\n")[1:])
+    return {line[0]: line[3:].strip() for line in lines if _OPTION.match(line)}

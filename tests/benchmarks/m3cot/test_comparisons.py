@@ -10,7 +10,7 @@ import pytest
 
 from overread.benchmarks.benchmark import Compared
 from overread.benchmarks.m3cot import M3CoT
-from overread.benchmarks.m3cot.per_case import HIGHER
+from overread.benchmarks.m3cot.comparisons import HIGHER
 from support.m3_odd_runs import odd_run
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 

@@ -1,18 +1,35 @@
-"""The first table, a row per reader; and the paper's two tables."""
+"""The first table, a row per reader; the paper's two tables; and who judged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from overread.benchmarks.exhibits import panels
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, table
 from overread.benchmarks.exhibits.columns import Column
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.numbers import NOT_ASKED, cell, plain, worth
-from overread.benchmarks.m3cot.exhibits.panels import notes_on_judges
+from overread.benchmarks.exhibits.panels import Part
 from overread.case import Measure, Table
 
-__all__ = ["COLUMNS", "paper_tables", "summary"]
+__all__ = ["COLUMNS", "PARTS", "notes_on_judges", "paper_tables", "summary"]
+
+PARTS: Final = {
+    name: Part(said, measure, {"question": name}, keys)
+    for name, said, measure, keys in (
+        ("answer", "answers", "accuracy", ("mode",)),
+        ("precision", "the reply's steps", "precision", ()),
+        ("recall", "the gold steps", "recall", ()),
+        ("order", "the order", "consistency", ()),
+    )
+}
+"""By question."""
+
+
+def notes_on_judges(index: Index, questions: Sequence[str]) -> Iterator[str]:
+    """Who judged these, how fit each is, and what the marks mean."""
+    return panels.notes_on_judges(index, [PARTS[question] for question in questions])
 
 
 _DIRECT: Final = (("mode", "direct"),)
@@ -29,7 +46,7 @@ COLUMNS: Final = (
     Column("latency", "latency"),
 )
 _TITLE: Final = "Does it reason as a clinician would?"
-_SAID: Final = (
+_WHAT_IT_SAYS: Final = (
     "Percent; impact in points: accuracy with reasoning (CoT) less accuracy without. Precision: "
     "of a reply's steps those that match the gold steps; recall: of the gold steps those in the "
     "reply. Consistency: how alike the order of steps is within a task."
@@ -53,13 +70,13 @@ def summary(index: Index, signature: str) -> Table:
         columns=("reader", *(column.heading for column in kept)),
         rows=rows,
         signature=signature,
-        notes=tuple(_notes(index, kept)),
+        notes=tuple(_summary_notes(index, kept)),
     )
 
 
-def _notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
+def _summary_notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
     yield from notes_on_judges(index, ("answer", "precision", "recall", "order"))
-    yield _SAID
+    yield _WHAT_IT_SAYS
     timed = [column for column in kept if column.measure in ("efficiency", "latency")]
     if timed:
         yield _TIMES
@@ -124,7 +141,7 @@ def paper_tables(index: Index, signature: str) -> Iterator[Table | None]:
 
 def _table_2(index: Index, signature: str) -> Table | None:
     rows = [
-        (reader, *(_printed(column.of(index, reader)) for column in _TABLE_2))
+        (reader, *(_as_printed(column.of(index, reader)) for column in _TABLE_2))
         for reader in index.readers
     ]
     return table(
@@ -155,7 +172,7 @@ def _table_a2(index: Index, signature: str) -> Table | None:
     )
 
 
-def _printed(record: Measure | None) -> str:
+def _as_printed(record: Measure | None) -> str:
     if record is None:
         return NOT_ASKED
     if record.value is None:

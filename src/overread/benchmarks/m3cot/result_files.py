@@ -1,0 +1,574 @@
+"""The files of results made with the authors' own scripts: what each is and holds (M3COT 4-8).
+
+What the name and the folders of a file say, of the reader, the mode and the judge:
+
+<model>_cot.json, <model>_direct.json   predictions; a shard's number and a time may follow
+predictions_cot.json                    the same by a stand-alone script: the model is the folder
+<model>_summary.json                    totals of times
+<question>/<model>/<index>.json|txt     one judge reply, as the authors' cache keeps them;
+                                        <judge>/<question>/... names the judge
+<judge>/<model>_cot.csv                 orders of the steps; <judge>/order/... too
+
+What judges said is kept word for word, and read under the edition. Files that hold verdicts without
+the words (accuracies, orders) are written out as the reply they were made of, so that every edition
+reads them in its own way.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.m3cot.authors import ORDERS, STATUS, failed_text
+from overread.benchmarks.m3cot.edition import MODES
+from overread.benchmarks.m3cot.loading import TYPES_FILE
+from overread.benchmarks.m3cot.verdicts import QUESTIONS
+from overread.case import BadInput
+from overread.files import decimal, read_bytes, read_text, whole
+
+__all__ = [
+    "UNNAMED",
+    "CachedName",
+    "Judgement",
+    "Named",
+    "Prediction",
+    "Result",
+    "brief",
+    "cached_name",
+    "index_of",
+    "judge_of",
+    "judgements_of",
+    "model_of",
+    "named",
+    "no_words",
+    "objects_of",
+    "prediction_in",
+    "predictions_of",
+    "question_of",
+    "results_of",
+    "totals_of",
+]
+
+# A judge that no name or folder says.
+UNNAMED: Final = "unnamed-judge"
+# Our word for a question, by the folders and words others have for it.
+QUESTION_WORDS: Final[Mapping[str, str]] = {
+    "answer": "answer",
+    "accuracy": "answer",
+    "precision": "precision",
+    "recall": "recall",
+    "order": "order",
+    "consistency": "order",
+}
+_MODEL_AND_MODE: Final = re.compile(r"(?P<model>.+)_(?P<mode>cot|direct)(?:_.+)?", re.IGNORECASE)
+_FOLDER_AND_MODE: Final = re.compile(r"(?P<model>.+)_(?P<mode>cot|direct)", re.IGNORECASE)
+# Folders that hold results and name no model.
+_GENERIC_FOLDERS: Final = frozenset(
+    [
+        "answers",
+        "cache",
+        "demo",
+        "eval",
+        "eval_outputs",
+        "final_output",
+        "final_results",
+        "judges",
+        "llava",
+        "output",
+        "outputs",
+        "prediction",
+        "predictions",
+        "processed_output",
+        "replies",
+        "result",
+        "results",
+    ]
+)
+_INDEX_WORD: Final = re.compile(r"[0-9]{1,9}")
+
+
+class Named(NamedTuple):
+    """What the name of a file says."""
+
+    model: str
+    mode: str
+
+
+class CachedName(NamedTuple):
+    """The file of one judge reply: what its folders and its name say."""
+
+    judge: str
+    question: str
+    model: str
+    mode: str
+    item: int
+
+
+def named(path: Path, root: Path) -> Named | None:
+    """The model and the mode of a file's name; None where it says neither."""
+    found = _MODEL_AND_MODE.fullmatch(path.stem)
+    if found is None:
+        return None
+    model = found["model"]
+    if model.lower() in ("prediction", "predictions"):
+        model = _model_folder(path, root) or model
+    return Named(model, found["mode"].lower())
+
+
+def model_of(path: Path, ending: str) -> str | None:
+    """`<model>` of `<model><ending>`."""
+    stem = path.stem
+    return stem.removesuffix(ending) or None if stem.endswith(ending) else None
+
+
+def _model_folder(path: Path, root: Path) -> str | None:
+    """The nearest folder whose name is a model's."""
+    home = path.parent if path.is_relative_to(root) else root
+    names = (folder.name for folder in (home, *home.absolute().parents))
+    return next((name for name in names if name and name.lower() not in _GENERIC_FOLDERS), None)
+
+
+def cached_name(path: Path, root: Path) -> CachedName | None:
+    """What `<judge>/<question>/<model>/<index>.txt` says; None of a file that is none such."""
+    if path.suffix.lower() not in (".json", ".txt") or not _INDEX_WORD.fullmatch(path.stem):
+        return None
+    question = QUESTION_WORDS.get(path.parent.parent.name.lower())
+    if question is None:
+        return None
+    folder = path.parent.name
+    found = _FOLDER_AND_MODE.fullmatch(folder)
+    if found is None and question == "answer":
+        raise BadInput(
+            f'{path.parent}: an answer is judged in both modes, and "{folder}" says neither. '
+            "Name the folder <model>_cot or <model>_direct."
+        )
+    model, mode = (folder, "cot") if found is None else (found["model"], found["mode"].lower())
+    if mode != "cot" and question != "answer":
+        raise BadInput(f"{path.parent}: {question} is judged of cot only. Leave the folder out.")
+    judge = judge_of(path.parent.parent, root)
+    return CachedName(judge, question, model, mode, int(path.stem))
+
+
+def judge_of(place: Path, root: Path) -> str:
+    """The judge of a folder of verdicts: the name of the folder that it stands in, if any."""
+    if place == root or not place.is_relative_to(root):
+        return UNNAMED
+    above = place.parent
+    # A folder that was itself given as <judge>/ names the judge too, if it stands in judges/.
+    if above == root and root.absolute().parent.name.lower() != "judges":
+        return UNNAMED
+    name = above.absolute().name
+    return UNNAMED if not name or name.lower() in _GENERIC_FOLDERS else name
+
+
+def question_of(word: str) -> str | None:
+    """Our word for a question."""
+    return QUESTION_WORDS.get(word.lower())
+
+
+def brief(said: object) -> str:
+    """What a file holds as a message shows it: on one line, and not all of it."""
+    plain = " ".join(str(said)[:400].split())
+    return "".join(one if one.isprintable() else "\ufffd" for one in plain)[:40]
+
+
+def index_of(said: object) -> int | None:
+    """An item's number, from 1; files have it as text or as a number."""
+    if isinstance(said, bool):
+        return None
+    if isinstance(said, str) and _INDEX_WORD.fullmatch(said.strip()):
+        said = int(said)
+    if isinstance(said, float) and said.is_integer():
+        said = int(said)
+    return said if isinstance(said, int) and 1 <= said < 10**9 else None
+
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+ResultKind: TypeAlias = Literal[
+    "predictions", "totals", "accuracy", "reply", "replies", "orders", "tasks", "strange"
+]
+_ORDER_COLUMNS: Final = frozenset(
+    {"index", "modality_order", "feature_order", "conclusion_order", "others_order"}
+)
+
+
+class Result(NamedTuple):
+    """One file: what it is, and what it holds where that was read to find out."""
+
+    kind: ResultKind
+    path: Path
+    root: Path
+    holds: Any = None
+    name: CachedName | None = None
+
+    @property
+    def shown(self) -> str:
+        """The file as messages name it."""
+        inside = self.path.is_relative_to(self.root) and self.path != self.root
+        return str(self.path.relative_to(self.root)) if inside else self.path.name
+
+
+def results_of(root: Path) -> Iterator[Result]:
+    """The file itself, or every file below the folder, in the order of their names."""
+    if root.is_file():
+        yield _result_at(root, root.parent)
+        return
+    if not root.is_dir():
+        raise BadInput(f"{root}: there is no such file or folder. Give the authors' results.")
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        if not any(part.startswith(".") for part in path.relative_to(root).parts):
+            yield _result_at(path, root)
+
+
+def _result_at(path: Path, root: Path) -> Result:
+    suffix = path.suffix.lower()
+    name = cached_name(path, root)
+    if name is not None:
+        holds = read_text(path) if suffix == ".txt" else _json_at(path)
+        return Result("reply", path, root, holds, name)
+    if path.name.lower() == TYPES_FILE:
+        return Result("tasks", path, root)
+    if suffix == ".jsonl":
+        return Result("replies", path, root)
+    if suffix == ".csv":
+        return Result("orders" if _has_orders(path) else "strange", path, root)
+    if suffix != ".json":
+        return Result("strange", path, root)
+    holds = _json_at(path)
+    return Result(_kind_of_json(path, holds), path, root, holds)
+
+
+def _kind_of_json(path: Path, holds: Any) -> ResultKind:
+    if isinstance(holds, list):
+        return "predictions"
+    if isinstance(holds, Mapping):
+        if isinstance(holds.get("results"), list):
+            return "accuracy"
+        # Of the runner, and of the three stand-alone scripts: timing_results/<model>.json.
+        if path.stem.endswith("_summary") or isinstance(holds.get("modes"), Mapping):
+            return "totals"
+    return "strange"
+
+
+def _has_orders(path: Path) -> bool:
+    line = read_text(path).partition("\n")[0]
+    return {name.strip() for name in next(csv.reader([line.strip("\r")]), [])} >= _ORDER_COLUMNS
+
+
+def orders_in(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a file of orders, each with its line."""
+    yield from rows_of(path, sorted(_ORDER_COLUMNS))
+
+
+def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, each with its line."""
+    for number, raw in enumerate(
+        io.BytesIO(read_bytes(path).removeprefix(_BYTE_ORDER_MARK)), start=1
+    ):
+        line = _utf8_of(raw, f"{path.name} line {number}")
+        if not line.strip():
+            continue
+        holds = _json_of(line, f"{path.name} line {number}")
+        if not isinstance(holds, dict):
+            raise BadInput(f"{path.name} line {number} is no JSON object. Fix the line.")
+        yield number, holds
+
+
+def _json_at(path: Path) -> Any:
+    return _json_of(read_text(path), str(path))
+
+
+def _json_of(text: str, where: str) -> Any:
+    try:
+        # Predictions hold any character a model came up with, control characters among them.
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise BadInput(f"{where} is no JSON: {why}. Fetch or mend it.") from None
+
+
+def _utf8_of(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"{where}: byte 0x{data[error.start]:02x} at {error.start} is not UTF-8. Save it as "
+            "UTF-8, or fetch it again."
+        ) from None
+
+
+# What the scripts write where a model said nothing: the runner after its last attempt,
+# HuatuoGPT-Vision's script after an error, LLaVA-Med's where there is no image.
+_SAID_NOTHING: Final = re.compile(
+    r"Final failure, tried \d+ times.*|SKIPPED due to error: .*|Image not found\s*", re.DOTALL
+)
+_NO_PREDICTION: Final = "no prediction"
+_SUCCESSES: Final = "total_successful_time_s"
+_WHOLE_LOOP: Final = "dataset_total_time_seconds"
+_MOST_SECONDS: Final = 1e9  # seconds
+
+
+class Prediction(NamedTuple):
+    """One record. Without a text nothing came back, and `reason` says why."""
+
+    item: int
+    text: str | None
+    seconds: float | None = None
+    reason: str = ""
+    # The runner threw the reply away for a word in it; it may have been an answer.
+    searched: bool = False
+
+
+def predictions_of(result: Result) -> tuple[Named, Iterator[Prediction]]:
+    """Whose predictions a file holds, and these."""
+    who = named(result.path, result.root)
+    if who is None:
+        raise BadInput(
+            f"{result.shown} holds a list, and its name says neither model nor mode. Name it "
+            "<model>_cot.json or <model>_direct.json, or leave it out."
+        )
+    return who, _predictions_in(result)
+
+
+def _predictions_in(result: Result) -> Iterator[Prediction]:
+    for number, entry in enumerate(result.holds, start=1):
+        where = f"{result.shown} entry {number}"
+        if not isinstance(entry, Mapping) or "index" not in entry:
+            raise BadInput(
+                f"{where} is no object with index and prediction. Fix the entry or leave it out."
+            )
+        index = index_of(entry.get("index"))
+        if index is None:
+            shown = brief(entry.get("index"))
+            raise BadInput(f'{where}: index is "{shown}"; it is a whole number from 1. Fix it.')
+        yield _prediction(entry, index, where)
+
+
+def _prediction(entry: Mapping[str, Any], index: int, where: str) -> Prediction:
+    text = entry.get("prediction")
+    if not isinstance(text, str) and not no_words(text):
+        raise BadInput(f"{where}: prediction is no text. Fix the entry.")
+    status = entry.get("status", "success")
+    if status not in ("success", "failed"):
+        shown = brief(status)
+        raise BadInput(f'{where}: status is "{shown}"; it is success or failed. Fix the entry.')
+    seconds = _seconds_in(entry.get("duration_s"), "duration_s", where)
+    words = text if isinstance(text, str) else ""
+    if status == "failed" or _SAID_NOTHING.fullmatch(words):
+        return _failed_prediction(index, words)
+    # The runner calls an empty reply a success; without its word for it, nothing is no reply.
+    if text != text or (text is None and "status" not in entry):
+        return Prediction(index, None, reason=_NO_PREDICTION)
+    return Prediction(index, words, seconds)
+
+
+def prediction_in(index: int, text: str) -> Prediction:
+    """What a table says that was judged; an empty cell is none."""
+    if not text.strip():
+        return Prediction(index, None, reason=_NO_PREDICTION)
+    return (
+        _failed_prediction(index, text)
+        if _SAID_NOTHING.fullmatch(text)
+        else Prediction(index, text)
+    )
+
+
+def _failed_prediction(index: int, words: str) -> Prediction:
+    why = " ".join((words or "no reason kept").split())
+    returned = why.partition("API returned explicit error message:")[2]
+    return Prediction(index, None, None, f"failed: {why[:300]}", failed_text(returned))
+
+
+def no_words(said: Any) -> bool:
+    """Whether a file says that there is no prediction: null, or the NaN of a table program."""
+    return said is None or (isinstance(said, float) and math.isnan(said))
+
+
+def _seconds_in(said: Any, column: str, where: str) -> float | None:
+    if said is None:
+        return None
+    number = isinstance(said, int | float) and not isinstance(said, bool)
+    if not number or not 0 <= said < _MOST_SECONDS:  # a whole number may be beyond any float
+        raise BadInput(f"{where}: {column} is {brief(said)}; it is seconds from 0. Fix it.")
+    return float(said)
+
+
+def totals_of(result: Result) -> tuple[str, dict[str, float]]:
+    """The model of a file of totals, and the seconds of each mode it has.
+
+    <model>_summary.json has the successes of the runner. timing_results/<model>.json of the three
+    stand-alone scripts has whole loops under `modes`, and names the weights and not the model.
+    """
+    model, by_mode, column = model_of(result.path, "_summary"), result.holds, _SUCCESSES
+    if model is None:
+        model, by_mode, column = result.path.stem, result.holds["modes"], _WHOLE_LOOP
+    found = {}
+    for mode, said in by_mode.items():
+        if mode not in MODES:
+            continue
+        where = f"{result.shown}, {mode}"
+        if not isinstance(said, Mapping):
+            raise BadInput(f"{where} is no object of totals. Fetch the file again.")
+        seconds = _seconds_in(said.get(column), column, where)
+        if seconds is None:
+            raise BadInput(f"{where} has no {column}. Fetch the file again, or leave it out.")
+        found[mode] = seconds
+    return model, found
+
+
+LINE_KEYS: Final = "judge, question, model, mode, index and reply"
+
+
+class Judgement(NamedTuple):
+    """One judge on one reply: the judge's words; None where it failed."""
+
+    judge: str
+    question: str
+    model: str
+    mode: str
+    item: int
+    reply: str | None
+    where: str
+    # What was judged, where the file keeps it.
+    prediction: str | None = None
+    reason: str = ""
+
+
+def judgements_of(result: Result) -> Iterator[Judgement]:
+    """The judgements of one file."""
+    if result.kind == "reply":
+        yield _from_cache(result)
+    elif result.kind == "replies":
+        yield from _from_lines(result)
+    elif result.kind == "accuracy":
+        yield from _from_accuracies(result)
+    elif result.kind == "orders":
+        yield from _from_orders(result)
+
+
+def _from_cache(result: Result) -> Judgement:
+    """A text is the reply; the authors' record has it as `valid_outputs`."""
+    name, holds = result.name, result.holds
+    assert name is not None
+    prediction = None
+    if isinstance(holds, Mapping) and "valid_outputs" in holds:
+        told, reply = holds.get("index", name.item), holds["valid_outputs"]
+        if "prediction" in holds:
+            prediction = "" if no_words(holds["prediction"]) else holds["prediction"]
+        if index_of(told) != name.item:
+            raise BadInput(
+                f"{result.shown} is of index {brief(told)}, and its name says {name.item}. "
+                "Mend either."
+            )
+        if reply is not None and not isinstance(reply, str):
+            raise BadInput(f"{result.shown}: valid_outputs is no text. Mend or remove the file.")
+    else:
+        reply = holds if isinstance(holds, str) else json.dumps(holds)
+    return Judgement(
+        *name, reply or "", result.shown, prediction if isinstance(prediction, str) else None
+    )
+
+
+def _from_lines(result: Result) -> Iterator[Judgement]:
+    for number, line in objects_of(result.path):
+        where = f"{result.shown} line {number}"
+        missing = [key for key in LINE_KEYS.replace(" and", ",").split(", ") if key not in line]
+        missing = [key for key in missing if not (key == "mode" and _cot_only(line))]
+        if missing:
+            raise BadInput(f"{where} has no {', '.join(missing)}; a line has {LINE_KEYS}. Fix it.")
+        question = question_of(str(line["question"]))
+        mode = line.get("mode", "cot")
+        if question is None or mode not in MODES or (mode != "cot" and question != "answer"):
+            raise BadInput(
+                f"{where}: question is {brief(line['question'])} of mode {brief(mode)}; the "
+                f"questions are {', '.join(QUESTIONS)}, of cot, and answer of direct too. Fix it."
+            )
+        index, reply = index_of(line["index"]), line["reply"]
+        names = [line["judge"], line["model"]]
+        if index is None or not all(isinstance(one, str) and one.strip() for one in names):
+            raise BadInput(
+                f"{where}: judge and model are names and index is a whole number from 1. Fix it."
+            )
+        if reply is not None and not isinstance(reply, str):
+            reply = json.dumps(reply)
+        reason = "" if reply is not None else "no reply"
+        yield Judgement(
+            names[0], question, names[1], mode, index, reply, where, line.get("prediction"), reason
+        )
+
+
+def _cot_only(line: Mapping[str, Any]) -> bool:
+    return question_of(str(line.get("question"))) in ("precision", "recall", "order")
+
+
+def _from_accuracies(result: Result) -> Iterator[Judgement]:
+    """The output of the authors' accuracy script: what it made of each reply it could read."""
+    who = named(result.path, result.root)
+    if who is None:
+        raise BadInput(
+            f"{result.shown} holds accuracies, and its name says neither model nor mode. Name it "
+            "<model>_cot.json or <model>_direct.json, with more words after the mode if need be."
+        )
+    summary = result.holds.get("summary")
+    judge = summary.get("judge_model") if isinstance(summary, Mapping) else None
+    for number, entry in enumerate(result.holds["results"], start=1):
+        where = f"{result.shown} entry {number}"
+        index = index_of(entry.get("index")) if isinstance(entry, Mapping) else None
+        if index is None or "match" not in entry:
+            raise BadInput(f"{where} is no object with index and match. Fix the entry.")
+        said = {"match": entry["match"], "final_answer": entry.get("final_answer", "")}
+        prediction = entry.get("prediction")
+        yield Judgement(
+            judge if isinstance(judge, str) and judge.strip() else UNNAMED,
+            "answer",
+            *who,
+            index,
+            json.dumps(said),
+            where,
+            prediction if isinstance(prediction, str) else None,
+        )
+
+
+def _from_orders(result: Result) -> Iterator[Judgement]:
+    """The authors' table of orders, every row of it: its cells as the judge's reply."""
+    who = named(result.path, result.root)
+    model = result.path.stem if who is None else who.model
+    if who is not None and who.mode != "cot":
+        raise BadInput(f"{result.shown}: the order of steps is judged of cot only. Leave it out.")
+    home = result.path.parent
+    if home != result.root and question_of(home.name) is None:
+        home = result.path  # <judge>/<model>.csv
+    judge = judge_of(home, result.root)
+    for line, cells in orders_in(result.path):
+        where = f"{result.shown} row {line}"
+        index = index_of(cells["index"].strip())
+        if index is None:
+            shown = brief(cells["index"])
+            raise BadInput(f'{where}: index is "{shown}"; it is a whole number from 1. Fix it.')
+        orders = {f"{name}_order": _number_or_text(cells[f"{name}_order"]) for name in ORDERS}
+        subs = {f"{name}_subs": cells.get(f"{name}_subs", "") for name in ORDERS}
+        row = orders | subs | {STATUS: cells.get(STATUS)}
+        yield Judgement(
+            *(judge, "order", model, "cot", index),
+            json.dumps(row),
+            where,
+            cells.get("prediction"),
+        )
+
+
+def _number_or_text(text: str) -> int | float | str | None:
+    """A cell as a number where this is written again as it stands, else as it is."""
+    if not text:
+        return None
+    for number in (whole(text), decimal(text)):
+        if number is not None and str(number) == text:
+            return number
+    return text

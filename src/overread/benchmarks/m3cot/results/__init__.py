@@ -1,1 +1,0 @@
-"""The files of the authors' scripts: predictions, summaries, and what their judges said."""
