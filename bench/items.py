@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 
 MCQ, OPEN = 16_655, 3_999
 _WORDS = (

@@ -70,7 +70,7 @@ def _answer(prompt: Prompt) -> Reply:
 
 
 def _scored(text: str) -> Reply:
-    from overread.benchmarks.medcmr.lexical_score import SCORERS
+    from overread.benchmarks.medcmr.verdict_parser import SCORERS
     from overread.case import Reply
     from overread.judging.lexical import judged
 
@@ -88,7 +88,7 @@ def spoils() -> Letters:
     asked: Counter[str] = Counter()
 
     def verdict(text: str) -> Reply:
-        from overread.benchmarks.medcmr.judged import REMINDER
+        from overread.benchmarks.medcmr.judged_questions import REMINDER
         from overread.judging.rubric import sections_of
 
         kind = _SPOIL.search(sections_of(text).get("question", ""))

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from overread.benchmarks.medcmr.error_labels import COLUMNS, ERRORS
+from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS
 from overread.runs import run
 from support.commands import Overread, tree
 from support.kept_runs import kept_run

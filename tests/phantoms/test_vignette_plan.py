@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr.cases import LETTERS
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, LETTERS, MODALITIES, SYSTEMS
 from overread.case import BadInput
 from overread.phantoms.vignette_plan import EACH, LEAST, plan_vignettes
 from overread.phantoms.vignette_questions import QUESTIONS, VIEWS

@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.loading import load, policy_at, root_of
-from overread.benchmarks.medcmr.swaps import swaps
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS
+from overread.benchmarks.medcmr.trials import swaps
 from overread.case import BadInput
 from overread.phantoms import vignette, write_set
 from overread.phantoms.smear import Cell, smear

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 from overread.case import Measure
 from overread.published._figures import read_figures
 from overread.published._printed import CASES

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr.error_labels import COLUMNS, ERRORS, ErrorRow, cells_of
+from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS, ErrorRow, cells_of
 from overread.judging.sheet import guarded
 from overread.report.error_page import error_page
 

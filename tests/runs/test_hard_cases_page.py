@@ -12,11 +12,10 @@ import pytest
 
 from overread.benchmarks.medcmr import loading, own_set, release
 from overread.benchmarks.medcmr.cases import LETTERS
-from overread.benchmarks.medcmr.components import COMPONENTS, LINES, grid_words
 from overread.benchmarks.medcmr.edition import CORRECTED, IMAGES, Options
-from overread.benchmarks.medcmr.error_labels import ERRORS
-from overread.benchmarks.medcmr.results import _KINDS, _Said
-from overread.benchmarks.medcmr.rubrics import RUBRICS
+from overread.benchmarks.medcmr.importing import _KINDS, _Said
+from overread.benchmarks.medcmr.judged_questions import COMPONENTS, LINES, RUBRICS, grid_words
+from overread.benchmarks.medcmr.people_sheets import ERRORS
 from overread.phantoms.vignette import LEAST
 from overread.published import inconsistencies
 from support.commands import Overread

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import overread.report
-from overread.benchmarks.medcmr import error_labels, ranks
-from overread.benchmarks.medcmr.components import COMPONENTS
+from overread.benchmarks.medcmr import people_sheets
+from overread.benchmarks.medcmr.judged_questions import COMPONENTS
 from overread.case import BadInput
 from overread.runs import ErrorSample, RankSample, error_sample, measure, rank_sample, run
 from support.commands import tree
@@ -81,7 +81,7 @@ def test_what_breaks_in_the_midst_leaves_nothing(
         raise OSError("no space left")
 
     monkeypatch.setattr(overread.report, "error_page", broken)
-    monkeypatch.setattr(ranks, "write_csv", broken)
+    monkeypatch.setattr(people_sheets, "write_csv", broken)
     before = tree(tmp_path, kept)
     with pytest.raises(OSError, match="no space"):
         error_sample(kept, tmp_path / "out", reader=READERS[0])
@@ -92,7 +92,7 @@ def test_what_breaks_in_the_midst_leaves_nothing(
 
 def test_a_sheet_comes_back_as_it_went_out(kept: Path, tmp_path: Path) -> None:
     made = error_sample(kept, tmp_path, reader=READERS[1])
-    found = error_labels.read_error_sheet(made.sheet)
+    found = people_sheets.read_error_sheet(made.sheet)
     assert len(found) == made.rows == 21
     assert {one.reader for one in found} == {READERS[1]}
     assert {one.error for one in found} == {None}

@@ -7,20 +7,20 @@ from math import comb
 
 import numpy as np
 
-from overread.benchmarks.medcmr import (
-    accuracy,
-    coverage,
-    dependence,
-    invalid,
-    positions,
-    probabilities,
-)
+from overread.benchmarks.medcmr import accuracy, letter_measures, outcome_rates
+from overread.benchmarks.medcmr.accuracy import comparisons
 from overread.benchmarks.medcmr.cases import LETTERS
-from overread.benchmarks.medcmr.comparisons import comparisons
 from overread.benchmarks.medcmr.study import Study
 from support.med_tables import chose, mcq, opened, tables_of, wrote
 
-PARTS = (accuracy, invalid, coverage, positions, probabilities, dependence)
+CHOICE_METRICS = (
+    *accuracy.ACCURACY_METRICS,
+    *outcome_rates.INVALID_METRICS,
+    *outcome_rates.OUTCOME_METRICS,
+    *letter_measures.POSITION_METRICS,
+    *letter_measures.PROBABILITY_METRICS,
+    *accuracy.IMAGE_METRICS,
+)
 READERS = ("one", "two", "three")
 TEXTS = ("short", "a long one", "middling", "a long one", "x")
 
@@ -32,9 +32,8 @@ def chosen_measures(tables, edition, options=None):
     def made():
         yield from accuracy.chance(study)
         for marks in study.marks:
-            for part in PARTS:
-                for metric in part.METRICS:
-                    yield from metric.make(marks, study)
+            for metric in CHOICE_METRICS:
+                yield from metric.make(marks, study)
         yield from comparisons(study)
 
     return study.finish(made())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from overread.benchmarks.benchmark import ReaderRecord, Tables
-from overread.benchmarks.medcmr.cases import LETTERS
-from overread.benchmarks.medcmr.schemas import answer_schema, case_schema
+from overread.benchmarks.medcmr.cases import LETTERS, answer_schema, case_schema
 from overread.case import Traits
 
 FIVE = ("aa", "bbbb", "cc", "dddd", "e")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import sqrt
 
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 from overread.case import Measure
 from overread.judging.fitness import NOT_CHECKED
 

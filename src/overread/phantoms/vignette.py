@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from overread.benchmarks.medcmr.cases import LETTERS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, LETTERS
 from overread.benchmarks.medcmr.release import ARCHIVE, FILES, FOLDER
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS
 from overread.phantoms.set_folder import Card, write_once
 from overread.phantoms.vignette_plan import LEAST, Plan, Vignette, plan_vignettes
 from overread.phantoms.vignette_questions import VIEWS

@@ -12,8 +12,7 @@ from itertools import repeat
 import msgspec
 import numpy as np
 
-from overread.benchmarks.medcmr.cases import KINDS, LETTERS, Kind
-from overread.benchmarks.medcmr.vocabulary import DIMENSIONS
+from overread.benchmarks.medcmr.cases import DIMENSIONS, KINDS, LETTERS, Kind
 from overread.case import BadInput
 from overread.phantoms.vignette_questions import QUESTIONS, VIEWS, Question
 

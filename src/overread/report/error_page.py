@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.medcmr.error_labels import COLUMNS, ERRORS, ErrorRow, cells_of
+from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS, ErrorRow, cells_of
 from overread.judging.sheet import guarded
 
 __all__ = ["error_page"]

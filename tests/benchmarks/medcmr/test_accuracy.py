@@ -1,4 +1,4 @@
-"""Accuracy of runs made by hand."""
+"""Accuracy of runs made by hand: of a reader, against another, without the picture."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import math
 import msgspec
 import pytest
 
-from overread.benchmarks.medcmr.edition import CORRECTED
+from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
+from overread.case import BadInput
 from overread.stats import wilson
-from support.med_runs import chosen_measures
+from support.med_runs import chosen_measures, coin_p
 from support.med_tables import chose, found, mcq, opened, tables_of, wrote
+
+# ---------------------------------------------------------------- accuracy
+# Accuracy of runs made by hand.
 
 OURS = msgspec.structs.replace(CORRECTED, boot=500)
 
@@ -129,3 +133,175 @@ def test_chance_is_the_mean_of_one_over_the_options():
     assert found(made, "chance", "", dimension="SOD").n == 2
     five = measured([mcq(index) for index in range(49)], [chose("one", 1, "A")])
     assert math.isclose(found(five, "chance", "").value, 0.2, rel_tol=1e-15)
+
+
+# ---------------------------------------------------------------- comparisons
+# Readers against readers, and a base against its medical fine-tune.
+
+
+def run_of_readers(options=None, **letters):
+    """Every reader's letters by item; right is A."""
+    n = len(next(iter(letters.values())))
+    cases = [mcq(index, dimension="SOD" if index % 2 else "TP") for index in range(n)]
+    answers = [
+        chose(reader, index, letter)
+        for reader, said in letters.items()
+        for index, letter in enumerate(said)
+    ]
+    return chosen_measures(tables_of(cases, answers), OURS, options)
+
+
+def test_every_pair_once_in_the_runs_order():
+    made = run_of_readers(one="AA", two="AB", three="BB")
+    pairs = [(r.reader, r.by["versus"]) for r in made if r.measure == "diff_accuracy"]
+    assert pairs == [("one", "two"), ("one", "three"), ("two", "three")]
+
+
+def test_a_difference_is_paired_and_its_p_exact():
+    record = found(
+        run_of_readers(one="AAAAAAAABB", two="AABBBBBBAB"), "diff_accuracy", "one", versus="two"
+    )
+    assert record.value == pytest.approx(0.5)
+    assert record.p == coin_p(6, 1)
+    assert record.family == "diff_accuracy"
+    assert record.low < 0.5 < record.high
+    assert record.method == "bootstrap of items:500:0"
+
+
+def test_what_counts_as_wrong_is_noted_by_reader():
+    record = found(run_of_readers(one="A?", two="!B"), "diff_accuracy", "one", versus="two")
+    assert record.value == 0.5
+    assert record.note == ("one: 1 invalid counted as wrong; two: 1 refused counted as wrong")
+
+
+def test_what_a_fine_tune_lost_and_won():
+    made = run_of_readers(Options(pairs=(("base", "med"),)), base="AAAABB", med="ABBBAB")
+    lost = found(made, "only_base", "med", versus="base")
+    won = found(made, "only_medical", "med", versus="base")
+    assert (lost.k, lost.n, won.k, won.n) == (3, 6, 1, 6)
+    assert lost.low < lost.value < lost.high
+    assert found(made, "only_base", "med", versus="base", dimension="SOD").k == 2
+    gap = found(made, "diff_accuracy", "base", versus="med")
+    assert gap.value == pytest.approx(lost.value - won.value)
+
+
+def test_a_pair_that_is_not_in_the_run_is_refused():
+    with pytest.raises(BadInput, match="pairs=base>gone: the run has no reader gone; it has base"):
+        run_of_readers(Options(pairs=(("base", "gone"),)), base="AB")
+
+
+# ---------------------------------------------------------------- dependence
+# What is left of the accuracy without the picture.
+
+
+def run_without(own, blank, **other):
+    """One letter for each item, right is A; a space is an item not asked so."""
+    cases = [mcq(index) for index in range(len(own))]
+    answers = [
+        chose("one", index, letter, image=image)
+        for image, letters in (("original", own), ("blank", blank))
+        for index, letter in enumerate(letters)
+        if letter != " "
+    ]
+    return chosen_measures(tables_of(cases, answers, **other), OURS)
+
+
+def both(made, **by):
+    told = {"condition": "blank", "versus": "original", **by}
+    return found(made, "diff_accuracy", "one", **told), found(made, "survives", "one", **told)
+
+
+def test_the_difference_and_the_part_that_survives():
+    gap, part = both(run_without("AAAAAABBBB", "AAABBBABBB"))
+    assert gap.value == pytest.approx((4 - 6) / 10)
+    assert gap.p == coin_p(1, 3)
+    assert gap.family == "diff_accuracy by image"
+    assert part.value == pytest.approx(4 / 6)
+    assert gap.n == part.n == 10
+    for record in (gap, part):
+        assert record.low < record.value < record.high
+
+
+def test_only_items_asked_in_both_are_paired():
+    gap, part = both(run_without("AAAB", "AB  "))
+    assert (gap.value, gap.n) == (-0.5, 2)
+    assert (part.value, part.n) == (0.5, 2)
+
+
+def test_the_part_may_exceed_the_whole():
+    _, part = both(run_without("ABBB", "AAAB"))
+    assert part.value == 3.0
+    assert part.high > 3.0
+
+
+def test_of_nothing_no_part_survives():
+    gap, part = both(run_without("BBBB", "ABBB"))
+    assert gap.value == 0.25
+    assert part.value is part.low is part.high is None
+    assert part.note == "nothing right with the item's own image"
+
+
+@pytest.mark.parametrize(("own", "blank", "value"), [("AAAA", "AAAA", 1.0), ("AABB", "BBBB", 0.0)])
+def test_where_resampling_shows_no_spread_something_is_left_open(own, blank, value):
+    _, part = both(run_without(own, blank))
+    assert part.value == value
+    assert part.high - part.low > 0.3
+    assert part.low >= 0
+
+
+def test_nothing_changed_is_no_evidence_and_no_certainty():
+    gap, _ = both(run_without("AABB", "AABB"))
+    assert (gap.value, gap.p) == (0.0, 1.0)
+    assert gap.low < 0 < gap.high
+
+
+def test_dimensions_have_their_own_family():
+    gap, part = both(run_without("AABB", "ABBB"), dimension="SOD")
+    assert gap.value == -0.25
+    assert gap.family == "diff_accuracy by image and dimension"
+    assert part.value == 0.5
+
+
+def test_what_names_no_option_is_noted_for_both_sides():
+    gap, _ = both(run_without("A?", "!B"))
+    assert gap.note == ("blank: 1 refused counted as wrong; original: 1 invalid counted as wrong")
+
+
+def test_who_gets_no_picture_cannot_depend_on_it():
+    for record in both(run_without("AABB", "ABBB", blind=("one",))):
+        assert record.value is None
+        assert record.note == "the reader gets no picture"
+
+
+def test_items_of_one_image_flip_together():
+    cases = [
+        mcq(index, images=["same.png"] if index < 4 else [f"{index}.png"]) for index in range(6)
+    ]
+    answers = [chose("one", index, "A") for index in range(6)]
+    answers += [chose("one", index, "B", image="swap") for index in range(6)]
+    tables = tables_of(cases, answers)
+    by = {"condition": "swap", "versus": "original"}
+    alone = found(chosen_measures(tables, msgspec.structs.replace(AUTHORS, boot=200)),
+                  "diff_accuracy", "one", **by)  # fmt: skip
+    together = found(chosen_measures(tables, OURS), "diff_accuracy", "one", **by)
+    assert alone.p == coin_p(6, 0) == 2 / 64
+    assert together.p == 2 / 8, "three images, not six items"
+
+
+@pytest.mark.parametrize("n", [2, 4, 9])
+def test_few_items_that_differ_leave_no_less_open_than_few_that_agree(n):
+    right, mixed = "A" * n, "AB" * (n // 2) + "A" * (n % 2)
+    alike, apart = run_without(right, right), run_without(right, mixed)
+    for name, by in (
+        ("diff_accuracy", {"condition": "blank", "versus": "original"}),
+        ("survives", {"condition": "blank", "versus": "original"}),
+    ):
+        less, more = (found(made, name, "one", **by) for made in (alike, apart))
+        assert less.method == "all items agree: wilson at 0"
+        assert f", t of {n - 1}, at least wilson at 0" in more.method
+        assert more.value - more.low >= min(less.value - less.low, more.value) - 1e-9
+    for name in ("accuracy_macro", "position_bias"):
+        less, more = (found(run_without(letters, ""), name, "one") for letters in (right, mixed))
+        assert f"t of {n - 1}" in more.method
+        assert more.high - more.low >= min(1, 2 * wilson(0, n).high) - 1e-9
+        assert more.high - more.low >= less.high - less.low

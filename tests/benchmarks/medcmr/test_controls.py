@@ -1,4 +1,4 @@
-"""Controls: they are told their case, say what they are made to, and are recovered."""
+"""Controls: they say what they are made to, and the whole way finds them to be what they are."""
 
 from __future__ import annotations
 
@@ -6,28 +6,56 @@ import asyncio
 import re
 
 import msgspec
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr import prompts
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
-from overread.benchmarks.medcmr.choice import read_choice
-from overread.benchmarks.medcmr.control_replies import (
+from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.medcmr.answers import answer_row, read_sections
+from overread.benchmarks.medcmr.cases import (
+    ANSWER_COLUMNS,
+    LETTERS,
+    MedCase,
+    answer_schema,
+    case_row,
+    case_schema,
+    cases_in,
+)
+from overread.benchmarks.medcmr.controls import (
     CONTROLS,
+    CRITERIA,
+    EXPECTED,
     NOTHING,
+    UNKNOWN,
     leaked,
     letter_of,
     longest_place,
     mcq_reply,
+    medcmr_controls,
     open_reply,
+    recovered,
 )
-from overread.benchmarks.medcmr.controls import UNKNOWN, medcmr_controls
-from overread.benchmarks.medcmr.orders import shown_order
-from overread.benchmarks.medcmr.recovery import CRITERIA, EXPECTED, recovered
-from overread.benchmarks.medcmr.sections import read_sections
+from overread.benchmarks.medcmr.edition import settings
+from overread.benchmarks.medcmr.judge_fitness import fitness_in, labels_of
+from overread.benchmarks.medcmr.judged_questions import CHECKED, RUBRICS, judge_trials
+from overread.benchmarks.medcmr.letter_parser import read_choice
+from overread.benchmarks.medcmr.measures import measure
+from overread.benchmarks.medcmr.trials import (
+    mcq_prompt,
+    open_prompt,
+    question_stem,
+    shown_order,
+    trials,
+)
+from overread.benchmarks.medcmr.verdict_parser import lexical_judge, read_verdict
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
 from overread.judging.fitness import UNFIT
+from overread.judging.verdict import VERDICT_COLUMNS
+from support.med_verdicts import verdicts_of
+
+# ---------------------------------------------------------------- controls
+# Controls: they are told their case, say what they are made to, and are recovered.
 
 OPTIONS = ("gout", "a round mass", "an effusion", "none of these at all", "air")
 CAPTION = "A dense round shadow stands in the left upper lobe.\nIts border is sharp."
@@ -72,10 +100,10 @@ def shown_in(case, order):
 
 def asked(case, order=0, *, opened=False):
     if case.kind == "open":
-        return prompts.open_ended(case.question)
+        return open_prompt(case.question)
     if opened:
-        return prompts.open_ended(prompts.stem(case.question, case.options))
-    return prompts.mcq(case.question, shown_in(case, order))
+        return open_prompt(question_stem(case.question, case.options))
+    return mcq_prompt(case.question, shown_in(case, order))
 
 
 def prompt_of(text, case, *pictures, system=""):
@@ -473,3 +501,94 @@ def test_controls_that_were_not_asked_are_left_out():
     assert [(one.control, one.ok) for one in found] == [("letter-a", True)]
     assert recovered([]) == []
     assert recovered([Measure(reader="model", measure="accuracy", value=1.0, n=9)]) == []
+
+
+# ---------------------------------------------------------------- recovery
+# The whole way: controls are asked, read, judged and measured, and found to be what they are.
+
+WORDS = ("round", "oval", "dense", "pale", "sharp", "blurred", "small", "dark", "bright", "smooth")
+ORGANS = ("lung", "liver", "kidney", "spleen", "heart", "brain", "bone", "skin", "retina", "colon")
+ORGAN_CASES = [
+    MedCase(
+        case_id=f"{kind}-{n}",
+        index=n,
+        kind=kind,
+        question=f"What does the {ORGANS[n]} of record {n} {kind} hold?",
+        images=(f"{kind}{n}.png",),
+        options=tuple(f"a {word} tumor {'of long standing' * (k == n % 3)}" for k, word in enumerate(WORDS[:5]))
+        if kind == "mcq"
+        else (),
+        answer=LETTERS[n % 5] if kind == "mcq" else f"a {WORDS[n]} cyst of the {ORGANS[n]}",
+        caption=f"One {WORDS[n]} shadow with a {WORDS[-1 - n]} border in the {ORGANS[n]}.",
+        dimension=("SOD", "CR")[n % 2],
+    )
+    for kind in ("mcq", "open")
+    for n in range(10)
+]  # fmt: skip
+
+
+def reply(reader, request, case=""):
+    messages = tuple(
+        PromptMessage(m.role, tuple(p for p in m.parts if isinstance(p, str)))
+        for m in request.messages
+    )
+    return asyncio.run(reader.reply(Prompt(messages, case=case)))
+
+
+def run(name, words):
+    """Tables of all five controls on all cases, judged by words."""
+    rules, options = settings(name, words)
+    reformulated = (
+        frozenset(c.case_id for c in ORGAN_CASES[:3]) if "reformulate" in words else frozenset()
+    )
+    judge, answers, verdicts = lexical_judge(), [], []
+    controls = medcmr_controls(ORGAN_CASES, rules.seed)
+    for key, control in controls.items():
+        for case in ORGAN_CASES:
+            asked = trials(
+                case, control.traits, rules, options, "/", None, case.case_id in reformulated
+            )
+            for trial in asked:
+                said = reply(control, trial.request, trial.case)
+                cells = answer_row(trial, said, control.traits, rules, case)
+                row = dict(zip(ANSWER_COLUMNS, cells, strict=True)) | {"reader": control.name}
+                answers.append({column: row[column] for column in ("reader", *ANSWER_COLUMNS)})
+                for check in (0, 1) if key in CHECKED else (0,):
+                    for asking in judge_trials(row | {"check": check}, "score", case, RUBRICS):
+                        text = reply(judge, asking.request).text
+                        read = read_verdict(str(asking.condition["question"]), text)
+                        assert read.how == "lines"
+                        told = {
+                            **asking.condition, "judge": judge.name, "case": case.case_id,
+                            "check": bool(check), "attempts": 1, "outcome": "judged", "text": text,
+                            "payload": msgspec.json.encode(read.value).decode(),
+                        }  # fmt: skip
+                        verdicts.append({column: told.get(column) for column in VERDICT_COLUMNS})
+    tables = Tables(
+        cases=pl.DataFrame(map(case_row, ORGAN_CASES), schema=dict(case_schema()), orient="row"),
+        answers=pl.DataFrame(
+            answers, schema={"reader": pl.String, **answer_schema()}, orient="row"
+        ),
+        verdicts=verdicts_of(verdicts),
+        readers=tuple(ReaderRecord(name=c.name, traits=c.traits) for c in controls.values()),
+    )
+    return tables, rules, options
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"orders": "4"}, {"orders": "2", "reformulate": "3", "images": "original,blank"}],
+    ids=["plain", "orders", "reformulated"],
+)
+@pytest.mark.parametrize("edition", ["corrected", "authors"])
+def test_both_editions_recover_all_five(edition, words):
+    tables, rules, options = run(edition, words | {"boot": "100"})
+    found = fitness_in(tables.verdicts, {case.case_id: case for case in cases_in(tables.cases)})
+    assert {(one.part, one.label) for one in found} == {("visual", None), ("truth", None)}
+    judged = tables.verdicts.filter(~tables.verdicts["check"])
+    records = measure(tables, judged, rules, options, labels=labels_of(judged, found))
+    told = recovered(records)
+    assert [one.control for one in told] == list(EXPECTED)
+    assert [one.found for one in told] == list(EXPECTED.values())
+    assert all(one.ok for one in told)
+    assert all("truth" in (one.note or "") for one in told[:4])

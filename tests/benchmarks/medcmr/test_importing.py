@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr.importing import import_results, read_results
-from overread.benchmarks.medcmr.results import NOT_KEPT
+from overread.benchmarks.medcmr.importing import NOT_KEPT, import_results, read_results
 from overread.case import BadInput
 from overread.judging.verdict import VERDICT_COLUMNS
 from support.medcmr_sets import item, mcq, write_json, write_lines, write_release

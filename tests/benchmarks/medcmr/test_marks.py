@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
-from overread.benchmarks.medcmr.groups import family_of
 from overread.benchmarks.medcmr.marks import MCQ, OPEN, REFORMULATED, Cell, facts_of
-from overread.benchmarks.medcmr.study import Study
+from overread.benchmarks.medcmr.study import Study, family_of
 from support.med_tables import chose, mcq, opened, tables_of, wrote
 
 

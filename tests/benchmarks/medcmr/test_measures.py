@@ -1,7 +1,8 @@
-"""Laws that every measure of multiple-choice replies keeps, and a loop that gives the same."""
+"""Laws that every measure keeps, correlation with size, and values item by item."""
 
 from __future__ import annotations
 
+import json
 import math
 import time
 
@@ -9,16 +10,36 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.benchmark import Compared, ReaderRecord, Tables
+from overread.benchmarks.medcmr import MedCMR
+from overread.benchmarks.medcmr.cases import (
+    ABILITIES,
+    DIMENSIONS,
+    MODALITIES,
+    SYSTEMS,
+    answer_schema,
+    case_schema,
+)
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
-from overread.benchmarks.medcmr.measures import METRICS, measure
-from overread.benchmarks.medcmr.schemas import answer_schema, case_schema
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
-from support.med_runs import READERS, chosen_measures, random_run, slowly
-from support.med_tables import chose, found, mcq, tables_of
+from overread.benchmarks.medcmr.measures import (
+    HIGHER,
+    fisher_interval,
+    measure,
+    pearson,
+    scale_measures,
+)
+from overread.case import Measure
+from support.med_odd_runs import odd_run
+from support.med_runs import CHOICE_METRICS, READERS, chosen_measures, random_run, slowly
+from support.med_scores import scored_by, verdicts_of
+from support.med_tables import chose, found, mcq, opened, tables_of, wrote
+
+# ---------------------------------------------------------------- measures
+# Laws that every measure of multiple-choice replies keeps, and a loop that gives the same.
 
 QUICK = [msgspec.structs.replace(edition, boot=200) for edition in (AUTHORS, CORRECTED)]
 OURS = QUICK[1]
@@ -184,15 +205,12 @@ def test_the_other_way_round_a_difference_changes_its_sign(seed, n):
 def test_measure_has_every_metric_and_q_in_every_family():
     made = measure(random_run(1, 40), None, OURS, PAIRED)
     keyed(made)
-    asked = {name for name in METRICS if METRICS[name].make.__module__.split(".")[-1] in PARTS}
+    asked = {metric.name for metric in CHOICE_METRICS}
     assert asked <= {record.measure for record in made}
     for record in made:
         assert (record.p is None) == (record.q is None)
         if record.q is not None:
             assert record.p <= record.q <= 1
-
-
-PARTS = ("accuracy", "invalid", "coverage", "positions", "probabilities", "dependence")
 
 
 def test_a_run_without_multiple_choice_items_has_none_of_their_numbers():
@@ -273,3 +291,198 @@ def test_the_whole_set_is_measured_in_seconds():
     assert time.process_time() - began < 20
     assert found(made, "accuracy", "r0").n == 16_655
     assert found(made, "accuracy_macro", "r0").method.startswith("bootstrap of items:10000:0")
+
+
+# ---------------------------------------------------------------- scale
+# Correlation with size: by hand, as scipy has it, and where there is none.
+
+NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 3))
+
+
+def readers(*sizes: float | None) -> list[ReaderRecord]:
+    return [ReaderRecord(name=f"r{at}", params_b=size) for at, size in enumerate(sizes)]
+
+
+def scores(*values: float | None, measure: str = "accuracy", **by: str) -> list[Measure]:
+    return [
+        Measure(reader=f"r{at}", measure=measure, by=by, value=value)
+        for at, value in enumerate(values)
+    ]
+
+
+def test_by_hand() -> None:
+    # Each doubling adds a tenth: one line, whatever the base of the logarithm.
+    records = scale_measures(scores(0.1, 0.2, 0.3, 0.4), readers(4, 8, 16, 32))
+    r, rho = (
+        found(records, name, "", of="accuracy", **{"with": "log_params"}) for name in ("r", "rho")
+    )
+    assert r.value == pytest.approx(1)
+    assert (r.low, r.n) == (None, 4)
+    assert (rho.value, rho.p, rho.method) == (1, 2 / 24, "p: exact")
+
+
+def test_readers_without_a_size_or_a_value_do_not_count() -> None:
+    records = scale_measures(scores(0.5, 0.2, 0.9, 0.3, None, 0.4), readers(7, 3, None, 30, 70, 70))
+    r = found(records, "r", of="accuracy", **{"with": "log_params"})
+    expected = stats.pearsonr([math.log(x) for x in (7, 3, 30, 70)], [0.5, 0.2, 0.3, 0.4])
+    assert (r.value, r.n) == (pytest.approx(expected.statistic), 4)
+    interval = expected.confidence_interval()
+    assert (r.low, r.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+
+
+def test_each_score_and_each_dimension_of_accuracy() -> None:
+    sizes = readers(1, 2, 4)
+    made = [
+        *scores(0.1, 0.3, 0.2),
+        *scores(0.1, 0.3, 0.2, dimension="SOD"),
+        *scores(0.1, 0.3, 0.2, measure="truth"),
+        *scores(0.1, 0.3, 0.2, measure="truth", dimension="SOD"),
+        *scores(0.1, 0.3, 0.2, kind="mcq"),
+        *scores(0.1, 0.3, 0.2, measure="ece"),
+    ]
+    found_ = {(one.by["of"], one.by.get("dimension")) for one in scale_measures(made, sizes)}
+    assert found_ == {("accuracy", None), ("accuracy", "SOD"), ("truth", None)}
+
+
+def test_what_has_no_correlation_has_no_number() -> None:
+    assert scale_measures(scores(0.1, 0.2, 0.3), readers(None, None, None)) == []
+    few = scale_measures(scores(0.1, 0.2, 0.3), readers(7, 8, None))
+    assert [(one.value, one.n) for one in few] == [(None, 2)] * 2
+    assert few[0].note == "needs 3 readers with params_b and this score"
+    alike = scale_measures(scores(0.1, 0.2, 0.3), readers(7, 7, 7))
+    assert {one.note for one in alike} == {"sizes or scores do not vary"}
+    assert {one.value for one in scale_measures(scores(0.2, 0.2, 0.2), readers(1, 2, 3))} == {None}
+    three = found(
+        scale_measures(scores(0.1, 0.3, 0.2), readers(1, 2, 3)), "r",
+        of="accuracy", **{"with": "log_params"},
+    )  # fmt: skip
+    assert three.value is not None
+    assert (three.low, three.high) == (None, None)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=3, max_size=12))
+def test_pearson_as_scipy_has_it(pairs: list[tuple[float, float]]) -> None:
+    x, y = ([pair[at] for pair in pairs] for at in (0, 1))
+    assume(max(x) - min(x) > 0.01 and max(y) - min(y) > 0.01)
+    found_ = pearson(x, y)
+    assert found_ == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
+    assert found_ == pytest.approx(pearson(y, x))
+    interval = fisher_interval(found_, len(x))
+    assert interval is None or -1 <= interval[0] < found_ < interval[1] <= 1
+
+
+# ---------------------------------------------------------------- per case
+# Values item by item: what readers are compared by.
+
+COLUMNS = ["reader", "case", "cluster", "value"]
+
+
+def bench(edition="corrected", **words):
+    return MedCMR.of_run("set@1", "open", edition, {"boot": "100", **words})
+
+
+def slow_values(tables):
+    """The frames as a loop: by name, the values by reader and case."""
+    cases = {row["case"]: row for row in tables.cases.to_dicts()}
+    readers = [one.name for one in tables.readers]
+    own = {
+        (row["reader"], row["case"]): row
+        for row in tables.answers.to_dicts()
+        if row["image"] == "original" and not row["order"] and row["form"] != "reformulated"
+    }
+    values = {"accuracy": {}, "score": {}}
+    for reader in readers:
+        for name, case in cases.items():
+            row = own.get((reader, name))
+            if case["kind"] == "mcq":
+                right = row is not None and row["outcome"] == "answered"
+                values["accuracy"][reader, name] = float(right and row["choice"] == case["answer"])
+    verdicts = [
+        row
+        for row in tables.verdicts.to_dicts()
+        if not row["check"] and json.loads(row["about"])["image"] == "original"
+    ]
+    everyone = {row["judge"] for row in verdicts}
+    panels = []
+    for reader in readers:
+        asked = [own[reader, name] for name in cases if cases[name]["kind"] == "open"]
+        mine = {row["judge"] for row in verdicts if row["reader"] == reader}
+        panels.append(mine or (everyone if all(map(silent, asked)) else set()))
+    common = set.intersection(*(panel for panel in panels if panel)) if any(panels) else set()
+    for reader, panel in zip(readers, panels, strict=True):
+        for name in cases if panel and common else ():
+            if cases[name]["kind"] != "open":
+                continue
+            given = [
+                sum(json.loads(row["payload"]).values()) / 10
+                for row in verdicts
+                if (row["reader"], row["case"]) == (reader, name)
+                and row["judge"] in common
+                and row["payload"] is not None
+            ]
+            if silent(own[reader, name]):
+                values["score"][reader, name] = 0.0
+            elif given:
+                values["score"][reader, name] = sum(given) / len(given)
+    return {name: some for name, some in values.items() if some}
+
+
+def silent(row):
+    return row["outcome"] in ("refused", "unanswered") or not (row["text"] or "").strip()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_value_is_what_a_loop_finds(seed):
+    tables = odd_run(seed)
+    frames, expected = bench().per_case(tables), slow_values(tables)
+    assert set(frames) == set(expected)
+    for name, frame in frames.items():
+        assert frame.columns == COLUMNS
+        made = {(row[0], row[1]): row[3] for row in frame.iter_rows()}
+        assert made == pytest.approx(expected[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mean_over_items_is_the_measure(seed):
+    tables = odd_run(seed)
+    records = bench().measure(tables)
+    means = bench().per_case(tables)["accuracy"].group_by("reader").agg(pl.col("value").mean())
+    for reader, mean in means.iter_rows():
+        assert found(records, "accuracy", reader).value == pytest.approx(mean)
+
+
+def test_items_that_share_an_image_or_a_patient_are_one_cluster():
+    cases = [
+        mcq(1, images=["a.png"]),
+        mcq(2, images=["a.png", "b.png"]),
+        mcq(3, images=["c.png"], patient="p"),
+        mcq(4, images=["d.png"], patient="p"),
+        mcq(5),
+    ]
+    tables = tables_of(cases, [chose("r", i, "A") for i in range(1, 6)])
+    clusters = bench().per_case(tables)["accuracy"]["cluster"].to_list()
+    assert clusters == ["item:mcq-1", "item:mcq-1", "item:mcq-3", "item:mcq-3", "item:mcq-5"]
+    apart = bench("authors").per_case(tables)["accuracy"]["cluster"]
+    assert apart.to_list() == [f"item:mcq-{i}" for i in range(1, 6)]
+
+
+def test_nobody_is_compared_across_judges():
+    tables = tables_of([opened(1)], [wrote("a", 1), wrote("b", 1)])
+    apart = [scored_by("j", "a", 1, (1, 1, 4, 4)), scored_by("k", "b", 1, (1, 1, 4, 4))]
+    assert bench().per_case(msgspec.structs.replace(tables, verdicts=verdicts_of(apart))) == {}
+    both = [*apart, scored_by("j", "b", 1, (0, 0, 0, 0))]
+    frames = bench().per_case(msgspec.structs.replace(tables, verdicts=verdicts_of(both)))
+    assert frames["score"]["value"].to_list() == [1.0, 0.0]
+
+
+def test_without_answers_or_judges_there_is_nothing_to_compare():
+    assert set(bench().per_case(odd_run(0, judged=False))) == {"accuracy"}
+    assert bench().per_case(tables_of([mcq(1), opened(1)], [], ["r"])) == {}
+    empty = msgspec.structs.replace(odd_run(0), verdicts=verdicts_of([]))
+    assert set(bench().per_case(empty)) == {"accuracy"}
+
+
+def test_it_says_which_way_is_better():
+    assert isinstance(bench(), Compared)
+    assert bench().higher_is_better == HIGHER
+    assert set().union(*(bench().per_case(odd_run(seed)) for seed in range(8))) == set(HIGHER)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr import prompts
+from overread.benchmarks.medcmr import trials
+from overread.benchmarks.medcmr.cases import DIMENSIONS
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.loading import load, root_of
-from overread.benchmarks.medcmr.vocabulary import DIMENSIONS
 from overread.case import BadInput, Source
 from overread.imaging import check_there
 from support.medcmr_sets import MCQ, OPEN, item, mcq, release_files, write_release, write_zip
@@ -178,7 +178,7 @@ def test_empty_options_at_the_end_are_not_shown(tmp_path, change, n):
     assert left == []
     assert [len(case.options) for case in cases[:3]] == [5, n, 5]
     assert cases[1].truth == "option c of 2"
-    assert prompts.mcq(cases[1].question, cases[1].options).endswith(f"(A–{'ABCDE'[n - 1]}).")
+    assert trials.mcq_prompt(cases[1].question, cases[1].options).endswith(f"(A–{'ABCDE'[n - 1]}).")
     told = (
         "1 item has fewer than 5 options, the last being empty: mcq-2. Only the others are shown."
     )

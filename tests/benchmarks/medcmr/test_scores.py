@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.medcmr import scores
 from overread.benchmarks.medcmr.edition import CORRECTED
-from overread.benchmarks.medcmr.score_comparisons import score_comparisons
-from overread.benchmarks.medcmr.scores import combined
+from overread.benchmarks.medcmr.scores import combined, score_comparisons
 from overread.benchmarks.medcmr.study import Study
 from overread.stats import wilson
 from support.med_scores import scored_by, verdicts_of
@@ -23,7 +22,9 @@ QUICK = msgspec.structs.replace(CORRECTED, boot=200)
 
 def measured(cases, answers, verdicts, labels=None, edition=QUICK, **other):
     study = Study(tables_of(cases, answers, **other), verdicts_of(verdicts), edition, labels=labels)
-    made = (one for marks in study.marks for m in scores.METRICS for one in m.make(marks, study))
+    made = (
+        one for marks in study.marks for m in scores.SCORE_METRICS for one in m.make(marks, study)
+    )
     return study.finish(made) + study.finish(score_comparisons(study))
 
 

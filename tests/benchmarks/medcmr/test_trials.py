@@ -1,6 +1,9 @@
-"""What a reader is asked: forms, images, orders; and that nothing true travels with it."""
+"""What a reader is asked: orders, swaps, reformulated items, prompts to the letter, trials."""
 
 from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -11,11 +14,375 @@ from PIL import Image
 
 from overread.benchmarks.medcmr.cases import LETTERS, MedCase
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, IMAGES, Options
-from overread.benchmarks.medcmr.orders import shown_order
-from overread.benchmarks.medcmr.prompts import mcq, open_ended
-from overread.benchmarks.medcmr.trials import REASONED_TOKENS, trials
-from overread.case import Picture, Traits
+from overread.benchmarks.medcmr.trials import (
+    REASONED_TOKENS,
+    mcq_prompt,
+    open_prompt,
+    orders_of,
+    question_stem,
+    reformulated_items,
+    shown_order,
+    swap_remarks,
+    swaps,
+    trials,
+)
+from overread.case import BadInput, Picture, Traits
 from overread.imaging import pixels, render
+
+# ---------------------------------------------------------------- orders
+# Orders of options: turned, distinct, drawn by seed.
+
+
+def item_of_options(n=5, name="mcq-1", options=None):
+    texts = options or tuple(f"option {place}" for place in range(n))
+    return MedCase(
+        case_id=name, index=1, kind="mcq", question="?", images=(), options=texts, answer="A"
+    )
+
+
+SIZES = st.integers(2, 10)
+
+
+def test_order_0_is_the_sets_own():
+    assert shown_order(item_of_options(5), 0) == (0, 1, 2, 3, 4)
+
+
+@given(SIZES)
+def test_all_orders_put_every_option_once_in_each_place(n):
+    orders = [shown_order(item_of_options(n), order) for order in range(n)]
+    for places in (*orders, *zip(*orders, strict=True)):
+        assert sorted(places) == list(range(n))
+
+
+@pytest.mark.parametrize("order", [-1, 5, 9])
+def test_there_are_as_many_orders_as_options(order):
+    with pytest.raises(ValueError, match=f"order {order} of 5 options"):
+        shown_order(item_of_options(5), order)
+
+
+@given(SIZES, st.integers(0, 9), st.integers(0, 2**32 - 1), st.text(max_size=9))
+def test_further_orders_are_distinct_and_more_hold_the_fewer(n, orders, seed, name):
+    found = orders_of(item_of_options(n, name), orders, seed)
+    assert found[0] == 0
+    assert len(set(found)) == len(found) == min(orders, n - 1) + 1
+    assert set(found) <= set(range(n))
+    assert orders_of(item_of_options(n, name), orders + 1, seed)[: len(found)] == found
+
+
+def test_which_orders_are_asked_is_drawn_for_each_item():
+    first = [orders_of(item_of_options(name=f"mcq-{n}"), 1, 0)[1] for n in range(400)]
+    assert {order: first.count(order) > 60 for order in set(first)} == dict.fromkeys(
+        (1, 2, 3, 4), True
+    )
+    assert first != [orders_of(item_of_options(name=f"mcq-{n}"), 1, 1)[1] for n in range(400)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "None of the above",
+        "all of these",
+        "Both A and B",
+        "A and C",
+        "A, B",
+        "both of the above",
+        "A, B and D",
+        "only A",
+        "B only",
+        "Options A and C",
+        "Same as A",
+        "Option B",
+        "(A) & (C)",
+        "Neither A nor B",
+        "Both a and c",
+        "A and B are correct",
+        "All except C",
+        "A和C",
+        "All of them",
+        "None of the other options",
+        "none of the others",
+        "All of the above.",
+        "None of the choices",
+        "All above",
+        "以上都不是",
+        "上述选项均正确",
+    ],
+)
+def test_options_that_speak_of_others_stay_where_they_are(text):
+    assert orders_of(item_of_options(options=("x", "y", text)), 2, 0) == (0,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hepatitis A and fever",
+        "Vitamin B",
+        "Both lungs",
+        "Above it",
+        "Hepatitis B and C",
+        "Vitamin A and D deficiency",
+        "Influenza A or B",
+        "A",
+        "I and II",
+        "All of the lobes",
+        "None",
+        "Both above and below the diaphragm",
+        "Only a cyst",
+        "B-cell lymphoma",
+        "Grade A or B",
+        "膈肌以上",
+    ],
+)
+def test_other_options_are_turned(text):
+    assert len(orders_of(item_of_options(options=("x", "y", text)), 2, 0)) == 3
+
+
+# ---------------------------------------------------------------- swaps
+# Whose images an item is shown in place of its own.
+
+
+def item_shown(number, kind="mcq", dimension="SOD", images=None, patient=None):
+    return MedCase(
+        case_id=f"{kind}-{number}",
+        index=number,
+        kind=kind,
+        question="?",
+        images=(f"{number}.png",) if images is None else images,
+        options=("x", "y") if kind == "mcq" else (),
+        answer="A",
+        dimension=dimension,
+        patient=patient,
+    )
+
+
+ITEMS_SHOWN = st.lists(
+    st.tuples(
+        st.sampled_from(["mcq", "open"]),
+        st.sampled_from(["SOD", "CR", None]),
+        st.lists(st.integers(0, 9).map("{}.png".format), max_size=3, unique=True).map(tuple),
+        st.sampled_from([None, None, "p", "q"]),
+    ),
+    max_size=25,
+).map(lambda rows: [item_shown(number, *row) for number, row in enumerate(rows)])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(ITEMS_SHOWN, SEEDS)
+def test_another_item_of_the_same_kind_and_dimension_and_no_image_in_common(cases, seed):
+    for name, lender in swaps(cases, seed).items():
+        (case,) = (case for case in cases if case.case_id == name)
+        assert (lender.kind, lender.dimension) == (case.kind, case.dimension)
+        assert lender.images
+        assert not set(lender.images) & set(case.images)
+        assert case.patient is None or lender.patient != case.patient
+
+
+@given(ITEMS_SHOWN, SEEDS)
+def test_every_item_with_an_image_and_a_stranger_has_one(cases, seed):
+    lent = swaps(cases, seed)
+    for case in cases:
+        others = [
+            other
+            for other in cases
+            if (other.kind, other.dimension) == (case.kind, case.dimension) and other.images
+        ]
+        if not case.images:
+            assert case.case_id not in lent
+        elif all(len(other.images) == 1 and other.patient is None for other in others):
+            assert (case.case_id in lent) == any(other.images != case.images for other in others)
+
+
+def test_each_item_lends_once_where_images_are_unique():
+    cases = [
+        item_shown(n, kind, d) for n in range(60) for kind in ("mcq", "open") for d in ("TP", None)
+    ]
+    cases = [item_shown(place, case.kind, case.dimension) for place, case in enumerate(cases)]
+    lent = swaps(cases, 0)
+    assert sorted(lender.case_id for lender in lent.values()) == sorted(
+        case.case_id for case in cases
+    )
+
+
+@given(ITEMS_SHOWN, SEEDS, st.randoms())
+def test_the_draw_knows_no_order_and_the_seed_matters(cases, seed, random):
+    assert swaps(random.sample(cases, len(cases)), seed) == swaps(cases, seed)
+    many = [item_shown(n) for n in range(40)]
+    assert swaps(many, seed) != swaps(many, seed + 1)
+
+
+def test_items_that_cannot_be_swapped_are_told():
+    cases = [
+        item_shown(1),
+        item_shown(2),
+        item_shown(3, "open", "CR"),
+        item_shown(4, dimension=None),
+    ]
+    (line,) = swap_remarks(cases, swaps(cases, 0))
+    assert line.startswith("2 items have no other image in the same dimension (CR, none)")
+    assert swap_remarks(cases[:2], swaps(cases[:2], 0)) == ()
+    assert swap_remarks(cases[:3], swaps(cases[:3], 0))[0].startswith("1 item has")
+
+
+# ---------------------------------------------------------------- reformulated
+# Which multiple-choice items are asked as open ones too.
+
+
+def item_of(number, kind="mcq", dimension="SOD"):
+    options = ("x", "y") if kind == "mcq" else ()
+    return MedCase(
+        case_id=f"{kind}-{number}",
+        index=number,
+        kind=kind,
+        question="?",
+        images=("1.png",),
+        options=options,
+        answer="A",
+        dimension=dimension,
+    )
+
+
+ITEMS = [
+    *(item_of(n) for n in range(60)),
+    *(item_of(n, dimension="CR") for n in range(60, 90)),
+    *(item_of(n, dimension=None) for n in range(90, 100)),
+    *(item_of(n, "open") for n in range(50)),
+]
+
+
+def found(words, seed=0, cases=ITEMS):
+    return reformulated_items(cases, Options(reformulate=words), seed)
+
+
+def listed(tmp_path, text):
+    (tmp_path / "items.csv").write_text(text, "utf-8")
+    return found(str(tmp_path / "items.csv"))
+
+
+def test_none_of_them():
+    assert found("none") == frozenset()
+
+
+def test_a_sample_has_every_dimension_in_proportion():
+    dimension = {case.case_id: case.dimension for case in ITEMS}
+    assert Counter(dimension[name] for name in found("10")) == {"SOD": 6, "CR": 3, None: 1}
+    assert all(name.startswith("mcq-") for name in found("1000"))
+    assert len(found("1000")) == 100
+
+
+def test_a_larger_sample_holds_the_smaller_whatever_the_order():
+    sizes = [found(str(n)) for n in (1, 7, 20, 99)]
+    assert sizes == sorted(sizes, key=len)
+    assert all(small < large for small, large in pairwise(sizes))
+    assert found("20", cases=ITEMS[::-1]) == found("20") != found("20", seed=1)
+
+
+def test_those_of_a_csv(tmp_path):
+    text = "\ufeffcase,why\nmcq-3,base right\n mcq-5 ,\nmcq-3,again\n\n"
+    assert listed(tmp_path, text) == {"mcq-3", "mcq-5"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "case\nmcq-3\nmcq-777\nnobody\n",
+            r'items.csv: "mcq-777" is no item of the set \(and 1 more',
+        ),
+        ("case\nopen-3\n", '"open-3" is an open item. Name multiple-choice items'),
+        ("case\n", "its column case is empty"),
+        ("item\nmcq-3\n", "has no column case"),
+    ],
+)
+def test_a_bad_list_is_told_in_one_line(tmp_path, text, words):
+    with pytest.raises(BadInput, match=words) as told:
+        listed(tmp_path, text)
+    assert "\n" not in str(told.value)
+
+
+def test_a_list_that_is_not_there(tmp_path):
+    with pytest.raises(BadInput, match="there is no such file"):
+        found(str(tmp_path / "no.csv"))
+
+
+# ---------------------------------------------------------------- prompts
+# The questions as readers get them: to the letter.
+
+WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=12)
+
+
+def test_a_multiple_choice_item():
+    assert mcq_prompt("What is it?", ("cat", "dog", "hen", "ox", "ant")) == (
+        "Please carefully observe this medical image and answer the following question:\n"
+        "Question: What is it?\n"
+        "Options:\n"
+        "A) cat\n"
+        "B) dog\n"
+        "C) hen\n"
+        "D) ox\n"
+        "E) ant\n"
+        "Answer only with the option letter (A–E)."
+    )
+
+
+def test_an_open_item():
+    assert open_prompt("What is it?") == (
+        "Please carefully observe this medical image and answer the following question:\n"
+        "Question: What is it?\n"
+        "Think step by step, integrating both visual features and medical knowledge to reach your "
+        "conclusion. Then provide the final answer to the question in one short sentence or a "
+        "single medical term.\n"
+        "Output format (Must follow strictly):\n"
+        "Reasoning: <visual and diagnostic reasoning process>\n"
+        "Answer: <final answer to the question>"
+    )
+
+
+@given(st.lists(WORDS, min_size=2, max_size=10))
+def test_the_last_letter_is_that_of_the_last_option(options):
+    lines = mcq_prompt("?", options).split("\n")
+    last = LETTERS[len(options) - 1]
+    assert lines[-1] == f"Answer only with the option letter (A–{last})."
+    assert lines[3:-1] == [f"{x}) {text}" for x, text in zip(LETTERS, options, strict=False)]
+
+
+def test_braces_are_text():
+    assert "{question} {0}" in mcq_prompt("{question} {0}", ("{A}", "b"))
+    assert "{question}" in open_prompt("{question}")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is it? A. cat B. dog",
+        "What is it?\nA) cat\nB) dog",
+        "What is it?\nOptions: (A) Cat; (B) dog.",
+        "What is it?",
+    ],
+)
+def test_the_stem_has_no_options(question):
+    assert question_stem(question, ("cat", "dog")) == "What is it?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is it a cat or a dog?",
+        "A. cat is seen. What else?",
+        "What is A. cat B. dogma?",
+        "B. dog A. cat?",
+    ],
+)
+def test_a_stem_that_lists_no_options_stays(question):
+    assert question_stem(question, ("cat", "dog")) == question
+
+
+@given(st.text(max_size=80), st.lists(st.text(max_size=9), max_size=6))
+def test_a_stem_never_grows(question, options):
+    assert len(question_stem(question, options)) <= len(question)
+
+
+# ---------------------------------------------------------------- trials
+# What a reader is asked: forms, images, orders; and that nothing true travels with it.
 
 READER = Traits()
 ALL = Options(images=IMAGES, orders=2)
@@ -142,9 +509,9 @@ def test_images_first_then_the_question_word_for_word():
         assert {picture.wire for picture in pictures} <= {"png"}
         if form == "mcq":
             options = [case.options[place] for place in shown_order(case, order)]
-            assert text == mcq(case.question, options)
+            assert text == mcq_prompt(case.question, options)
         else:
-            assert text == open_ended(case.question)
+            assert text == open_prompt(case.question)
 
 
 @given(st.integers(2, 10), st.integers(0, 9), st.integers(0, 99))

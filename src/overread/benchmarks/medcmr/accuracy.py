@@ -1,22 +1,49 @@
-"""Right or wrong: accuracy by group and condition, its plain mean over dimensions, and chance."""
+"""Shares of right options: of a reader, against another's, and without the image."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from overread.benchmarks.drafts import Draft, Floats, Ints, Mask, drafted, joined, quotients
-from overread.benchmarks.medcmr.groups import Group
+from overread.benchmarks.drafts import (
+    Draft,
+    Floats,
+    Ints,
+    Mask,
+    drafted,
+    joined,
+    quotients,
+    ratio,
+    unseen,
+)
+from overread.benchmarks.medcmr.cases import DIMENSIONS
 from overread.benchmarks.medcmr.marks import MCQ, OUTCOMES, Cell, Marks
-from overread.benchmarks.medcmr.study import Metric, Study
-from overread.benchmarks.medcmr.vocabulary import DIMENSIONS
+from overread.benchmarks.medcmr.study import Group, Metric, Study
 from overread.case import Measure
 
-__all__ = ["CONDITIONS", "METRICS", "Replies", "chance", "conditions_of", "replies_of", "wrongly"]
+__all__ = [
+    "ACCURACY_METRICS",
+    "CONDITIONS",
+    "IMAGE_METRICS",
+    "Replies",
+    "chance",
+    "comparisons",
+    "conditions_of",
+    "difference",
+    "difference_test",
+    "gained_and_lost",
+    "replies_of",
+    "wrongly",
+]
+
+
+# ---------------------------------------------------------------- accuracy
+# Right or wrong: accuracy by group and condition, its plain mean over dimensions, and chance.
 
 CONDITIONS: Final = ("blank", "swap", "text")
 """What is asked with another image than the item's own, or none."""
@@ -193,7 +220,7 @@ def chance(study: Study) -> Iterator[Measure]:
             yield msgspec.structs.replace(record, value=total, method="exact")
 
 
-METRICS: Final = (
+ACCURACY_METRICS: Final = (
     Metric(
         name="accuracy",
         says="share of multiple-choice items whose right option was named",
@@ -208,5 +235,160 @@ METRICS: Final = (
         name="longest_rate",
         says="share of replies naming an option that name the longest",
         make=_longest,
+    ),
+)
+
+
+# ---------------------------------------------------------------- readers against readers
+# Readers against readers on multiple-choice items, paired by item.
+
+
+def comparisons(study: Study) -> Iterator[Draft | Measure]:
+    """Every pair of readers in accuracy, in the run's order; then each base and its medical
+    fine-tune."""
+    for one, two in combinations(study.marks, 2):
+        if MCQ in one.said and MCQ in two.said:
+            members = one.asked(MCQ) & two.asked(MCQ)
+            record = Measure(
+                reader=one.reader,
+                measure="diff_accuracy",
+                by={"versus": two.reader},
+                note=_pair_note(members, one, two),
+            )
+            right = one.right(MCQ), two.right(MCQ)
+            yield difference(record, study, *right, members, "diff_accuracy")
+    yield from gained_and_lost(study)
+
+
+def _pair_note(members: Mask, *both: Marks) -> str | None:
+    said = ((m.reader, wrongly(m.said[MCQ].outcome[members].astype(np.int64))) for m in both)
+    return joined(*(f"{reader}: {note}" for reader, note in said if note))
+
+
+def difference(
+    record: Measure, study: Study, one: Mask, two: Mask, members: Mask, family: str
+) -> Draft:
+    """Share right of `one` less that of `two` on the same items, with its interval and test."""
+    each = np.where(members, one.astype(np.int64) - two, 0)
+    columns = np.stack([each, members], axis=1).astype(float)
+    made = drafted(record, columns, ratio, members, limits=(-1.0, 1.0))
+    if made.record.value is None:
+        return made
+    # The same quotient of whole numbers, whatever the order of the sum.
+    value = int(each.sum()) / int(members.sum())
+    p = difference_test(study, each, members)
+    tested = msgspec.structs.replace(made.record, value=value, p=p, family=family)
+    # One more item can move a difference from one end to the other.
+    return msgspec.structs.replace(made, record=tested, unit=1 + abs(value))
+
+
+def difference_test(study: Study, each: Ints, members: Mask) -> float | None:
+    """Exact two-sided p of paired differences of 0/1 marks.
+
+    Where no two items share a cluster, McNemar's; else signs are flipped, a cluster's together.
+    """
+    from overread.stats import difference_p, sign_flip_p
+
+    if study.alone(members):
+        return difference_p(int((each == 1).sum()), int((each == -1).sum()))
+    return sign_flip_p(each[members], study.facts.clusters[members])
+
+
+def gained_and_lost(study: Study) -> Iterator[Measure]:
+    """What a medical fine-tune unlearned and learned: of the items asked of both, the share right
+    for the base alone, and the share right for the medical reader alone."""
+    marks = {one.reader: one for one in study.marks}
+    study.options.check_pairs(study.readers)
+    for base, medical in study.options.pairs:
+        by = {"versus": base}
+        one, two = marks[base], marks[medical]
+        both = one.asked(MCQ) & two.asked(MCQ)
+        sides = {
+            "only_base": one.right(MCQ) & ~two.right(MCQ),
+            "only_medical": two.right(MCQ) & ~one.right(MCQ),
+        }
+        for group in study.groups("mcq", "dimension"):
+            members = group.members & both
+            if group.by and not members.any():
+                continue
+            for name, hit in sides.items():
+                record = Measure(reader=medical, measure=name, by={**by, **group.by})
+                note = _pair_note(members, one, two) if members.any() else None
+                yield study.share(msgspec.structs.replace(record, note=note), hit, members)
+
+
+# ---------------------------------------------------------------- image dependence
+# Image dependence: what of the accuracy is left with a blank image, another one, or none.
+#
+# Paired: over the items asked with the item's own image and under the condition.
+
+
+def _pairs(marks: Marks, study: Study, name: str) -> Iterator[tuple[Measure, Cell, Group]]:
+    """Records to be filled, by condition and dimension, with the items that both have."""
+    for condition in CONDITIONS:
+        cell = Cell("mcq", condition)
+        if cell not in marks.said or MCQ not in marks.said:
+            continue
+        both = marks.asked(MCQ) & marks.asked(cell)
+        for group in study.groups("mcq", "dimension"):
+            members = group.members & both
+            if group.by and not members.any():
+                continue
+            by = {"condition": condition, **group.by, "versus": "original"}
+            record = Measure(reader=marks.reader, measure=name, by=by)
+            yield record, cell, Group(by, members)
+
+
+def _difference(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    """Accuracy under the condition less that with the item's own image: below 0 it is missed."""
+    for record, cell, group in _pairs(marks, study, "diff_accuracy"):
+        if marks.reader in study.unseeing:
+            yield unseen(marks.reader, "diff_accuracy", record.by)
+            continue
+        started = msgspec.structs.replace(record, note=_image_note(marks, cell, group.members))
+        which = "by image and dimension" if "dimension" in record.by else "by image"
+        one, two = marks.right(cell), marks.right(MCQ)
+        yield difference(started, study, one, two, group.members, f"diff_accuracy {which}")
+
+
+def _image_note(marks: Marks, cell: Cell, members: Mask) -> str | None:
+    """What counts as wrong of either side without naming an option."""
+    sides = {cell.image: cell, "original": MCQ}
+    said = {
+        image: wrongly(marks.said[at].outcome[members].astype(np.int64))
+        for image, at in sides.items()
+    }
+    return joined(*(f"{image}: {note}" for image, note in said.items() if note))
+
+
+def _survives(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    """What part of the score stands without the picture: right under the condition over right with
+    the item's own image. Above 1 where the picture harms, undefined where none is right with it."""
+    for record, cell, group in _pairs(marks, study, "survives"):
+        if marks.reader in study.unseeing:
+            yield unseen(marks.reader, "survives", record.by)
+            continue
+        left, own = marks.right(cell) & group.members, marks.right(MCQ) & group.members
+        n, k = int(group.members.sum()), int(own.sum())
+        if not k:
+            note = "nothing right with the item's own image"
+            yield msgspec.structs.replace(record, n=n, note=note if n else "no items in both")
+            continue
+        columns = np.stack([left, own], axis=1).astype(float)
+        started = msgspec.structs.replace(record, note=_image_note(marks, cell, group.members))
+        # One item more right under the condition moves the ratio by 1 / k, not by 1 / n.
+        yield drafted(started, columns, ratio, group.members, limits=(0.0, np.inf), unit=n / k)
+
+
+IMAGE_METRICS: Final = (
+    Metric(
+        name="diff_accuracy",
+        says="accuracy with a blank, another or no image less that with the item's own",
+        make=_difference,
+    ),
+    Metric(
+        name="survives",
+        says="accuracy with a blank, another or no image over that with the item's own",
+        make=_survives,
     ),
 )

@@ -12,17 +12,15 @@ import msgspec
 
 import overread
 from overread.benchmarks.draws import lot
-from overread.benchmarks.medcmr import schemas
+from overread.benchmarks.medcmr import cases
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import FOR_JUDGES, SHOWS, settings
-from overread.benchmarks.medcmr.judged import judge_trials, reminded
+from overread.benchmarks.medcmr.judged_questions import RUBRICS, judge_trials, reminded, rubrics_at
 from overread.benchmarks.medcmr.loading import Loaded, load, policy_at, root_of
-from overread.benchmarks.medcmr.reformulated import chosen as reformulated
-from overread.benchmarks.medcmr.rubrics import RUBRICS, rubrics_at
-from overread.benchmarks.medcmr.swaps import swap_remarks, swaps
-from overread.benchmarks.medcmr.trials import trials
-from overread.benchmarks.medcmr.verdicts import read_verdict
+from overread.benchmarks.medcmr.trials import reformulated_items as reformulated
+from overread.benchmarks.medcmr.trials import swap_remarks, swaps, trials
+from overread.benchmarks.medcmr.verdict_parser import read_verdict
 from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.benchmark import Recovered, Tables
-    from overread.benchmarks.medcmr.error_labels import ErrorRow
+    from overread.benchmarks.medcmr.people_sheets import ErrorRow
     from overread.judging.sheet import Unit
 
 __all__ = ["MedCMR"]
@@ -118,11 +116,11 @@ class MedCMR:
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
-        return schemas.case_schema()
+        return cases.case_schema()
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
-        return schemas.answer_schema()
+        return cases.answer_schema()
 
     # ------------------------------------------------------------ cases
 
@@ -155,7 +153,7 @@ class MedCMR:
         return self._loaded.cases
 
     def case_row(self, case: MedCase) -> Sequence[Any]:
-        return schemas.case_row(case, self._swapped.get(case.case_id))
+        return cases.case_row(case, self._swapped.get(case.case_id))
 
     def stratum(self, case: MedCase) -> tuple[str, ...]:
         return case.kind, case.dimension or ""
@@ -220,7 +218,7 @@ class MedCMR:
     @property
     def checks(self) -> Sequence[str]:
         """Controls whose replies judges judge first; none where nothing is to be checked."""
-        from overread.benchmarks.medcmr.check_truth import CHECKED
+        from overread.benchmarks.medcmr.judged_questions import CHECKED
 
         return CHECKED if self.options.checks else ()
 
@@ -249,7 +247,7 @@ class MedCMR:
         return frozenset(self._checkable(self._chosen)[:most] if most else ())
 
     def judges(self) -> Mapping[str, Reader]:
-        from overread.benchmarks.medcmr.lexical_score import lexical_judge
+        from overread.benchmarks.medcmr.verdict_parser import lexical_judge
 
         return {"lexical-judge": lexical_judge()}
 
@@ -283,19 +281,19 @@ class MedCMR:
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the items of a run's tables; no image is needed for that."""
         put = tables.answers.filter(tables.answers["form"] == "reformulated")
-        self._loaded = Loaded(schemas.cases_in(tables.cases), [])
+        self._loaded = Loaded(cases.cases_in(tables.cases), [])
         self._reformulated = frozenset(put["case"])
         _ = self._rubrics  # words that cannot be read are found before
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        from overread.benchmarks.medcmr.units import CHOICES
+        from overread.benchmarks.medcmr.judged_questions import CHOICES
 
         return CHOICES
 
     def units(self, tables: Tables) -> list[Unit]:
         """What judges judged in a run, for a person to judge too."""
-        from overread.benchmarks.medcmr.units import units_of
+        from overread.benchmarks.medcmr.judged_questions import units_of
 
         return units_of(tables)
 
@@ -304,9 +302,9 @@ class MedCMR:
     def reread(self, tables: Tables) -> Tables:
         """Replies and verdicts read again under this edition."""
         from overread.benchmarks.medcmr.answers import reread
-        from overread.benchmarks.medcmr.verdicts import reread as reread_verdicts
+        from overread.benchmarks.medcmr.verdict_parser import reread_verdicts
 
-        known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
+        known = {case.case_id: case for case in cases.cases_in(tables.cases)}
         answers = reread(tables.answers, known, tables.readers, self.rules)
         verdicts = tables.verdicts
         if verdicts is not None:
@@ -314,8 +312,8 @@ class MedCMR:
         return msgspec.structs.replace(tables, answers=answers, verdicts=verdicts)
 
     def measure(self, tables: Tables) -> list[Measure]:
-        from overread.benchmarks.medcmr.agreement import agreement_measures
-        from overread.benchmarks.medcmr.fitness import (
+        from overread.benchmarks.medcmr.judge_fitness import (
+            agreement_measures,
             fitness_in,
             fitness_measures,
             labels_of,
@@ -328,7 +326,7 @@ class MedCMR:
         if verdicts is None:
             records = measure(tables, None, self.rules, self.options)
             return unseeing_noted(records, tables.readers, "unanswered_rate")
-        known = {case.case_id: case for case in schemas.cases_in(tables.cases)}
+        known = {case.case_id: case for case in cases.cases_in(tables.cases)}
         found = fitness_in(verdicts, known)
         judged = verdicts.filter(~verdicts["check"])
         labels = labels_of(judged, found)
@@ -352,19 +350,19 @@ class MedCMR:
     def errors(
         self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None
     ) -> Sequence[ErrorRow]:
-        from overread.benchmarks.medcmr.error_labels import sample_errors
+        from overread.benchmarks.medcmr.people_sheets import sample_errors
 
         return sample_errors(tables, reader, n, seed, right_for)
 
     def write_errors(self, path: Path, rows: Sequence[ErrorRow]) -> None:
-        from overread.benchmarks.medcmr.error_labels import write_error_sheet
+        from overread.benchmarks.medcmr.people_sheets import write_error_sheet
 
         write_error_sheet(path, rows)
 
     def write_ranks(
         self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
     ) -> tuple[int, int]:
-        from overread.benchmarks.medcmr.ranks import write_rank_sheet
+        from overread.benchmarks.medcmr.people_sheets import write_rank_sheet
 
         items = write_rank_sheet(path, tables, readers, n, seed)
         return items, items * len(set(readers))
@@ -375,12 +373,12 @@ class MedCMR:
         return medcmr_controls(self.cases(), self.rules.seed)
 
     def expected(self) -> Mapping[str, str]:
-        from overread.benchmarks.medcmr.recovery import EXPECTED
+        from overread.benchmarks.medcmr.controls import EXPECTED
 
         return EXPECTED
 
     def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
-        from overread.benchmarks.medcmr.recovery import recovered
+        from overread.benchmarks.medcmr.controls import recovered
 
         return recovered(measures)
 
@@ -437,7 +435,7 @@ class MedCMR:
     # ------------------------------------------------------------ reporting
 
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        from overread.benchmarks.medcmr.headline import headlines
+        from overread.benchmarks.medcmr.sentences import headlines
 
         return headlines(measures, self.dataset)
 
@@ -446,24 +444,24 @@ class MedCMR:
 
         Empty where somebody else asked them.
         """
-        from overread.benchmarks.medcmr.described import methods
+        from overread.benchmarks.medcmr.sentences import methods
 
         return methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        from overread.benchmarks.medcmr.described import limitations
+        from overread.benchmarks.medcmr.sentences import limitations
 
         return limitations(measures, self.dataset)
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
-        from overread.benchmarks.medcmr.per_case import per_case
+        from overread.benchmarks.medcmr.measures import per_case
 
         return per_case(tables, self.rules, self.options)
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
         """Of the measures that `per_case` has."""
-        from overread.benchmarks.medcmr.per_case import HIGHER
+        from overread.benchmarks.medcmr.measures import HIGHER
 
         return HIGHER
 

@@ -1,12 +1,45 @@
-"""One question about one or more images, whatever set it comes from (MEDCMR, "The release")."""
+"""One question about one or more images, whatever set it comes from (MEDCMR, "The release").
+
+The case, the names of its labels as a set may spell them, and the columns it is kept in.
+"""
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["KINDS", "LETTERS", "Kind", "MedCase"]
+from overread.benchmarks.texts import storable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "ABILITIES",
+    "ANSWER_COLUMNS",
+    "DIMENSIONS",
+    "KINDS",
+    "LETTERS",
+    "MODALITIES",
+    "SYSTEMS",
+    "VISUAL",
+    "Kind",
+    "MedCase",
+    "ability_of",
+    "answer_schema",
+    "case_row",
+    "case_schema",
+    "cases_in",
+    "dimension_of",
+    "modality_of",
+    "system_of",
+]
+
+
+# ---------------------------------------------------------------- cases
 
 # `mcq`: options, one of which is right. `open`: a free answer that judges score.
 Kind: TypeAlias = Literal["mcq", "open"]
@@ -46,3 +79,181 @@ class MedCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def truth(self) -> str:
         """The true answer in words: the text of the right option, or the answer itself."""
         return self.options[LETTERS.index(self.answer)] if self.kind == "mcq" else self.answer
+
+
+# ---------------------------------------------------------------- names of labels
+# The names of dimensions, abilities, modalities and systems, and how a set may spell them.
+
+DIMENSIONS: Final[Mapping[str, str]] = {
+    "SOD": "small-object detection",
+    "FDD": "fine-detail discrimination",
+    "SU": "spatial understanding",
+    "TP": "temporal prediction",
+    "CR": "causal reasoning",
+    "LTG": "long-tail generalization",
+    "MSI": "multi-source integration",
+}
+VISUAL: Final = ("SOD", "FDD", "SU")
+"""The visual dimensions; the others are of reasoning."""
+ABILITIES: Final[Mapping[str, str]] = {
+    "CDS": "clinical decision support",
+    "DX": "diagnosis",
+    "PA": "pathophysiologic analysis",
+    "PRA": "procedural risk assessment",
+    "SEE": "staging and extent evaluation",
+    "TRE": "treatment response evaluation",
+}
+MODALITIES: Final = (
+    "Pathology / Microscopy",
+    "Photography / Dermatology",
+    "CT",
+    "X-ray & Fluoroscopy",
+    "MRI",
+    "Ultrasound",
+    "Endoscopy",
+    "Ophthalmology / Optical",
+    "Nuclear Medicine / PET",
+    "Physiologic Signals",
+    "Radiotherapy",
+    "Derived / Meta",
+)
+SYSTEMS: Final = (
+    "Digestive",
+    "Integumentary",
+    "Nervous",
+    "Skeletal",
+    "Other / NA",
+    "Respiratory",
+    "Cardiovascular",
+    "Reproductive",
+    "Muscular",
+    "Urinary",
+    "Endocrine",
+)
+
+
+def _folded(text: str) -> str:
+    """Letters and digits alone, in small letters."""
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _names(known: Mapping[str, str]) -> dict[str, str]:
+    short = {_folded(name): name for name in known}
+    return short | {_folded(words): name for name, words in known.items()}
+
+
+_DIMENSIONS: Final = _names(DIMENSIONS) | {
+    # British spelling, and the words apart.
+    "longtailgeneralisation": "LTG",
+}
+_ABILITIES: Final = _names(ABILITIES) | {
+    # As the paper's Table 3 prints it.
+    "psychophysiologicanalysis": "PA",
+    "pathophysiologicalanalysis": "PA",
+}
+_MODALITIES: Final = {_folded(name): name for name in MODALITIES}
+_SYSTEMS: Final = {_folded(name): name for name in SYSTEMS}
+
+
+def dimension_of(text: str) -> str | None:
+    """The abbreviation of a dimension given by it or by its name; None where it is not known.
+
+    >>> dimension_of("Long-Tail Generalization"), dimension_of("sod"), dimension_of("?")
+    ('LTG', 'SOD', None)
+    """
+    return _DIMENSIONS.get(_folded(text))
+
+
+def ability_of(text: str) -> str | None:
+    """The abbreviation of a medical-intelligence label; None where it is not known."""
+    return _ABILITIES.get(_folded(text))
+
+
+def modality_of(text: str) -> str | None:
+    """One of the twelve modalities as the paper spells it; None where it is not known."""
+    return _MODALITIES.get(_folded(text))
+
+
+def system_of(text: str) -> str | None:
+    """One of the eleven body systems as the paper spells it; None where it is not known."""
+    found = _SYSTEMS.get(_folded(text))
+    # "Respiratory system" is the respiratory system.
+    return found or _SYSTEMS.get(_folded(text).removesuffix("system"))
+
+
+# ---------------------------------------------------------------- tables
+# The columns of cases.parquet and answers.parquet. Imports polars only when asked.
+
+# `form` is how the item was put: mcq, open, or reformulated (a multiple-choice item asked as an
+# open one); `order` which order of the options was shown, 0 the set's own. `choice` is the option
+# named, by the letter it has in the case; `shown` the letter it had in the question; `rung` how it
+# was read. `reasoning` and `answer` are the sections of an open reply. `probabilities` are the
+# options' by first token, in the order of the case, normalised over the options;
+# `tokens` and `logprobs` are what the reader gave for its first token.
+ANSWER_COLUMNS: Final = (
+    "case",
+    "form",
+    "image",
+    "order",
+    "outcome",
+    "choice",
+    "shown",
+    "rung",
+    "probabilities",
+    "reasoning",
+    "answer",
+    "text",
+    "tokens",
+    "logprobs",
+    "finish",
+    "seconds",
+    "tokens_out",
+    "reason",
+)
+
+
+@cache
+def case_schema() -> Mapping[str, Any]:
+    """The fields of a case, with `case_id` as `case`; `swap` is the case whose image is lent."""
+    import polars as pl
+
+    texts = pl.List(pl.String)
+    other: dict[str, Any] = {"index": pl.Int64, "images": texts, "options": texts}
+    first, *fields = MedCase.__struct_fields__
+    assert first == "case_id"
+    named = {field: other.get(field, pl.String) for field in fields}
+    return {"case": pl.String, **named, "swap": pl.String}
+
+
+def case_row(case: MedCase, swap: MedCase | None = None) -> tuple[Any, ...]:
+    """One row of the cases table, in the order of `case_schema`."""
+    values = (getattr(case, field) for field in MedCase.__struct_fields__)
+    return (*map(_kept, values), None if swap is None else storable(swap.case_id))
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    return [storable(text) for text in value] if isinstance(value, tuple) else value
+
+
+def cases_in(cases: pl.DataFrame) -> list[MedCase]:
+    """The cases of a kept table."""
+    kept = cases.rename({"case": "case_id"}).select(MedCase.__struct_fields__)
+    return msgspec.convert(kept.to_dicts(), list[MedCase])
+
+
+@cache
+def answer_schema() -> Mapping[str, Any]:
+    """One row per trial; the run puts the column `reader` before these."""
+    import polars as pl
+
+    other: dict[str, Any] = {
+        "order": pl.Int8,
+        "probabilities": pl.List(pl.Float64),
+        "tokens": pl.List(pl.String),
+        "logprobs": pl.List(pl.Float64),
+        "seconds": pl.Float64,
+        "tokens_out": pl.Int64,
+    }
+    return {column: other.get(column, pl.String) for column in ANSWER_COLUMNS}

@@ -1,10 +1,10 @@
 """Replies that somebody else's scripts got become the tables of a run; no model is asked.
 
 One file of JSON lines for each reader, called after it: `index` and `kind` (mcq, open,
-reformulated) say which item and how it was put, `text` is the reply as it was, null where there was
-none. `image` (original, blank, swap, text) and `order` may say what was shown. Where the reply was
-judged, `scores` has {clarity, coherence, visual, truth} as the judge gave them and `judge` its
-name. Replies are read anew under the edition, whatever the scripts made of them.
+reformulated) say which item and how it was put, `text` is the reply as it was, null where there
+was none. `image` (original, blank, swap, text) and `order` may say what was shown. Where the
+reply was judged, `scores` has {clarity, coherence, visual, truth} as the judge gave them and
+`judge` its name. Replies are read anew under the edition, whatever the scripts made of them.
 """
 
 from __future__ import annotations
@@ -12,22 +12,198 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
 from overread.benchmarks.files.models import declared_readers
-from overread.benchmarks.medcmr.edition import settings
+from overread.benchmarks.medcmr.answers import answer_row
+from overread.benchmarks.medcmr.cases import MedCase, answer_schema, case_row, case_schema
+from overread.benchmarks.medcmr.edition import IMAGES, Edition, settings
+from overread.benchmarks.medcmr.judged_questions import (
+    COMPONENTS,
+    FORMS,
+    LINES,
+    about_of,
+    question_of,
+)
 from overread.benchmarks.medcmr.loading import load, policy_at
-from overread.benchmarks.medcmr.results import Taking
-from overread.benchmarks.medcmr.schemas import answer_schema, case_row, case_schema
+from overread.benchmarks.medcmr.verdict_parser import read_verdict
 from overread.benchmarks.texts import storable
-from overread.case import BadInput
+from overread.case import BadInput, Reply, Request, Traits, Trial
 from overread.judging.verdict import VERDICT_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["import_results", "read_results"]
+__all__ = [
+    "NOT_KEPT",
+    "Taking",
+    "import_results",
+    "read_results",
+]
+
+
+# ---------------------------------------------------------------- files of replies
+# Replies and verdicts in the files of others as rows of ours; what does not fit is counted.
+
+NOT_KEPT: Final = "(the reply is in none of the files)"
+"""Stands for words that were judged and are in no file; a verdict on nothing would not count."""
+_JUDGE: Final = "theirs"
+_KINDS: Final = ("mcq", "open", "reformulated")
+_LARGEST: Final = 2**63
+_OF_ONE: Final = {"have": "has", "are": "is"}
+
+
+class _Said(msgspec.Struct):
+    """One line as it is written."""
+
+    index: int | str
+    kind: str
+    text: str | msgspec.UnsetType | None = msgspec.UNSET
+    image: str | None = None
+    order: int | None = None
+    scores: dict[str, Any] | None = None
+    judge: str | None = None
+
+
+class Taking:
+    """Replies and verdicts as they come in, and what does not fit. A class, for it grows."""
+
+    def __init__(self, cases: Sequence[MedCase], rules: Edition) -> None:
+        self._items = {(case.kind, case.index): case for case in cases}
+        self._rules = rules
+        self.answers: list[tuple[Any, ...]] = []
+        self.verdicts: list[tuple[Any, ...]] = []
+        self._texts: dict[tuple[Any, ...], str | None] = {}
+        self._judged: set[tuple[Any, ...]] = set()
+        self._odd: dict[str, list[str]] = {}
+
+    def read(self, file: Path, reader: str, traits: Traits) -> None:
+        """Take in one file."""
+        decode = msgspec.json.Decoder(_Said).decode
+        for number, line in enumerate(data_of(file).split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            where = f"{file.name} line {number}"
+            try:
+                said = decode(line)
+            except JSON_ERRORS:
+                self._pass("have no index, kind and text to be read", where)
+            else:
+                self._take(said, reader, traits, where)
+
+    def _take(self, said: _Said, reader: str, traits: Traits, where: str) -> None:
+        if said.kind not in _KINDS:
+            return self._pass(f"have a kind that is none of {', '.join(_KINDS)}", where)
+        image, order = said.image or "original", said.order or 0
+        if image not in IMAGES:
+            return self._pass(f"have an image that is none of {', '.join(IMAGES)}", where)
+        case = self._items.get(("open" if said.kind == "open" else "mcq", _index(said.index)))
+        if case is None:
+            return self._pass("have an index that the set has not", where)
+        if not 0 <= order < (len(case.options) if said.kind == "mcq" else 1):
+            return self._pass("have an order that the item's options have not", where)
+        if said.text is msgspec.UNSET and said.scores is None:
+            return self._pass("have no text", where)
+        key = (reader, case.case_id, said.kind, image, order)
+        text = storable(said.text) if isinstance(said.text, str) else None
+        if said.text is msgspec.UNSET:
+            text = self._texts.get(key, NOT_KEPT)
+        about: dict[str, str | int] = {"form": said.kind, "image": image, "order": order}
+        if key not in self._texts:
+            self._texts[key] = text
+            if text == NOT_KEPT:
+                self._note("have scores and no text; what was judged is not known", where)
+            trial = Trial(case.case_id, about, Request(()))
+            reply = None if text is None else Reply(text)
+            reason = "" if reply is not None else "no reply in the file"
+            self.answers.append(
+                (reader, *answer_row(trial, reply, traits, self._rules, case, reason))
+            )
+        elif said.scores is None or self._texts[key] != text:
+            return self._pass("are of a reply that stands in an earlier line already", where)
+        if said.scores is not None:
+            self._judge(said, key, case, about, where)
+        return None
+
+    def _judge(
+        self,
+        said: _Said,
+        key: tuple[Any, ...],
+        case: MedCase,
+        about: Mapping[str, str | int],
+        where: str,
+    ) -> None:
+        judge = storable((said.judge or "").strip()) or _JUDGE
+        scores = said.scores or {}
+        if said.kind not in FORMS or self._texts[key] is None:
+            return self._note("have scores of a letter or of no reply, which are left out", where)
+        if (judge, *key) in self._judged:
+            return self._pass("are of a reply that stands in an earlier line already", where)
+        self._judged.add((judge, *key))
+        # With the visual score wherever there is one: they had the caption, even if we have not.
+        question = "score" if "visual" in scores else question_of(case)
+        text = "\n".join(
+            f"{LINES[part]}: {_score(scores[part])}" for part in COMPONENTS if part in scores
+        )
+        read = read_verdict(question, text)
+        if not read.valid:
+            self._note("have scores off the scale or missing", where)
+        cells: dict[str, Any] = {
+            "judge": judge,
+            "role": "score",
+            "question": question,
+            "reader": key[0],
+            "case": case.case_id,
+            "about": about_of(about),
+            "check": False,
+            "attempts": 1,
+            "outcome": "judged" if read.valid else "invalid",
+            "how": read.how or None,
+            "payload": msgspec.json.encode(read.value).decode() if read.valid else None,
+            "text": storable(text),
+            "reason": read.fault or None,
+            # Theirs, which nobody has.
+            "prompt": None,
+        }
+        self.verdicts.append(tuple(cells[column] for column in VERDICT_COLUMNS))
+        return None
+
+    def _pass(self, why: str, where: str) -> None:
+        self._note(f"{why}; left out", where)
+
+    def _note(self, why: str, where: str) -> None:
+        self._odd.setdefault(why, []).append(where)
+
+    def warnings(self) -> list[str]:
+        """One line for each kind of oddity, with how many there are and the first."""
+        return list(self._told())
+
+    def _told(self) -> Iterator[str]:
+        for why, places in self._odd.items():
+            n, (verb, _, rest) = len(places), why.partition(" ")
+            lines = f"line {_OF_ONE[verb]}" if n == 1 else f"lines {verb}"
+            yield f"{n} {lines} {rest} (the first is {places[0]})."
+
+
+def _score(given: Any) -> str:
+    """A score as a judge would have written it; what is neither number nor word is none."""
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        return "none"
+    return " ".join(str(given).split())
+
+
+def _index(given: int | str) -> int:
+    if isinstance(given, str):
+        word = given.strip()
+        return int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else -1
+    return given if 0 <= given < _LARGEST else -1
+
+
+# ---------------------------------------------------------------- tables of an import
 
 
 def import_results(

@@ -11,29 +11,21 @@ from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.medcmr import own_set, release
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.gathering import Loaded
-from overread.benchmarks.medcmr.layouts import (
-    medframe,
-    medxpert,
-    omnimed,
-    path_vqa,
-    pmc_vqa,
-    slake,
-    vqa_rad,
-)
-from overread.benchmarks.medcmr.layouts.finding import Layout, Set
+from overread.benchmarks.medcmr.layouts import choice_sets, open_sets
+from overread.benchmarks.medcmr.layouts.set_files import Layout, Set
 from overread.case import BadInput, Policy
 
 __all__ = ["LAYOUTS", "Loaded", "load", "policy_at", "root_of"]
 
 LAYOUTS: Final[tuple[Layout, ...]] = (
-    slake.LAYOUT,
-    pmc_vqa.LAYOUT,
-    omnimed.LAYOUT,
-    medxpert.LAYOUT,
-    medframe.LAYOUT,
-    path_vqa.LAYOUT,
+    open_sets.SLAKE,
+    choice_sets.PMC_VQA,
+    choice_sets.OMNIMED,
+    choice_sets.MEDXPERT,
+    choice_sets.MEDFRAME,
+    open_sets.PATH_VQA,
     # Last: its parquet form has columns that many sets have.
-    vqa_rad.LAYOUT,
+    open_sets.VQA_RAD,
 )
 _EXPECTED: Final = (
     f"{release.ARCHIVE} of Med-CMR or its folder; {', '.join(sorted(a.name for a in LAYOUTS))} as "

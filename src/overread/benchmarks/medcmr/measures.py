@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from overread.benchmarks.drafts import Draft
+import msgspec
+import numpy as np
+
+from overread.benchmarks.benchmark import ReaderRecord
+from overread.benchmarks.drafts import Draft, Floats
 from overread.benchmarks.families import with_q
-from overread.benchmarks.medcmr import (
-    accuracy,
-    coverage,
-    dependence,
-    invalid,
-    leakage,
-    positions,
-    probabilities,
-    scores,
-)
-from overread.benchmarks.medcmr.alignment import alignment_measures
-from overread.benchmarks.medcmr.comparisons import comparisons
+from overread.benchmarks.medcmr import accuracy, leakage, letter_measures, outcome_rates, scores
+from overread.benchmarks.medcmr.accuracy import comparisons
 from overread.benchmarks.medcmr.edition import Edition, Options
-from overread.benchmarks.medcmr.error_shares import error_measures
-from overread.benchmarks.medcmr.scale import scale_measures
-from overread.benchmarks.medcmr.score_comparisons import score_comparisons
+from overread.benchmarks.medcmr.judged_questions import COMPONENTS
+from overread.benchmarks.medcmr.marks import MCQ, OPEN
+from overread.benchmarks.medcmr.people_measures import alignment_measures, error_measures
+from overread.benchmarks.medcmr.scores import score_comparisons, scored
 from overread.benchmarks.medcmr.study import Labels, Metric, Study
 from overread.case import Measure
 
@@ -31,21 +27,135 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.benchmark import Tables
 
-__all__ = ["METRICS", "Metric", "measure"]
+__all__ = [
+    "HIGHER",
+    "METRICS",
+    "Metric",
+    "fisher_interval",
+    "measure",
+    "pearson",
+    "per_case",
+    "scale_measures",
+]
+
+
+# ---------------------------------------------------------------- size
+# Does size help? Correlation of scores with log parameters over readers ("Analyses" 6).
+
+_EVERYONE: Final = ""
+_LEAST: Final = 3
+# What is set beside size; those of the first also by dimension.
+_BY_DIMENSION: Final = ("accuracy",)
+_OF: Final = ("accuracy", "accuracy_macro", *COMPONENTS, "score", "score_macro")
+
+
+def scale_measures(records: Sequence[Measure], readers: Sequence[ReaderRecord]) -> list[Measure]:
+    """`r` and `rho` of each score with the logarithm of the parameters, over readers.
+
+    Readers count that declare `params_b` and have the score. None where nobody declares it. `r` is
+    Pearson's with Fisher's interval, `rho` Spearman's with its permutation p.
+    """
+    sizes = {one.name: one.params_b for one in readers if one.params_b and one.params_b > 0}
+    if not sizes:
+        return []
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for record in records:
+        known = record.value is not None and record.reader in sizes
+        plain = record.by == {} and record.measure in _OF
+        each = list(record.by) == ["dimension"] and record.measure in _BY_DIMENSION
+        if plain or each:
+            group = found.setdefault((record.measure, record.by.get("dimension", "")), {})
+            if known and record.value is not None:
+                group[record.reader] = record.value
+    order = sorted(found, key=lambda key: (bool(key[1]), _OF.index(key[0])))
+    return [made for key in order for made in _correlations(key, found[key], sizes)]
+
+
+def _correlations(
+    key: tuple[str, str], values: Mapping[str, float], sizes: Mapping[str, float]
+) -> Iterator[Measure]:
+    from overread.stats import spearman, spearman_exact_p
+
+    of, dimension = key
+    by = {"of": of, "with": "log_params", **({"dimension": dimension} if dimension else {})}
+    names = [name for name in sizes if name in values]
+    x, y = [math.log(sizes[name]) for name in names], [values[name] for name in names]
+    r = pearson(x, y) if len(names) >= _LEAST else None
+    started = Measure(reader=_EVERYONE, measure="r", by=by, n=len(names))
+    if r is None:
+        why = (
+            f"needs {_LEAST} readers with params_b and this score"
+            if len(names) < _LEAST
+            else "sizes or scores do not vary"
+        )
+        for measure in ("r", "rho"):
+            yield msgspec.structs.replace(started, measure=measure, note=why)
+        return
+    bounds = fisher_interval(r, len(names))
+    yield msgspec.structs.replace(
+        started,
+        value=r,
+        low=None if bounds is None else bounds[0],
+        high=None if bounds is None else bounds[1],
+        method=None if bounds is None else "fisher z",
+        note="no interval: needs 4 readers that are not on one line" if bounds is None else None,
+    )
+    # Sizes themselves: their order is that of their logarithms.
+    p, how = spearman_exact_p([sizes[name] for name in names], y)
+    yield msgspec.structs.replace(
+        started,
+        measure="rho",
+        value=spearman([sizes[name] for name in names], y),
+        p=p,
+        method=f"p: {how}",
+        family="size by dimension" if dimension else "size",
+    )
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Pearson's correlation; None with fewer than 2 values or where either does not vary.
+
+    >>> pearson([1, 2, 3], [2, 4, 6])
+    1.0
+    """
+    n = len(x)
+    if n < 2 or len(set(x)) < 2 or len(set(y)) < 2:
+        return None
+    middle = math.fsum(x) / n, math.fsum(y) / n
+    a, b = [one - middle[0] for one in x], [one - middle[1] for one in y]
+    together = math.fsum(i * j for i, j in zip(a, b, strict=True))
+    spread = math.sqrt(math.fsum(i * i for i in a) * math.fsum(j * j for j in b))
+    return max(-1.0, min(1.0, together / spread)) if spread else None
+
+
+def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
+    """95 % interval of a correlation: tanh(artanh r ± z / sqrt(n - 3)); None where n < 4 or r = ±1.
+
+    R. A. Fisher (1921), Metron 1, 3-32.
+    """
+    from overread.stats import Z95
+
+    if n <= _LEAST or abs(r) > 1 - 1e-12:
+        return None
+    reach = Z95 / math.sqrt(n - 3)
+    return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
+
+
+# ---------------------------------------------------------------- all measures
 
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
-    for part in (
-        accuracy,
-        invalid,
-        coverage,
-        positions,
-        probabilities,
-        dependence,
-        scores,
-        leakage,
+    for table in (
+        accuracy.ACCURACY_METRICS,
+        outcome_rates.INVALID_METRICS,
+        outcome_rates.OUTCOME_METRICS,
+        letter_measures.POSITION_METRICS,
+        letter_measures.PROBABILITY_METRICS,
+        accuracy.IMAGE_METRICS,
+        scores.SCORE_METRICS,
+        leakage.LEAKAGE_METRICS,
     )
-    for metric in part.METRICS
+    for metric in table
 }
 
 
@@ -87,3 +197,75 @@ def _sizes(study: Study) -> Iterator[Measure]:
     for reader in study.declared:
         if reader.params_b is not None:
             yield Measure(reader=reader.name, measure="params_b", value=reader.params_b)
+
+
+# ---------------------------------------------------------------- values by case
+# Right choices and judged scores item by item, so that readers can be compared.
+
+HIGHER: Final[Mapping[str, bool]] = {"accuracy": True, "score": True}
+"""Whether more of a measure is better."""
+
+
+def per_case(tables: Tables, edition: Edition, options: Options) -> dict[str, pl.DataFrame]:
+    """Frames of reader, case, cluster and value, of those of `HIGHER` that were asked.
+
+    `accuracy`: whether the right option was named (1 or 0), a row for each multiple-choice item;
+    whatever names none is 0. `score`: S of an open answer, from 0 to 1, the mean of the judges that
+    all readers have in common; a refusal and no reply are 0, what no judge could be read on has no
+    row. So the mean of a reader's values is the measure itself, S where all have the same judges.
+    The cluster is the item, or the first by name of those resampled with it (shared images or
+    patients), under the edition's rule for clusters.
+    """
+    study = Study(tables, tables.verdicts, edition, options)
+    chosen = {
+        marks.reader: np.where(marks.asked(MCQ), marks.right(MCQ).astype(float), np.nan)
+        for marks in study.marks
+        if MCQ in marks.said
+    }
+    clusters = _clusters(study)
+    found = {"accuracy": chosen, "score": _scores(study)}
+    return {
+        name: _frame(study, clusters, values)
+        for name, values in found.items()
+        if any(not np.isnan(own).all() for own in values.values())
+    }
+
+
+def _scores(study: Study) -> dict[str, Floats]:
+    given = {
+        marks.reader: scored(study, marks, OPEN)
+        for marks in study.marks
+        if OPEN in marks.said and marks.asked(OPEN).any()
+    }
+    judged = {reader: one for reader, one in given.items() if one.judges}
+    if not judged:
+        return {}
+    common = sorted(set.intersection(*(set(one.judges) for one in judged.values())))
+    if not common:
+        return {}
+    made = {reader: one.units("score", common) for reader, one in judged.items()}
+    return {reader: units / one for reader, (units, one) in made.items()}
+
+
+def _clusters(study: Study) -> list[str]:
+    """Each item's cluster, by the first of its items by name: the same in every run over them."""
+    first: dict[int, str] = {}
+    for case, code in zip(study.facts.cases, study.facts.clusters.tolist(), strict=True):
+        first[code] = min(first.get(code, case), case)
+    return [f"item:{first[code]}" for code in study.facts.clusters.tolist()]
+
+
+def _frame(study: Study, clusters: list[str], values: Mapping[str, Floats]) -> pl.DataFrame:
+    import polars as pl
+
+    n = study.facts.n
+    made = pl.DataFrame(
+        {
+            "reader": [reader for reader in values for _ in range(n)],
+            "case": [*study.facts.cases] * len(values),
+            "cluster": clusters * len(values),
+            "value": np.concatenate([np.zeros(0), *values.values()]),
+        },
+        schema={"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64},
+    )
+    return made.filter(pl.col("value").is_not_nan())

@@ -20,10 +20,16 @@ import msgspec
 
 from overread.benchmarks.files.jsonl import JSON_ERRORS, lines_of, list_of
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.medcmr.cases import (
+    LETTERS,
+    MedCase,
+    ability_of,
+    dimension_of,
+    modality_of,
+    system_of,
+)
 from overread.benchmarks.medcmr.gathering import Loaded, Stated, answer_among, gather, lack_of
-from overread.benchmarks.medcmr.layouts.finding import fields_of
-from overread.benchmarks.medcmr.vocabulary import ability_of, dimension_of, modality_of, system_of
+from overread.benchmarks.medcmr.layouts.set_files import fields_of
 from overread.case import BadInput
 
 __all__ = ["SUFFIXES", "find", "load"]

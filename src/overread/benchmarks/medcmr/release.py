@@ -16,7 +16,16 @@ import msgspec
 
 from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
 from overread.benchmarks.left import Left
-from overread.benchmarks.medcmr.cases import KINDS, Kind, MedCase
+from overread.benchmarks.medcmr.cases import (
+    DIMENSIONS,
+    KINDS,
+    Kind,
+    MedCase,
+    ability_of,
+    dimension_of,
+    modality_of,
+    system_of,
+)
 from overread.benchmarks.medcmr.gathering import (
     Loaded,
     Stated,
@@ -25,13 +34,6 @@ from overread.benchmarks.medcmr.gathering import (
     letter_of,
     listed,
     unlettered,
-)
-from overread.benchmarks.medcmr.vocabulary import (
-    DIMENSIONS,
-    ability_of,
-    dimension_of,
-    modality_of,
-    system_of,
 )
 from overread.case import BadInput
 

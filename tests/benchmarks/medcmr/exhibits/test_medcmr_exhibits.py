@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from overread.benchmarks.exhibits.looks import LOOKS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS
 from overread.benchmarks.medcmr.exhibits import exhibits
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS
 from overread.case import Figure, Measure, Table
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 from support.every_exhibit import nothing_known

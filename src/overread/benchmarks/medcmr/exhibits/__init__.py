@@ -9,18 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.medcmr.exhibits.alignment import alignment_exhibits
 from overread.benchmarks.medcmr.exhibits.case_view import case_views
-from overread.benchmarks.medcmr.exhibits.coverage import coverage_table
-from overread.benchmarks.medcmr.exhibits.errors import error_exhibits
-from overread.benchmarks.medcmr.exhibits.groups import group_exhibits, subtypes_table
-from overread.benchmarks.medcmr.exhibits.headline import abilities_table, scores_table, summary
-from overread.benchmarks.medcmr.exhibits.image import image_exhibits
-from overread.benchmarks.medcmr.exhibits.judges import judge_tables
-from overread.benchmarks.medcmr.exhibits.leakage import leakage_table
-from overread.benchmarks.medcmr.exhibits.orders import order_table, sureness_table
-from overread.benchmarks.medcmr.exhibits.pairs import base_table, pairs_table
+from overread.benchmarks.medcmr.exhibits.people import (
+    alignment_exhibits,
+    error_exhibits,
+    judge_tables,
+)
 from overread.benchmarks.medcmr.exhibits.profile import profile_figures
+from overread.benchmarks.medcmr.exhibits.robustness import (
+    coverage_table,
+    image_exhibits,
+    leakage_table,
+    order_table,
+    sureness_table,
+)
+from overread.benchmarks.medcmr.exhibits.score_tables import (
+    abilities_table,
+    base_table,
+    group_exhibits,
+    pairs_table,
+    scores_table,
+    subtypes_table,
+    summary,
+)
 from overread.benchmarks.medcmr.exhibits.size import size_exhibits
 from overread.case import Figure, Measure, Table
 

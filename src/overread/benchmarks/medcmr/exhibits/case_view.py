@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from overread.benchmarks.exhibits.texts import CUT, cut
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.medcmr.cases import LETTERS, MedCase, cases_in
 from overread.benchmarks.medcmr.edition import Edition
-from overread.benchmarks.medcmr.schemas import cases_in
 from overread.case import Table
 
 if TYPE_CHECKING:
@@ -75,10 +74,10 @@ def _said(answers: pl.DataFrame, readers: Sequence[str]) -> _Said:
 def _scores(verdicts: pl.DataFrame | None, edition: Edition) -> _Scores:
     if verdicts is None or verdicts.is_empty():
         return {}
-    from overread.benchmarks.medcmr.verdicts import reread
+    from overread.benchmarks.medcmr.verdict_parser import reread_verdicts
 
     found: dict[tuple[str, str], dict[str, Mapping[str, float]]] = {}
-    kept = reread(verdicts, edition)
+    kept = reread_verdicts(verdicts, edition)
     own = kept.filter(~kept["check"]).select("judge", "reader", "case", "about", "payload")
     for judge, reader, case, about, payload in own.iter_rows():
         told = msgspec.json.decode(about)

@@ -9,7 +9,7 @@ from overread.benchmarks.exhibits import panels
 from overread.benchmarks.exhibits.columns import Column
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.panels import SENSITIVITY, SPECIFICITY, Part
-from overread.benchmarks.medcmr.vocabulary import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 
 __all__ = [
     "ACCURACY",

@@ -1,0 +1,371 @@
+"""What people said, as measures: shares of labelled errors, rankings beside the judges'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from overread.benchmarks.drafts import (
+    Draft,
+    Floats,
+    Mask,
+    columns_of,
+    counted_in,
+    drafted,
+    joined,
+    panel,
+)
+from overread.benchmarks.medcmr.edition import Options
+from overread.benchmarks.medcmr.judged_questions import COMPONENTS
+from overread.benchmarks.medcmr.marks import MCQ, OPEN, REFORMULATED, Cell
+from overread.benchmarks.medcmr.people_sheets import (
+    ERRORS,
+    Error,
+    Rank,
+    as_read,
+    choices_of,
+    listed,
+    read_error_sheet,
+    read_ranks,
+    short,
+)
+from overread.benchmarks.medcmr.scores import scored
+from overread.benchmarks.medcmr.study import Study
+from overread.case import BadInput, Measure
+
+if TYPE_CHECKING:
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = [
+    "alignment_measures",
+    "doubled_ranks",
+    "error_measures",
+    "pooled_rho",
+]
+
+
+# ---------------------------------------------------------------- labelled errors
+# Why readers are wrong, as people labelled it: shares of five kinds (MEDCMR, "Analyses" 2).
+
+
+class _Row(NamedTuple):
+    """One row of a sheet: the item's place, the reader, the label, and whether it is an error."""
+
+    place: int
+    reader: str
+    error: Error | None
+    wrong: bool
+
+
+def error_measures(study: Study, tables: Tables, options: Options) -> list[Measure]:
+    """`error_share` of each reader that has labelled errors; none without `errors`.
+
+    The share of the labelled errors that have the label, over all and by dimension. Over all they
+    stand as they were sampled, dimensions alike, not as often as the reader makes them.
+    """
+    if options.errors is None:
+        return []
+    rows = _rows(study, tables, listed(options.errors))
+    return [
+        record
+        for reader in study.readers
+        if any(row.reader == reader for row in rows)
+        for record in _of_reader(study, reader, [row for row in rows if row.reader == reader])
+    ]
+
+
+def _of_reader(study: Study, reader: str, rows: Sequence[_Row]) -> Iterator[Measure]:
+    at = np.array([row.place for row in rows], dtype=np.int64)
+    said = np.array([row.error or "" for row in rows], dtype=np.str_)
+    wrong = np.array([row.wrong for row in rows], dtype=bool)
+    for by, members in study.groups("mcq", "dimension"):
+        inside = members[at]
+        if by and not inside.any():
+            continue
+        counted = inside & wrong & (said != "")
+        note = joined(
+            _count(inside & wrong & (said == ""), "not labelled"),
+            _count(inside & ~wrong, "right under these rules, left out"),
+        )
+        for error in ERRORS:
+            record = Measure(
+                reader=reader, measure="error_share", by={**by, "error": error}, note=note
+            )
+            yield study.share_of(record, said[counted] == error, study.facts.clusters[at[counted]])
+
+
+def _count(which: Mask, what: str) -> str | None:
+    n = int(which.sum())
+    return f"{n} {what}" if n else None
+
+
+def _rows(study: Study, tables: Tables, paths: Sequence[Path]) -> list[_Row]:
+    """What the sheets say, each row matched with the run."""
+    places = {as_read(case): place for place, case in enumerate(study.facts.cases)}
+    readers = {as_read(name): name for name in study.readers}
+    asked = choices_of(tables, study.readers)
+    right = {marks.reader: marks.right(MCQ) for marks in study.marks}
+    found: list[_Row] = []
+    seen: dict[tuple[int, str], str] = {}
+    for label in (one for path in paths for one in read_error_sheet(path)):
+        where = f"{label.file} row {label.line}"
+        reader, place = readers.get(label.reader), places.get(label.case)
+        if reader is None:
+            raise BadInput(
+                f'{where}: reader is "{short(label.reader)}"; the readers of this run are '
+                f"{', '.join(readers)}."
+            )
+        if place is None or (study.facts.cases[place], reader) not in asked:
+            raise BadInput(
+                f'{where}: case is "{short(label.case)}", which is no multiple-choice item that '
+                f"{short(reader)} was asked in this run. Give the run the errors are of."
+            )
+        first = seen.setdefault((place, reader), where)
+        if first != where:
+            raise BadInput(f"{where}: the same case and reader as {first}; keep one row.")
+        found.append(_Row(place, reader, label.error, not right[reader][place]))
+    return found
+
+
+# ---------------------------------------------------------------- rankings beside judges
+# Does the judge rank replies as people do? (MEDCMR, "Analyses" 4).
+
+_EVERYONE: Final = ""
+
+
+class _Sides(NamedTuple):
+    """Of one component, items x readers: how good people and judges find a reply.
+
+    More is better, whole numbers, NaN where one of the two sides has none; so both are compared on
+    the same replies.
+    """
+
+    human: Floats
+    judge: Floats
+    left_out: int
+
+
+def alignment_measures(study: Study, tables: Tables, options: Options) -> list[Measure]:
+    """`win_ratio`, `win_ratio_gap` and `rho` of people and judges; none without `ranks`.
+
+    Judges rank replies by the mean of their scores of a component, an item's all by the same
+    judges: those read on each that any was read on. A reply wins 1 over another
+    that is ranked below it, 1/2 at a tie; a win ratio is the mean over items. Without `versus` it
+    is the mean over a reader's opponents, as in the paper's Figure 4.
+    """
+    if options.ranks is None:
+        return []
+    ranked = read_ranks(listed(options.ranks), tables)
+    named = {rank.reader for rank in ranked}
+    readers = [reader for reader in study.readers if reader in named]
+    judges = _judges(study, ranked, readers)
+    made: list[Draft | Measure] = []
+    for component in COMPONENTS:
+        sides = _sides(study, ranked, readers, judges, component)
+        label = study.label(judges, component) if judges else None
+        made.extend(_of_component(component, readers, sides, label, judged=bool(judges)))
+    return study.finish(made)
+
+
+def _of_component(
+    component: str, readers: Sequence[str], sides: _Sides, label: str | None, *, judged: bool
+) -> Iterator[Draft | Measure]:
+    by = {"component": component}
+    note = (
+        f"{sides.left_out} ranked replies without a judge in common left out"
+        if sides.left_out
+        else None
+    )
+    raters = {"human": sides.human, **({"judge": sides.judge} if judged else {})}
+    pairs = list(combinations(range(len(readers)), 2))
+    ratios: dict[tuple[str, ...], dict[str, float | None]] = {}
+
+    def drafts() -> Iterator[tuple[tuple[str, ...], str, Draft]]:
+        for rater, table in raters.items():
+            told = label if rater == "judge" else None
+            for one, two in pairs:
+                record = Measure(
+                    reader=readers[one],
+                    measure="win_ratio",
+                    by={**by, "versus": readers[two], "rater": rater},
+                    note=note,
+                    label=told,
+                )
+                points = _points(table[:, one], table[:, two])[:, None]
+                yield (readers[one], readers[two]), rater, _mean(record, points)
+            for one, reader in enumerate(readers):
+                record = Measure(
+                    reader=reader,
+                    measure="win_ratio",
+                    by={**by, "rater": rater},
+                    note=note,
+                    label=told,
+                )
+                others = [two for two in range(len(readers)) if two != one]
+                if others:
+                    points = np.stack([_points(table[:, one], table[:, two]) for two in others], 1)
+                    yield (reader,), rater, _mean(record, points)
+
+    for names, rater, made in drafts():
+        ratios.setdefault(names, {})[rater] = made.record.value
+        yield made
+    for of, size in (({}, 2), ({"of": "reader"}, 1)):
+        some = {names: found for names, found in ratios.items() if len(names) == size}
+        yield _gap({**by, **of}, some, label, judged=judged)
+    yield _rho({**by, "with": "human"}, sides, label, judged=judged)
+
+
+def _mean(record: Measure, points: Floats) -> Draft:
+    return drafted(record, columns_of(points), panel, counted_in(points))
+
+
+def _points(one: Floats, two: Floats) -> Floats:
+    """1 where the first is better, 1/2 at a tie, 0 where it is worse; NaN where one is missing."""
+    return (np.sign(one - two) + 1) / 2
+
+
+def _gap(
+    by: dict[str, str],
+    ratios: Mapping[tuple[str, ...], Mapping[str, float | None]],
+    label: str | None,
+    *,
+    judged: bool,
+) -> Measure:
+    """The largest difference between people's and judges' win ratios, and whose it is."""
+    record = Measure(reader=_EVERYONE, measure="win_ratio_gap", by=by, label=label)
+    gaps = {
+        names: abs(human - judge)
+        for names, found in ratios.items()
+        if (human := found.get("human")) is not None and (judge := found.get("judge")) is not None
+    }
+    if not gaps:
+        why = "no reply is both ranked and judged" if judged else "not judged"
+        return msgspec.structs.replace(record, n=0, note=why)
+    widest = max(gaps, key=lambda names: gaps[names])
+    whose = f"largest of {len(gaps)}: {' against '.join(widest)}; no interval"
+    return msgspec.structs.replace(record, value=gaps[widest], n=len(gaps), note=whose)
+
+
+def _rho(by: dict[str, str], sides: _Sides, label: str | None, *, judged: bool) -> Draft | Measure:
+    """Spearman's rho of people's and judges' rankings.
+
+    Readers are ranked within each item, ties by mid-ranks, and the ranks of all items pooled::
+
+        rho = Σ (R - R̄)(S - S̄) / sqrt(Σ (R - R̄)² Σ (S - S̄)²)
+
+    over all (item, reader), with R̄ and S̄ the item's mean ranks, (k + 1)/2 of k readers.
+    """
+    record = Measure(reader=_EVERYONE, measure="rho", by=by, label=label)
+    if not judged:
+        return msgspec.structs.replace(record, n=0, note="not judged")
+    human, judge = (_centred(table) for table in (sides.human, sides.judge))
+    columns = np.stack([(human * judge).sum(1), (human**2).sum(1), (judge**2).sum(1)], axis=1)
+    counted: Mask = (~np.isnan(sides.human)).sum(axis=1) > 1
+    pairs = int((~np.isnan(sides.human[counted])).sum())
+    made = drafted(
+        msgspec.structs.replace(record, note=f"{pairs} replies ranked within their items"),
+        columns,
+        pooled_rho,
+        counted,
+        limits=(-1.0, 1.0),
+        unit=None,
+    )
+    if made.record.value is None:
+        why = "people or judges see no difference anywhere" if pairs else "nothing in common"
+        return msgspec.structs.replace(record, n=int(counted.sum()), note=why)
+    return made
+
+
+def pooled_rho(totals: Floats) -> Floats:
+    """rho of each row of totals (ΣRS, ΣR², ΣS²); NaN where either side never differs."""
+    spread = totals[:, 1] * totals[:, 2]
+    found: Floats = np.full(len(totals), np.nan)
+    np.divide(totals[:, 0], np.sqrt(spread), out=found, where=spread > 0)
+    return np.clip(found, -1.0, 1.0)
+
+
+def _centred(table: Floats) -> Floats:
+    """Twice the mid-ranks within each row less their mean, k + 1; 0 where there is none."""
+    ranks = doubled_ranks(table)
+    there = ~np.isnan(table)
+    return np.where(there, ranks - (there.sum(axis=1, keepdims=True) + 1), 0.0)
+
+
+def doubled_ranks(table: Floats) -> Floats:
+    """Twice the mid-rank of each value within its row, 2 the least; NaN stays out.
+
+    A value's mid-rank is 1 + those below it + half of the others equal to it.
+    """
+    value, other = table[:, :, None], table[:, None, :]
+    below, same = (other < value).sum(axis=2), (other == value).sum(axis=2)
+    return np.where(np.isnan(table), np.nan, 1.0 + 2 * below + same)
+
+
+def _cell(study: Study, place: int) -> Cell:
+    return OPEN if study.facts.kinds[place] == "open" else REFORMULATED
+
+
+def _judges(study: Study, ranked: Sequence[Rank], readers: Sequence[str]) -> list[str]:
+    """Who judged all these readers' replies: means over different judges are not compared."""
+    places = {case: place for place, case in enumerate(study.facts.cases)}
+    marks = {one.reader: one for one in study.marks}
+    used = {(rank.reader, _cell(study, places[rank.case])) for rank in ranked}
+    found = [
+        set(scored(study, marks[reader], cell).judges)
+        for reader, cell in sorted(used)
+        if reader in readers and cell in marks[reader].said
+    ]
+    return sorted(set.intersection(*found)) if found else []
+
+
+def _alike(gave: Mask) -> Mask:
+    """Items x judges: who scored all of an item's replies that anybody scored.
+
+    `gave` is items x readers x judges. Replies are ranked by the same judges, or a kinder one would
+    lift those that another could not be read on.
+    """
+    found: Mask = np.all(gave | ~np.any(gave, axis=2, keepdims=True), axis=1)
+    return found
+
+
+def _sides(
+    study: Study,
+    ranked: Sequence[Rank],
+    readers: Sequence[str],
+    judges: Sequence[str],
+    component: str,
+) -> _Sides:
+    places = {case: place for place, case in enumerate(study.facts.cases)}
+    column = {reader: at for at, reader in enumerate(readers)}
+    marks = {one.reader: one for one in study.marks}
+    human = np.full((study.facts.n, len(readers)), np.nan)
+    for rank in ranked:
+        if component in rank.doubled:
+            # Rank 1 is best.
+            human[places[rank.case], column[rank.reader]] = -rank.doubled[component]
+    judge = np.full_like(human, np.nan)
+    if not judges:
+        return _Sides(human, judge, 0)
+    # An item is open, or asked in open form: a reader's scores of it are in one cell only.
+    cells = [
+        (at, given)
+        for reader, at in column.items()
+        for cell in (OPEN, REFORMULATED)
+        if cell in marks[reader].said
+        and set(judges) <= set((given := scored(study, marks[reader], cell)).judges)
+    ]
+    gave = np.zeros((*human.shape, len(judges)), dtype=bool)
+    for at, given in cells:
+        gave[:, at] |= given.gave(component, judges)
+    same = _alike(gave & ~np.isnan(human)[:, :, None])
+    for at, given in cells:
+        units, _ = given.units(component, judges, same)
+        judge[:, at] = np.where(np.isnan(units), judge[:, at], units)
+    there = ~np.isnan(human) & ~np.isnan(judge)
+    left_out = int((~np.isnan(human) & ~there).sum())
+    return _Sides(np.where(there, human, np.nan), np.where(there, judge, np.nan), left_out)

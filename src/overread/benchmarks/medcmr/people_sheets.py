@@ -1,0 +1,430 @@
+"""Sheets for people: errors to be labelled, replies to be ranked; written and read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.medcmr.cases import DIMENSIONS, LETTERS, MedCase, cases_in
+from overread.benchmarks.medcmr.judged_questions import COMPONENTS
+from overread.case import BadInput
+from overread.judging.sheet import guarded
+
+if TYPE_CHECKING:
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = [
+    "COLUMNS",
+    "ERRORS",
+    "RANK_COLUMNS",
+    "Error",
+    "ErrorLabel",
+    "ErrorRow",
+    "Rank",
+    "as_read",
+    "cells_of",
+    "choices_of",
+    "code_of",
+    "listed",
+    "read_csv",
+    "read_error_sheet",
+    "read_ranks",
+    "sample_errors",
+    "short",
+    "write_csv",
+    "write_error_sheet",
+    "write_rank_sheet",
+]
+
+
+# ---------------------------------------------------------------- sheets as csv
+# Sheets that people fill: csv files that go out to a spreadsheet and come back.
+
+# What `guarded` puts before a cell that a spreadsheet would take for a formula.
+_GUARD: Final = re.compile(r"'(?=[\s\ufffd]*[=+\-@＝＋－＠])")
+_MOST: Final = 64_000_000  # bytes of a sheet
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A new file with guarded cells; one that is there stays, since a person may have filled it."""
+    if path.exists():
+        raise BadInput(f"{path} is there already. Move it away, or give another name.")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {path.parent}. Make it first.")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(header)
+    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        # With a byte-order mark, without which spreadsheets take UTF-8 for something else.
+        scratch.write_text(text.getvalue(), "utf-8-sig")
+        scratch.replace(path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise BadInput(f"{path}: {error.strerror}. Give a file that can be written.") from None
+
+
+def read_csv(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows with the line each begins on, cells without guard and outer blanks; empty rows go."""
+    for line, row in rows_of(path, needed, at_most=_MOST):
+        cells = {name: _bare(cell) for name, cell in row.items()}
+        if any(cells.values()):
+            yield line, cells
+
+
+def as_read(text: str) -> str:
+    """What a cell written with this text is read as: names are compared in this form."""
+    return _bare(guarded(text))
+
+
+def listed(paths: str) -> list[Path]:
+    """The files of a setting that may name several by commas."""
+    return [Path(part) for part in paths.split(",")]
+
+
+def short(text: str) -> str:
+    """A cell as a complaint quotes it: one line, forty characters."""
+    plain = " ".join(guarded(text).split())
+    return plain if len(plain) <= 40 else plain[:40] + "…"
+
+
+def _bare(cell: str) -> str:
+    lines = cell.replace("\r\n", "\n").replace("\r", "\n").strip()
+    return _GUARD.sub("", lines, count=1).strip() if lines.startswith("'") else lines
+
+
+# ---------------------------------------------------------------- sheets of errors
+# Errors for people to label: sampled, written as a sheet, read back (MEDCMR, "Analyses" 2, 3).
+
+Error: TypeAlias = Literal["recognition", "reasoning", "knowledge", "question", "format"]
+ERRORS: Final[Mapping[Error, str]] = {
+    "recognition": "does not see in the image what is there, or sees what is not",
+    "reasoning": "sees and knows the parts, draws the wrong conclusion",
+    "knowledge": "medical knowledge: lacks a fact, or has a wrong one",
+    "question": "question misunderstanding: answers something else than was asked",
+    "format": "names no option, or none in a form that can be read",
+}
+"""The words of a label, and what they mean."""
+_SPELLINGS: Final[Mapping[str, Error]] = {
+    **{word: word for word in ERRORS},
+    "medical knowledge": "knowledge",
+    "question misunderstanding": "question",
+}
+
+
+class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One wrong answer; the fields are the columns of the sheet, the last two for the person."""
+
+    case: str
+    reader: str
+    dimension: str
+    question: str
+    options: str
+    images: str
+    right: str
+    given: str
+    reply: str
+    label: str = ""
+    note: str = ""
+
+
+COLUMNS: Final = ErrorRow.__struct_fields__
+
+
+class ErrorLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a sheet that came back; `error` is None where it is not labelled yet."""
+
+    file: str
+    line: int
+    case: str
+    reader: str
+    error: Error | None
+
+
+def cells_of(row: ErrorRow) -> tuple[str, ...]:
+    """The cells of one row, in the order of `COLUMNS`."""
+    return tuple(getattr(row, column) for column in COLUMNS)
+
+
+def sample_errors(
+    tables: Tables,
+    reader: str,
+    n_per_dimension: int = 100,
+    seed: int = 0,
+    right_for: str | None = None,
+) -> list[ErrorRow]:
+    """Wrong multiple-choice answers of a reader: at most n of each dimension, by chance.
+
+    Wrong is a reply that names another option or none; a refusal and a missing reply have nothing
+    to label. With `right_for` only items that this other reader got right: what a medical model
+    lost against its base. The same run and seed give the same rows whatever their order, and fewer
+    rows are a part of more.
+    """
+    names = [one.name for one in tables.readers]
+    for name in (reader, *([] if right_for is None else [right_for])):
+        if name not in names:
+            raise BadInput(f'reader is "{name}"; the readers of this run are {", ".join(names)}.')
+    if n_per_dimension < 1:
+        raise BadInput(f"{n_per_dimension} errors of a dimension are asked for; give 1 or more.")
+    cases = {case.case_id: case for case in cases_in(tables.cases)}
+    answers = choices_of(tables, (reader,) if right_for is None else (reader, right_for))
+    if not any(who == reader for _, who in answers):
+        raise BadInput(
+            f"{reader} was not asked a multiple-choice item with its own image: nothing to label."
+        )
+    pools: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for case_id, case in cases.items():
+        row = answers.get((case_id, reader))
+        if row is None or row["outcome"] not in ("answered", "unparsed"):
+            continue
+        other = answers.get((case_id, right_for or ""))
+        lost = right_for is None or (other is not None and other["choice"] == case.answer)
+        if row["choice"] != case.answer and lost:
+            pools.setdefault(case.dimension or "", []).append((case_id, row))
+    return [
+        _row(cases[case_id], reader, row)
+        for dimension in sorted(pools, key=_place)
+        for case_id, row in sorted(pools[dimension], key=lambda one: _error_lot(seed, one[0]))[
+            :n_per_dimension
+        ]
+    ]
+
+
+def choices_of(tables: Tables, readers: Iterable[str]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """The rows of multiple-choice answers as the set asks them, by case and reader."""
+    import polars as pl
+
+    asked = tables.answers.filter(
+        (pl.col("form") == "mcq")
+        & (pl.col("image") == "original")
+        & (pl.col("order") == 0)
+        & pl.col("reader").is_in(list(readers))
+    )
+    kept = asked.select("case", "reader", "outcome", "choice", "text")
+    return {(row["case"], row["reader"]): row for row in kept.iter_rows(named=True)}
+
+
+def write_error_sheet(path: Path, rows: Sequence[ErrorRow]) -> None:
+    """A csv to label; its column `case` also serves `--set reformulate=FILE`."""
+    write_csv(path, COLUMNS, [cells_of(row) for row in rows])
+
+
+def read_error_sheet(path: Path) -> list[ErrorLabel]:
+    """The rows of a sheet that people labelled, in the file's order."""
+    found: list[ErrorLabel] = []
+    seen: dict[tuple[str, str], int] = {}
+    for line, row in read_csv(path, ("case", "reader", "label")):
+        said = " ".join(row["label"].casefold().split())
+        if said and said not in _SPELLINGS:
+            raise BadInput(
+                f'{path.name} row {line}: label is "{short(row["label"])}"; expected '
+                f"{', '.join(ERRORS)}, or nothing."
+            )
+        if not row["case"] or not row["reader"]:
+            missing = "reader" if row["case"] else "case"
+            raise BadInput(f"{path.name} row {line}: {missing} is empty. Leave it as it was.")
+        first = seen.setdefault((row["case"], row["reader"]), line)
+        if first != line:
+            raise BadInput(
+                f"{path.name} row {line}: the same case and reader as row {first}; keep one row."
+            )
+        error = _SPELLINGS[said] if said else None
+        found.append(
+            ErrorLabel(
+                file=path.name, line=line, case=row["case"], reader=row["reader"], error=error
+            )
+        )
+    return found
+
+
+def _row(case: MedCase, reader: str, row: Mapping[str, Any]) -> ErrorRow:
+    named = [f"{letter}) {text}" for letter, text in zip(LETTERS, case.options, strict=False)]
+    given = row["choice"]
+    return ErrorRow(
+        case=case.case_id,
+        reader=reader,
+        dimension=case.dimension or "",
+        question=case.question,
+        options="\n".join(named),
+        images="\n".join(case.images),
+        right=named[LETTERS.index(case.answer)],
+        given=named[LETTERS.index(given)] if given else "",
+        reply=row["text"] or "",
+    )
+
+
+def _place(dimension: str) -> tuple[int, str]:
+    """Dimensions in the paper's order; those of other sets after them, none last."""
+    known = list(DIMENSIONS)
+    place = known.index(dimension) if dimension in known else len(known) + (not dimension)
+    return place, dimension
+
+
+def _error_lot(seed: int, case: str) -> bytes:
+    """A number drawn for a case: the order of these says nothing of the cases."""
+    return blake2b(msgspec.json.encode([seed, case]), digest_size=16).digest()
+
+
+# ---------------------------------------------------------------- sheets of ranks
+# Rankings of replies by people: the blinded sheet, and what came back (MEDCMR, "Analyses" 4).
+
+RANK_COLUMNS: Final = (
+    "case",
+    "question",
+    "images",
+    "caption",
+    "reference",
+    "code",
+    "reply",
+    *COMPONENTS,
+)
+# 1 is best; a tie has one rank for both, the higher (1, 1, 3) or the one between (1.5, 1.5, 3).
+_RANK: Final = re.compile(r"(\d{1,3})(?:\.([05])0*)?", re.ASCII)
+
+
+class Rank(msgspec.Struct, frozen=True, kw_only=True):
+    """Where people put one reader's reply to one item; twice the rank, by component."""
+
+    case: str
+    reader: str
+    doubled: Mapping[str, int]
+
+
+def code_of(case: str, reader: str) -> str:
+    """What a reader is called on a sheet: another word for every item, and the run tells which.
+
+    The letter before the digits keeps spreadsheets from taking a code for a number.
+    """
+    data = msgspec.json.encode(["rank", as_read(case), as_read(reader)])
+    return f"r{blake2b(data, digest_size=5).hexdigest()}"
+
+
+def write_rank_sheet(
+    path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int = 0
+) -> int:
+    """A csv of at most n open items that all these readers answered, with four columns to fill.
+
+    Rows name no reader; those of one item stand together in the order of their codes. The same run
+    and seed give the same items, and fewer are a part of more. Returns how many items it has.
+    """
+    import polars as pl
+
+    known = [one.name for one in tables.readers]
+    for name in readers:
+        if name not in known:
+            raise BadInput(f'reader is "{name}"; the readers of this run are {", ".join(known)}.')
+    readers = tuple(dict.fromkeys(readers))
+    if len(readers) < 2 or n < 1:
+        raise BadInput("A ranking needs two different readers or more, and one item or more.")
+    rows = tables.answers.filter(
+        (pl.col("form") == "open")
+        & (pl.col("image") == "original")
+        & pl.col("reader").is_in(list(readers))
+        & pl.col("outcome").is_in(["answered", "unparsed", "refused"])
+        & (pl.col("text").fill_null("").str.strip_chars() != "")
+    )
+    said = {(case, who): text for case, who, text in rows.select("case", "reader", "text").rows()}
+    cases = [case for case in cases_in(tables.cases) if case.kind == "open"]
+    chosen = sorted(
+        (case for case in cases if all((case.case_id, who) in said for who in readers)),
+        key=lambda case: _rank_lot(seed, case.case_id),
+    )[:n]
+    if not chosen:
+        raise BadInput(f"There is no open item that all of {', '.join(readers)} answered.")
+    cells = []
+    for case in chosen:
+        shown = (
+            case.case_id,
+            case.question,
+            "\n".join(case.images),
+            case.caption or "",
+            case.answer,
+        )
+        codes = sorted((code_of(case.case_id, who), said[case.case_id, who]) for who in readers)
+        cells += [(*shown, code, reply, *([""] * len(COMPONENTS))) for code, reply in codes]
+    write_csv(path, RANK_COLUMNS, cells)
+    return len(chosen)
+
+
+def read_ranks(paths: Sequence[Path], tables: Tables) -> list[Rank]:
+    """The rankings in one or more csv files: a row for each item and reader.
+
+    Columns are `case`, `reader` or `code`, and the four components: 1 is best, ties allowed, empty
+    where a reply was not ranked. Only the order within an item matters.
+    """
+    readers = {as_read(one.name): one.name for one in tables.readers}
+    cases = {as_read(case): case for case in tables.cases["case"].to_list()}
+    found: list[Rank] = []
+    seen: dict[tuple[str, str], str] = {}
+    for path in paths:
+        rows = list(read_csv(path, ("case", *COMPONENTS)))
+        if rows and not {"reader", "code"} & set(rows[0][1]):
+            raise BadInput(f"{path} has no column reader or code. Add one of them.")
+        sizes = Counter(row["case"] for _, row in rows)
+        for line, row in rows:
+            where = f"{path.name} row {line}"
+            case = cases.get(row["case"])
+            if case is None:
+                raise BadInput(
+                    f'{where}: case is "{short(row["case"])}", which is not in this run. Give the '
+                    "run that was ranked."
+                )
+            reader = _reader(where, row, case, readers)
+            first = seen.setdefault((case, reader), where)
+            if first != where:
+                raise BadInput(f"{where}: the same case and reader as {first}; keep one row.")
+            most = sizes[row["case"]]
+            doubled = {
+                name: _doubled(where, name, row[name], most) for name in COMPONENTS if row[name]
+            }
+            if doubled:
+                found.append(Rank(case=case, reader=reader, doubled=doubled))
+    if not found:
+        names = ", ".join(path.name for path in paths)
+        raise BadInput(f"{names}: no row has a rank. Fill the columns {', '.join(COMPONENTS)}.")
+    return found
+
+
+def _reader(where: str, row: Mapping[str, str], case: str, readers: Mapping[str, str]) -> str:
+    if row.get("reader"):
+        if row["reader"] not in readers:
+            raise BadInput(
+                f'{where}: reader is "{short(row["reader"])}"; the readers of this run are '
+                f"{', '.join(readers)}."
+            )
+        return readers[row["reader"]]
+    for reader in readers.values():
+        if code_of(case, reader) == row.get("code", "").casefold():
+            return reader
+    raise BadInput(
+        f'{where}: code is "{short(row.get("code", ""))}", which is no reply to this case in this '
+        "run. Leave the column as it was written."
+    )
+
+
+def _doubled(where: str, name: str, cell: str, most: int) -> int:
+    """Twice a rank: a whole number, and so are ranks between two places."""
+    match = _RANK.fullmatch(cell)
+    doubled = 2 * int(match[1]) + (match[2] == "5") if match else 0
+    if not 2 <= doubled <= 2 * most:
+        raise BadInput(
+            f'{where}: {name} is "{short(cell)}"; expected a rank from 1 to {most}, the number of '
+            "replies to the case, or nothing."
+        )
+    return doubled
+
+
+def _rank_lot(seed: int, case: str) -> bytes:
+    """A number drawn for a case: the order of these says nothing of the cases."""
+    return blake2b(msgspec.json.encode(["ranks", seed, case]), digest_size=16).digest()
