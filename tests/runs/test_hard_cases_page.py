@@ -151,7 +151,7 @@ def test_every_layout_is_named_with_what_it_is_known_by() -> None:
     spanned = {"Choice B", "Choice C", "option_B"}  # "`Choice A` to `Choice D`"
     above = rows["VQA-RAD"]  # "the same parquet file"
     for layout in loading.LAYOUTS:
-        needed = set(layout.find.__globals__["_NEEDED"]) - spanned
+        needed = set(layout.fields) - spanned
         cell = rows[layout.name] + (above if layout.name == "PathVQA" else "")
         assert [name for name in sorted(needed) if f"`{name}`" not in cell] == [], layout.name
 

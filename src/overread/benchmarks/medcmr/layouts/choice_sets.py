@@ -87,7 +87,7 @@ def _medframe_items(file: Path, root: Path) -> Iterator[Stated]:
         )
 
 
-MEDFRAME: Final = Layout("MedFrameQA", find_medframe, loader(_medframe_items))
+MEDFRAME: Final = Layout("MedFrameQA", _MEDFRAME_FIELDS, find_medframe, loader(_medframe_items))
 
 
 # ---------------------------------------------------------------- MedXpertQA
@@ -185,7 +185,7 @@ def _without_choices(question: str, options: Sequence[str]) -> str:
     return question[: marks[-1].start()] if whole else question
 
 
-MEDXPERT: Final = Layout("MedXpertQA", find_medxpert, loader(_medxpert_items))
+MEDXPERT: Final = Layout("MedXpertQA", _MEDXPERT_FIELDS, find_medxpert, loader(_medxpert_items))
 
 
 # ---------------------------------------------------------------- OmniMedVQA
@@ -272,7 +272,7 @@ def _omnimed_items(files: Sequence[Path]) -> Iterator[Stated]:
         )
 
 
-OMNIMED: Final = Layout("OmniMedVQA", find_omnimed, load_omnimed)
+OMNIMED: Final = Layout("OmniMedVQA", _OMNIMED_FIELDS, find_omnimed, load_omnimed)
 
 
 # ---------------------------------------------------------------- PMC-VQA
@@ -321,4 +321,4 @@ def _pmc_vqa_items(file: Path, root: Path) -> Iterator[Stated]:
         )
 
 
-PMC_VQA: Final = Layout("PMC-VQA", find_pmc_vqa, loader(_pmc_vqa_items))
+PMC_VQA: Final = Layout("PMC-VQA", _PMC_VQA_FIELDS, find_pmc_vqa, loader(_pmc_vqa_items))

@@ -95,7 +95,7 @@ def _path_vqa_items(file: Path, root: Path) -> Iterator[Stated]:
         )
 
 
-PATH_VQA: Final = Layout("PathVQA", find_path_vqa, load_path_vqa)
+PATH_VQA: Final = Layout("PathVQA", _PATH_VQA_FIELDS, find_path_vqa, load_path_vqa)
 
 
 # ---------------------------------------------------------------- SLAKE
@@ -153,7 +153,7 @@ def _slake_items(file: Path, root: Path, language: str) -> Iterator[Stated]:
         )
 
 
-SLAKE: Final = Layout("SLAKE", find_slake, load_slake)
+SLAKE: Final = Layout("SLAKE", _SLAKE_FIELDS, find_slake, load_slake)
 
 
 # ---------------------------------------------------------------- VQA-RAD
@@ -208,4 +208,4 @@ def _vqa_rad_items(file: Path, root: Path) -> Iterator[Stated]:
         )
 
 
-VQA_RAD: Final = Layout("VQA-RAD", find_vqa_rad, load_vqa_rad)
+VQA_RAD: Final = Layout("VQA-RAD", _VQA_RAD_FIELDS, find_vqa_rad, load_vqa_rad)

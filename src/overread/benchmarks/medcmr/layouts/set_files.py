@@ -59,11 +59,12 @@ class Set(NamedTuple):
 class Layout(NamedTuple):
     """How one published set lies on a disk.
 
-    `find` gives the set at a path, or None for what is not this layout; `load` its items, with the
-    images below the folder given.
+    `fields` are what its items are known by. `find` gives the set at a path, or None for what is
+    not this layout; `load` its items, with the images below the folder given.
     """
 
     name: str
+    fields: tuple[str, ...]
     find: Callable[[Path], Set | None]
     load: Callable[[Set, Path, Options, bool], Loaded]
 
