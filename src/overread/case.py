@@ -32,6 +32,7 @@ __all__ = [
     "Limits",
     "Measure",
     "Message",
+    "Method",
     "Mirror",
     "Modality",
     "Occlude",
@@ -525,10 +526,45 @@ class Reader(Protocol):
 # ---------------------------------------------------------------- what is reported
 
 
+class Method(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How an interval was made; `str` says it in the words that `Measure.method` has.
+
+    `kind` is wilson, bootstrap, alike (all cases agree, so Wilson's at 0 speaks for them) or the
+    name of another; `of` what was drawn, `boot` and `seed` how often and from where. `effect` is
+    the design effect by cluster, `t` the degrees of freedom by which few clusters stretch it;
+    `floor` says that it was made to hold at least Wilson's at 0, `centred` that resamples were
+    moved to the estimate.
+    """
+
+    kind: str
+    of: str = ""
+    boot: int | None = None
+    seed: int | None = None
+    effect: float | None = None
+    t: int | None = None
+    floor: bool = False
+    centred: bool = False
+
+    def __str__(self) -> str:
+        if self.kind == "alike":
+            return f"all {self.of} agree: wilson at 0"
+        words = f"{self.kind} of {self.of}" if self.of else self.kind
+        words += "".join(f":{part}" for part in (self.boot, self.seed) if part is not None)
+        words += ", centred" if self.centred else ""
+        words += f", t of {self.t}" if self.t is not None else ""
+        words += ", at least wilson at 0" if self.floor else ""
+        if self.effect is not None and self.effect != 1:
+            words += f", design effect {self.effect:.3g}"
+        return words
+
+
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """A number with its n, spread and interval: one record of `measures.json`.
 
-    Absent or undefined is None, never NaN. Rates are fractions in [0, 1].
+    Absent or undefined is None, never NaN. Rates are fractions in [0, 1]. `note` and `method` are
+    for people and are read by no code; what they say stands in fields too: `how` the interval was
+    made, `flags` (see `overread.measuring.notes`), who was `left_out` of n and who was counted
+    `as_wrong` without an answer, by outcome, and the two rates that a difference stands `beside`.
     """
 
     reader: str
@@ -549,6 +585,11 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     family: str | None = None
     label: str | None = None
     note: str | None = None
+    how: Method | None = None
+    flags: tuple[str, ...] = ()
+    left_out: dict[str, int] = {}
+    as_wrong: dict[str, int] = {}
+    beside: tuple[float, float] | None = None
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):

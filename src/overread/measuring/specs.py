@@ -1,0 +1,448 @@
+"""What a benchmark declares of its measures, and the numbers that follow from it.
+
+A `Spec` names a measure, says what it means and what it is counted in, and gives for a reader and a
+condition what it says of every case. Values, groups, intervals, what was left out, worst cases,
+differences between readers and conditions, tests, values by case for `compare`, the gate's limits
+and the law tests follow from that.
+
+    SPECS = (
+        Spec(
+            name="accuracy",
+            says="share of questions answered rightly",
+            of=lambda run, reader, condition: Counted(
+                value=np.where(reader.read, reader.right, np.nan),
+                population=run.everyone,
+                why=reader.outcome,
+            ),
+            groups=("finding", "view"),
+            contrasts=(READERS,),
+        ),
+    )
+    records = measure(run, SPECS)
+
+Measures that no table of values by case holds (AUROC, skill, path consistency) have `make` in place
+of `of`: a function of run and reader that yields estimates over the same resampling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from overread.case import Measure, Method
+from overread.measuring.arrays import RunArrays, ordered_pairs
+from overread.measuring.contrasts import exact_p, paired_difference, tested, with_q
+from overread.measuring.estimates import (
+    Estimate,
+    Floats,
+    Mask,
+    clustered_share,
+    columns_of,
+    counted_in,
+    estimated,
+    mean_of_columns,
+    mean_of_rows,
+)
+from overread.measuring.notes import (
+    NO_PICTURE,
+    counted_as_wrong,
+    leaving_out,
+    noted,
+    remarked,
+    with_method,
+)
+from overread.measuring.units import SHARE, Unit
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "MEAN_OF_CASES",
+    "MEAN_OF_JUDGES",
+    "OUTCOMES",
+    "PLAIN",
+    "READERS",
+    "SHARE_OF",
+    "Against",
+    "Condition",
+    "Counted",
+    "Spec",
+    "SpokenFor",
+    "against",
+    "contrasts_of",
+    "counted_once",
+    "coverage_specs",
+    "estimate_of",
+    "left_out_of",
+    "made_by",
+    "measure",
+    "named",
+    "values",
+    "worst_cases",
+]
+
+Codes: TypeAlias = NDArray[np.int8]
+Condition: TypeAlias = Mapping[str, str]
+OUTCOMES: Final = ("answered", "unparsed", "refused", "unanswered", "not asked", "not judged")
+"""What became of a case: places among these are the codes of `Counted.why`."""
+_NO_ANSWER: Final = frozenset({"unparsed", "refused"})
+PLAIN: Final[Condition] = {}
+
+
+class Counted(NamedTuple):
+    """What one measure says of every case of one reader under one condition, before averaging.
+
+    `value` (cases,) or (cases, m) for m judges, seeds or draws; NaN does not decide. `population`
+    is whom the number is about, `why` what became of each case (a place among OUTCOMES). `wrong`
+    says that whoever has no answer counts as wrong, and is not left out.
+    """
+
+    value: Floats
+    population: Mask
+    why: Codes | None = None
+    wrong: bool = False
+
+    @property
+    def table(self) -> Floats:
+        """The values as cases x m, NaN outside the population."""
+        wide = self.value if self.value.ndim == 2 else self.value[:, None]
+        return np.where(self.population[:, None], wide, np.nan)
+
+    def within(self, members: Mask) -> Counted:
+        """The same of some of the cases."""
+        return self._replace(population=self.population & members)
+
+
+class SpokenFor(Protocol):
+    """What a benchmark knows of one reader's answers: a name, and whatever its specs ask for."""
+
+    @property
+    def reader(self) -> str: ...
+
+
+Estimator: TypeAlias = Callable[[Measure, Counted, "RunArrays", Unit], Estimate | Measure]
+
+
+def SHARE_OF(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> Measure:  # noqa: N802
+    """The share of 0/1 values that are 1, every column's: Wilson's interval, design effect by
+    cluster."""
+    table = counted.table
+    there = ~np.isnan(table)
+    clusters = np.broadcast_to(run.clusters[:, None], table.shape)[there]
+    return clustered_share(record, table[there] == 1, clusters)
+
+
+def MEAN_OF_JUDGES(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> Estimate:  # noqa: N802
+    """The mean over judges (or seeds) of each one's mean over cases; cases are resampled."""
+    table = counted.table
+    made = estimated(
+        record, columns_of(table), mean_of_columns, counted_in(table), limits=unit.limits
+    )
+    binary = table.shape[1] == 1 and bool(np.isin(table[~np.isnan(table)], (0.0, 1.0)).all())
+    if not binary:
+        return made
+    record = msgspec.structs.replace(made.record, k=int(np.nansum(table)))
+    return msgspec.structs.replace(made, record=record)
+
+
+def MEAN_OF_CASES(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> Estimate:  # noqa: N802
+    """The mean over cases of each one's mean over judges (or seeds); cases are resampled."""
+    table = mean_of_rows(counted.table)
+    return estimated(
+        record, columns_of(table), mean_of_columns, counted_in(table), limits=unit.limits
+    )
+
+
+class Against(msgspec.Struct, frozen=True):
+    """A paired contrast: between `readers`, or of each condition with the one where `key` is
+    `value`."""
+
+    key: str = ""
+    value: str = ""
+
+
+READERS: Final = Against()
+
+
+def against(**condition: str) -> Against:
+    """Each condition less the one that is like it but for this key: `against(image="original")`."""
+    ((key, value),) = condition.items()
+    return Against(key, value)
+
+
+class Spec(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure: what it is called, says and is counted in; and how it is got.
+
+    `of` says what it says of each case, under each of `conditions` (the plain one without keys);
+    `groups` are columns of the cases it is given by, under the plain condition and, of those in
+    `groups_under`, under the others. `bounds` asks for the worst cases too. `sees` says that the
+    measure is about the picture, so that who gets none has no value. `by_case` puts it among what
+    `compare` compares, `better` says which way. `make` stands in place of `of` where a measure is
+    none of values by case.
+    """
+
+    name: str
+    says: str
+    unit: Unit = SHARE
+    better: Literal["higher", "lower"] | None = "higher"
+    of: Callable[[Any, Any, Condition], Counted] | None = None
+    make: Callable[[Any, Any], Iterator[Estimate | Measure]] | None = None
+    conditions: Callable[[Any, Any], Iterable[Condition]] = lambda run, reader: (PLAIN,)
+    groups: tuple[str, ...] = ()
+    groups_under: tuple[str, ...] = ()
+    estimate: Estimator = SHARE_OF
+    contrasts: tuple[Against, ...] = ()
+    bounds: bool = False
+    sees: bool = False
+    by_case: bool = False
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def measure(run: RunArrays, readers: Sequence[SpokenFor], specs: Sequence[Spec]) -> list[Measure]:
+    """Every measure of every reader, then their differences; q within each family."""
+    made = (one for reader in readers for spec in specs for one in made_by(run, reader, spec))
+    records = run.finish(made)
+    for spec in specs:
+        records += run.finish(contrasts_of(run, readers, spec))
+    return with_q(records)
+
+
+def made_by(run: RunArrays, reader: SpokenFor, spec: Spec) -> Iterator[Estimate | Measure]:
+    """The numbers of one measure of one reader, by condition and group."""
+    if spec.make is not None:
+        yield from spec.make(run, reader)
+        return
+    for condition in spec.conditions(run, reader):
+        counted = counted_once(run, reader, spec, condition)
+        for group in run.groups(*(spec.groups_under if condition else spec.groups)):
+            some = counted.within(group.members)
+            if group.by and not some.population.any():
+                continue
+            by = {**condition, **group.by}
+            record = Measure(reader=reader.reader, measure=spec.name, by=by)
+            if spec.sees and reader.reader in run.unseeing:
+                yield noted(msgspec.structs.replace(record, n=0), NO_PICTURE)
+                continue
+            yield estimate_of(record, some, run, spec)
+            if spec.bounds and not group.by:
+                yield from worst_cases(record, some)
+
+
+def counted_once(run: RunArrays, reader: SpokenFor, spec: Spec, condition: Condition) -> Counted:
+    """What a measure says of the cases of a reader, worked out once."""
+    assert spec.of is not None
+    of, key = spec.of, ("counted", spec.name, reader.reader, tuple(condition.items()))
+    return run.once(key, lambda: of(run, reader, condition))
+
+
+def estimate_of(
+    record: Measure, counted: Counted, run: RunArrays, spec: Spec
+) -> Estimate | Measure:
+    """A record with its value, n and interval, and who is not in it or counts as wrong."""
+    counts = left_out_of(counted)
+    say = counted_as_wrong if counted.wrong else leaving_out
+    return spec.estimate(say(record, counts), counted, run, spec.unit)
+
+
+def left_out_of(counted: Counted) -> dict[str, int]:
+    """How many of the population have no answer, by what became of them."""
+    if counted.why is None:
+        return {}
+    why = counted.why[counted.population]
+    return {
+        word: n for code, word in enumerate(OUTCOMES) if code and (n := int((why == code).sum()))
+    }
+
+
+def worst_cases(record: Measure, counted: Counted) -> Iterator[Measure]:
+    """The rate if every reply without an answer were a miss (`low`), and if it were a hit.
+
+    Unparsed and refused replies are meant. What was never answered says nothing of the reader.
+    """
+    table = counted.table
+    n, k = int((~np.isnan(table)).sum()), int((table == 1).sum())
+    lost = sum(m for word, m in left_out_of(counted).items() if word in _NO_ANSWER)
+    if not n + lost:
+        return
+    for bound, hits, what in (("low", k, "misses"), ("high", k + lost, "hits")):
+        bounded = msgspec.structs.replace(
+            record, by={**record.by, "bound": bound}, value=hits / (n + lost), n=n + lost, k=hits
+        )
+        said = remarked(bounded, f"{lost} replies without an answer counted as {what}")
+        yield with_method(said, Method(kind="worst case"))
+
+
+# ---------------------------------------------------------------- differences
+
+
+def contrasts_of(
+    run: RunArrays, readers: Sequence[SpokenFor], spec: Spec
+) -> Iterator[Estimate | Measure]:
+    """The paired differences that a measure declares, each with its test and family."""
+    for contrast in spec.contrasts:
+        if contrast.key:
+            for reader in readers:
+                yield from _conditions_apart(run, reader, spec, contrast)
+        else:
+            for one, two in ordered_pairs(readers):
+                yield from _readers_apart(run, one, two, spec)
+
+
+def _readers_apart(
+    run: RunArrays, one: SpokenFor, two: SpokenFor, spec: Spec
+) -> Iterator[Estimate | Measure]:
+    theirs = [dict(condition) for condition in spec.conditions(run, two)]
+    for condition in spec.conditions(run, one):
+        if dict(condition) not in theirs:
+            continue
+        record = Measure(
+            reader=one.reader,
+            measure=f"diff_{spec.name}",
+            by={**condition, "versus": two.reader},
+        )
+        both = [counted_once(run, reader, spec, condition) for reader in (one, two)]
+        which = " ".join(condition.values())
+        yield _difference(run, record, both, spec, f"diff_{spec.name} {which}".strip())
+
+
+def _conditions_apart(
+    run: RunArrays, reader: SpokenFor, spec: Spec, contrast: Against
+) -> Iterator[Estimate | Measure]:
+    known = [dict(condition) for condition in spec.conditions(run, reader)]
+    for condition in known:
+        here = condition.get(contrast.key, contrast.value)
+        plain = {key: value for key, value in condition.items() if key != contrast.key}
+        usual = next(
+            (c for c in (plain, plain | {contrast.key: contrast.value}) if c in known), None
+        )
+        if here == contrast.value or usual is None:
+            continue
+        by = {**condition, "versus": contrast.value}
+        record = Measure(reader=reader.reader, measure=f"diff_{spec.name}", by=by)
+        if reader.reader in run.unseeing:
+            yield noted(msgspec.structs.replace(record, n=0), NO_PICTURE)
+            continue
+        both = [counted_once(run, reader, spec, at) for at in (condition, usual)]
+        yield _difference(run, record, both, spec, f"diff_{spec.name} by {contrast.key}")
+
+
+def _difference(
+    run: RunArrays, record: Measure, both: Sequence[Counted], spec: Spec, family: str
+) -> Estimate:
+    """First less second over the cases that both count, each case by its mean over judges."""
+    first, second = (mean_of_rows(counted.table)[:, 0] for counted in both)
+    members: Mask = ~(np.isnan(first) | np.isnan(second))
+    each = np.where(members, first - second, 0.0)
+    limits = (-spec.unit.high, spec.unit.high) if spec.unit.of_shares else (-np.inf, np.inf)
+    made = paired_difference(record, each, members, limits=limits)
+    if made.record.value is None:
+        return made
+    one, two = (float(some[members].mean()) for some in (first, second))
+    made = msgspec.structs.replace(
+        made, record=msgspec.structs.replace(made.record, beside=(one, two))
+    )
+    # One more case can move a difference of shares from one end to the other.
+    step = 1 + abs(made.record.value or 0.0) if spec.unit.of_shares else None
+    made = msgspec.structs.replace(made, step=step)
+    return tested(made, _p(run, each, members), family)
+
+
+def _p(run: RunArrays, each: Floats, members: Mask) -> float | None:
+    from overread.measuring.contrasts import FLIPS, cluster_sums, flip_ps, signs
+
+    if not members.any():
+        return None
+    whole = np.rint(each)
+    if (whole == each).all():
+        return exact_p(whole[members].astype(np.int64), run.clusters[members])
+    sums = cluster_sums(each, run.clusters)[:, None]
+    coins = run.once(("coins", FLIPS), lambda: signs(len(sums), FLIPS, run.resampling.seed))
+    return flip_ps(sums, coins)[0]
+
+
+# ---------------------------------------------------------------- values by case
+
+
+def values(
+    run: RunArrays, readers: Sequence[SpokenFor], specs: Sequence[Spec], clusters: Sequence[str]
+) -> dict[str, pl.DataFrame]:
+    """By measure, what it says of each case: reader, case, cluster and value.
+
+    Of measures `by_case`, under their plain condition: what `compare` goes by. `clusters` are names
+    of the cases' clusters, in the order of the cases.
+    """
+    import polars as pl
+
+    found: dict[str, list[pl.DataFrame]] = {}
+    for spec in specs:
+        if not spec.by_case or spec.of is None:
+            continue
+        for reader in readers:
+            if PLAIN not in [dict(condition) for condition in spec.conditions(run, reader)]:
+                continue
+            counted = counted_once(run, reader, spec, PLAIN)
+            frame = pl.DataFrame(
+                {
+                    "reader": [reader.reader] * run.n,
+                    "case": run.cases,
+                    "cluster": clusters,
+                    "value": mean_of_rows(counted.table)[:, 0],
+                },
+                schema={
+                    "reader": pl.String,
+                    "case": pl.String,
+                    "cluster": pl.String,
+                    "value": pl.Float64,
+                },
+            )
+            found.setdefault(spec.name, []).append(frame.filter(pl.col("value").is_not_nan()))
+    return {name: pl.concat(frames) for name, frames in found.items()}
+
+
+def coverage_specs(
+    conditions: Callable[[Any, Any], Iterable[Condition]],
+    outcome_of: Callable[[Any, Any, Condition], tuple[Mask, Codes]],
+) -> tuple[Spec, ...]:
+    """`answered`, `unparsed`, `refused`, `unanswered`: shares of what was asked, adding up to 1.
+
+    `outcome_of` gives who was asked and what became of each.
+    """
+
+    def counted(code: int) -> Callable[[Any, Any, Condition], Counted]:
+        def of(run: Any, reader: Any, condition: Condition) -> Counted:
+            asked, why = outcome_of(run, reader, condition)
+            return Counted((why == code).astype(float), asked)
+
+        return of
+
+    says = {
+        "answered": "share of what was asked that has an answer that could be read",
+        "unparsed": "share of what was asked whose reply holds no answer that could be read",
+        "refused": "share of what was asked whose reply is a refusal",
+        "unanswered": "share of what was asked that has no reply",
+    }
+    return tuple(
+        Spec(
+            name=name,
+            says=words,
+            of=counted(OUTCOMES.index(name)),
+            conditions=conditions,
+            better="higher" if name == "answered" else "lower",
+        )
+        for name, words in says.items()
+    )
+
+
+def named(specs: Iterable[Spec]) -> dict[str, Spec]:
+    """The specs by name; a name that is declared twice is a mistake of ours."""
+    found: dict[str, Spec] = {}
+    for spec in specs:
+        assert spec.name not in found, f"{spec.name} is declared twice"
+        found[spec.name] = spec
+    return found
