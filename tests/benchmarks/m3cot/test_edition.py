@@ -8,25 +8,22 @@ import pytest
 
 from overread.benchmarks.m3cot.edition import (
     AUTHORS,
+    BOOK,
     CORRECTED,
-    RULES,
-    SHOWS,
     Edition,
     Options,
-    edition,
-    settings,
 )
 from overread.case import BadInput
 
 
 def test_every_rule_and_every_option_can_be_set():
-    assert set(Edition.__struct_fields__) - {"name"} == set(RULES)
+    assert set(Edition.__struct_fields__) - {"name"} == set(BOOK.rules)
     given = {"modes": "cot", "images": "original,swap", "follow": "truncated", "px": "512"}
     given |= {"max_tokens": "128", "temperature": "0.7", "timing": "9", "checks": "3"}
     given |= {"variants": "2", "rubrics": "w", "root": "r"}
     assert set(given) == set(Options.__struct_fields__)
-    assert set(given) <= SHOWS
-    found, options = settings("corrected", given)
+    assert set(given) <= BOOK.shows
+    found, options = BOOK.settings("corrected", given)
     assert found == CORRECTED
     assert options == Options(
         modes=("cot",),
@@ -43,11 +40,11 @@ def test_every_rule_and_every_option_can_be_set():
     )
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", BOOK.rules)
 def test_the_other_editions_value_can_be_set_and_shows_in_the_label(rule):
     for this, other in ((CORRECTED, AUTHORS), (AUTHORS, CORRECTED)):
         word = str(getattr(other, rule))
-        found = edition(this.name, {rule: word})
+        found = BOOK.edition(this.name, {rule: word})
         assert getattr(found, rule) == getattr(other, rule)
         same = getattr(this, rule) == getattr(other, rule)
         assert found.label == (this.name if same else f"{this.name}+{rule}={word}")
@@ -55,14 +52,14 @@ def test_the_other_editions_value_can_be_set_and_shows_in_the_label(rule):
 
 def test_the_label_lists_changes_in_a_fixed_order():
     words = {"seed": "3", "match": "truthy"}
-    found, _ = settings("corrected", words)
+    found, _ = BOOK.settings("corrected", words)
     assert found.label == "corrected+match=truthy+seed=3"
-    assert found == settings("corrected", dict(reversed(words.items())))[0]
+    assert found == BOOK.settings("corrected", dict(reversed(words.items())))[0]
 
 
 def test_without_words_the_paper_is_asked():
     for name, standard in (("authors", AUTHORS), ("corrected", CORRECTED)):
-        assert settings(name) == (standard, Options())
+        assert BOOK.settings(name) == (standard, Options())
         assert standard.label == name
     options = Options()
     assert (options.modes, options.images, options.follow) == (("direct", "cot"), ("original",), ())
@@ -86,11 +83,11 @@ def test_without_words_the_paper_is_asked():
 )
 def test_what_cannot_be_is_refused_in_one_line(words, told):
     with pytest.raises(BadInput) as caught:
-        settings("corrected", words)
+        BOOK.settings("corrected", words)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_edition_lists_the_known_ones():
     with pytest.raises(BadInput, match="the editions are corrected, authors"):
-        settings("published")
+        BOOK.settings("published")

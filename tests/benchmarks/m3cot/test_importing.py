@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.m3cot.cases import TASKS
-from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED, edition
+from overread.benchmarks.m3cot.edition import AUTHORS, BOOK, CORRECTED
 from overread.benchmarks.m3cot.importing import import_results, read_results
 from overread.benchmarks.m3cot.measures import measure
 from overread.case import BadInput
@@ -622,7 +622,7 @@ def test_an_import_is_named_for_its_set(tmp_path, cases, monkeypatch):
     ((name, dataset, _policy, rules, words),) = told
     assert (name, rules, words) == ("m3cot", "corrected", {"boot": "200"})
     assert dataset.startswith("set@")
-    assert edition(rules, words).boot == 200
+    assert BOOK.edition(rules, words).boot == 200
 
 
 KEYS = (

@@ -14,7 +14,7 @@ import overread
 from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot.authors import TRIES
 from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema, cases_in
-from overread.benchmarks.m3cot.edition import FOR_JUDGES, MODES, SHOWS, settings
+from overread.benchmarks.m3cot.edition import BOOK, MODES
 from overread.benchmarks.m3cot.judge_questions import (
     OTHERS,
     QUESTIONS_OF,
@@ -90,7 +90,7 @@ class M3CoT:
         self.dataset = dataset
         self.policy = policy
         self.path = path
-        self.rules, self.options = settings(edition, words)
+        self.rules, self.options = BOOK.settings(edition, words)
         self._chosen: frozenset[str] | None = None
 
     @classmethod
@@ -126,7 +126,7 @@ class M3CoT:
 
     @property
     def shows(self) -> frozenset[str]:
-        return SHOWS
+        return BOOK.shows
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
@@ -278,7 +278,7 @@ class M3CoT:
 
     @property
     def for_judges(self) -> frozenset[str]:
-        return FOR_JUDGES
+        return BOOK.for_judges
 
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the questions of a run's tables; no image is needed for that."""

@@ -7,181 +7,192 @@ they differ is one field here, so `--set field=value` tries one rule at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from overread.benchmarks.rules import (
-    Reading,
+    SEEDS,
+    Boot,
+    EditionRules,
+    Option,
+    Rule,
+    Rulebook,
+    check_variants,
     folder,
-    label_of,
     number,
-    one_of,
-    read_words,
     some_of,
     whole,
 )
 from overread.case import BadInput
 
-__all__ = [
-    "AUTHORS",
-    "CORRECTED",
-    "FOLLOWS",
-    "FOR_JUDGES",
-    "IMAGES",
-    "MODES",
-    "RULES",
-    "SHOWS",
-    "Edition",
-    "Options",
-    "edition",
-    "settings",
-]
+__all__ = ["AUTHORS", "BOOK", "CORRECTED", "FOLLOWS", "IMAGES", "MODES", "Edition", "Options"]
 
 MODES: Final = ("direct", "cot")
 IMAGES: Final = ("original", "blank", "swap")
 FOLLOWS: Final = ("truncated", "answer_first")
+_MANY: Final = whole(0, 1_000_000)
 
 
-class Edition(msgspec.Struct, frozen=True, kw_only=True):
+class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
-    name: Literal["authors", "corrected"]
-    # Whether options are looked for in the question and printed a second time (M3COT 2).
-    options: Literal["repeated", "once"]
-    # What a reply is judged over: "judged" leaves skipped items out, "all" counts them as wrong.
-    denominator: Literal["judged", "all"]
-    # "truthy": any truthy `match`, the string "false" too; "boolean": true, false and their words.
-    match: Literal["truthy", "boolean"]
-    # How verdicts are read: fences cut and strict JSON / backslashes doubled and repaired, as each
-    # of the authors' scripts does; or strict first, then repaired.
-    verdicts: Literal["published", "strict_first"]
-    # Step types by exact spelling, or trimmed, case-folded and by alias.
-    step_types: Literal["exact", "folded"]
-    # No steps: the authors drop the item from precision and count 0 for recall; ours count 0 twice.
-    no_steps: Literal["published", "zero"]
-    # Failed and empty paths: the empty path inside the task, or left out (failed) and never the
-    # reference where others are (empty).
-    empty_paths: Literal["kept", "apart"]
-    # Which replies count as failed while they are timed: any text with Error or Failed, or none.
-    error_text: Literal["searched", "ignored"]
-    # Judge replies that cannot be read are asked again this often.
-    reask: int
-    # Resamples and seed of every bootstrap; the seed also draws the swaps and the timed items.
-    boot: int = 10_000
-    seed: int = 0
-
-    @property
-    def label(self) -> str:
-        """The edition's name, with every rule that was changed: `corrected+match=truthy`."""
-        return label_of(self, _EDITIONS[self.name], RULES)
-
-
-AUTHORS: Final = Edition(
-    name="authors",
-    options="repeated",
-    denominator="judged",
-    match="truthy",
-    verdicts="published",
-    step_types="exact",
-    no_steps="published",
-    empty_paths="kept",
-    error_text="searched",
-    reask=0,
-)
-CORRECTED: Final = Edition(
-    name="corrected",
-    options="once",
-    denominator="all",
-    match="boolean",
-    verdicts="strict_first",
-    step_types="folded",
-    no_steps="zero",
-    empty_paths="apart",
-    error_text="ignored",
-    reask=2,
-)
-_EDITIONS: Final = {"corrected": CORRECTED, "authors": AUTHORS}
+    options: Annotated[
+        Literal["repeated", "once"],
+        Rule(
+            "repeated",
+            "Whether options are looked for in the question and printed a second time.",
+            shown=True,
+        ),
+    ] = "once"
+    denominator: Annotated[
+        Literal["judged", "all"],
+        Rule("judged", "Accuracy leaves items without a verdict out, or counts them as wrong."),
+    ] = "all"
+    match: Annotated[
+        Literal["truthy", "boolean"],
+        Rule(
+            "truthy",
+            'A right answer by any truthy `match`, the string "false" too; or by true, false and '
+            "their words.",
+        ),
+    ] = "boolean"
+    verdicts: Annotated[
+        Literal["published", "strict_first"],
+        Rule(
+            "published",
+            "How verdicts are read: fences cut and strict JSON, or backslashes doubled and "
+            "repaired, as each of the authors' scripts does; or strict first, then repaired.",
+        ),
+    ] = "strict_first"
+    step_types: Annotated[
+        Literal["exact", "folded"],
+        Rule("exact", "Step types by exact spelling, or trimmed, case-folded and by alias."),
+    ] = "folded"
+    no_steps: Annotated[
+        Literal["published", "zero"],
+        Rule(
+            "published",
+            "Without steps the authors drop the item from precision and count 0 for recall; ours "
+            "count 0 twice.",
+        ),
+    ] = "zero"
+    empty_paths: Annotated[
+        Literal["kept", "apart"],
+        Rule(
+            "kept",
+            "Failed and empty paths: the empty path inside the task; or left out (failed) and "
+            "never the reference where others are (empty).",
+        ),
+    ] = "apart"
+    error_text: Annotated[
+        Literal["searched", "ignored"],
+        Rule(
+            "searched",
+            "Which replies count as failed while they are timed: any text with Error or Failed, "
+            "or none.",
+        ),
+    ] = "ignored"
+    reask: Annotated[
+        int,
+        Rule(
+            0,
+            "How often a judge that cannot be read is asked again, 0 to 10; with "
+            "`verdicts=published` that of the order at least twice.",
+            whole(0, 10),
+            shown=True,
+        ),
+    ] = 2
+    boot: Boot = 10_000
+    seed: Annotated[
+        int,
+        Rule(
+            0,
+            "Seed of bootstraps and sign flips, of the swaps, the timed items and those that "
+            "judges are checked on.",
+            SEEDS,
+        ),
+    ] = 0
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked."""
 
-    modes: tuple[str, ...] = MODES
-    # Beyond the paper: the same items with a black image and with another item's of the same task.
-    images: tuple[str, ...] = ("original",)
-    # Beyond the paper: the answer asked for after half of the reasoning, and before any of it.
-    follow: tuple[str, ...] = ()
-    # The longer side of an image at most.
-    px: int = 768
-    max_tokens: int = 3000
-    temperature: float = 0.1
-    # Items timed one at a time, the two modes in turn; 0 times none.
-    timing: int = 0
-    # Items whose control replies each judge judges first.
-    checks: int = 20
-    # Of these, items whose replies each judge also judges with one harmless thing changed.
-    variants: int = 0
-    # A folder with the user's own words for judges: answer.txt, precision.txt and so on.
-    rubrics: str | None = None
-    root: str | None = None
+    modes: Annotated[
+        tuple[str, ...],
+        Option("What is asked; steps and order are judged of `cot` only.", some_of(*MODES)),
+    ] = MODES
+    # Beyond the paper, as is what follows.
+    images: Annotated[
+        tuple[str, ...],
+        Option(
+            "Also `blank`, a black image of the same size, and `swap`, another item's of the same "
+            "task.",
+            some_of(*IMAGES),
+        ),
+    ] = ("original",)
+    follow: Annotated[
+        tuple[str, ...],
+        Option(
+            "Also `truncated`, the answer after half of the reader's own reasoning, and "
+            "`answer_first`, before any.",
+            some_of(*FOLLOWS, none="none"),
+            written="none",
+        ),
+    ] = ()
+    px: Annotated[int, Option("The longer side of an image at most.", whole(16, 8192))] = 768
+    max_tokens: Annotated[int, Option("Tokens of a reply at most.", whole(1, 1_000_000))] = 3000
+    temperature: Annotated[
+        float, Option("Temperature, unless the reader's spec has one.", number(0, 2))
+    ] = 0.1
+    timing: Annotated[
+        int, Option("How many items are timed, one at a time, the two modes in turn.", _MANY)
+    ] = 0
+    checks: Annotated[
+        int,
+        Option(
+            "Items whose control replies each judge judges first, to see whether it is fit; 0 "
+            "checks nobody.",
+            _MANY,
+            for_judges=True,
+        ),
+    ] = 20
+    variants: Annotated[
+        int,
+        Option(
+            "How many of these are judged again with one harmless thing changed "
+            "([judging.md](judging.md#what-should-not-matter)).",
+            _MANY,
+            for_judges=True,
+        ),
+    ] = 0
+    rubrics: Annotated[
+        str | None,
+        Option(
+            "A folder with your own words for judges ([judging.md](judging.md#your-own-words)).",
+            folder,
+            for_judges=True,
+            place=True,
+        ),
+    ] = None
+    root: Annotated[
+        str | None,
+        Option("Where images stand, if not beside the questions.", folder, place=True),
+    ] = None
 
 
-RULES: Final[Mapping[str, Reading]] = {
-    "options": one_of("repeated", "once"),
-    "denominator": one_of("judged", "all"),
-    "match": one_of("truthy", "boolean"),
-    "verdicts": one_of("published", "strict_first"),
-    "step_types": one_of("exact", "folded"),
-    "no_steps": one_of("published", "zero"),
-    "empty_paths": one_of("kept", "apart"),
-    "error_text": one_of("searched", "ignored"),
-    "reask": whole(0, 10),
-    "boot": whole(100, 10_000_000),
-    "seed": whole(0, 2**32 - 1),
-}
-_OPTIONS: Final[Mapping[str, Reading]] = {
-    "modes": some_of(*MODES),
-    "images": some_of(*IMAGES),
-    "follow": some_of(*FOLLOWS, none="none"),
-    "px": whole(16, 8192),
-    "max_tokens": whole(1, 1_000_000),
-    "temperature": number(0, 2),
-    "timing": whole(0, 1_000_000),
-    "checks": whole(0, 1_000_000),
-    "variants": whole(0, 1_000_000),
-    "rubrics": folder,
-    "root": folder,
-}
-# The settings that say what readers and judges are shown.
-SHOWS: Final = frozenset({"options", "reask", *_OPTIONS})
-# Those that say what judges are asked, and nothing else: a run may be judged later with others.
-FOR_JUDGES: Final = frozenset({"checks", "variants", "rubrics"})
-
-
-def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:
-    """The edition of that name with some rules changed; words as `--set` takes them."""
-    if name not in _EDITIONS:
-        raise BadInput(f'edition is "{name}"; the editions are {", ".join(_EDITIONS)}.')
-    changed = read_words("m3cot", overrides or {}, RULES, (*RULES, *_OPTIONS))
-    return msgspec.structs.replace(_EDITIONS[name], **changed)
-
-
-def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition, Options]:
-    """An edition and options from all `--set` words of a command."""
-    words = words or {}
-    asked = {key: value for key, value in words.items() if key in _OPTIONS}
-    rules = {key: value for key, value in words.items() if key not in _OPTIONS}
-    options = Options(**read_words("m3cot", asked, _OPTIONS, (*RULES, *_OPTIONS)))
+def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Options:
+    """The options, unless they do not go together."""
+    options = Options(**given)
     if options.follow and not ("cot" in options.modes and "original" in options.images):
         # What follows is made of the reader's own reasoning about the original image.
         raise BadInput(
             f"--set follow={words['follow']}: it follows the mode cot on the original image. Add "
             "cot to modes and original to images."
         )
-    if options.variants > options.checks:
-        raise BadInput(
-            f"--set variants={words['variants']}: variants are made of the items of checks, here "
-            f"{options.checks}. Give at most that, or more checks."
-        )
-    return edition(name, rules), options
+    check_variants(words, options.variants, options.checks)
+    return options
+
+
+BOOK: Final = Rulebook("m3cot", Edition, Options, _complete)
+AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

@@ -26,7 +26,7 @@ from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema
-from overread.benchmarks.m3cot.edition import MODES, Edition, Options, settings
+from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.loading import is_empty, task_of
 from overread.benchmarks.m3cot.marks import IMPORTED
 from overread.benchmarks.m3cot.result_files import (
@@ -342,7 +342,7 @@ def import_results(
     from overread.benchmarks.registry import reopen_benchmark
 
     tables, warnings = read_results(cases, replies, readers, edition, words, also)
-    _, options = settings(edition, words)
+    _, options = BOOK.settings(edition, words)
     name, policy = IMPORTED, _STRICTEST
     if cases is not None:
         from overread.benchmarks.m3cot.loading import policy_at
@@ -366,7 +366,7 @@ def read_results(
     """The tables of what the files hold, and a line for everything odd."""
     import polars as pl
 
-    rules, options = settings(edition, words)
+    rules, options = BOOK.settings(edition, words)
     declared = {} if readers is None else declared_models(Path(readers))
     found = [result for root in (replies, *also) for result in results_of(Path(root))]
     collected = Collected(totals=rules.error_text == "searched")

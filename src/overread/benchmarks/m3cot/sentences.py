@@ -9,14 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.m3cot.edition import Edition, Options
-from overread.benchmarks.m3cot.edition import edition as named_edition
+from overread.benchmarks.m3cot.edition import BOOK, Edition, Options
 from overread.benchmarks.m3cot.trials import INSTRUCTIONS
 from overread.benchmarks.reporting import (
     MADE_UP,
     PHANTOM,
     is_lexical,
-    label_words,
     listed,
     rate,
     readers_listed,
@@ -50,7 +48,7 @@ def _how_asked(edition: Edition, options: Options, asked_under: str | None) -> I
             "pictures, questions and decoding are theirs."
         )
         return
-    shown = edition if asked_under is None else named_edition(*label_words(asked_under))
+    shown = edition if asked_under is None else BOOK.asked_under(asked_under)
     modes = listed([f"{_MODE_WORDS[mode]} (“{INSTRUCTIONS[mode]}”)" for mode in options.modes])
     repeated = (
         ", its options printed a second time as the published code does"
