@@ -14,16 +14,29 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from overread.case import BadInput
 from overread.files import read_text
 from overread.judging.agreement import Agreement, pair_agreement
+from overread.judging.question import Question, about_of, choices_of, verdicts_in
 from overread.judging.reading import word
 
-__all__ = ["PERSON", "Unit", "guarded", "person_agreement", "read_sheet", "sample", "write_sheet"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "PERSON",
+    "Unit",
+    "guarded",
+    "person_agreement",
+    "read_sheet",
+    "sample",
+    "units_of",
+    "write_sheet",
+]
 
 PERSON: Final = "person"
 _SHEET: Final = ("id", "item", "question", "asked", "gold", "reply", "part", "choices", PERSON)
@@ -58,6 +71,53 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
         what = (self.item, self.question, self.reader, self.gold, self.reply, self.part)
         data = msgspec.json.encode([_plain(text) for text in what])
         return blake2b(data, digest_size=6).hexdigest()
+
+
+def units_of(
+    questions: Sequence[Question],
+    cases: Mapping[str, Any],
+    answers: pl.DataFrame,
+    verdicts: pl.DataFrame,
+) -> list[Unit]:
+    """Everything judged in a run, with what each judge said of it; judges' checks are left out.
+
+    Judges cut a reply each in its own way: a step in the words of one is a unit that only those who
+    have it in the same words said something of. Words that are no choice are left out.
+    """
+    choices = choices_of(questions)
+    columns = dict.fromkeys(name for one in questions for name in one.about.__struct_fields__)
+    named = [name for name in columns if name != "variant"]
+    abouts = list({question.about: None for question in questions})
+    replies = {
+        (row["reader"], row["case"], about_of(about, row)): row["text"] or ""
+        for row in answers.select("reader", "case", "text", *named).iter_rows(named=True)
+        for about in abouts
+    }
+    said: dict[tuple[str, str, str, str, str], dict[str, str]] = {}
+    gold: dict[tuple[str, str], str] = {}
+    for one in verdicts_in(questions, verdicts, cases, checks=False):
+        place, case = (one.reader, one.case, one.about), cases[one.case]
+        if one.payload is None or place not in replies:
+            continue
+        for name, word_said, part in one.question.units(case, one.payload):
+            if word_said in choices[name]:
+                gold[one.case, name] = one.question.gold(case, name)
+                # Of the same words twice in one reply, the first.
+                said.setdefault((*place, name, part), {}).setdefault(one.judge, word_said)
+    return [
+        Unit(
+            item=item,
+            question=name,
+            reader=reader,
+            asked=cases[item].question,
+            gold=gold[item, name],
+            reply=replies[reader, item, about],
+            part=part,
+            choices=choices[name],
+            verdicts=given,
+        )
+        for (reader, item, about, name, part), given in said.items()
+    ]
 
 
 def sample(units: Sequence[Unit], n: int, seed: int = 0) -> list[Unit]:
