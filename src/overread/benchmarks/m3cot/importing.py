@@ -23,6 +23,7 @@ import msgspec
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
+from overread.benchmarks.files.workbook import sheet_of
 from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema
@@ -44,7 +45,6 @@ from overread.benchmarks.m3cot.result_files import (
 )
 from overread.benchmarks.m3cot.trials import answer_schema
 from overread.benchmarks.m3cot.verdicts import read_verdict
-from overread.benchmarks.m3cot.workbook import sheet_of
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Policy, Traits
 from overread.judging.verdict import VERDICT_COLUMNS

@@ -22,6 +22,7 @@ import msgspec
 from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.jsonl import lines_of
 from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.workbook import sheet_of
 from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.cases import (
     KINDS,
@@ -34,7 +35,6 @@ from overread.benchmarks.m3cot.cases import (
     kind_of,
 )
 from overread.benchmarks.m3cot.edition import Options
-from overread.benchmarks.m3cot.workbook import sheet_of
 from overread.case import BadInput, Policy, Source
 
 __all__ = [

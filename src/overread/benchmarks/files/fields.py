@@ -1,0 +1,277 @@
+"""A row that complains: what somebody else's file says of one thing, read field by field.
+
+A row of a csv, parquet or xlsx file and an object of JSON are all `Fields`. A getter gives a value
+of the kind asked for, or refuses the row in one form: `manifest.csv row 17: box_w is "-3"; a box
+needs a width above 0. Fix the row.`
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NoReturn, TypeVar
+
+import msgspec
+
+from overread.benchmarks.files.csv_text import mark_of
+from overread.benchmarks.files.jsonl import JSON_ERRORS, first_object, lines_of, list_of
+from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.workbook import sheet_of
+from overread.case import BadInput, Box
+from overread.files import open_file
+
+__all__ = ["Fields", "fields_of", "quoted", "read_fields", "refuse_twice"]
+
+T = TypeVar("T")
+
+FIX_ROW: Final = "Fix the row."
+FIX_IT: Final = "Fix it."
+_FLAGS: Final = {"yes": 1, "present": 1, "no": 0, "absent": 0}
+_FARTHEST: Final = 100_000
+_LONGEST_HEADER: Final = 1 << 20
+_LONGEST_QUOTED: Final = 40
+
+
+def quoted(value: Any, most: int = _LONGEST_QUOTED) -> str:
+    """A value as a complaint quotes it: one line, so many characters."""
+    line = " ".join(("" if value is None else str(value)).split())
+    return line if len(line) <= most else line[:most] + "…"
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """The cells of a row by column, or the fields of an object, and where it stands."""
+
+    # "manifest.csv row 17", "items.jsonl line 3", "test.json item 9".
+    where: str
+    cells: Mapping[str, Any]
+    # What to do about a fault.
+    remedy: str = FIX_ROW
+    # Another row about the same thing, which says what this one leaves empty.
+    beside: Fields | None = None
+
+    def wrong(self, name: str, need: str) -> NoReturn:
+        """Refuse the row for one of its values."""
+        if self.beside is not None and not self.cells.get(name) and self.beside.cells.get(name):
+            self.beside.wrong(name, need)
+        value = quoted(self.cells.get(name))
+        raise BadInput(f'{self.where}: {name} is "{value}"; {need}. {self.remedy}')
+
+    def raw(self, name: str) -> Any:
+        """The value as it is; None where there is none here nor beside."""
+        value = self.cells.get(name)
+        if (value is None or value == "") and self.beside is not None:
+            return self.beside.raw(name)
+        return value
+
+    # ------------------------------------------------------------ texts
+
+    def text(self, name: str) -> str:
+        """A field as text, blanks kept: JSON may have a number or a truth value, null is empty."""
+        value = self.raw(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str | int | float):
+            self.wrong(name, "it is a text")
+        return str(value)
+
+    def fact(self, name: str) -> str | None:
+        """A field as text without outer blanks; None where it is empty or missing."""
+        return self.text(name).strip() or None
+
+    def required(self, name: str, need: str = "every row needs one") -> str:
+        """A field as text without outer blanks that may not be empty."""
+        return self.fact(name) or self.wrong(name, need)
+
+    def lenient(self, name: str) -> str:
+        """A field as text; empty for null and for whatever is no text or number."""
+        value = self.raw(name)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return ""
+        return str(value)
+
+    def choice(self, name: str, words: Sequence[T], need: str) -> T | None:
+        """One of these words, None where the field is empty."""
+        text = self.fact(name)
+        if text is None:
+            return None
+        return next((word for word in words if str(word) == text), None) or self.wrong(name, need)
+
+    def texts(self, name: str, need: str = "it is a list of names") -> tuple[str, ...]:
+        """A list of texts: JSON's own, JSON in a cell, or a cell by semicolons; blanks go."""
+        given = self.raw(name)
+        if isinstance(given, str):
+            cell = given.strip()
+            given = self.decoded(name) if cell.startswith("[") else cell.split(";")
+        if given is None:
+            return ()
+        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+            self.wrong(name, need)
+        return tuple(text.strip() for text in given if text.strip())
+
+    def decoded(self, name: str, need: str = "it is no JSON") -> Any:
+        """A value of JSON, which a csv has as the text of a cell; None where it is empty."""
+        value = self.raw(name)
+        if not isinstance(value, str):
+            return value
+        try:
+            return msgspec.json.decode(value) if value.strip() else None
+        except JSON_ERRORS:
+            self.wrong(name, need)
+
+    # ------------------------------------------------------------ numbers
+
+    def number(
+        self,
+        name: str,
+        need: str = "it is a number",
+        *,
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> float:
+        """A finite number, both bounds included."""
+        try:
+            value = float(self.fact(name) or "nothing")
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or not low <= value <= high:
+            self.wrong(name, need)
+        return value
+
+    def whole(
+        self, name: str, need: str = "", *, low: float = -math.inf, high: float = math.inf
+    ) -> int:
+        """A whole number, both bounds included; `need` says what lies within them."""
+        value = self.number(name)
+        if value != int(value):
+            self.wrong(name, "it is a whole number")
+        if not low <= value <= high:
+            self.wrong(name, need)
+        return int(value)
+
+    def flag(self, name: str) -> int:
+        """0 or 1, also as no and yes or absent and present."""
+        word = (self.fact(name) or "").lower()
+        return _FLAGS[word] if word in _FLAGS else self.whole(name, "it is 0 or 1", low=0, high=1)
+
+    def if_given(self, name: str, read: Callable[[str], T]) -> T | None:
+        """What a getter reads of a field, None where the field is empty."""
+        return None if self.fact(name) is None else read(name)
+
+    # ------------------------------------------------------------ boxes
+
+    def box(self, columns: Sequence[str]) -> Box | None:
+        """A box of four columns: left, top, width and height in pixels; all of them, or none."""
+        given = [column for column in columns if self.fact(column) is not None]
+        if not given:
+            return None
+        if len(given) < len(columns):
+            empty = next(column for column in columns if column not in given)
+            self.wrong(empty, f"a box needs all of {', '.join(columns)}, or none")
+        need = f"boxes are in pixels of the working resolution, below {_FARTHEST}"
+        x, y, w, h = (
+            self.whole(column, need, low=-_FARTHEST, high=_FARTHEST) for column in columns
+        )
+        if w <= 0:
+            self.wrong(columns[2], "a box needs a width above 0")
+        if h <= 0:
+            self.wrong(columns[3], "a box needs a height above 0")
+        return Box(x, y, w, h)
+
+    def boxes(self, name: str) -> tuple[Box, ...]:
+        """`x y w h` of each box, joined by semicolons."""
+        boxes = []
+        for words in (self.fact(name) or "").split(";"):
+            if not words.strip():
+                continue
+            sides = words.split()
+            if len(sides) != 4 or not all(side.isascii() and side.isdecimal() for side in sides):
+                self.wrong(name, 'a box is "x y w h" in pixels, joined by ";"')
+            x, y, w, h = map(int, sides)
+            if not w or not h or max(x, y, w, h) > _FARTHEST:
+                self.wrong(name, f"sides are above 0, and all below {_FARTHEST}")
+            boxes.append(Box(x, y, w, h))
+        return tuple(boxes)
+
+
+def refuse_twice(taken: dict[str, str], name: str, where: str, remedy: str) -> None:
+    """Refuse a second row of one name; `taken` says where each stands."""
+    first = taken.setdefault(name, where)
+    if first != where:
+        raise BadInput(f'{where}: the case "{name}" stands in {first} already. {remedy}')
+
+
+# ---------------------------------------------------------------- rows of a file
+
+
+def read_fields(path: Path, needed: Sequence[str] = ()) -> Iterator[Fields]:
+    """Each row or object of a csv, xlsx, parquet, JSON or JSON lines file, in its order.
+
+    `needed` are the columns of a table that must be there.
+    """
+    suffix, name = path.suffix.lower(), path.name
+    if suffix == ".csv":
+        for line, cells in rows_of(path, needed):
+            yield Fields(f"{name} row {line}", cells)
+    elif suffix == ".xlsx":
+        for line, cells in sheet_of(path, needed):
+            yield Fields(f"{name} row {line}", cells)
+    elif suffix == ".parquet":
+        for place, values in enumerate(_parquet_rows(path)):
+            yield Fields(f"{name} row {place}", values)
+    elif suffix == ".jsonl":
+        for line, fields in lines_of(path):
+            yield Fields(f"{name} line {line}", fields, FIX_IT)
+    else:
+        for place, fields in list_of(path):
+            yield Fields(f"{name} item {place}", fields, FIX_IT)
+
+
+def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a parquet file without the pictures in them, which nobody needs yet."""
+    import polars as pl
+
+    try:
+        schema = pl.read_parquet_schema(path)
+        kept = [name for name, kind in schema.items() if "Binary" not in str(kind)]
+        frame = pl.read_parquet(path, columns=kept)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        told = " ".join(str(error).split())[:120]
+        raise BadInput(f"{path} cannot be read as parquet: {told}. Fetch it again.") from None
+    yield from frame.iter_rows(named=True)
+
+
+def fields_of(path: Path) -> frozenset[str]:
+    """The columns of a table, or the fields of its first object; nothing of an unreadable file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return frozenset()
+    return _known_fields(path, found.st_size, found.st_mtime_ns)
+
+
+# Every layout looks at the same files.
+@lru_cache(4096)
+def _known_fields(path: Path, size: int, mtime_ns: int) -> frozenset[str]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        import polars as pl
+
+        try:
+            open_file(path).close()
+            return frozenset(pl.read_parquet_schema(path))
+        except (BadInput, OSError, pl.exceptions.PolarsError):
+            return frozenset()
+    if suffix == ".csv":
+        try:
+            with open_file(path) as file:
+                head = io.TextIOWrapper(file, "utf-8-sig", newline="").readline(_LONGEST_HEADER)
+            return frozenset(
+                name.strip() for name in next(csv.reader([head], delimiter=mark_of(head)), ())
+            )
+        except (BadInput, OSError, UnicodeError, csv.Error):
+            return frozenset()
+    return frozenset(first_object(path)) if suffix in (".json", ".jsonl") else frozenset()
