@@ -84,21 +84,21 @@ def test_items_have_the_sets_names_and_their_images_folder(tmp_path: Path) -> No
 def test_what_cannot_be_asked_is_left_out_with_its_place(tmp_path: Path) -> None:
     items = [item("a.png"), item(""), item("../b.png"), item("gone.png"), item("gone.png")]
     folder = write(tmp_path / "toy", items, ("a.png",))
-    loaded = READER.load(folder, "")
+    loaded = READER.load(folder, "zh")
     assert [case.case_id for case in loaded.cases] == ["1"]
     assert [left.case for left in loaded.left] == ["2", "3", "4", "5"]
     assert loaded.left[0].reason == "test.json item 2: it names no image"
     assert "no safe name" in loaded.left[1].reason
     told = "1 image is not to be had, so that 2 items are left out: gone.png."
     assert loaded.remarks == (told, "1 cases.")
-    unseen = READER.load(folder, "", seen=False)
+    unseen = READER.load(folder, "zh", seen=False)
     assert [case.case_id for case in unseen.cases] == ["1", "4", "5"]
 
 
 def test_a_set_of_which_nothing_can_be_asked_is_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "toy", [item("")])
     with pytest.raises(BadInput, match=r"no item can be asked about, 1 are left out; the first is"):
-        READER.load(folder, "")
+        READER.load(folder, "zh")
 
 
 def test_what_is_no_such_set_says_what_is_expected(tmp_path: Path) -> None:
