@@ -168,7 +168,7 @@ def test_the_page_on_measures_lists_the_fields_of_a_record() -> None:
 
 
 def test_the_page_on_measures_names_the_guessers() -> None:
-    from overread.benchmarks.heartbeat.baselines import BASELINES
+    from overread.benchmarks.heartbeat.guessers import BASELINES
 
     told = section("measures.md", "heartbeat")
     assert [name for name in BASELINES if f"`baseline:{name}`" not in told] == []

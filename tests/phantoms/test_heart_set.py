@@ -9,11 +9,12 @@ import av
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.beats import ejected, neighbours
-from overread.benchmarks.heartbeat.clip_folder import find_csv, load
+from overread.benchmarks.heartbeat.authors.rules import authors_window
+from overread.benchmarks.heartbeat.cases import Window
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.volumes import read_volumes, volumes_of
-from overread.benchmarks.heartbeat.windows import Window, authors_window, fixed_window
+from overread.benchmarks.heartbeat.loading import find_csv, load_csv
+from overread.benchmarks.heartbeat.trials import fixed_window
+from overread.benchmarks.heartbeat.volumes import ejected, neighbours, read_volumes, volumes_of
 from overread.case import BadInput, Clip, Source
 from overread.imaging import pixels, render_clip
 from overread.phantoms import heart
@@ -31,7 +32,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cases(folder):
-    found, left = load(folder / "cases.csv", CORRECTED, split="VAL", videos=N, seed=0)
+    found, left = load_csv(folder / "cases.csv", CORRECTED, split="VAL", videos=N, seed=0)
     assert not left
     return sorted(found, key=lambda case: case.case_id)
 
@@ -61,7 +62,7 @@ def test_the_csv_is_read_as_cases(folder, cases):
         assert 20 <= case.ef <= 75
         assert case.sex in ("F", "M")
         assert 30 <= case.fps <= 70
-    in_order, _ = load(folder / "cases.csv", AUTHORS, split="VAL", videos=3, seed=0)
+    in_order, _ = load_csv(folder / "cases.csv", AUTHORS, split="VAL", videos=3, seed=0)
     assert [case.case_id for case in in_order] == [case.case_id for case in cases[:3]]
 
 

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from overread.benchmarks.heartbeat.chance import expected_error
-from overread.benchmarks.heartbeat.order import t2_orders
+from overread.benchmarks.heartbeat.authors.rules import t2_orders
+from overread.benchmarks.heartbeat.guessers import expected_error
 from overread.published import Flag, inconsistencies
 from overread.published._figures import read_figures
 from overread.published._flags import CHECKS

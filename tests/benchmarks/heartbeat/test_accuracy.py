@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.accuracy import decided, majority, stops
+from overread.benchmarks.heartbeat.authors.rules import stops
+from overread.benchmarks.heartbeat.pair_measures import decided, majority
 
 PASSES = st.lists(st.sampled_from([0.0, 1.0, 2.0, -1.0, np.nan]), min_size=1, max_size=6)
 

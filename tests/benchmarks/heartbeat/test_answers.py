@@ -15,14 +15,14 @@ from overread.benchmarks.heartbeat.answers import (
     READ_COLUMNS,
     Truth,
     answer_row,
+    answer_schema,
     read_text,
     reread,
     truth_of,
 )
+from overread.benchmarks.heartbeat.authors.rules import t2_orders
+from overread.benchmarks.heartbeat.cases import Window
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.order import t2_orders
-from overread.benchmarks.heartbeat.schemas import answer_schema
-from overread.benchmarks.heartbeat.windows import Window
 from overread.case import Reply, Request, Trial
 
 GOLDEN = json.loads(

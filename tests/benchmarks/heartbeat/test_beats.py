@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.beats import neighbours
+from overread.benchmarks.heartbeat.volumes import neighbours
 from overread.phantoms.heart_rhythm import rhythm, volumes
 
 

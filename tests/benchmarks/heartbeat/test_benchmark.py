@@ -10,8 +10,8 @@ import pytest
 
 from overread.benchmarks.benchmark import Tables
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS
+from overread.benchmarks.heartbeat.authors.rules import t2_orders
 from overread.benchmarks.heartbeat.benchmark import Heartbeat, shown_frames
-from overread.benchmarks.heartbeat.order import t2_orders
 from overread.case import BadInput, Reply, Source, Traits
 from overread.imaging import Films
 from support.echo_trees import Heart, write_clips, write_echonet

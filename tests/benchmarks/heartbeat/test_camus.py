@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.heartbeat.camus import load, probe_nifti
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.footage import Footage, Unplayable
+from overread.benchmarks.heartbeat.official_sets import load_camus, probe_nifti
 from overread.case import BadInput
 from support.echo_trees import SIDE, Heart, beating, write_camus, write_nifti
 
@@ -24,7 +24,7 @@ def loaded(
     root: Path, split: str | None = "VAL", videos: int = 9
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
-    return load(root, CORRECTED, split=split, videos=videos, seed=0)
+    return load_camus(root, CORRECTED, split=split, videos=videos, seed=0)
 
 
 def test_without_the_package_one_line_names_the_extra(
@@ -33,7 +33,7 @@ def test_without_the_package_one_line_names_the_extra(
     monkeypatch.setitem(sys.modules, "nibabel", None)
     write_camus(tmp_path, patients(Heart("0001")))
     with pytest.raises(BadInput) as caught:
-        load(tmp_path, CORRECTED, split="VAL", videos=9, seed=0)
+        load_camus(tmp_path, CORRECTED, split="VAL", videos=9, seed=0)
     assert 'pip install "overread[nifti]"' in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_asked_is_left_with_its_reason(tmp_path: Path) -> None:
 def test_authors_take_the_first_patients(tmp_path: Path) -> None:
     pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
     root = write_camus(tmp_path, patients(Heart("2"), Heart("1"), Heart("3")))
-    cases, _ = load(root, AUTHORS, split=None, videos=2, seed=0)
+    cases, _ = load_camus(root, AUTHORS, split=None, videos=2, seed=0)
     assert [case.patient for case in cases] == ["patient1", "patient2"]
 
 
@@ -108,7 +108,8 @@ def test_the_sample_follows_the_seed(tmp_path: Path) -> None:
     pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
     root = write_camus(tmp_path, patients(*(Heart(str(n), frames=30) for n in range(5))))
     samples = {
-        load(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id for seed in range(8)
+        load_camus(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id
+        for seed in range(8)
     }
     assert len(samples) > 1
 

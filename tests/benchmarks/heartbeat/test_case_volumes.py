@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from overread.benchmarks.heartbeat.case_volumes import Volumes, kept_volumes, volumes_in
-from overread.benchmarks.heartbeat.cases import HeartbeatCase
-from overread.benchmarks.heartbeat.schemas import case_row, case_schema
-from overread.benchmarks.heartbeat.volumes import volumes_of
-from overread.benchmarks.heartbeat.windows import Window
+from overread.benchmarks.heartbeat.answers import case_row, case_schema
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
+from overread.benchmarks.heartbeat.volumes import CaseVolumes, kept_volumes, volumes_in, volumes_of
 from overread.imaging import lossless_clip
 
 WINDOW = Window(start=2, count=4, stated=4, ed=0, es=3)
@@ -59,7 +57,7 @@ def test_a_csv_comes_before_masks_and_an_empty_mask_has_no_volume(tmp_path):
 
 
 def test_what_cannot_be_read_is_kept_as_the_reason(tmp_path):
-    assert kept_volumes(case_with(), WINDOW, str(tmp_path), "discs") == Volumes()
+    assert kept_volumes(case_with(), WINDOW, str(tmp_path), "discs") == CaseVolumes()
     (tmp_path / "m.npz").write_bytes(b"PK nothing")
     found = kept_volumes(case_with(mask="m.npz"), WINDOW, str(tmp_path), "discs")
     assert found.frames is None
@@ -86,8 +84,8 @@ def test_masks_beside_their_clip_are_told_by_the_clips_own_size(tmp_path):
 
 def test_the_table_gives_them_back_with_where_they_come_from():
     rows = [
-        case_row(case_with(), Volumes([1.0, None], "discs")),
-        case_row(case_with(), Volumes(fault="m.npz: no npz.")),
+        case_row(case_with(), CaseVolumes([1.0, None], "discs")),
+        case_row(case_with(), CaseVolumes(fault="m.npz: no npz.")),
         case_row(case_with()),
     ]
     frame = pl.DataFrame(rows, schema=dict(case_schema()), orient="row")

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.chance import (
+from overread.benchmarks.heartbeat.authors.rules import length_guess, published_lengths
+from overread.benchmarks.heartbeat.guessers import (
     coin_accuracy,
     expected_error,
-    length_guess,
-    published_lengths,
     published_uniform,
     uniform_error,
 )

@@ -9,9 +9,9 @@ import pytest
 
 from overread.benchmarks.heartbeat import clip_folder
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
-from overread.benchmarks.heartbeat.clip_folder import find_csv, load
+from overread.benchmarks.heartbeat.clip_files import Footage
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.footage import Footage
+from overread.benchmarks.heartbeat.loading import find_csv, load_csv
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.echo_trees import (
@@ -28,7 +28,7 @@ from support.echo_trees import (
 
 def loaded(csv: Path, **more: object) -> tuple[list[HeartbeatCase], list[Left]]:
     given = {"split": "VAL", "videos": 99, "seed": 0, **more}
-    return load(csv, CORRECTED, **given)  # type: ignore[arg-type]
+    return load_csv(csv, CORRECTED, **given)  # type: ignore[arg-type]
 
 
 def test_three_columns_are_enough(tmp_path: Path) -> None:
@@ -190,10 +190,10 @@ def test_a_split_is_looked_for_where_there_is_such_a_column(tmp_path: Path) -> N
 
 def test_videos_limits_the_cases_by_lot_or_by_place(tmp_path: Path) -> None:
     csv = write_clips(tmp_path, [Heart(f"h{number}") for number in range(8)])
-    first, _ = load(csv, AUTHORS, split=None, videos=3, seed=0)
+    first, _ = load_csv(csv, AUTHORS, split=None, videos=3, seed=0)
     assert [case.case_id for case in first] == ["clips/h0", "clips/h1", "clips/h2"]
     samples = {
-        tuple(case.case_id for case in load(csv, CORRECTED, split=None, videos=3, seed=s)[0])
+        tuple(case.case_id for case in load_csv(csv, CORRECTED, split=None, videos=3, seed=s)[0])
         for s in range(6)
     }
     assert len(samples) > 1

@@ -9,9 +9,8 @@ import pytest
 
 from overread.benchmarks.families import with_q
 from overread.benchmarks.heartbeat import contexts
-from overread.benchmarks.heartbeat.contexts import flip_p
 from overread.benchmarks.heartbeat.edition import CORRECTED
-from overread.benchmarks.heartbeat.measures import measure
+from overread.benchmarks.heartbeat.measures import flip_p, measure
 from overread.case import Measure
 from support.heart_answers import found, rows, tables_of
 

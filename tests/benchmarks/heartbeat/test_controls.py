@@ -12,14 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from overread.benchmarks.heartbeat.beats import (
-    area_curve,
-    cavity_areas,
-    ejected,
-    red_areas,
-    smoothed,
-)
-from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.answer_parser import parse_strict
+from overread.benchmarks.heartbeat.authors.rules import authors_window
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.controls import (
     EXPECTED,
     asked_of,
@@ -29,9 +24,15 @@ from overread.benchmarks.heartbeat.controls import (
 )
 from overread.benchmarks.heartbeat.edition import AUTHORS, CONTEXTS, CORRECTED, FORMATS
 from overread.benchmarks.heartbeat.measures import measure
-from overread.benchmarks.heartbeat.parsing import parse_strict
 from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
-from overread.benchmarks.heartbeat.windows import Window, authors_window, fixed_window
+from overread.benchmarks.heartbeat.trials import fixed_window
+from overread.benchmarks.heartbeat.volumes import (
+    area_curve,
+    cavity_areas,
+    ejected,
+    red_areas,
+    smoothed,
+)
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown, ShownClip
 from overread.imaging import pixels
 from overread.phantoms.heart_echo import echo

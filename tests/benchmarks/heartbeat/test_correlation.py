@@ -6,16 +6,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.correlation import METRICS
 from overread.benchmarks.heartbeat.edition import CORRECTED
-from overread.benchmarks.heartbeat.errors import mean_over, pearson
+from overread.benchmarks.heartbeat.frame_measures import _CORRELATION_METRICS
+from overread.benchmarks.heartbeat.marks import mean_over, pearson
 from overread.benchmarks.heartbeat.measures import measure
 from overread.benchmarks.heartbeat.study import Study
 from support.heart_answers import found, rows, tables_of
 
 QUICK = msgspec.structs.replace(CORRECTED, boot=200)
 BY = {"task": "t1", "context": "original", "format": "edv_esv"}
-MAKE = {metric.name: metric.make for metric in METRICS}
+MAKE = {metric.name: metric.make for metric in _CORRELATION_METRICS}
 
 
 def some_run(videos=12, seeds=3):

@@ -9,9 +9,13 @@ import pytest
 from pydicom import dcmread
 from pydicom.uid import DeflatedExplicitVRLittleEndian
 
-from overread.benchmarks.heartbeat.dicom_clips import is_dicom, probe_dicom
-from overread.benchmarks.heartbeat.footage import Footage, Unplayable
-from overread.benchmarks.heartbeat.mask_files import check_masks
+from overread.benchmarks.heartbeat.clip_files import (
+    Footage,
+    Unplayable,
+    check_masks,
+    is_dicom,
+    probe_dicom,
+)
 from overread.case import Clip, Source
 from overread.imaging import render_clip
 from support.echo_trees import SIDE, beating, write_dicom

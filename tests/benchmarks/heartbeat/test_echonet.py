@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
-from overread.benchmarks.heartbeat.echonet import load
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Edition
+from overread.benchmarks.heartbeat.official_sets import load_dynamic
 from overread.case import BadInput
 from support.echo_trees import SIDE, Heart, write_echonet
 
@@ -39,7 +39,7 @@ TRAPS = {
 def loaded(
     root: Path, edition: Edition = CORRECTED, split: str | None = "VAL", videos: int = 100
 ) -> tuple[list[HeartbeatCase], list[Left]]:
-    return load(root, edition, split=split, videos=videos, seed=0)
+    return load_dynamic(root, edition, split=split, videos=videos, seed=0)
 
 
 def ids(cases: list[HeartbeatCase]) -> list[str]:
@@ -153,7 +153,8 @@ def test_missing_tracings_are_said(tmp_path: Path) -> None:
 def test_the_sample_follows_the_seed(tmp_path: Path) -> None:
     root = write_echonet(tmp_path, GOOD)
     samples = {
-        tuple(ids(load(root, CORRECTED, split="VAL", videos=1, seed=seed)[0])) for seed in range(8)
+        tuple(ids(load_dynamic(root, CORRECTED, split="VAL", videos=1, seed=seed)[0]))
+        for seed in range(8)
     }
     assert len(samples) > 1
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.ejection import ejection_fraction, specialist
+from overread.benchmarks.heartbeat.ejection import ejection_fraction, specialist_measures
 from overread.benchmarks.heartbeat.measures import measure
 from overread.benchmarks.heartbeat.study import Study
 from support.heart_answers import found, rows, tables_of
@@ -156,7 +156,7 @@ def test_single_formats_are_paired_within_a_context():
 
 def test_a_specialist_stands_beside_the_readers():
     study = Study(golden_tables(), CORRECTED, VOLUMES)
-    (got,) = specialist("echoclip", {"v000": 70.0, "v001": 85.0}, study)
+    (got,) = specialist_measures("echoclip", {"v000": 70.0, "v001": 85.0}, study)
     assert (got.reader, got.measure, got.n) == ("echoclip", "ef_mae", 2)
     want = (abs(70 - CASES[0]["gt_ef"]) + abs(85 - CASES[1]["gt_ef"])) / 2
     assert got.value == pytest.approx(want)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from overread.benchmarks.heartbeat.errors import (
+from overread.benchmarks.heartbeat.marks import (
     Average,
     aggregate,
     mean_over,

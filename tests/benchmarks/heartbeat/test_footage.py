@@ -8,7 +8,7 @@ from pathlib import Path
 import av
 import pytest
 
-from overread.benchmarks.heartbeat.footage import Footage, Unplayable, probe_video
+from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable, probe_video
 from overread.case import BadInput, Source
 from overread.imaging import Films
 from support.echo_trees import SIDE, Heart, beating, write_heart, write_mp4, write_video

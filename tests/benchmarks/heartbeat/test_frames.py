@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.errors import Average
-from overread.benchmarks.heartbeat.frames import skill_of
+from overread.benchmarks.heartbeat.frame_measures import skill_of
+from overread.benchmarks.heartbeat.marks import Average
 from overread.benchmarks.heartbeat.measures import measure
 from overread.case import Measure
 from overread.stats import wilson

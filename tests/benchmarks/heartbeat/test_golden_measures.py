@@ -9,12 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.accuracy import binary, majority, stops, truncated_vote
+from overread.benchmarks.heartbeat.authors.rules import binary, stops, truncated_vote
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.errors import aggregate, mean_over, pearson, spread_of
 from overread.benchmarks.heartbeat.importing import import_results
-from overread.benchmarks.heartbeat.marks import facts_of, marks_of
+from overread.benchmarks.heartbeat.marks import (
+    aggregate,
+    facts_of,
+    marks_of,
+    mean_over,
+    pearson,
+    spread_of,
+)
 from overread.benchmarks.heartbeat.measures import measure
+from overread.benchmarks.heartbeat.pair_measures import majority
 from support.heart_answers import found, rows, tables_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "heartbeat"

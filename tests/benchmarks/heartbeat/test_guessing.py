@@ -5,12 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from overread.benchmarks.heartbeat.chance import (
-    published_lengths,
-    published_uniform,
-    uniform_error,
-)
+from overread.benchmarks.heartbeat.authors.rules import published_lengths
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
+from overread.benchmarks.heartbeat.guessers import published_uniform, uniform_error
 from overread.benchmarks.heartbeat.measures import measure
 from support.heart_answers import found, rows, tables_of
 

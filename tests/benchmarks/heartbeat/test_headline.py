@@ -7,8 +7,8 @@ import pytest
 
 from overread.benchmarks.benchmark import Headlined
 from overread.benchmarks.heartbeat import Heartbeat
-from overread.benchmarks.heartbeat.headline import QUESTION, headlines
 from overread.benchmarks.heartbeat.measures import measure
+from overread.benchmarks.heartbeat.sentences import QUESTION, headlines
 from overread.case import Measure
 from support.heart_answers import rows, tables_of
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.heartbeat import Heartbeat, loading
+from overread.benchmarks.heartbeat.authors.result_files import sheets_of
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import CONTEXTS
 from overread.benchmarks.heartbeat.importing import import_results
-from overread.benchmarks.heartbeat.records import sheets_of
 from overread.case import BadInput
 from overread.imaging import lossless_clip
 from overread.phantoms.heart import write_heart_set

@@ -221,7 +221,7 @@ def test_the_interval_of_the_mean_against_the_textbook():
 
 def test_a_constant_answer_to_which_of_two_gives_the_papers_row():
     """Table 4: Gemma-3n, 100 videos and seeds 2020-2029, 0.514 with SD 0.061."""
-    from overread.benchmarks.heartbeat.order import t2_orders
+    from overread.benchmarks.heartbeat.authors.rules import t2_orders
 
     orders = np.array([t2_orders(100, seed) for seed in range(2020, 2030)]).T
     for answer in (0, 1):

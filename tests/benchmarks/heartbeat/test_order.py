@@ -10,7 +10,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.order import ed_position, t2_orders
+from overread.benchmarks.heartbeat.authors.rules import t2_orders
+from overread.benchmarks.heartbeat.trials import ed_position
 
 GOLDEN = json.loads(
     (Path(__file__).parents[2] / "golden" / "heartbeat" / "echo_t2_order.json").read_text("utf-8")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.heartbeat import pairs
-from overread.benchmarks.heartbeat.chance import Chance, coin_accuracy
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
+from overread.benchmarks.heartbeat.guessers import Chance, coin_accuracy
 from overread.benchmarks.heartbeat.measures import measure
 from support.heart_answers import found, rows, tables_of
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS
-from overread.benchmarks.heartbeat.parsing import (
+from overread.benchmarks.heartbeat.answer_parser import (
     NOTHING,
     Found,
     parse_lenient,
     parse_strict,
     spoken,
 )
+from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS
 
 GOLDEN = json.loads(
     (Path(__file__).parents[2] / "golden" / "heartbeat" / "echo_parsing.json").read_text("utf-8")

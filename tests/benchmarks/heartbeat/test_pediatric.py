@@ -9,7 +9,7 @@ import pytest
 
 from overread.benchmarks.heartbeat.cases import Left
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.pediatric import has_polygons, load, read_polygons
+from overread.benchmarks.heartbeat.official_sets import has_polygons, load_pediatric, read_polygons
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.echo_trees import Heart, write_echonet, write_pediatric
@@ -17,7 +17,9 @@ from support.echo_trees import Heart, write_echonet, write_pediatric
 
 def test_the_larger_polygon_is_end_diastole_whatever_its_place(tmp_path: Path) -> None:
     hearts = [Heart("a", split="3"), Heart("b", small_first=True, split="4")]
-    cases, left = load(write_pediatric(tmp_path, hearts), CORRECTED, split="VAL", videos=9, seed=0)
+    cases, left = load_pediatric(
+        write_pediatric(tmp_path, hearts), CORRECTED, split="VAL", videos=9, seed=0
+    )
     assert left == []
     assert [(case.ed, case.es) for case in cases] == [(10, 26), (10, 26)]
     first = cases[0]
@@ -51,18 +53,19 @@ def test_a_circle_has_its_area(tmp_path: Path) -> None:
 def test_one_view_at_a_time(tmp_path: Path) -> None:
     write_pediatric(tmp_path, [Heart("a")])
     write_pediatric(tmp_path, [Heart("p")], "PSAX")
-    cases, _ = load(tmp_path, CORRECTED, split=None, videos=9, seed=0)
+    cases, _ = load_pediatric(tmp_path, CORRECTED, split=None, videos=9, seed=0)
     assert [case.case_id for case in cases] == ["a"]
-    cases, _ = load(tmp_path / "PSAX", CORRECTED, split=None, videos=9, seed=0)
+    cases, _ = load_pediatric(tmp_path / "PSAX", CORRECTED, split=None, videos=9, seed=0)
     assert [(case.clip, case.view) for case in cases] == [("Videos/p.avi", "PSAX")]
 
 
 def test_authors_take_the_first_names_and_ours_go_by_the_seed(tmp_path: Path) -> None:
     root = write_pediatric(tmp_path, [Heart(name, frames=30) for name in "edcba"])
-    first, _ = load(root, AUTHORS, split=None, videos=2, seed=0)
+    first, _ = load_pediatric(root, AUTHORS, split=None, videos=2, seed=0)
     assert [case.case_id for case in first] == ["e", "d"]
     samples = {
-        load(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id for seed in range(8)
+        load_pediatric(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id
+        for seed in range(8)
     }
     assert len(samples) > 1
 
@@ -70,12 +73,12 @@ def test_authors_take_the_first_names_and_ours_go_by_the_seed(tmp_path: Path) ->
 def test_splits_are_folds(tmp_path: Path) -> None:
     hearts = [Heart("a", split="0"), Heart("b", split="9")]
     root = write_pediatric(tmp_path, hearts)
-    cases, _ = load(root, CORRECTED, split="9", videos=9, seed=0)
+    cases, _ = load_pediatric(root, CORRECTED, split="9", videos=9, seed=0)
     assert [case.case_id for case in cases] == ["b"]
     for other in ("TRAIN", "VAL", "TEST", None):
-        assert len(load(root, CORRECTED, split=other, videos=9, seed=0)[0]) == 2
+        assert len(load_pediatric(root, CORRECTED, split=other, videos=9, seed=0)[0]) == 2
     with pytest.raises(BadInput, match='no clip of the split "5"; its splits are 0, 9'):
-        load(root, CORRECTED, split="5", videos=9, seed=0)
+        load_pediatric(root, CORRECTED, split="5", videos=9, seed=0)
 
 
 def test_what_cannot_be_asked_is_left_with_its_reason(tmp_path: Path) -> None:
@@ -86,7 +89,9 @@ def test_what_cannot_be_asked_is_left_with_its_reason(tmp_path: Path) -> None:
         Heart("gone", video=None),
         Heart("noise", video="noise"),
     ]
-    cases, left = load(write_pediatric(tmp_path, hearts), AUTHORS, split=None, videos=9, seed=0)
+    cases, left = load_pediatric(
+        write_pediatric(tmp_path, hearts), AUTHORS, split=None, videos=9, seed=0
+    )
     assert [case.case_id for case in cases] == ["good"]
     reasons = {each.clip: each.reason for each in left}
     assert reasons["one"] == "1 frame is traced (3); two are needed"
@@ -100,7 +105,7 @@ def test_a_point_without_a_place_spoils_its_own_clip(tmp_path: Path, value: str)
     root = write_pediatric(tmp_path, [Heart("a"), Heart("b")])
     path = root / "A4C" / "VolumeTracings.csv"
     path.write_text(path.read_text().replace("28.0,16.0", f"28.0,{value}", 1))
-    cases, left = load(root, CORRECTED, split=None, videos=9, seed=0)
+    cases, left = load_pediatric(root, CORRECTED, split=None, videos=9, seed=0)
     assert [case.case_id for case in cases] == ["b"]
     assert left == [Left("a", "the tracing of its frame 10 lacks a number")]
 
@@ -110,7 +115,7 @@ def test_a_point_that_is_a_word_is_named_by_its_row(tmp_path: Path) -> None:
     path = root / "A4C" / "VolumeTracings.csv"
     path.write_text(path.read_text().replace("28.0,16.0", "28.0,far", 1))
     with pytest.raises(BadInput, match='row 2: Y is "far"; it is a number'):
-        load(root, CORRECTED, split=None, videos=9, seed=0)
+        load_pediatric(root, CORRECTED, split=None, videos=9, seed=0)
 
 
 def test_the_two_echonets_are_told_apart_by_their_tracings(tmp_path: Path) -> None:

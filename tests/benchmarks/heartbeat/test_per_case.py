@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.benchmark import Compared
 from overread.benchmarks.heartbeat import Heartbeat
-from overread.benchmarks.heartbeat.measures import measure
-from overread.benchmarks.heartbeat.per_case import HIGHER
+from overread.benchmarks.heartbeat.measures import HIGHER_IS_BETTER, measure
 from support.heart_answers import found, rows, tables_of
 
 COLUMNS = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
@@ -107,7 +106,7 @@ def test_means_are_the_measures(edition, name):
     )
     bench = Heartbeat.of_run("set@0", "open", edition, {"boot": "100"})
     assert isinstance(bench, Compared)
-    assert set(bench.higher_is_better) == set(HIGHER)
+    assert set(bench.higher_is_better) == set(HIGHER_IS_BETTER)
     measures = measure(tables, bench.rules)
     frames = bench.per_case(tables)
     setting = {"task": "t1", "context": "original", "format": "edv_esv"}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from overread.benchmarks.heartbeat.answer_parser import parse_strict
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
-from overread.benchmarks.heartbeat.parsing import parse_strict
 from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
 
 GOLDEN = json.loads(

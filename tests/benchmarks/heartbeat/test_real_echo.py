@@ -16,11 +16,10 @@ import polars as pl
 import pytest
 
 import overread as ov
-from overread.benchmarks.heartbeat.beats import ejected, neighbours
-from overread.benchmarks.heartbeat.clips import probe
+from overread.benchmarks.heartbeat.cases import probe_clip
 from overread.benchmarks.heartbeat.edition import CORRECTED, Options
 from overread.benchmarks.heartbeat.loading import load
-from overread.benchmarks.heartbeat.volumes import volumes_of
+from overread.benchmarks.heartbeat.volumes import ejected, neighbours, volumes_of
 from overread.case import Clip, ClipMask, Source
 from overread.imaging import Films, pixels, render_clip
 from support.clip_files import masks_at
@@ -85,7 +84,11 @@ def test_every_clip_decodes_to_its_stated_number_of_frames(echo: Path) -> None:
     assert rows
     for row in rows:
         stated = int(row["n_frames"])
-        assert probe(echo, row["clip"], stated).frames == probe(echo, row["clip"]).frames == stated
+        assert (
+            probe_clip(echo, row["clip"], stated).frames
+            == probe_clip(echo, row["clip"]).frames
+            == stated
+        )
         frames = Films(0).frames(Source(str(echo), row["clip"]), range(stated))
         assert len(frames) == stated
         assert {frame.shape[:2] for frame in frames} == {(int(row["height"]), int(row["width"]))}

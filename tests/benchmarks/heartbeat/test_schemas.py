@@ -7,9 +7,13 @@ import sys
 
 import polars as pl
 
-from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS
+from overread.benchmarks.heartbeat.answers import (
+    ANSWER_COLUMNS,
+    answer_schema,
+    case_row,
+    case_schema,
+)
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
-from overread.benchmarks.heartbeat.schemas import answer_schema, case_row, case_schema
 
 
 def test_a_case_fills_its_row():

@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
 from overread.benchmarks.heartbeat.edition import CORRECTED, Options
 from overread.benchmarks.heartbeat.measures import measure
-from overread.benchmarks.heartbeat.windows import Window, window_of
+from overread.benchmarks.heartbeat.trials import window_of
 from overread.phantoms.heart_rhythm import rhythm
 from support.heart_answers import found, rows, tables_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from overread.benchmarks.heartbeat.specialist import predicted_ef, read_specialists
+from overread.benchmarks.heartbeat.ejection import predicted_ef, read_specialists
 from overread.case import BadInput
 
 CASES = pl.DataFrame(

@@ -9,7 +9,8 @@ from itertools import product
 import msgspec
 import pytest
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.authors.rules import t2_orders
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import (
     AUTHORS,
     CONTEXTS,
@@ -17,10 +18,8 @@ from overread.benchmarks.heartbeat.edition import (
     FORMATS,
     Options,
 )
-from overread.benchmarks.heartbeat.order import t2_orders
 from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
 from overread.benchmarks.heartbeat.trials import trials
-from overread.benchmarks.heartbeat.windows import Window
 from overread.case import Clip, ClipMask, Source, Traits
 
 CASE = HeartbeatCase(case_id="c", clip="Videos/c.avi", frames=90, ed=40, es=57, mask="masks/c.npz")

@@ -11,15 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.heartbeat.authors.rules import authors_window
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Options
 from overread.benchmarks.heartbeat.edition import settings as edition_settings
-from overread.benchmarks.heartbeat.windows import (
-    Window,
-    authors_window,
-    fixed_window,
-    window_of,
-)
+from overread.benchmarks.heartbeat.trials import fixed_window, window_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "heartbeat" / "echo_windows.json"
 CASES = json.loads(GOLDEN.read_text("utf-8"))["cases"]

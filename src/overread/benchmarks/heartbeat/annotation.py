@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -28,14 +28,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "Labelled",
     "Phases",
     "Traced",
     "by_stem",
     "groups_of",
     "keyed",
-    "labelled",
-    "positional",
     "read_tracings",
     "readings",
     "stem",
@@ -55,15 +52,6 @@ class Traced(msgspec.Struct, frozen=True):
     frame: int
     volume: float
     place: int
-
-
-class Labelled(msgspec.Struct, frozen=True):
-    """A row of the authors' annotation file."""
-
-    file: str
-    frame: int
-    volume: float
-    label: Literal["EDV", "ESV"]
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -177,7 +165,7 @@ def two_frames(file: str, traced: Sequence[Traced], what: str = "volumes") -> Ph
         return Left(name, f"{len(traced)} {frames} traced ({listed}); two are needed")
     for each in traced:
         if math.isnan(each.volume):
-            return _without_number(file, each.frame)
+            return without_number(file, each.frame)
     large, small = sorted(traced, key=lambda each: -each.volume)
     if math.isclose(large.volume, small.volume, rel_tol=1e-9):
         return Left(
@@ -186,37 +174,6 @@ def two_frames(file: str, traced: Sequence[Traced], what: str = "volumes") -> Ph
             "which is end-diastole cannot be told",
         )
     return Phases(large.frame, small.frame, large.volume, small.volume)
-
-
-def labelled(traced: Sequence[Traced]) -> list[Labelled]:
-    """The authors' annotation rows, fault included.
-
-    Volumes come in sorted (file, frame) order and are pasted, by place, on the frames in order of
-    first appearance; then a file's largest volume is EDV wherever it stands, and the rest ESV.
-    """
-    shown = sorted(traced, key=lambda each: each.place)
-    pasted = [each.volume for each in traced]
-    largest: dict[str, float] = {}
-    for each, volume in zip(shown, pasted, strict=True):
-        if not math.isnan(volume):
-            largest[each.file] = max(volume, largest.get(each.file, -math.inf))
-    return [
-        Labelled(
-            each.file, each.frame, volume, "EDV" if volume == largest.get(each.file) else "ESV"
-        )
-        for each, volume in zip(shown, pasted, strict=True)
-    ]
-
-
-def positional(traced: Sequence[Traced]) -> dict[str, Phases | Left]:
-    """Phases by file in order of first appearance, as the authors' code uses its annotation.
-
-    It takes the first row of each label; a file whose rows all tie has no ESV row.
-    """
-    found: dict[str, list[Labelled]] = {}
-    for row in labelled(traced):
-        found.setdefault(row.file, []).append(row)
-    return {file: _first_of_each(file, rows) for file, rows in found.items()}
 
 
 def by_stem(phases: Mapping[str, Phases | Left]) -> dict[str, Phases | Left]:
@@ -229,18 +186,7 @@ def by_stem(phases: Mapping[str, Phases | Left]) -> dict[str, Phases | Left]:
     return found
 
 
-def _first_of_each(file: str, rows: Sequence[Labelled]) -> Phases | Left:
-    for row in rows:
-        if math.isnan(row.volume):
-            return _without_number(file, row.frame)
-    ed = next(row for row in rows if row.label == "EDV")
-    es = next((row for row in rows if row.label == "ESV"), None)
-    if es is None:
-        return Left(stem(file), "its annotation has no ESV row: one frame, or equal volumes")
-    return Phases(ed.frame, es.frame, ed.volume, es.volume)
-
-
-def _without_number(file: str, frame: int) -> Left:
+def without_number(file: str, frame: int) -> Left:
     return Left(stem(file), f"the tracing of its frame {frame} lacks a number")
 
 

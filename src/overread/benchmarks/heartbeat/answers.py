@@ -1,13 +1,19 @@
-"""What a reply says of a clip: the frames it names, by both readings, beside the true ones."""
+"""What a reply says of a clip: the frames it names, by both readings, beside the true ones.
+
+Also the columns of cases.parquet and answers.parquet; polars is imported only when asked.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from overread.benchmarks.heartbeat.answer_parser import parse_lenient, parse_strict, spoken
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import Edition
-from overread.benchmarks.heartbeat.order import ed_position
-from overread.benchmarks.heartbeat.parsing import parse_lenient, parse_strict, spoken
-from overread.benchmarks.heartbeat.windows import Window
+from overread.benchmarks.heartbeat.trials import ed_position
+from overread.benchmarks.heartbeat.volumes import CaseVolumes
 from overread.benchmarks.texts import storable
 from overread.case import Condition, Outcome, Reply, Trial
 
@@ -17,9 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWER_COLUMNS",
     "READ_COLUMNS",
-    "Reading",
+    "AnswerReading",
     "Truth",
     "answer_row",
+    "answer_schema",
+    "case_row",
+    "case_schema",
     "read_text",
     "reread",
     "truth_of",
@@ -80,7 +89,7 @@ def truth_of(condition: Condition, window: Window | None, place: int) -> Truth:
     return Truth(window.ed, window.es, window.start, window.count, window.stated)
 
 
-class Reading(NamedTuple):
+class AnswerReading(NamedTuple):
     """What a reply means under an edition, in the order of `READ_COLUMNS`; and a note, if any.
 
     `pred` is the strict reading, `lenient` the second one: equal where the strict one found an
@@ -109,17 +118,17 @@ def read_text(
     shown: int | None,
     refused: bool,
     edition: Edition,
-) -> Reading:
+) -> AnswerReading:
     """Read a reply. A refusal is no answer, whatever its words; numbers out of range are kept."""
     if refused:
-        return Reading("refused")
+        return AnswerReading("refused")
     if edition.thinking == "removed":
         text = spoken(text)
     found = parse_strict(text, output, context)
     second = found if found.parsed else parse_lenient(text, task, output, context)
     outcome: Outcome = "answered" if found.parsed else "unparsed"
     note = _TOO_LARGE if found.too_large or second.too_large else None
-    return Reading(outcome, *found[:2], *second[:2], found.outside(shown), note)
+    return AnswerReading(outcome, *found[:2], *second[:2], found.outside(shown), note)
 
 
 def answer_row(
@@ -131,7 +140,7 @@ def answer_row(
     where = (trial.case, task, context, output, condition["seed"], condition["pass"])
     notes = [reason] if reason else []
     if reply is None:
-        reading = Reading("unanswered")
+        reading = AnswerReading("unanswered")
         said: tuple[object, ...] = (None, None, False)
     else:
         reading = read_text(
@@ -150,7 +159,7 @@ def answer_row(
         if reply.finish == "length":
             notes.append("cut off at the token limit")
     *read, outside = reading.columns
-    note = _noted(storable("; ".join(notes)) or None, reading.note)
+    note = _with_reading_note(storable("; ".join(notes)) or None, reading.note)
     return (*where, *read, *truth, outside, *said, note, False)
 
 
@@ -160,8 +169,6 @@ def reread(answers: pl.DataFrame, edition: Edition, *, reparse: bool = False) ->
     Answers taken over from somebody else's file (`recorded`) stay unless `reparse`.
     """
     import polars as pl
-
-    from overread.benchmarks.heartbeat.schemas import answer_schema
 
     inputs = ("task", "context", "format", "count", "stated", "refused", "text", "recorded", "note")
     columns = (*READ_COLUMNS, "note")
@@ -180,12 +187,57 @@ def reread(answers: pl.DataFrame, edition: Edition, *, reparse: bool = False) ->
             refused=refused,
             edition=edition,
         )
-        rows.append((*reading.columns, _noted(note, reading.note)))
+        rows.append((*reading.columns, _with_reading_note(note, reading.note)))
     schema = {column: answer_schema()[column] for column in columns}
     return answers.with_columns(pl.DataFrame(rows, schema=schema, orient="row"))
 
 
-def _noted(note: str | None, read: str | None) -> str | None:
+def _with_reading_note(note: str | None, read: str | None) -> str | None:
     """A note with what this reading has to say at its end, in place of what an earlier one had."""
     own = (note or "").removesuffix(_TOO_LARGE).removesuffix("; ")
     return "; ".join(part for part in (own, read) if part) or None
+
+
+# ---------------------------------------------------------------- the columns of the tables
+
+_NO_VOLUMES: Final = CaseVolumes()
+
+
+@cache
+def case_schema() -> Mapping[str, Any]:
+    """The fields of a case, and its volumes; `case_id` is `case` in every table."""
+    import polars as pl
+
+    other: dict[str, Any] = dict.fromkeys(("frames", "ed", "es", "width", "height"), pl.Int32)
+    other |= dict.fromkeys(("fps", "age", "ef", "ed_volume", "es_volume"), pl.Float64)
+    first, *fields = HeartbeatCase.__struct_fields__
+    assert first == "case_id"
+    return {
+        "case": pl.String,
+        **{field: other.get(field, pl.String) for field in fields},
+        "frame_volumes": pl.List(pl.Float64),
+        "volume_method": pl.String,
+        "volume_fault": pl.String,
+        "frame_areas": pl.List(pl.Int32),
+        "other_ed": pl.List(pl.Int32),
+        "other_es": pl.List(pl.Int32),
+    }
+
+
+def case_row(case: HeartbeatCase, volumes: CaseVolumes = _NO_VOLUMES) -> tuple[Any, ...]:
+    """One row of the cases table, in the order of `case_schema`."""
+    return (*(getattr(case, field) for field in case.__struct_fields__), *volumes)
+
+
+@cache
+def answer_schema() -> Mapping[str, Any]:
+    """One row per trial; the run puts the column `reader` before these."""
+    import polars as pl
+
+    whole = ("pass", "truth_ed", "truth_es", "start", "count", "stated")
+    other: dict[str, Any] = dict.fromkeys(whole, pl.Int32)
+    # A model may name any number, and it is kept.
+    wide = ("seed", "pred_ed", "pred_es", "lenient_ed", "lenient_es")
+    other |= dict.fromkeys(wide, pl.Int64)
+    other |= dict.fromkeys(("out_of_range", "refused", "recorded"), pl.Boolean)
+    return {column: other.get(column, pl.String) for column in ANSWER_COLUMNS}

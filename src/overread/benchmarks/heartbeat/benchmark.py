@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
-from overread.benchmarks.heartbeat import schemas
-from overread.benchmarks.heartbeat.answers import answer_row, reread, truth_of
-from overread.benchmarks.heartbeat.case_volumes import areas_in, kept_volumes, volumes_in
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.heartbeat.answers import (
+    answer_row,
+    answer_schema,
+    case_row,
+    case_schema,
+    reread,
+    truth_of,
+)
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
 from overread.benchmarks.heartbeat.edition import (
     CONTEXTS,
     FORMATS,
@@ -24,8 +29,8 @@ from overread.benchmarks.heartbeat.edition import (
     settings,
 )
 from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
-from overread.benchmarks.heartbeat.trials import clip_of, trials
-from overread.benchmarks.heartbeat.windows import Window, window_of
+from overread.benchmarks.heartbeat.trials import clip_of, trials, window_of
+from overread.benchmarks.heartbeat.volumes import areas_in, kept_volumes, volumes_in
 from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
@@ -89,7 +94,7 @@ class Heartbeat:
         opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
         opened.policy = policy_at(place, opened.options, opened.loaded[0])
         if opened.options.specialist is not None:  # a sheet that cannot be read is found before
-            from overread.benchmarks.heartbeat.specialist import read_specialists
+            from overread.benchmarks.heartbeat.ejection import read_specialists
 
             read_specialists(opened.options.specialist)
         return opened
@@ -118,11 +123,11 @@ class Heartbeat:
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
-        return schemas.case_schema()
+        return case_schema()
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
-        return schemas.answer_schema()
+        return answer_schema()
 
     @cached_property
     def loaded(self) -> tuple[list[HeartbeatCase], list[Left]]:
@@ -158,9 +163,9 @@ class Heartbeat:
         """The case with the volumes of its frames, so that EF can be measured without the data."""
         window = self._placed[case.case_id][1]
         if "t1" not in self.options.tasks or window is None:
-            return schemas.case_row(case)
+            return case_row(case)
         volumes = kept_volumes(case, window, self.root, self.options.volume)
-        return schemas.case_row(case, volumes)
+        return case_row(case, volumes)
 
     @property
     def left_out(self) -> Sequence[tuple[str, str]]:
@@ -202,8 +207,8 @@ class Heartbeat:
         return msgspec.structs.replace(tables, answers=answers)
 
     def measure(self, tables: Tables) -> list[Measure]:
+        from overread.benchmarks.heartbeat.ejection import predicted_ef, read_specialists
         from overread.benchmarks.heartbeat.measures import measure
-        from overread.benchmarks.heartbeat.specialist import predicted_ef, read_specialists
 
         volumes, method = volumes_in(tables.cases)
         sheets = self.options.specialist
@@ -236,7 +241,7 @@ class Heartbeat:
     # ------------------------------------------------------------ for the report
 
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        from overread.benchmarks.heartbeat.headline import headlines
+        from overread.benchmarks.heartbeat.sentences import headlines
 
         return headlines(measures)
 
@@ -245,28 +250,28 @@ class Heartbeat:
 
         Empty where somebody else asked them.
         """
-        from overread.benchmarks.heartbeat.described import methods
+        from overread.benchmarks.heartbeat.sentences import methods
 
         return methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        from overread.benchmarks.heartbeat.described import limitations
+        from overread.benchmarks.heartbeat.sentences import limitations
         from overread.benchmarks.reporting import MADE_UP, PHANTOM
 
         made_up = [MADE_UP] if self.dataset.startswith(PHANTOM) else []
         return [*made_up, *limitations(measures, self.rules, self.options)]
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
-        from overread.benchmarks.heartbeat.per_case import per_case
+        from overread.benchmarks.heartbeat.measures import per_case
 
         return per_case(tables, self.rules)
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
         """Of the measures that `per_case` has."""
-        from overread.benchmarks.heartbeat.per_case import HIGHER
+        from overread.benchmarks.heartbeat.measures import HIGHER_IS_BETTER
 
-        return HIGHER
+        return HIGHER_IS_BETTER
 
     @property
     def facets(self) -> tuple[str, ...]:

@@ -1,10 +1,41 @@
-"""One clip with its two annotated frames, whatever dataset it comes from."""
+"""One clip with its two annotated frames, whatever dataset it comes from.
+
+A clip's file and what a list says of it become a case, or a reason why not; which clips are asked
+about is a seeded sample that knows no order, or the first of a list.
+"""
 
 from __future__ import annotations
 
+import os.path
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
 import msgspec
 
-__all__ = ["HeartbeatCase", "Left"]
+from overread.benchmarks.heartbeat.clip_files import (
+    Footage,
+    Unplayable,
+    bare_message,
+    check_masks,
+    is_dicom,
+    probe_dicom,
+    probe_video,
+)
+from overread.case import BadInput, Source
+
+__all__ = [
+    "HeartbeatCase",
+    "Left",
+    "ReadCase",
+    "Window",
+    "case_of",
+    "draw_cases",
+    "lot",
+    "probe_clip",
+    "take_cases",
+]
 
 
 class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,3 +77,159 @@ class Left(msgspec.Struct, frozen=True):
 
     clip: str
     reason: str
+
+
+class Window(msgspec.Struct, frozen=True):
+    """Frames start .. start + count - 1 of a clip; `ed` and `es` are local, from 0.
+
+    `count` frames are really there. `stated` is the number the record holds (idx_high + 1 in the
+    authors' window, which may overrun the clip; elsewhere it equals `count`).
+    """
+
+    start: int
+    count: int
+    stated: int
+    ed: int
+    es: int
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        return tuple(range(self.start, self.start + self.count))
+
+
+# ---------------------------------------------------------------- from a file to a case
+
+
+def probe_clip(root: Path, clip: str, stated: int | None = None) -> Footage:
+    """Frames, size and rate of a video or a DICOM clip below `root`; raises `Unplayable`."""
+    _check_below_root(root, clip)
+    path = root / clip
+    return probe_dicom(path) if is_dicom(path) else probe_video(path, stated)
+
+
+def case_of(
+    root: Path,
+    clip: str,
+    *,
+    case_id: str,
+    ed: int,
+    es: int,
+    stated: int | None = None,
+    footage: Footage | None = None,
+    fps: float | None = None,
+    mask: str | None = None,
+    volumes: str | None = None,
+    **facts: Any,
+) -> HeartbeatCase | Left:
+    """The case of a clip below `root`, with the frames its file really has.
+
+    `footage` is given where the file was opened already. A list that states another number of
+    frames than there are is not believed, but a phase beyond the last frame has no picture.
+    """
+    try:
+        found = footage or probe_clip(root, clip, stated)
+        _check_phases(ed, es, found.frames)
+        if mask is not None:
+            _check_below_root(root, mask, "masks")
+            check_masks(root, mask, found)
+        if volumes is not None:
+            _check_below_root(root, volumes, "volumes")
+    except Unplayable as why:
+        return Left(case_id, f"{clip}: {why}")
+    return HeartbeatCase(
+        case_id=case_id,
+        clip=clip,
+        frames=found.frames,
+        ed=ed,
+        es=es,
+        fps=found.fps if fps is None else fps,
+        width=found.width,
+        height=found.height,
+        mask=mask,
+        volumes=volumes,
+        **facts,
+    )
+
+
+def _check_phases(ed: int, es: int, frames: int) -> None:
+    if not frames:
+        raise Unplayable("the clip has no frames")
+    if frames == 1:
+        raise Unplayable("it is one picture; a clip has at least two frames")
+    for phase, frame in (("end-diastole", ed), ("end-systole", es)):
+        if frame < 0:
+            raise Unplayable(f"{phase} is frame {frame}; frames are counted from 0")
+        if frame >= frames:
+            raise Unplayable(
+                f"{phase} is frame {frame}, beyond the end: the clip has {frames} frames, 0 to "
+                f"{frames - 1}"
+            )
+    if ed == es:
+        raise Unplayable(f"end-diastole and end-systole are both frame {ed}")
+
+
+def _check_below_root(root: Path, name: str, what: str = "") -> None:
+    """A name must lie below the root, for only from there files are shown.
+
+    `what` a clip has besides its frames may be a folder.
+    """
+    from overread.imaging import locate
+
+    if not os.path.exists(root / name):
+        raise Unplayable(f"its {what}, {name}, are not there" if what else "the file is not there")
+    try:
+        locate(Source(str(root), name), folder=bool(what))
+    except BadInput as error:
+        raise Unplayable(bare_message(error)) from None
+
+
+# ---------------------------------------------------------------- which clips are asked about
+
+# A clip read: the case, or why there is none.
+ReadCase = Callable[[str], HeartbeatCase | Left]
+
+
+def lot(purpose: str, seed: int, name: str) -> int:
+    """A number of 128 bits that depends on these three alone, on every machine."""
+    text = f"{purpose}|{seed}|{name}".encode()
+    return int.from_bytes(blake2b(text, digest_size=16).digest())
+
+
+def draw_cases(
+    names: Sequence[str], read: ReadCase, videos: int, seed: int
+) -> tuple[list[HeartbeatCase], list[Left]]:
+    """A sample of `videos` names, in their own order; a clip that cannot be read is replaced.
+
+    Each name's lot depends on the name and the seed, so the sample does not change with the order
+    of the list, and a longer list keeps most of it. Clips never drawn are never opened.
+    """
+    place = {name: number for number, name in enumerate(names)}
+    cases: dict[str, HeartbeatCase] = {}
+    left: dict[str, Left] = {}
+    for name in sorted(place, key=lambda name: (lot("sample", seed, name), name)):
+        if len(cases) == videos:
+            break
+        found = read(name)
+        if isinstance(found, Left):
+            left[name] = found
+        else:
+            cases[name] = found
+    return (
+        [cases[name] for name in sorted(cases, key=place.__getitem__)],
+        [left[name] for name in sorted(left, key=place.__getitem__)],
+    )
+
+
+def take_cases(
+    names: Sequence[str], read: ReadCase, videos: int
+) -> tuple[list[HeartbeatCase], list[Left]]:
+    """The first `videos` distinct names, as the authors take them; none is replaced."""
+    cases: list[HeartbeatCase] = []
+    left: list[Left] = []
+    for name in list(dict.fromkeys(names))[:videos]:
+        found = read(name)
+        if isinstance(found, Left):
+            left.append(found)
+        else:
+            cases.append(found)
+    return cases, left

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from overread.benchmarks.benchmark import Recovered
-from overread.benchmarks.heartbeat.prompt_texts import AREAS
+from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS
 from overread.case import Limits, Measure, Modality, Prompt, Reader, Reply, Shown, Traits
 
 __all__ = [
@@ -171,7 +171,7 @@ def _length(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
 
     Of two frames it says 0 and 1.
     """
-    from overread.benchmarks.heartbeat.chance import length_guess
+    from overread.benchmarks.heartbeat.authors.rules import length_guess
 
     early, late = (0, 1) if asked.count == 2 else length_guess(asked.count)
     return {"EDV": asked.low + early, "ESV": asked.low + late}
@@ -188,7 +188,7 @@ def _area(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
 # All formats of a question share their frames; these are measured once.
 @lru_cache(maxsize=64)
 def _emptied(pictures: tuple[Shown, ...]) -> tuple[int, int]:
-    from overread.benchmarks.heartbeat.beats import area_curve, ejected
+    from overread.benchmarks.heartbeat.volumes import area_curve, ejected
     from overread.imaging import pixels
 
     return ejected(area_curve([pixels(picture) for picture in pictures]))

@@ -1,30 +1,134 @@
 """The ejection fraction at the frames a reader names (HEARTBEAT 7 and 9).
 
 No code for it is published. Ours: per pass, volumes at the two named frames, in-range frames only,
-negative values kept, the number of videos and of passes left out reported.
+negative values kept, the number of videos and of passes left out reported. Models that predict the
+ejection fraction themselves stand beside the readers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.heartbeat.errors import Average, mean_over
-from overread.benchmarks.heartbeat.marks import Floats, Marks
+from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.tables import columns_of
+from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, mean_over
 from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined
-from overread.case import Measure
+from overread.case import BadInput, Measure
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = [
-    "METRICS",
+    "EF_METRICS",
     "ejection_fraction",
     "frame_table",
-    "specialist",
+    "predicted_ef",
+    "read_specialists",
+    "specialist_measures",
     "true_ef",
     "volume_table",
 ]
+
+# ---------------------------------------- sheets of models that predict it themselves (HEARTBEAT 7)
+
+_CASE_COLUMNS: Final = ("case", "case_id", "clip", "FileName", "filename", "Filename", "video")
+_EF_COLUMNS: Final = ("ef", "EF", "predicted_ef", "prediction", "pred")
+
+SpecialistRows = list[tuple[str, str, str, float]]
+"""Of a sheet: model, video, where it stands, and EF in per cent."""
+
+
+def read_specialists(paths: str) -> SpecialistRows:
+    """The rows of one or more csv files: a column of videos, one of EF, perhaps one of `model`.
+
+    Without the column `model` the file's name is the model's. EF is in per cent; a file whose
+    values all lie between 0 and 1 is refused rather than multiplied by a guess.
+    """
+    found: SpecialistRows = []
+    for path in (Path(part.strip()) for part in paths.split(",")):
+        found.extend(_specialist_sheet(path))
+    return found
+
+
+def _specialist_sheet(path: Path) -> SpecialistRows:
+    if not path.is_file():
+        raise BadInput(f"--set specialist={path}: there is no such file.")
+    header = columns_of(path)
+    case, ef = (_one_column(path, header, names) for names in (_CASE_COLUMNS, _EF_COLUMNS))
+    found: SpecialistRows = []
+    for line, cells in rows_of(path, (case, ef)):
+        video, text = cells[case].strip(), cells[ef].strip()
+        if not video:
+            _refuse_cell(path, line, case, video, "it names a video")
+        if text:
+            model = cells.get("model", "").strip() or path.stem
+            found.append((model, video, f"{path.name} row {line}", _per_cent(path, line, ef, text)))
+    if not found:
+        raise BadInput(f"--set specialist={path}: no EF stands there. Give a row per video.")
+    if all(0 <= row[3] <= 1 for row in found):
+        raise BadInput(
+            f"--set specialist={path}: every {ef} lies between 0 and 1; EF is in per cent, as 55.2."
+        )
+    return found
+
+
+def _one_column(path: Path, header: Iterable[str], names: tuple[str, ...]) -> str:
+    found = [name for name in names if name in header]
+    if len(found) != 1:
+        have = " and ".join(found) or "none"
+        raise BadInput(
+            f"--set specialist={path}: it needs one column of {', '.join(names)}; it has {have}."
+        )
+    return found[0]
+
+
+def _per_cent(path: Path, line: int, column: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not -100 <= value <= 100:
+        _refuse_cell(path, line, column, text, "EF is a number in per cent, or empty")
+    return value
+
+
+def _refuse_cell(path: Path, line: int, column: str, value: str, need: str) -> NoReturn:
+    raise BadInput(f'{path.name} row {line}: {column} is "{value[:40]}"; {need}. Fix the row.')
+
+
+def predicted_ef(rows: SpecialistRows, cases: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Each model's EF by case.
+
+    A video is known by its case, its path, its file's name, or that without the ending. A sheet may
+    hold more videos than the run has; one that names none of them is refused. A video with several
+    cases (beats) gives its EF to each.
+    """
+    known: dict[str, set[str]] = {}
+    for case, clip in cases.select("case", "clip").iter_rows():
+        path = PurePosixPath(clip)
+        for name in {case, clip, path.name, path.stem}:
+            known.setdefault(name, set()).add(case)
+    found: dict[str, dict[str, float]] = {}
+    for model, video, where, ef in rows:
+        own = found.setdefault(model, {})
+        for case in sorted(known.get(video, ())):
+            if own.setdefault(case, ef) != ef:
+                raise BadInput(f'{where}: {model} has two EF of "{video}". Keep one.')
+    for model, own in found.items():
+        if not own:
+            raise BadInput(
+                f"--set specialist: {model} names no video of this run. Name them as the cases are."
+            )
+    return found
+
+
+# ---------------------------------------------------------------- at the frames a reader names
 
 
 def ejection_fraction(ed_volume: Floats, es_volume: Floats) -> Floats:
@@ -39,7 +143,7 @@ def true_ef(study: Study) -> tuple[Floats, str]:
     facts = study.facts
     found = facts.ef.copy()
     table, lengths = volume_table(study)
-    ed, es = (_at(table, lengths, frames) for frames in (facts.ed, facts.es))
+    ed, es = (_volume_at(table, lengths, frames) for frames in (facts.ed, facts.es))
     own = ejection_fraction(ed, es)
     filled = np.isnan(found) & ~np.isnan(own)
     found[filled] = own[filled]
@@ -67,7 +171,7 @@ def frame_table(
     return found
 
 
-def _at(table: Floats, lengths: NDArray[np.int64], frames: Floats) -> Floats:
+def _volume_at(table: Floats, lengths: NDArray[np.int64], frames: Floats) -> Floats:
     """The volume of each video at these absolute frames; NaN where there is none."""
     shape = (-1,) + (1,) * (frames.ndim - 1)
     there = (frames >= 0) & (frames < lengths.reshape(shape))
@@ -76,7 +180,7 @@ def _at(table: Floats, lengths: NDArray[np.int64], frames: Floats) -> Floats:
     return np.where(there, table[video, place], np.nan)
 
 
-def _pair(marks: Marks, study: Study) -> tuple[Marks, Marks, str | None] | None:
+def _pair_of_phases(marks: Marks, study: Study) -> tuple[Marks, Marks, str | None] | None:
     """Whose ED and whose ES: a pair format's own, or the two single formats' put together."""
     if len(marks.phases) == 2:
         return marks, marks, None
@@ -96,7 +200,7 @@ def _pair(marks: Marks, study: Study) -> tuple[Marks, Marks, str | None] | None:
 def _ef_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     if not study.volumes:
         return
-    pair = _pair(marks, study)
+    pair = _pair_of_phases(marks, study)
     if pair is None:
         return
     of_ed, of_es, how = pair
@@ -109,7 +213,7 @@ def _ef_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         else:
             ed = np.where(inside, of_ed.said["ed"], np.nan)
             es = np.where(inside, of_es.said["es"], np.nan)
-        error = _errors(study, truth, marks.start, ed, es)
+        error = _ef_errors(study, truth, marks.start, ed, es)
         told = ~(np.isnan(of_ed.said["ed"]) | np.isnan(of_es.said["es"]))
         lost = int((told & np.isnan(error)).sum())
         average = Average(mean_over(error, axis=2), study.over)
@@ -124,14 +228,14 @@ def _ef_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         yield draft(record, average, unit=1.0, limits=(0.0, np.inf))
 
 
-def _errors(study: Study, truth: Floats, start: Floats, ed: Floats, es: Floats) -> Floats:
+def _ef_errors(study: Study, truth: Floats, start: Floats, ed: Floats, es: Floats) -> Floats:
     """|EF at the named frames - true EF| of every pass, in percentage points."""
     table, lengths = volume_table(study)
-    at_ed, at_es = (_at(table, lengths, start[:, :, None] + frames) for frames in (ed, es))
+    at_ed, at_es = (_volume_at(table, lengths, start[:, :, None] + frames) for frames in (ed, es))
     return np.abs(ejection_fraction(at_ed, at_es) - truth[:, None, None])
 
 
-def specialist(name: str, predicted: Mapping[str, float], study: Study) -> list[Measure]:
+def specialist_measures(name: str, predicted: Mapping[str, float], study: Study) -> list[Measure]:
     """A model that predicts EF itself, beside the readers: its `ef_mae` over its videos."""
     said = np.array([predicted.get(case, np.nan) for case in study.facts.cases], dtype=float)
     truth, filled = true_ef(study)
@@ -142,7 +246,7 @@ def specialist(name: str, predicted: Mapping[str, float], study: Study) -> list[
     return study.finish([made])
 
 
-METRICS: Final[tuple[Any, ...]] = (
+EF_METRICS: Final[tuple[Any, ...]] = (
     Metric(
         name="ef_mae",
         says="error of EF at the named frames, percentage points",

@@ -17,17 +17,32 @@ import msgspec
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
-from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS, reread
+from overread.benchmarks.heartbeat.answer_parser import (
+    Found,
+    asked_words,
+    parse_lenient,
+    parse_strict,
+)
+from overread.benchmarks.heartbeat.answers import (
+    ANSWER_COLUMNS,
+    answer_schema,
+    case_row,
+    case_schema,
+    reread,
+)
+from overread.benchmarks.heartbeat.authors.result_files import (
+    Record,
+    Sheet,
+    format_of,
+    records_of,
+    sheets_of,
+)
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
-from overread.benchmarks.heartbeat.case_volumes import kept_volumes
-from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import CONTEXTS, Edition, Options, settings
 from overread.benchmarks.heartbeat.loading import policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
-from overread.benchmarks.heartbeat.parsing import Found, asked_words, parse_lenient, parse_strict
-from overread.benchmarks.heartbeat.records import Record, Sheet, format_of, records_of, sheets_of
-from overread.benchmarks.heartbeat.schemas import answer_schema, case_row, case_schema
-from overread.benchmarks.heartbeat.windows import Window
+from overread.benchmarks.heartbeat.volumes import kept_volumes
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Policy, Traits
 

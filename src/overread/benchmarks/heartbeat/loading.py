@@ -1,19 +1,309 @@
-"""Cases from whatever lies at a path: an official echo dataset, or clips with a csv."""
+"""Cases from whatever lies at a path: an official echo dataset, or any clips with a csv.
+
+The columns of such a csv: `clip`, `ed`, `es` (frames from 0); also, where known, `case_id`, `beat`,
+`patient`, `view`, `sex`, `age`, `split`, `ef`, `fps`, `frames`, `ed_volume`, `es_volume`, `mask`,
+`volumes`. A row is a case, so a clip with several beats has several rows. What the csv does not say
+of a clip is looked up in a `manifest.csv` beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import msgspec
 
 from overread.benchmarks.files.card import Held, held_at, policy_of
-from overread.benchmarks.heartbeat import camus, clip_folder, echonet, pediatric
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.tables import columns_of
+from overread.benchmarks.heartbeat.cases import (
+    HeartbeatCase,
+    Left,
+    case_of,
+    draw_cases,
+    probe_clip,
+    take_cases,
+)
+from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable
 from overread.benchmarks.heartbeat.edition import Edition, Options
+from overread.benchmarks.heartbeat.official_sets import (
+    CAMUS_DATABASE,
+    FILE_LIST,
+    PEDIATRIC_VIEWS,
+    camus_patients,
+    has_polygons,
+    load_camus,
+    load_dynamic,
+    load_pediatric,
+)
 from overread.case import BadInput, Policy
 
-__all__ = ["load", "policy_at", "root_of"]
+__all__ = [
+    "CLIP_COLUMNS",
+    "NUMBER_COLUMNS",
+    "TEXT_COLUMNS",
+    "ClipRow",
+    "column_of",
+    "find_csv",
+    "has_phases",
+    "load",
+    "load_csv",
+    "policy_at",
+    "read_rows",
+    "root_of",
+]
 
-_EXPECTED = (
+# ---------------------------------- rows of a csv of clips; every complaint names its file and line
+
+CLIP_COLUMNS: Final = ("clip", "ed", "es")
+MANIFEST: Final = "manifest.csv"
+# Other names a column may have, in order of preference.
+_OTHER_NAMES: Final = {
+    "clip": ("file", "video"),
+    "ed": ("ed_frame",),
+    "es": ("es_frame",),
+    "fps": ("playback_fps",),
+    "frames": ("n_frames",),
+}
+TEXT_COLUMNS: Final = ("patient", "view", "sex", "split", "mask", "volumes")
+NUMBER_COLUMNS: Final = ("age", "ef", "fps", "ed_volume", "es_volume")
+_VOLUME_COLUMNS: Final = ("ed_volume", "es_volume")
+_FARTHEST_FRAME: Final = 1_000_000
+
+
+class ClipRow(msgspec.Struct, kw_only=True):
+    """A row under our names; every complaint names its file and line."""
+
+    path: Path
+    line: int
+    cells: dict[str, str]
+    # What the manifest beside says of the clip: its line, and its cells under our names.
+    also: tuple[int, dict[str, str]] = (0, {})
+    case_id: str = ""
+    clip: str = ""
+    ed: int = 0
+    es: int = 0
+    frames: int | None = None
+    # The row in which the same beat stands, if it was there before.
+    again: int = 0
+
+    def text(self, name: str) -> str | None:
+        return self.cells.get(name) or self.also[1].get(name) or None
+
+    def number(self, name: str) -> float | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.inf
+        if math.isinf(value) or (value < 0 and name in NUMBER_COLUMNS and name != "ef"):
+            self.wrong(name, "it is a number from 0, or empty")
+        if math.isnan(value) and name not in _VOLUME_COLUMNS:
+            return None  # how tables say that nothing is known
+        return value
+
+    def frame(self, name: str) -> int:
+        """A whole number; one below 0 is for its own case to answer for."""
+        value = self.number(name)
+        if value is None or value != int(value) or not abs(value) < _FARTHEST_FRAME:
+            self.wrong(name, "a frame is a whole number from 0")
+        return int(value)
+
+    def wrong(self, name: str, need: str) -> NoReturn:
+        own = bool(self.cells.get(name)) or not self.also[1].get(name)
+        file, line = (self.path.name, self.line) if own else (MANIFEST, self.also[0])
+        shown = " ".join((self.text(name) or "").split())[:40]
+        raise BadInput(f'{file} row {line}: {name} is "{shown}"; {need}. Fix the row.')
+
+
+def read_rows(csv: Path, names: Mapping[str, str]) -> list[ClipRow]:
+    header = columns_of(csv)
+    _check_columns(csv, header, names)
+    beside = csv.with_name(MANIFEST)
+    also = _manifest_cells(beside) if beside.is_file() and beside != csv else {}
+    rows: list[ClipRow] = []
+    beats: dict[tuple[str, int, int], int] = {}
+    for line, cells in _cells_under_our_names(csv, header, names):
+        row = ClipRow(path=csv, line=line, cells=cells)
+        row.clip = cells.get("clip") or row.wrong("clip", "every row names a clip")
+        row.also = also.get(row.clip, (0, {}))
+        row.ed, row.es = row.frame("ed"), row.frame("es")
+        row.frames = row.frame("frames") if row.number("frames") is not None else None
+        first = beats.setdefault((row.clip, row.ed, row.es), line)
+        row.again = first if first != line else 0
+        for name in NUMBER_COLUMNS:
+            row.number(name)
+        rows.append(row)
+    if not rows:
+        raise BadInput(f"{csv} has a header but no rows. Give a csv with a row for each beat.")
+    _name_cases(rows)
+    return rows
+
+
+def _name_cases(rows: Sequence[ClipRow]) -> None:
+    """Ids: the csv's own, else the clip's name, with the beat where a clip has several rows."""
+    often = Counter(row.clip for row in rows if not row.again)
+    seen: Counter[str] = Counter()
+    taken: dict[str, int] = {}
+    for row in rows:
+        stem = str(Path(row.clip).with_suffix(""))
+        beat = row.cells.get("beat") or str(seen[row.clip])
+        seen[row.clip] += not row.again
+        row.case_id = row.cells.get("case_id") or (
+            stem if often[row.clip] <= 1 else f"{stem}#{beat}"
+        )
+        if row.again:  # it is left out, under a name of its own
+            row.case_id += f" (row {row.line})"
+        first = taken.setdefault(row.case_id, row.line)
+        if first != row.line:
+            raise BadInput(
+                f'{row.path.name} row {row.line}: the case "{row.case_id}" stands in row {first} '
+                "already. Give each case its own case_id, or each beat its number."
+            )
+
+
+def _manifest_cells(path: Path) -> dict[str, tuple[int, dict[str, str]]]:
+    header = columns_of(path)
+    if not column_of(header, "clip", {}):
+        return {}
+    return {
+        cells["clip"]: (line, cells)
+        for line, cells in _cells_under_our_names(path, header, {})
+        if cells["clip"]
+    }
+
+
+def _cells_under_our_names(
+    path: Path, header: Sequence[str], names: Mapping[str, str]
+) -> list[tuple[int, dict[str, str]]]:
+    known = (*CLIP_COLUMNS, "case_id", "beat", "frames", *TEXT_COLUMNS, *NUMBER_COLUMNS)
+    columns = {name: column for name in known if (column := column_of(header, name, names))}
+    return [
+        (line, {name: cells[column].strip() for name, column in columns.items()})
+        for line, cells in rows_of(path, ())
+    ]
+
+
+def column_of(header: Sequence[str], name: str, names: Mapping[str, str]) -> str | None:
+    """The column of the file that holds what we call `name`."""
+    choices = (names[name],) if name in names else (name, *_OTHER_NAMES.get(name, ()))
+    return next((choice for choice in choices if choice in header), None)
+
+
+def _check_columns(csv: Path, header: Sequence[str], names: Mapping[str, str]) -> None:
+    missing = [names.get(name, name) for name in CLIP_COLUMNS if not column_of(header, name, names)]
+    missing += [names[n] for n in names if n not in CLIP_COLUMNS and names[n] not in header]
+    if missing:
+        raise BadInput(
+            f"{csv} has no column {', '.join(missing)}; a csv of clips has clip, ed and es, with "
+            "frames counted from 0."
+        )
+
+
+# ---------------------------- clips, videos or DICOM, with a csv that says where the two phases are
+
+
+def has_phases(path: Path, names: Mapping[str, str] | None = None) -> bool:
+    """Whether a csv's header has what a case needs."""
+    try:
+        header = columns_of(path)
+    except BadInput:
+        return False
+    return all(column_of(header, name, names or {}) for name in CLIP_COLUMNS)
+
+
+def find_csv(folder: Path, names: Mapping[str, str] | None = None) -> Path | None:
+    """The one csv of a folder that has the phases; None where there is none."""
+    found = [path for path in sorted(folder.glob("*.csv")) if has_phases(path, names)]
+    if len(found) > 1:
+        listed = ", ".join(path.name for path in found)
+        raise BadInput(f"{folder}: {listed} all have columns clip, ed and es. Give one of them.")
+    return found[0] if found else None
+
+
+def load_csv(
+    csv: Path,
+    edition: Edition,
+    *,
+    split: str | None,
+    videos: int,
+    seed: int,
+    root: Path | None = None,
+    names: Mapping[str, str] | None = None,
+) -> tuple[list[HeartbeatCase], list[Left]]:
+    """Cases of a csv, and the clips left out. `names` maps our columns to those of the file.
+
+    Clips, masks and volumes stand below `root`, or below the csv's folder. A split is only looked
+    for where the csv has such a column.
+    """
+    home = csv.parent if root is None else root
+    rows = read_rows(csv, names or {})
+    if split is not None and any(row.text("split") for row in rows):
+        chosen = [row for row in rows if row.text("split") == split]
+        if not chosen:
+            known = ", ".join(sorted({row.text("split") or "none" for row in rows}))
+            raise BadInput(f'{csv} has no row of the split "{split}"; its splits are {known}.')
+        rows = chosen
+    by_id = {row.case_id: row for row in rows}
+    opened: dict[str, Footage | str] = {}
+
+    def read(case_id: str) -> HeartbeatCase | Left:
+        row = by_id[case_id]
+        if row.again:
+            return Left(
+                case_id,
+                f"{row.clip}: the beat of frames {row.ed} and {row.es} stands in row {row.again} "
+                "already",
+            )
+        # A clip of many beats is opened once.
+        if row.clip not in opened:
+            try:
+                opened[row.clip] = probe_clip(home, row.clip, row.frames)
+            except Unplayable as why:
+                opened[row.clip] = str(why)
+        found = opened[row.clip]
+        if isinstance(found, str):
+            return Left(case_id, f"{row.clip}: {found}")
+        return _case_of_row(home, row, found)
+
+    if edition.name == "authors":
+        return take_cases(list(by_id), read, videos)
+    return draw_cases(list(by_id), read, videos, seed)
+
+
+def _case_of_row(home: Path, row: ClipRow, footage: Footage) -> HeartbeatCase | Left:
+    facts: dict[str, Any] = {name: row.text(name) for name in TEXT_COLUMNS}
+    facts |= {name: row.number(name) for name in NUMBER_COLUMNS}
+    large, small = facts["ed_volume"], facts["es_volume"]
+    for phase, volume in (("diastole", large), ("systole", small)):
+        if volume is not None and math.isnan(volume):
+            return Left(row.case_id, f"{row.clip}: the volume at end-{phase} is not a number")
+    if large is not None and small is not None and large <= small:
+        which = "equal to" if large == small else "below"
+        return Left(
+            row.case_id,
+            f"{row.clip}: the volume at end-diastole, {large:g}, is {which} the one at "
+            f"end-systole, {small:g}",
+        )
+    return case_of(
+        home,
+        row.clip,
+        case_id=row.case_id,
+        ed=row.ed,
+        es=row.es,
+        footage=footage,
+        **facts,
+    )
+
+
+# ---------------------------------------------------------------- whatever lies at a path
+
+_EXPECTED_LAYOUTS = (
     "FileList.csv (EchoNet-Dynamic), A4C/ (EchoNet-Pediatric), database_nifti/ (CAMUS), or a csv "
     "with the columns clip, ed and es"
 )
@@ -37,7 +327,7 @@ def policy_at(path: str | Path, options: Options, cases: Iterable[HeartbeatCase]
     tables = [place.name, "manifest.csv"]
     if place.is_dir():
         listed = (
-            table for view in ("", *pediatric.VIEWS) for table in (place / view).glob("*.csv")
+            table for view in ("", *PEDIATRIC_VIEWS) for table in (place / view).glob("*.csv")
         )
         tables = [str(table.relative_to(place)) for table in listed]
     names = (name for case in cases for name in (case.clip, case.mask, case.volumes) if name)
@@ -51,8 +341,8 @@ def load(
     path: str | Path, edition: Edition, options: Options
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     """The cases at a path and the clips left out, each with its reason."""
-    cases, left = _load(Path(path), edition, options)
-    cases, without = _masked(cases, options)
+    cases, left = _load_layout(Path(path), edition, options)
+    cases, without = _with_masks(cases, options)
     left += without
     if not cases:
         first = f"; the first is {left[0].clip}: {left[0].reason}" if left else ""
@@ -60,7 +350,9 @@ def load(
     return cases, left
 
 
-def _masked(cases: list[HeartbeatCase], options: Options) -> tuple[list[HeartbeatCase], list[Left]]:
+def _with_masks(
+    cases: list[HeartbeatCase], options: Options
+) -> tuple[list[HeartbeatCase], list[Left]]:
     """The cases that some context can show; where all need masks, a clip without any is left out.
 
     Where one context needs none, such a clip is asked about in that one.
@@ -72,28 +364,30 @@ def _masked(cases: list[HeartbeatCase], options: Options) -> tuple[list[Heartbea
     return [case for case in cases if case.mask is not None], bare
 
 
-def _load(path: Path, edition: Edition, options: Options) -> tuple[list[HeartbeatCase], list[Left]]:
+def _load_layout(
+    path: Path, edition: Edition, options: Options
+) -> tuple[list[HeartbeatCase], list[Left]]:
     split, videos, seed = options.split, options.videos, edition.seed
     csv: Path | None = path
     if path.is_dir():
-        if options.root is not None and clip_folder.find_csv(path) is None:
+        if options.root is not None and find_csv(path) is None:
             raise BadInput(
                 f"--set root={options.root}: {path} has its clips below itself. Leave root out."
             )
-        if (path / echonet.FILE_LIST).is_file() and not pediatric.has_polygons(path):
-            return echonet.load(path, edition, split=split, videos=videos, seed=seed)
-        if (path / echonet.FILE_LIST).is_file() or any(
-            (path / view / echonet.FILE_LIST).is_file() for view in pediatric.VIEWS
+        if (path / FILE_LIST).is_file() and not has_polygons(path):
+            return load_dynamic(path, edition, split=split, videos=videos, seed=seed)
+        if (path / FILE_LIST).is_file() or any(
+            (path / view / FILE_LIST).is_file() for view in PEDIATRIC_VIEWS
         ):
-            return pediatric.load(path, edition, split=split, videos=videos, seed=seed)
-        if (path / camus.DATABASE).is_dir() or camus.patients_of(path):
-            return camus.load(path, edition, split=split, videos=videos, seed=seed)
-        csv = clip_folder.find_csv(path)
+            return load_pediatric(path, edition, split=split, videos=videos, seed=seed)
+        if (path / CAMUS_DATABASE).is_dir() or camus_patients(path):
+            return load_camus(path, edition, split=split, videos=videos, seed=seed)
+        csv = find_csv(path)
     elif not path.is_file():
-        raise BadInput(f"{path}: there is no such file or folder. Expected {_EXPECTED}.")
+        raise BadInput(f"{path}: there is no such file or folder. Expected {_EXPECTED_LAYOUTS}.")
     elif path.suffix.lower() != ".csv":
-        raise BadInput(f"{path} is no csv. Expected a folder with {_EXPECTED}.")
+        raise BadInput(f"{path} is no csv. Expected a folder with {_EXPECTED_LAYOUTS}.")
     if csv is None:
-        raise BadInput(f"{path} is no set of echo clips. Expected {_EXPECTED}.")
+        raise BadInput(f"{path} is no set of echo clips. Expected {_EXPECTED_LAYOUTS}.")
     root = root_of(path, options)
-    return clip_folder.load(csv, edition, split=split, videos=videos, seed=seed, root=root)
+    return load_csv(csv, edition, split=split, videos=videos, seed=seed, root=root)

@@ -16,8 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.heartbeat.edition import Edition
-from overread.benchmarks.heartbeat.errors import Average
-from overread.benchmarks.heartbeat.marks import Facts, Floats, Marks, Mask, facts_of, marks_of
+from overread.benchmarks.heartbeat.marks import (
+    Average,
+    Facts,
+    Floats,
+    Marks,
+    Mask,
+    facts_of,
+    marks_of,
+)
 from overread.case import Measure
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Trials: all that a reader is asked about one clip (HEARTBEAT 3-5)."""
+"""Which frames of a clip are shown, and all that a reader is asked about them (HEARTBEAT 2-5)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,75 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase
-from overread.benchmarks.heartbeat.edition import MOST_SEEDS, Edition, Options
-from overread.benchmarks.heartbeat.order import ed_position
+from overread.benchmarks.heartbeat.authors.rules import authors_window, t2_orders
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window, lot
+from overread.benchmarks.heartbeat.edition import MOST_SEEDS, REACH, Edition, Options
 from overread.benchmarks.heartbeat.prompts import Numbers, question
-from overread.benchmarks.heartbeat.windows import Window
 from overread.case import Clip, ClipMask, Decoding, Message, Request, Source, Traits, Trial
 
-__all__ = ["clip_of", "t2_formats", "trials"]
+__all__ = [
+    "clip_of",
+    "ed_position",
+    "fixed_window",
+    "t2_formats",
+    "trials",
+    "window_of",
+]
 
-_ONE_LINE: Final = 30  # new tokens, as published (HEARTBEAT 5)
-_REASONED: Final = 2048  # room to think first
-_SINGLE: Final = ("edv", "esv")
+# ---------------------------------------------------------------- the window of T1
+
+
+def window_of(case: HeartbeatCase, edition: Edition, options: Options) -> Window | Left:
+    """The window of a case under an edition; the same in all contexts, seeds and passes."""
+    if edition.window == "fixed":
+        return fixed_window(case, options.frames, edition.seed, options.reach)
+    return authors_window(case.ed, case.es, case.frames)
+
+
+def fixed_window(case: HeartbeatCase, n: int, seed: int, reach: float = REACH) -> Window | Left:
+    """N real frames whose start is uniform among the windows that hold both phases.
+
+    Every window of a run has the same N, so its length says nothing of the answer (HEARTBEAT 9).
+    Left out: phases too far apart to fit, a beat so short that neighbouring ones would enter
+    (N > `reach` l), and a clip of fewer than N frames.
+    """
+    length = case.length
+    if length + 1 > n:
+        return Left(
+            case.case_id, f"its phases are {length} frames apart: a window of {n} cannot hold both"
+        )
+    if n > reach * length:
+        return Left(
+            case.case_id,
+            f"its phases are {length} frames apart: a neighbouring beat may enter a window of {n}",
+        )
+    if case.frames < n:
+        return Left(case.case_id, f"it has {case.frames} frames, fewer than a window of {n}")
+    earliest = max(0, max(case.ed, case.es) - n + 1)
+    latest = min(min(case.ed, case.es), case.frames - n)
+    # 128 bits: the remainder's bias is far below anything that could be seen.
+    start = earliest + lot("window", seed, case.case_id) % (latest - earliest + 1)
+    return Window(start=start, count=n, stated=n, ed=case.ed - start, es=case.es - start)
+
+
+# -------------------------------------------------- the order of the two frames of T2 (HEARTBEAT 4)
+
+
+def ed_position(place: int, seed: int) -> int:
+    """The position of the ED frame of the video at `place` (from 0) in the set."""
+    return _kept_orders(1 << max(8, place.bit_length()), seed)[place]
+
+
+@lru_cache(256)
+def _kept_orders(n_videos: int, seed: int) -> bytes:
+    return bytes(t2_orders(n_videos, seed))
+
+
+# ------------------------------------------------------------- every context, format, seed and pass
+
+_ONE_LINE_TOKENS: Final = 30  # new tokens, as published (HEARTBEAT 5)
+_REASONED_TOKENS: Final = 2048  # room to think first
+_SINGLE_FORMATS: Final = ("edv", "esv")
 
 
 class _Turn(NamedTuple):
@@ -44,7 +101,7 @@ def trials(
     shared by all seeds and passes, so that thousands of trials weigh little.
     """
     contexts = [c for c in options.contexts if c == "original" or case.mask is not None]
-    turns = _turns(options.seeds, options.passes, traits)
+    turns = _turns_of(options.seeds, options.passes, traits)
     if "t1" in options.tasks and window is not None:
         numbers = Numbers(window.count, 0, window.stated - 1)
         frames = window.frames
@@ -70,31 +127,33 @@ def trials(
 
 def t2_formats(options: Options) -> tuple[str, ...]:
     """The single formats among those asked for; both where only pairs are."""
-    return tuple(output for output in _SINGLE if output in options.formats) or _SINGLE
+    return (
+        tuple(output for output in _SINGLE_FORMATS if output in options.formats) or _SINGLE_FORMATS
+    )
 
 
 @lru_cache(64)
-def _turns(seeds: tuple[int, ...], passes: int, traits: Traits) -> tuple[_Turn, ...]:
+def _turns_of(seeds: tuple[int, ...], passes: int, traits: Traits) -> tuple[_Turn, ...]:
     """Every pass of every seed. Sampling is the server's own unless the user set it.
 
     A seed and a pass make one number, whatever other seeds and passes are asked: it seeds the
     sampling and tells equal requests apart. Greedy decoding has no chance in it, so there all
     passes are one request.
     """
-    tokens = _REASONED if traits.reasoning else _ONE_LINE
+    tokens = _REASONED_TOKENS if traits.reasoning else _ONE_LINE_TOKENS
     found = []
     for seed in seeds:
         for number in range(passes):
             own = seed + MOST_SEEDS * number
             decoding = Decoding(max_tokens=tokens, temperature=None, seed=own)
             if traits.adjust(decoding).greedy:
-                own, decoding = 0, _greedy(tokens)
+                own, decoding = 0, _greedy_decoding(tokens)
             found.append(_Turn(seed, number, decoding, own))
     return tuple(found)
 
 
 @lru_cache(8)
-def _greedy(tokens: int) -> Decoding:
+def _greedy_decoding(tokens: int) -> Decoding:
     # The reader's own temperature replaces this one; without a seed all passes share a key.
     return Decoding(max_tokens=tokens, temperature=0.0)
 
@@ -119,11 +178,11 @@ def _messages(
     asked = question(task, context, output, numbers, options.family, edition.wording)
     parts = (clip, asked.text) if asked.visual == "before" else (asked.text, clip)
     user = Message("user", parts)
-    return (user,) if asked.system is None else (_system(asked.system), user)
+    return (user,) if asked.system is None else (_system_message(asked.system), user)
 
 
 @lru_cache(64)
-def _system(text: str) -> Message:
+def _system_message(text: str) -> Message:
     return Message("system", (text,))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.exhibits import exhibits
-from overread.benchmarks.heartbeat.exhibits.numbers import number
+from overread.benchmarks.heartbeat.exhibits.settings import number
 
 BY = {"task": "t1", "context": "original", "format": "edv_esv"}
 

@@ -10,8 +10,7 @@ import pytest
 
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.exhibits import exhibits
-from overread.benchmarks.heartbeat.exhibits.numbers import number
-from overread.benchmarks.heartbeat.exhibits.settings import short_names
+from overread.benchmarks.heartbeat.exhibits.settings import number, short_names
 
 TRIANGLE = re.compile(r'd="M[^LZ"]+L[^LZ"]+L[^LZ"]+Z"')
 

@@ -9,7 +9,7 @@ import pytest
 
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.exhibits import exhibits, summary
-from overread.benchmarks.heartbeat.exhibits.numbers import number
+from overread.benchmarks.heartbeat.exhibits.settings import number
 from overread.case import Measure
 
 CELL = re.compile(r"-?[\d.e+]+ \[-?[\d.e+]+, -?[\d.e+]+\] n=\d+")

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from overread.benchmarks.heartbeat.exhibits.seen import Seen
-from overread.benchmarks.heartbeat.exhibits.strip import strip
+from overread.benchmarks.heartbeat.exhibits.strips import Seen, strip
 from overread.case import BadInput
 from overread.report._figures import inline_svg
 

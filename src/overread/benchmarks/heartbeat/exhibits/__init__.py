@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.exhibits.contrasts import accuracies, habits, helps
-from overread.benchmarks.heartbeat.exhibits.error_figures import error_figures
-from overread.benchmarks.heartbeat.exhibits.errors import frame_errors, video_errors
-from overread.benchmarks.heartbeat.exhibits.headline import left_out, skills, summary
-from overread.benchmarks.heartbeat.exhibits.pair_figure import accuracy_figure
-from overread.benchmarks.heartbeat.exhibits.scatter import scatters
-from overread.benchmarks.heartbeat.exhibits.seeds import seed_boxes
-from overread.benchmarks.heartbeat.exhibits.strip_cases import strips
+from overread.benchmarks.heartbeat.exhibits.dot_plots import accuracy_figure, error_figures
+from overread.benchmarks.heartbeat.exhibits.scatter import scatters, seed_boxes
+from overread.benchmarks.heartbeat.exhibits.strips import strips
+from overread.benchmarks.heartbeat.exhibits.tables import (
+    accuracies,
+    frame_errors,
+    habits,
+    helps,
+    left_out,
+    skills,
+    summary,
+    video_errors,
+)
 from overread.case import Figure, Measure, Table
 
 __all__ = ["exhibits", "strips", "summary"]

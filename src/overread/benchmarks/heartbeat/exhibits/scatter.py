@@ -1,4 +1,4 @@
-"""Figures 4, 6 and 7 of the paper: the frame said against the true one."""
+"""Figures 4, 6 and 7 of the paper, the frame said against the true one; box plots over seeds."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.exhibits.style import FAINT, INK, Spec, figure_spec
+from overread.benchmarks.exhibits.style import FAINT, INK, Spec, figure_spec, label_room
 from overread.benchmarks.heartbeat.edition import FORMATS
-from overread.benchmarks.heartbeat.exhibits.error_figures import LOOKS
+from overread.benchmarks.heartbeat.exhibits.dot_plots import FORMAT_LOOKS
 from overread.benchmarks.heartbeat.exhibits.settings import (
     NAMES,
     PHASES,
+    asked,
+    contexts_of,
+    longest_window,
+    number,
     readers_of,
+    reference,
     short_names,
 )
-from overread.benchmarks.heartbeat.exhibits.stated import longest_window
 from overread.case import Figure
 
-__all__ = ["scatters"]
+__all__ = ["scatters", "seed_boxes"]
 
-_SIDE: Final = 165
-_SPACE: Final = 14
-_ACROSS: Final = 3
+# ---------------------------------------------------------------- said against true
+
+_PANEL_SIDE: Final = 165
+_PANEL_SPACE: Final = 14
+_PANELS_ACROSS: Final = 3
 _ARROWS: Final = {"above": "triangle-up", "below": "triangle-down"}
 
 
@@ -41,14 +47,14 @@ class _Reach(NamedTuple):
 
 def scatters(index: Index, signature: str) -> Iterator[Figure | None]:
     """A row of panels per reader, a panel per context; the formats are told apart in it."""
-    rows = {phase: list(_rows(index, phase)) for phase in PHASES}
+    rows = {phase: list(_scatter_rows(index, phase)) for phase in PHASES}
     reach = _reach([row["true"] for some in rows.values() for row in some], signature)
     for phase, words in PHASES.items():
         if rows[phase]:
             yield _scatter(f"scatter_{phase}", words, rows[phase], reach, signature)
 
 
-def _rows(index: Index, phase: str) -> Iterator[Spec]:
+def _scatter_rows(index: Index, phase: str) -> Iterator[Spec]:
     names = short_names(readers_of(index))
     for record in index.all("predicted", "task", "context", "format", "phase", "truth"):
         if record.reader in names and record.by["phase"] == phase and record.value is not None:
@@ -88,12 +94,14 @@ def _scatter(name: str, words: str, rows: list[Spec], reach: _Reach, signature: 
     readers = list(dict.fromkeys(row["shown"] for row in rows))
     contexts = [c for c in NAMES.values() if any(row["context"] == c for row in rows)]
     panels = [(reader, context) for reader in readers for context in contexts]
-    wide = len(contexts) if len(contexts) > 1 else _ACROSS
+    wide = len(contexts) if len(contexts) > 1 else _PANELS_ACROSS
     grid = [
         {
-            "spacing": _SPACE,
+            "spacing": _PANEL_SPACE,
             "hconcat": [
-                _panel(panel, rows, reach.ends, left=not column, last=start + wide >= len(panels))
+                _scatter_panel(
+                    panel, rows, reach.ends, left=not column, last=start + wide >= len(panels)
+                )
                 for column, panel in enumerate(panels[start : start + wide])
             ],
         }
@@ -103,27 +111,27 @@ def _scatter(name: str, words: str, rows: list[Spec], reach: _Reach, signature: 
     return Figure(
         name=name,
         title=f"Does it follow the heart? {words.capitalize()}, said against true",
-        spec=figure_spec(rows, vconcat=grid, spacing=_SPACE),
+        spec=figure_spec(rows, vconcat=grid, spacing=_PANEL_SPACE),
         alt=f"Mean answer for each true frame of {words}, {len(rows)} points of "
-        f"{len(readers)} readers in {', '.join(contexts)}. {_slopes(rows)}",
+        f"{len(readers)} readers in {', '.join(contexts)}. {_answer_spans(rows)}",
         signature=signature,
         notes=(
             "Each mark is the mean answer over the videos with that true frame; its size is their "
             "number. On the dashed line the answer is right; a level row of marks is one answer "
             "for all videos.",
-            f"{reach.why}{_arrows(beyond)}",
+            f"{reach.why}{_arrow_note(beyond)}",
         ),
     )
 
 
-def _arrows(beyond: int) -> str:
+def _arrow_note(beyond: int) -> str:
     if not beyond:
         return ""
     one = "1 mean answer lies" if beyond == 1 else f"{beyond} mean answers lie"
     return f" {one} beyond them: an arrow at the edge."
 
 
-def _slopes(rows: list[Spec]) -> str:
+def _answer_spans(rows: list[Spec]) -> str:
     """In words: how far each reader's mean answers reach, beside how far the truths do."""
     said: dict[str, list[float]] = {}
     for row in rows:
@@ -133,19 +141,19 @@ def _slopes(rows: list[Spec]) -> str:
     return f"True frames {min(true)} to {max(true)}; mean answers: {spans}."
 
 
-def _panel(
+def _scatter_panel(
     panel: tuple[str, str], rows: list[Spec], ends: tuple[float, float], *, left: bool, last: bool
 ) -> Spec:
     reader, context = panel
     alone = all(row["context"] == context for row in rows)
     formats = [wanted for wanted in FORMATS if any(row["format"] == wanted for row in rows)]
-    colour = {"domain": formats, "range": [LOOKS[wanted].colour for wanted in formats]}
-    shape = {"domain": formats, "range": [LOOKS[wanted].shape for wanted in formats]}
+    colour = {"domain": formats, "range": [FORMAT_LOOKS[wanted].colour for wanted in formats]}
+    shape = {"domain": formats, "range": [FORMAT_LOOKS[wanted].shape for wanted in formats]}
     kind = {"field": "format", "type": "nominal"}
     size = {"domain": [1, max(2, *(row["videos"] for row in rows))], "range": [20, 130]}
     places: Spec = {
-        "x": _axis("true", "true frame", ends, titled=last, labelled=last),
-        "y": _axis("drawn", "frame said", ends, titled=left, labelled=left),
+        "x": _scatter_axis("true", "true frame", ends, titled=last, labelled=last),
+        "y": _scatter_axis("drawn", "frame said", ends, titled=left, labelled=left),
     }
     points: Spec = {
         **places,
@@ -167,8 +175,8 @@ def _panel(
             "subtitleColor": INK,
             "frame": "group",
         },
-        "width": _SIDE,
-        "height": _SIDE,
+        "width": _PANEL_SIDE,
+        "height": _PANEL_SIDE,
         "layer": [
             {
                 "data": {"values": right},
@@ -192,7 +200,7 @@ def _panel(
     }
 
 
-def _axis(
+def _scatter_axis(
     field: str, words: str, ends: tuple[float, float], *, titled: bool, labelled: bool
 ) -> Spec:
     return {
@@ -205,4 +213,164 @@ def _axis(
             "tickCount": 5,
             "labelFlush": False,
         },
+    }
+
+
+# ------------ box plots over seeds, as the paper's repository draws them: how far one asking strays
+
+_BOX_PANEL: Final = 200
+_BOX_STEP: Final = 22
+_FARTHEST_DRAWN: Final = 8  # times the best constant's error is drawn, where anything lies beyond
+
+
+class _SeedFigure(NamedTuple):
+    """One figure: of which task and measure, and what is to be beaten."""
+
+    task: str
+    measure: str
+    title: str
+    axis: str
+    line: str
+
+
+_SEED_FIGURES: Final = (
+    _SeedFigure("t1", "mae_seed", "How far do seeds lie apart in finding the frames?",
+           "MAE of a seed, frames", "constant_mae"),
+    _SeedFigure("t2", "accuracy_seed", "How far do seeds lie apart in telling two frames apart?",
+           "accuracy of a seed", "chance_accuracy"),
+)  # fmt: skip
+
+
+def seed_boxes(index: Index, signature: str) -> Iterator[Figure | None]:
+    """A box for each reader, phase and format of the first context asked, and a dot for each seed.
+
+    Only where some reader has several seeds.
+    """
+    records = {boxes.measure: index.every(boxes.measure) for boxes in _SEED_FIGURES}
+    for boxes in _SEED_FIGURES:
+        contexts = contexts_of(index, boxes.task)
+        if not contexts:
+            continue
+        context = contexts[0]
+        names = short_names(readers_of(index))
+        order = asked(index, boxes.task, context)
+        found = [
+            {
+                "shown": f"{names[record.reader]} {record.by['format']}",
+                "panel": PHASES["ed" if record.by["phase"] == "ed" else "es"],
+                "seed": record.by["seed"],
+                "value": record.value,
+                "n": record.n,
+                "reader": record.reader,
+            }
+            for record in records[boxes.measure]
+            if record.by["context"] == context
+        ]
+        lanes = [
+            f"{names[reader]} {wanted}"
+            for reader, wanted in order
+            if any(row["shown"] == f"{names[reader]} {wanted}" for row in found)
+        ]
+        if lanes:
+            yield _box_figure(index, boxes, context, found, lanes, signature)
+
+
+def _box_figure(
+    index: Index,
+    boxes: _SeedFigure,
+    context: str,
+    rows: list[Spec],
+    lanes: list[str],
+    signature: str,
+) -> Figure:
+    panels = [words for words in PHASES.values() if any(row["panel"] == words for row in rows)]
+    lines = {
+        words: record.value or 0.0
+        for phase, words in PHASES.items()
+        if (record := reference(index, boxes.line, boxes.task, context, phase))
+    }
+    spoken = "; ".join(
+        f"{lane}, {panel}: {number(min(values))} to {number(max(values))}"
+        for lane in lanes
+        for panel in panels
+        if (values := [r["value"] for r in rows if (r["shown"], r["panel"]) == (lane, panel)])
+    )
+    # One absurd answer must not make a point of all the others.
+    most = None if boxes.task == "t2" or not lines else _FARTHEST_DRAWN * max(lines.values())
+    beyond = [row for row in rows if most is not None and row["value"] > most]
+    gone = f" {len(beyond)} seeds lie beyond the axis." if beyond else ""
+    beaten = "the best constant" if boxes.task == "t1" else "a coin"
+    return Figure(
+        name=f"seeds_{boxes.task}",
+        title=boxes.title,
+        spec=figure_spec(
+            rows,
+            hconcat=[
+                _box_panel(
+                    boxes, panel, lanes, lines.get(panel), most if beyond else None, named=not place
+                )
+                for place, panel in enumerate(panels)
+            ],
+            spacing=24,
+        ),
+        alt=f"Values of the seeds, from the least to the greatest: {spoken}.",
+        signature=signature,
+        notes=(
+            f"Context {NAMES[context]}. A dot is a seed; boxes hold the middle half of them, the "
+            f"line in a box is their median, whiskers reach to the ends. The dashed line is "
+            f"{beaten}. Seeds are not videos: how far they lie apart is no interval.{gone}",
+        ),
+    )
+
+
+def _box_panel(
+    boxes: _SeedFigure,
+    panel: str,
+    lanes: list[str],
+    line: float | None,
+    most: float | None,
+    *,
+    named: bool,
+) -> Spec:
+    here = {"filter": f"datum.panel === '{panel}'"}
+    axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": named}
+    if named:
+        axis |= {"labelPadding": 8, "minExtent": label_room(lanes)}
+    y = {"field": "shown", "type": "nominal", "sort": None, "scale": {"domain": lanes},
+         "axis": axis}  # fmt: skip
+    scale: Spec = {"zero": False} if most is None else {"domain": [0, most], "nice": False}
+    x: Spec = {"type": "quantitative", "scale": scale, "axis": {"title": boxes.axis}}
+    places = {"x": {"field": "value", **x}, "y": y}
+    below: list[Spec] = []
+    if line is not None:
+        below.append(
+            {
+                "data": {"values": [{"value": line}]},
+                "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1.5},
+                "encoding": {"x": {"field": "value", **x}},
+            }
+        )
+    return {
+        "title": {"text": panel, "frame": "group"},
+        "width": _BOX_PANEL,
+        "height": {"step": _BOX_STEP},
+        "layer": [
+            *below,
+            {
+                "transform": [here],
+                "mark": {
+                    "type": "boxplot",
+                    "extent": "min-max",
+                    "size": 11,
+                    "color": FAINT,
+                    "clip": True,
+                },
+                "encoding": places,
+            },
+            {
+                "transform": [here],
+                "mark": {"type": "point", "filled": True, "size": 16, "opacity": 0.8, "clip": True},
+                "encoding": places,
+            },
+        ],
     }

@@ -1,7 +1,7 @@
-"""Who was asked what: readers, contexts and formats of a run, as its measures show them.
+"""Who was asked what, as a run's measures show it, and how numbers are printed.
 
-Guessers (`baseline:NAME`) and models that give the ejection fraction (`specialist:NAME`) have
-measures but were not asked: they are references beside the readers.
+Readers, contexts and formats. Guessers (`baseline:NAME`) and models that give the ejection fraction
+(`specialist:NAME`) have measures but were not asked: they are references beside the readers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Final
 
+from overread.benchmarks.exhibits.cells import NOT_KNOWN
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.style import shown
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
@@ -18,15 +19,24 @@ from overread.case import Measure
 __all__ = [
     "BASELINE",
     "GROUPED",
+    "GUESSES",
     "NAMES",
+    "NOT_ASKED",
     "PHASES",
     "SPECIALIST",
+    "accuracy_cell",
     "asked",
     "asked_formats",
     "contexts_of",
+    "frames_cell",
+    "longest_window",
+    "number",
+    "one_pass",
+    "part_of",
     "readers_of",
     "reference",
     "references",
+    "seeds_of",
     "short_names",
 ]
 
@@ -35,8 +45,8 @@ SPECIALIST: Final = "specialist:"
 GROUPED: Final = {"ef": "by EF in per cent", "fps": "by frames a second"}
 NAMES: Final = {"original": "original", "segmented": "segmented", "non_medical": "non-medical"}
 PHASES: Final[dict[Phase, str]] = {"ed": "end-diastole", "es": "end-systole"}
-_HEADLINE: Final = {"t1": "mae", "t2": "accuracy"}
-_LONG: Final = 34  # what `shown` leaves whole
+_TASK_MEASURE: Final = {"t1": "mae", "t2": "accuracy"}
+_LONG_NAME: Final = 34  # what `shown` leaves whole
 
 
 def readers_of(index: Index) -> list[str]:
@@ -57,7 +67,7 @@ def asked(index: Index, task: str, context: str) -> list[tuple[str, str]]:
         for wanted in FORMATS
         if any(
             index.get(
-                reader, _HEADLINE[task], task=task, context=context, format=wanted, phase=phase
+                reader, _TASK_MEASURE[task], task=task, context=context, format=wanted, phase=phase
             )
             for phase in phases_of(wanted)
         )
@@ -97,7 +107,7 @@ def short_names(readers: list[str]) -> dict[str, str]:
 
     Cut only where a part of the name ends, so that `32b` is not drawn as `2b`.
     """
-    long = [name for name in readers if len(name) > _LONG]
+    long = [name for name in readers if len(name) > _LONG_NAME]
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*long, strict=False))
     alike = "".join(letters[0] for letters in same) if len(long) > 1 else ""
     cut = 1 + max(alike.rfind(sign) for sign in "/:-_ ")
@@ -106,3 +116,80 @@ def short_names(readers: list[str]) -> dict[str, str]:
         return shown(readers)
     drawn = shown(list(plain.values()))
     return {name: drawn[plain[name]] for name in readers}
+
+
+# ------------------------- frames and accuracies as they are printed: value, spread, interval and n
+
+NOT_ASKED: Final = "-"
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    """Two decimals; from ten thousand on in powers of ten, so that a column keeps its width."""
+    if value is None:
+        return NOT_KNOWN
+    sign = "+" if signed else ""
+    text = f"{value:{sign}.2e}" if abs(value) >= 10_000 else f"{value:{sign}.2f}"
+    return text[1:] if text in ("-0.00", "+0.00") else text
+
+
+def frames_cell(record: Measure | None, *, sd: float | None = None, signed: bool = False) -> str:
+    """`4.14 ± 1.25 [3.41, 4.91] n=10`; `sd` is the spread the table is about."""
+    if record is None or record.value is None:
+        return NOT_KNOWN
+    text = number(record.value, signed=signed)
+    if sd is not None:
+        text += f" ± {number(sd)}"
+    if record.low is not None and record.high is not None:
+        low, high = (number(bound, signed=signed) for bound in (record.low, record.high))
+        text += f" [{low}, {high}]"
+    return text if record.n is None else f"{text} n={record.n}"
+
+
+def accuracy_cell(record: Measure | None, *, sd: float | None = None) -> str:
+    """`0.711 ± 0.022 [0.62, 0.79] n=1000`, three decimals as the paper has them."""
+    if record is None or record.value is None:
+        return NOT_KNOWN
+    text = f"{record.value:.3f}"
+    if sd is not None:
+        text += f" ± {sd:.3f}"
+    if record.low is not None and record.high is not None:
+        text += f" [{record.low:.3f}, {record.high:.3f}]"
+    return text if record.n is None else f"{text} n={record.n}"
+
+
+# --------------------- what a run's signature states: the windows' frames, the seeds and the passes
+
+GUESSES: Final = "uniform guesses, one pass"
+_GUESSED_ONCE: Final = (
+    "Uniform guesses are one guess per video. A reader's answer is the mean of its passes, which "
+    "as a rule errs less than one guess even where every pass is a guess."
+)
+
+
+def part_of(signature: str, name: str) -> str | None:
+    """What stands after `name:` in a signature; None where nothing does."""
+    start = f"{name}:"
+    found = (part for part in signature.split("|") if part.startswith(start))
+    return next((part.removeprefix(start) for part in found), None)
+
+
+def longest_window(signature: str) -> int | None:
+    """The frames of the longest window: 47 of `window:29-47`; None where none is known."""
+    *_, last = (part_of(signature, "window") or "").split("-")
+    return int(last) if _is_count(last) else None
+
+
+def seeds_of(signature: str) -> tuple[int, int] | None:
+    """Seeds and passes, of `seeds:10x3`."""
+    seeds, _, passes = (part_of(signature, "seeds") or "").partition("x")
+    return (int(seeds), int(passes)) if _is_count(seeds) and _is_count(passes) else None
+
+
+def one_pass(signature: str) -> tuple[str, ...]:
+    """Why a mean over passes is not to be held against uniform guesses; nothing of one pass."""
+    asked = seeds_of(signature)
+    return () if asked is not None and asked[1] == 1 else (_GUESSED_ONCE,)
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) > 0

@@ -10,7 +10,7 @@ import unicodedata
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from overread.benchmarks.heartbeat.prompt_texts import AREAS, PHASES
+from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS, PHASES
 
 __all__ = ["NOTHING", "Found", "asked_words", "parse_lenient", "parse_strict", "spoken"]
 
@@ -60,7 +60,7 @@ def parse_strict(text: str, output: str, context: str) -> Found:
     match = match or _pattern(output, areas=False).search(text)
     if match is None:
         return NOTHING
-    return _named(dict(zip(PHASES[output], match.groups(), strict=True)))
+    return _found_of(dict(zip(PHASES[output], match.groups(), strict=True)))
 
 
 @cache
@@ -80,14 +80,14 @@ def asked_words(text: str) -> Literal["areas", "phases"] | None:
     return "phases" if _PHASE_WORDS.search(text) else None
 
 
-def _named(numbers: dict[str, str]) -> Found:
+def _found_of(numbers: dict[str, str]) -> Found:
     """The numbers by phase; for one too large stands the largest of its sign."""
-    exact = {phase: _whole(number) for phase, number in numbers.items()}
+    exact = {phase: _whole_number(number) for phase, number in numbers.items()}
     values = {phase: max(-_BIGGEST - 1, min(_BIGGEST, value)) for phase, value in exact.items()}
     return Found(values.get("EDV"), values.get("ESV"), too_large=values != exact)
 
 
-def _whole(number: str) -> int:
+def _whole_number(number: str) -> int:
     """The value of a sign and digits of any script; beyond 64 bits, some value beyond.
 
     By the digits and not by `int` alone: that refuses long numbers, be they all zeros.
@@ -116,10 +116,10 @@ def parse_lenient(text: str, task: str, output: str, context: str) -> Found:
         return found
     said = spoken(text)
     asked = PHASES[output]
-    numbers = _bare(said, asked) or _told(said, two_frames=task == "t2")
+    numbers = _bare_numbers(said, asked) or _numbers_of_phases(said, two_frames=task == "t2")
     if not all(phase in numbers for phase in asked):
         return found
-    return _named({phase: numbers[phase] for phase in asked})
+    return _found_of({phase: numbers[phase] for phase in asked})
 
 
 def spoken(text: str) -> str:
@@ -138,22 +138,22 @@ def spoken(text: str) -> str:
     return ("".join(kept) + text[at:]).rpartition("</think>")[2]
 
 
-_SIGNED: Final = r"(?:(?<![\w.])[+\-\N{MINUS SIGN}])?\d++"
+_SIGNED_NUMBER: Final = r"(?:(?<![\w.])[+\-\N{MINUS SIGN}])?\d++"
 _AROUND: Final = r"[\s*_`'\"()\[\]{}<>.]*+"
 _LABEL: Final = r"(?:(?:frames?|ind(?:ex|ices)|images?|answer)\b[\s:=#]*+)*+"
-_BARE: Final = {
-    1: re.compile(rf"{_AROUND}{_LABEL}{_AROUND}({_SIGNED}){_AROUND}", re.IGNORECASE),
+_BARE_REPLY: Final = {
+    1: re.compile(rf"{_AROUND}{_LABEL}{_AROUND}({_SIGNED_NUMBER}){_AROUND}", re.IGNORECASE),
     2: re.compile(
-        rf"{_AROUND}{_LABEL}{_AROUND}({_SIGNED})"
-        rf"(?:\s*+(?:[,;/&|]|and\b)\s*+|\s++(?=\d))({_SIGNED}){_AROUND}",
+        rf"{_AROUND}{_LABEL}{_AROUND}({_SIGNED_NUMBER})"
+        rf"(?:\s*+(?:[,;/&|]|and\b)\s*+|\s++(?=\d))({_SIGNED_NUMBER}){_AROUND}",
         re.IGNORECASE,
     ),
 }
 
 
-def _bare(text: str, asked: tuple[str, ...]) -> dict[str, str]:
+def _bare_numbers(text: str, asked: tuple[str, ...]) -> dict[str, str]:
     """The numbers of a reply that is nothing but numbers, as many as were asked for."""
-    match = _BARE[len(asked)].fullmatch(text)
+    match = _BARE_REPLY[len(asked)].fullmatch(text)
     return {} if match is None else dict(zip(asked, match.groups(), strict=True))
 
 
@@ -176,27 +176,27 @@ _TOKEN: Final = re.compile(
 )
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # What may stand between a phase and the number after it, and between a number and its phase.
-_AFTER: Final = _words(
+_BETWEEN_PHASE_AND_NUMBER: Final = _word_set(
     "frame index idx image number no is was be at as in of the for with has left ventricle "
     "ventricular lv cavity volume area region red phase occurs appears happens seen shown value"
 )
-_BEFORE: Final = _words(
+_BETWEEN_NUMBER_AND_PHASE: Final = _word_set(
     "is was as at the a for to with being has shows marks represents corresponds frame image"
 )
-_FRAME: Final = _words("frame image")  # words that alone link nothing
-_LINKS: Final = frozenset("=:(→>")
-_NEUTRAL: Final = frozenset("*_`'\"<[{|#-–")
-_CLOSING: Final = frozenset(")]}")
+_FRAME_WORDS: Final = _word_set("frame image")  # words that alone link nothing
+_LINKING_MARKS: Final = frozenset("=:(→>")
+_NEUTRAL_MARKS: Final = frozenset("*_`'\"<[{|#-–")
+_CLOSING_MARKS: Final = frozenset(")]}")
 _JOINING: Final = frozenset((",", "/", "&", "and", "or"))
 _ORDINALS: Final = {"first": "0", "second": "1"}
 
 
-def _told(text: str, *, two_frames: bool) -> dict[str, str]:
+def _numbers_of_phases(text: str, *, two_frames: bool) -> dict[str, str]:
     """The first number of each phase. One pass; what is named or given waits for its other half."""
     numbers: dict[str, str] = {}
     phase: str | None = None  # named, and waiting for its number
@@ -226,13 +226,13 @@ def _told(text: str, *, two_frames: bool) -> dict[str, str]:
             joined = phase is not None and phase not in numbers
             phase = number = None
         elif kind == "word":
-            phase = phase if token in _AFTER else None
-            number = number if token in _BEFORE else None
-            linked, joined = token not in _FRAME or linked, False
-        elif kind == "mark" and token in _LINKS:
+            phase = phase if token in _BETWEEN_PHASE_AND_NUMBER else None
+            number = number if token in _BETWEEN_NUMBER_AND_PHASE else None
+            linked, joined = token not in _FRAME_WORDS or linked, False
+        elif kind == "mark" and token in _LINKING_MARKS:
             linked = True
-        elif kind == "mark" and token in _CLOSING:
+        elif kind == "mark" and token in _CLOSING_MARKS:
             number = None
-        elif kind == "odd" or token not in _NEUTRAL:
+        elif kind == "odd" or token not in _NEUTRAL_MARKS:
             phase = number = None
     return numbers

@@ -8,8 +8,16 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from overread.benchmarks.heartbeat.errors import Average, aggregate, mean_over, spread_over
-from overread.benchmarks.heartbeat.marks import REFUSED, UNANSWERED, Floats, Marks
+from overread.benchmarks.heartbeat.marks import (
+    REFUSED,
+    UNANSWERED,
+    Average,
+    Floats,
+    Marks,
+    aggregate,
+    mean_over,
+    spread_over,
+)
 from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined, proportion
 from overread.case import Measure
 
@@ -41,7 +49,7 @@ def _order_bias(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         note = "no pass names two different frames"
         yield msgspec.structs.replace(record, note=note)
     else:
-        record = msgspec.structs.replace(record, note=_ties(marks))
+        record = msgspec.structs.replace(record, note=_tied_passes(marks))
         yield draft(record, average, unit=1.0, limits=(-1.0, 1.0))
     if marks.format == "edv_esv":
         yield from _both_orders(marks, study)
@@ -74,7 +82,7 @@ def _both_orders(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     yield msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, sd_seeds=None))
 
 
-def _ties(marks: Marks) -> str | None:
+def _tied_passes(marks: Marks) -> str | None:
     first, second = (marks.said[phase] for phase in marks.phases)
     ties = int((first == second).sum())
     return f"{ties} passes name one frame for both" if ties else None

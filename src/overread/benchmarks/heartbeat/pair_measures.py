@@ -1,22 +1,61 @@
-"""Measures of telling two frames apart (T2)."""
+"""Measures of telling two frames apart (T2): passes become a vote, votes an accuracy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
 
-from overread.benchmarks.heartbeat.accuracy import binary, decided, majority, stops, truncated_vote
-from overread.benchmarks.heartbeat.chance import TRIALS, Chance, coin_accuracy
-from overread.benchmarks.heartbeat.errors import Average, spread_of
-from overread.benchmarks.heartbeat.frames import by_seed, missing
-from overread.benchmarks.heartbeat.marks import Floats, Marks
+from overread.benchmarks.heartbeat.authors.rules import binary, stops, truncated_vote
+from overread.benchmarks.heartbeat.frame_measures import by_seed, missing
+from overread.benchmarks.heartbeat.guessers import TRIALS, Chance, coin_accuracy
+from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, Mask, spread_of
 from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined, proportion
 from overread.case import Measure
 
-__all__ = ["METRICS", "right_of"]
+__all__ = [
+    "METRICS",
+    "decided",
+    "majority",
+    "right_of",
+]
+
+# ---------------------------------------------------------------- votes
+
+
+def majority(said: Floats) -> Floats:
+    """The position most parsed passes name, per video and seed; NaN for a tie or none.
+
+    A number that is neither 0 nor 1 is a vote for nothing, and can outvote both.
+    """
+    ones, zeros = (said == 1).sum(axis=2), (said == 0).sum(axis=2)
+    strange = (~np.isnan(said)).sum(axis=2) - ones - zeros
+    found = np.full(ones.shape, np.nan)
+    found[(ones > zeros) & (ones > strange)] = 1
+    found[(zeros > ones) & (zeros > strange)] = 0
+    return found
+
+
+def decided(
+    said: Floats, truth: Floats, asked: Mask, unparsed: Literal["dropped", "wrong"]
+) -> Floats:
+    """1 right, 0 wrong, NaN not counted, per video and seed.
+
+    "dropped" is the authors' way throughout: the truncated vote, videos without one dropped, and
+    seeds at which their code stops without a value. "wrong": majority, a tie or none is wrong;
+    `asked` are the videos and seeds that got any reply.
+    """
+    if unparsed == "dropped":
+        votes = truncated_vote(said)
+        right = np.where(np.isnan(votes), np.nan, (votes == truth).astype(float))
+        right[:, stops(votes)] = np.nan
+        return right
+    return np.where(asked, (majority(said) == truth).astype(float), np.nan)
+
+
+# ---------------------------------------------------------------- the measures
 
 # The seed of the authors' coins; one generator for all groups, in the order of their names.
 _COIN_SEED: Final = 2025
@@ -47,7 +86,7 @@ def _accuracy(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     ties = int((asked & np.isnan(votes)).sum())
     if ties:
         note = joined(f"{ties} without a majority count as wrong", note)
-    yield _proportion(msgspec.structs.replace(started, note=note), right_of(marks, study), marks)
+    yield _share_right(msgspec.structs.replace(started, note=note), right_of(marks, study), marks)
 
 
 def _accuracy_seed(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
@@ -61,13 +100,13 @@ def _over_seeds(record: Measure, right: Floats) -> Draft:
     return msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, n=n))
 
 
-def _proportion(record: Measure, right: Floats, marks: Marks) -> Measure:
+def _share_right(record: Measure, right: Floats, marks: Marks) -> Measure:
     average = Average(right, "videos")
     found = proportion(record, right == 1, ~np.isnan(right), marks.facts)
     return msgspec.structs.replace(found, sd_seeds=average.sd_seeds, sd_videos=average.sd_videos)
 
 
-def _lenient(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _accuracy_lenient(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     phase = marks.phases[0]
     said = marks.lenient[phase]
     more = int((np.isnan(marks.said[phase]) & ~np.isnan(said)).sum())
@@ -79,7 +118,7 @@ def _lenient(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     if study.edition.unparsed_t2 == "dropped":
         yield _over_seeds(record, right)
     else:
-        yield _proportion(record, right, marks)
+        yield _share_right(record, right, marks)
 
 
 def _confusion(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
@@ -105,9 +144,9 @@ def _confusion(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
         )
 
 
-def _chance(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _chance_accuracy(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     phase = marks.phases[0]
-    found, videos = _coins(study)[marks.reader, marks.context, marks.format]
+    found, videos = _coins_of_groups(study)[marks.reader, marks.context, marks.format]
     record = Measure(reader=marks.reader, measure="chance_accuracy", by=marks.by(phase), n=videos)
     if found is None:
         yield msgspec.structs.replace(record, note="no pair of frames was shown")
@@ -122,7 +161,7 @@ def _chance(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     )
 
 
-def _coins(study: Study) -> dict[tuple[str, str, str], tuple[Chance | None, int]]:
+def _coins_of_groups(study: Study) -> dict[tuple[str, str, str], tuple[Chance | None, int]]:
     """The coins of every group.
 
     The authors' one generator goes on from group to group, in the order of their names; ours
@@ -171,9 +210,9 @@ METRICS: Final = tuple(
     for name, says, make in (
         ("accuracy", "share of pairs in which the asked frame was named", _accuracy),
         ("accuracy_seed", "the same of one seed alone", _accuracy_seed),
-        ("accuracy_lenient", "the same of the lenient reading", _lenient),
+        ("accuracy_lenient", "the same of the lenient reading", _accuracy_lenient),
         ("precision", "precision, recall and f1 of position 1, authors' edition", _confusion),
-        ("chance_accuracy", "accuracy of fair coins", _chance),
+        ("chance_accuracy", "accuracy of fair coins", _chance_accuracy),
         ("seed_agreement", "share of pairs of seeds that agree on right or wrong", _seed_agreement),
     )
 )

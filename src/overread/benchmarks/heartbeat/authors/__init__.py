@@ -1,0 +1,1 @@
+"""What reproduces the published code bit for bit, apart from what is sound."""

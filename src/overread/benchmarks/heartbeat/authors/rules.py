@@ -1,0 +1,196 @@
+"""The rules of the authors' code, faults included: the edition `authors` to the last bit."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+
+from overread.benchmarks.heartbeat.annotation import Phases, Traced, stem, without_number
+from overread.benchmarks.heartbeat.cases import Left, Window
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from overread.benchmarks.heartbeat.marks import Floats, Mask
+
+__all__ = [
+    "Binary",
+    "Labelled",
+    "authors_window",
+    "binary",
+    "labelled",
+    "length_guess",
+    "positional",
+    "published_lengths",
+    "stops",
+    "t2_orders",
+    "truncated_vote",
+]
+
+# ---------------------------------------------------------------- which frame is which
+
+
+class Labelled(msgspec.Struct, frozen=True):
+    """A row of the authors' annotation file."""
+
+    file: str
+    frame: int
+    volume: float
+    label: Literal["EDV", "ESV"]
+
+
+def labelled(traced: Sequence[Traced]) -> list[Labelled]:
+    """The authors' annotation rows, fault included.
+
+    Volumes come in sorted (file, frame) order and are pasted, by place, on the frames in order of
+    first appearance; then a file's largest volume is EDV wherever it stands, and the rest ESV.
+    """
+    shown = sorted(traced, key=lambda each: each.place)
+    pasted = [each.volume for each in traced]
+    largest: dict[str, float] = {}
+    for each, volume in zip(shown, pasted, strict=True):
+        if not math.isnan(volume):
+            largest[each.file] = max(volume, largest.get(each.file, -math.inf))
+    return [
+        Labelled(
+            each.file, each.frame, volume, "EDV" if volume == largest.get(each.file) else "ESV"
+        )
+        for each, volume in zip(shown, pasted, strict=True)
+    ]
+
+
+def positional(traced: Sequence[Traced]) -> dict[str, Phases | Left]:
+    """Phases by file in order of first appearance, as the authors' code uses its annotation.
+
+    It takes the first row of each label; a file whose rows all tie has no ESV row.
+    """
+    found: dict[str, list[Labelled]] = {}
+    for row in labelled(traced):
+        found.setdefault(row.file, []).append(row)
+    return {file: _first_of_each(file, rows) for file, rows in found.items()}
+
+
+def _first_of_each(file: str, rows: Sequence[Labelled]) -> Phases | Left:
+    for row in rows:
+        if math.isnan(row.volume):
+            return without_number(file, row.frame)
+    ed = next(row for row in rows if row.label == "EDV")
+    es = next((row for row in rows if row.label == "ESV"), None)
+    if es is None:
+        return Left(stem(file), "its annotation has no ESV row: one frame, or equal volumes")
+    return Phases(ed.frame, es.frame, ed.volume, es.volume)
+
+
+# ---------------------------------------------------------------- which frames are shown
+
+
+def authors_window(ed: int, es: int, total: int) -> Window:
+    """Both phases with a margin of floor(2l/3) frames, as the authors' code has it.
+
+    Their end is clamped by a local index against the length of the whole clip, so a window may
+    name frames that do not exist; the decoder stops at the last one.
+    """
+    margin = 2 * abs(ed - es) // 3
+    start = max(0, min(ed, es) - margin)
+    last = max(ed, es) - start + margin
+    stated = (last if last < total else total - 1) + 1
+    count = max(0, min(stated, total - start))
+    return Window(start=start, count=count, stated=stated, ed=ed - start, es=es - start)
+
+
+def length_guess(frames: int) -> tuple[int, int]:
+    """Both targets, earlier first, from nothing but the length of the authors' window.
+
+    N = l + 2 floor(2l/3) + 1 grows with l, so N gives l, and l gives floor(2l/3) and
+    floor(2l/3) + l. A length that no l has (a clamped window) takes the greatest l below it.
+    """
+    # N >= 7l/3 - 1/3, so this l is at most one or two too small.
+    between = max(0, (3 * frames - 3) // 7 - 1)
+    while _published_length(between + 1) <= frames:
+        between += 1
+    margin = 2 * between // 3
+    return margin, margin + between
+
+
+def _published_length(between: int) -> int:
+    return between + 2 * (2 * between // 3) + 1
+
+
+def published_lengths(ed: ArrayLike, es: ArrayLike) -> NDArray[np.int64]:
+    """The notebook's own window length, (l + 1) * 7 // 3, which no window has (HEARTBEAT 8)."""
+    import numpy as np
+
+    between: NDArray[Any] = np.abs(np.asarray(ed, np.int64) - np.asarray(es, np.int64))
+    found: NDArray[np.int64] = (between + 1) * 7 // 3
+    return found
+
+
+def t2_orders(n_videos: int, seed: int) -> list[int]:
+    """The position (0 or 1) of the ED frame of each video, in the order of the set.
+
+    One shuffle of [edv, esv] per video by a generator of its own: the sequence the authors' code
+    gets after `random.seed(seed)`. All passes of a seed share it, and so do the questions for
+    either phase. A longer set begins as a shorter one does.
+    """
+    generator = random.Random(seed)
+    positions = []
+    for _ in range(n_videos):
+        shown = ["edv", "esv"]
+        generator.shuffle(shown)
+        positions.append(shown.index("edv"))
+    return positions
+
+
+# ---------------------------------------------------------------- votes of T2
+
+
+def truncated_vote(said: Floats) -> Floats:
+    """The authors' vote: the mean cut to a whole number, so 1 needs every parsed pass."""
+    from overread.benchmarks.heartbeat.marks import aggregate
+
+    return aggregate(said, "truncated") + 0.0
+
+
+def stops(votes: Floats) -> Mask:
+    """The seeds at which the authors' code stops: a vote outside {0, 1}, or no vote at all."""
+    import numpy as np
+
+    there = ~np.isnan(votes)
+    found: Mask = (there & (votes != 0) & (votes != 1)).any(axis=0) | ~there.any(axis=0)
+    return found
+
+
+class Binary(NamedTuple):
+    """A seed's confusion with position 1 as the positive class; None where undefined."""
+
+    n: int
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    tn: int
+    fp: int
+    fn: int
+    tp: int
+
+
+def binary(votes: Floats, truth: Floats) -> Binary:
+    """The authors' binary metrics over the videos of one seed that have a vote."""
+    import numpy as np
+
+    there = ~np.isnan(votes)
+    v, t = votes[there], truth[there]
+    tp, fp = int(((v == 1) & (t == 1)).sum()), int(((v == 1) & (t == 0)).sum())
+    fn, tn = int(((v == 0) & (t == 1)).sum()), int(((v == 0) & (t == 0)).sum())
+    precision = tp / (tp + fp) if tp + fp else None
+    recall = tp / (tp + fn) if tp + fn else None
+    f1 = None
+    if precision is not None and recall is not None and precision + recall > 0:
+        f1 = 2 * precision * recall / (precision + recall)
+    n = int(there.sum())
+    return Binary(n, (tp + tn) / n if n else None, precision, recall, f1, tn, fp, fn, tp)

@@ -1,0 +1,534 @@
+"""One clip frame by frame: the true frames framed, and below them what every reader said.
+
+Strips for a few clips of a run, chosen by how one reader did on them.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from overread.benchmarks.exhibits.style import (
+    BLUE,
+    FAINT,
+    INK,
+    VERMILLION,
+    Spec,
+    figure_spec,
+    label_room,
+)
+from overread.benchmarks.heartbeat.cases import lot
+from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, Edition
+from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, short_names
+from overread.benchmarks.heartbeat.frame_measures import error_of
+from overread.benchmarks.heartbeat.marks import Phase, phases_of
+from overread.benchmarks.heartbeat.study import Study
+from overread.case import BadInput, Figure
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from overread.benchmarks.benchmark import Tables
+
+__all__ = [
+    "COLOURS",
+    "WIDTH",
+    "AnswerCounts",
+    "AnswerLanes",
+    "Pictures",
+    "Seen",
+    "Tile",
+    "answer_rows",
+    "placed_layer",
+    "strip",
+    "strips",
+    "tiles",
+]
+
+# ---------------------------------------------------------------- a window as it was shown
+
+# How often a reader gave each answer, by phase.
+AnswerCounts: TypeAlias = Mapping[Phase, Mapping[int, int]]
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A window as it was shown, and the answers to it; indices are local, from 0."""
+
+    case: str
+    context: str
+    format: str
+    ed: int
+    es: int
+    count: int
+    said: Mapping[str, AnswerCounts]
+
+    @property
+    def silent(self) -> list[str]:
+        """The readers without an answer to anything that was asked."""
+        asked = phases_of(self.format)
+        return [name for name, said in self.said.items() if not any(said.get(p) for p in asked)]
+
+
+def answer_rows(seen: Seen) -> Iterator[Spec]:
+    """The numbers behind the drawing: every answer of every reader, and how often."""
+    for reader, said in seen.said.items():
+        for phase in phases_of(seen.format):
+            for answer, times in sorted(said.get(phase, {}).items()):
+                yield {
+                    "reader": reader,
+                    "phase": phase,
+                    "true": seen.ed if phase == "ed" else seen.es,
+                    "said": answer,
+                    "times": times,
+                    "shown": 0 <= answer < seen.count,
+                }
+
+
+# ---------------------------------------- frames as small pictures: PNG data URLs, laid out in rows
+
+_TILES_ACROSS: Final = 12
+_TILE_SIDE: Final = 72  # pixels of the longer side
+_TILE_GAP: Final = 4
+WIDTH: Final = _TILES_ACROSS * (_TILE_SIDE + _TILE_GAP) - _TILE_GAP
+_INDEX_HEIGHT: Final = 18  # the line with the frame's index
+_MOST_TILES: Final = 36
+
+
+class Tile(NamedTuple):
+    """A frame's place in the drawing, its index in the window, and its picture."""
+
+    frame: int
+    x: float
+    y: float
+    width: int
+    height: int
+    url: str
+
+
+def tiles(frames: Sequence[NDArray[np.uint8]], keep: Sequence[int]) -> tuple[list[Tile], int]:
+    """The frames in rows of twelve, and how high they stand together.
+
+    A long window is thinned to every n-th frame; those of `keep` are there in any case.
+    """
+    step = ceil(len(frames) / _MOST_TILES)
+    chosen = sorted({*range(0, len(frames), step), *keep})
+    made: list[Tile] = []
+    row = 0
+    for place, index in enumerate(chosen):
+        url, width, height = _small_png(frames[index])
+        row, column = divmod(place, _TILES_ACROSS)
+        x = column * (_TILE_SIDE + _TILE_GAP) + (_TILE_SIDE - width) / 2
+        made.append(Tile(index, x, row * (height + _INDEX_HEIGHT + _TILE_GAP), width, height, url))
+    return made, (row + 1) * (max(tile.height for tile in made) + _INDEX_HEIGHT + _TILE_GAP)
+
+
+def _small_png(frame: Any) -> tuple[str, int, int]:
+    """A frame scaled to `_TILE_SIDE`; grey stays grey."""
+    from PIL import Image
+
+    if frame.dtype != "uint8" or not (frame.ndim == 2 or frame.shape[2:] == (3,)):
+        raise BadInput(
+            f"a frame is {frame.dtype} of shape {frame.shape}; a strip needs uint8, H x W or "
+            "H x W x 3."
+        )
+    if frame.ndim == 3 and (frame == frame[:, :, :1]).all():
+        frame = frame[:, :, 0]
+    high, wide = frame.shape[:2]
+    scale = _TILE_SIDE / max(high, wide)
+    size = max(1, round(wide * scale)), max(1, round(high * scale))
+    image = Image.fromarray(frame).resize(size, Image.Resampling.BILINEAR)
+    held = io.BytesIO()
+    image.save(held, "PNG", optimize=True)
+    data = base64.b64encode(held.getvalue()).decode("ascii")
+    return f"data:image/png;base64,{data}", *size
+
+
+# ---------------------------------------- what every reader said, beside the truth, placed by pixel
+
+COLOURS: Final = {"ed": BLUE, "es": VERMILLION}
+_SHAPES: Final = {"ed": "circle", "es": "square"}
+_LANE_HEIGHT: Final = 30
+_PHASE_OFFSET: Final = 7  # ED lies so far above the middle of its lane, ES below
+_EDGE_ROOM: Final = 76  # room for what no frame bears, at the end where it is
+_NO_EDGE: Final = 8
+_LABEL_WIDTH: Final = 52  # what `true ED` takes
+
+
+def placed_layer(values: list[Spec], mark: Spec, **encoding: Any) -> Spec:
+    """A layer of marks placed by pixel."""
+    places: Spec = {"x": {"field": "x"}, "y": {"field": "y"}}
+    return {"data": {"values": values}, "mark": mark, "encoding": places | encoding}
+
+
+class AnswerLanes:
+    """The lanes' geometry. A class, for everything drawn there needs the same few numbers."""
+
+    def __init__(self, seen: Seen, top: float) -> None:
+        self.seen = seen
+        self.names = short_names(list(seen.said))
+        self.top = top
+        self.bottom = top + _LANE_HEIGHT * len(self.names)
+        low, high = _edge_rooms(seen)
+        self.left = label_room(self.names.values()) + low
+        self.right = WIDTH - high
+
+    def at(self, index: float) -> float:
+        return self.left + (index + 0.5) / self.seen.count * (self.right - self.left)
+
+    def lane(self, reader: str) -> float:
+        return self.top + _LANE_HEIGHT * (list(self.names).index(reader) + 0.5)
+
+    def ground(self) -> Iterator[Spec]:
+        """Names, the axis below, and the true frames through all lanes."""
+        names = [{"x": 0, "y": self.lane(r), "text": shown} for r, shown in self.names.items()]
+        yield placed_layer(
+            names,
+            {"type": "text", "align": "left", "baseline": "middle", "fontSize": 12},
+            text={"field": "text"},
+        )
+        edges = [self.top + _LANE_HEIGHT * n for n in range(len(self.names) + 1)]
+        ends = {"x": self.left, "x2": self.right}
+        yield placed_layer(
+            [{**ends, "y": y} for y in edges],
+            {"type": "rule", "color": FAINT, "opacity": 0.35},
+            x2={"field": "x2"},
+        )
+        step = ceil(self.seen.count / 24)
+        ticks = [
+            {"x": self.at(n), "y": self.bottom + 5, "text": str(n)}
+            for n in range(0, self.seen.count, step)
+        ]
+        yield placed_layer(ticks, {"type": "text", "baseline": "top"}, text={"field": "text"})
+        middle = {"x": (self.left + self.right) / 2, "y": self.bottom + 20, "text": "frame said"}
+        yield placed_layer([middle], {"type": "text", "baseline": "top"}, text={"field": "text"})
+        near = abs(self.at(self.seen.ed) - self.at(self.seen.es)) < _LABEL_WIDTH
+        for phase, index in (("ed", self.seen.ed), ("es", self.seen.es)):
+            line = {"x": self.at(index), "y": self.top, "y2": self.bottom}
+            mark = {"type": "rule", "color": COLOURS[phase], "strokeWidth": 1.5}
+            yield placed_layer([line], mark | {"strokeDash": [4, 3]}, y2={"field": "y2"})
+            word = {"x": self.at(index), "y": self.top - 3, "text": f"true {phase.upper()}"}
+            first = index == min(self.seen.ed, self.seen.es)
+            align = ("right" if first else "left") if near else "center"
+            text = {"type": "text", "baseline": "bottom", "color": COLOURS[phase]}
+            text |= {"fontWeight": "bold", "align": align}
+            yield placed_layer([word], text, text={"field": "text"})
+
+    def marks(self, rows: list[Spec]) -> Iterator[Spec]:
+        """The answers: inside where they belong, outside as an arrow with their numbers."""
+        most = max((row["times"] for row in rows), default=1)
+        scale = {"domain": [0, most], "range": [20, 110]}
+        size = {"field": "times", "type": "quantitative", "legend": None, "scale": scale}
+        for phase in phases_of(self.seen.format):
+            here = [row for row in rows if row["phase"] == phase]
+            inside = [
+                {"x": self.at(row["said"]), "y": self._y(row["reader"], phase), **row}
+                for row in here
+                if row["shown"]
+            ]
+            mark = {"type": "point", "filled": True, "opacity": 0.8, "shape": _SHAPES[phase]}
+            yield placed_layer(inside, mark | {"color": COLOURS[phase]}, size=size)
+            yield from self._outside([row for row in here if not row["shown"]], phase)
+        silent = [
+            {"x": self.left, "y": self.lane(reader), "text": "no answer"}
+            for reader in self.seen.silent
+        ]
+        if silent:
+            text = {"type": "text", "align": "right", "baseline": "middle", "dx": -6}
+            yield placed_layer(silent, text | {"fontStyle": "italic"}, text={"field": "text"})
+
+    def _outside(self, rows: list[Spec], phase: Phase) -> Iterator[Spec]:
+        for side, x, sign in (("left", self.left - 8, -1), ("right", self.right + 8, 1)):
+            some: dict[str, list[int]] = {}
+            for row in rows:
+                if (row["said"] < 0) == (sign < 0):
+                    some.setdefault(row["reader"], []).append(row["said"])
+            if not some:
+                continue
+            values = [
+                {"x": x, "y": self._y(reader, phase), "text": _number_span(numbers)}
+                for reader, numbers in some.items()
+            ]
+            arrow = {"type": "point", "shape": f"triangle-{side}", "filled": True, "size": 45}
+            yield placed_layer(values, arrow | {"color": COLOURS[phase], "opacity": 1})
+            align = "right" if sign < 0 else "left"
+            text = {"type": "text", "align": align, "baseline": "middle", "dx": 7 * sign}
+            yield placed_layer(values, text | {"color": COLOURS[phase]}, text={"field": "text"})
+
+    def _y(self, reader: str, phase: Phase) -> float:
+        return self.lane(reader) + (-_PHASE_OFFSET if phase == "ed" else _PHASE_OFFSET)
+
+
+def _edge_rooms(seen: Seen) -> tuple[int, int]:
+    """The room left and right of the lanes."""
+    phases = phases_of(seen.format)
+    answers = [n for said in seen.said.values() for phase in phases for n in said.get(phase, ())]
+    low = bool(seen.silent) or min(answers, default=0) < 0
+    high = max(answers, default=0) >= seen.count
+    return _EDGE_ROOM if low else _NO_EDGE, _EDGE_ROOM if high else _NO_EDGE
+
+
+def _number_span(numbers: list[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return _short_number(low) if low == high else f"{_short_number(low)} … {_short_number(high)}"
+
+
+def _short_number(value: int) -> str:
+    return str(value) if abs(value) < 10_000 else f"{value:.0e}"
+
+
+# ---------------------------------------------------------------- one strip
+
+_HEAD_ROOM: Final = 26  # between the frames and the lanes
+_FOOT_ROOM: Final = 34  # the numbers below the lanes
+
+
+def strip(
+    seen: Seen,
+    frames: Sequence[NDArray[np.uint8]],
+    *,
+    name: str = "strip",
+    title: str = "",
+    signature: str = "",
+) -> Figure:
+    """The frames of a window as pixels (uint8, H x W or H x W x 3), truth and answers marked."""
+    if len(frames) != seen.count or not all(0 <= at < seen.count for at in (seen.ed, seen.es)):
+        raise BadInput(
+            f"{seen.case}: {len(frames)} frames were given for a window of {seen.count} with true "
+            f"frames {seen.ed} and {seen.es}. Give every frame of the window."
+        )
+    placed, height = tiles(frames, (seen.ed, seen.es))
+    lanes = AnswerLanes(seen, height + _HEAD_ROOM)
+    rows = list(answer_rows(seen))
+    whole = lanes.bottom + _FOOT_ROOM
+    layers = [*_frame_layers(placed, seen), *lanes.ground(), *lanes.marks(rows)]
+    for layer in layers:
+        layer["encoding"]["x"] |= _pixel_axis(WIDTH)
+        layer["encoding"]["y"] |= _pixel_axis(whole, reverse=True)
+    thinned = len(placed) < seen.count
+    return Figure(
+        name=name,
+        title=title or f"Frame by frame: {seen.case}",
+        spec=figure_spec(rows, width=WIDTH, height=whole, layer=layers),
+        alt=_strip_alt(seen),
+        signature=signature,
+        notes=_strip_notes(seen, rows, thinned),
+    )
+
+
+def _pixel_axis(length: float, *, reverse: bool = False) -> Spec:
+    scale = {"domain": [0, length], "nice": False, "zero": False, "reverse": reverse}
+    return {"type": "quantitative", "scale": scale, "axis": None}
+
+
+def _frame_layers(placed: list[Tile], seen: Seen) -> list[Spec]:
+    pictures = [{"x": t.x, "y": t.y, "url": t.url} for t in placed]
+    first = placed[0]
+    image = {"type": "image", "width": first.width, "height": first.height}
+    framed, words = [], []
+    for tile in placed:
+        phase = _phase_of(tile.frame, seen)
+        middle, below = tile.x + tile.width / 2, tile.y + tile.height + 4
+        text = f"{tile.frame} {phase.upper()}" if phase else str(tile.frame)
+        colour = COLOURS[phase] if phase else INK
+        weight = "bold" if phase else "normal"
+        words.append({"x": middle, "y": below, "text": text, "colour": colour, "weight": weight})
+        if phase:
+            ends = {"x2": tile.x + tile.width, "y2": tile.y + tile.height}
+            framed.append({"x": tile.x, "y": tile.y, **ends, "colour": colour})
+    painted = {"field": "colour", "type": "nominal", "scale": None}
+    return [
+        placed_layer(
+            pictures,
+            {**image, "align": "left", "baseline": "top"},
+            url={"field": "url", "type": "nominal"},
+        ),
+        placed_layer(
+            framed,
+            {"type": "rect", "filled": False, "strokeWidth": 3},
+            x2={"field": "x2"},
+            y2={"field": "y2"},
+            stroke=painted,
+        ),
+        *(
+            placed_layer(
+                [word for word in words if word["weight"] == weight],
+                {"type": "text", "baseline": "top", "fontWeight": weight},
+                text={"field": "text"},
+                color=painted,
+            )
+            for weight in ("normal", "bold")
+        ),
+    ]
+
+
+def _phase_of(index: int, seen: Seen) -> Phase | None:
+    return "ed" if index == seen.ed else "es" if index == seen.es else None
+
+
+def _strip_alt(seen: Seen) -> str:
+    told = []
+    for reader, said in seen.said.items():
+        words = [
+            f"{phase.upper()} " + ", ".join(f"{a} ({n}×)" for a, n in sorted(said[phase].items()))
+            for phase in phases_of(seen.format)
+            if said.get(phase)
+        ]
+        told.append(f"{reader} said {' and '.join(words) or 'nothing'}")
+    return (
+        f"{seen.count} frames of {seen.case}, numbered from 0; end-diastole is {seen.ed}, "
+        f"end-systole {seen.es}. {'; '.join(told)}."
+    )
+
+
+def _strip_notes(seen: Seen, rows: list[Spec], thinned: bool) -> tuple[str, ...]:
+    said = [
+        f"Context {NAMES[seen.context]}, format {seen.format}. Blue and circles: end-diastole; "
+        "vermillion and squares: end-systole. A mark is as large as the answer is frequent over "
+        "seeds and passes."
+    ]
+    if any(not row["shown"] for row in rows):
+        said.append("An arrow is an answer that no frame bears, with its number.")
+    if thinned:
+        said.append(f"Of the {seen.count} frames some are left out of the pictures.")
+    return (" ".join(said),)
+
+
+# ---------------------------------------------------------------- which clips
+
+# The frames of a case's window (case, start, count, context) as pixels, or None without them.
+Pictures: TypeAlias = Callable[[str, int, int, str], Sequence[NDArray[np.uint8]] | None]
+
+
+def strips(
+    tables: Tables, pictures: Pictures, edition: Edition, signature: str = ""
+) -> Iterator[Figure]:
+    """`strip-1` .. `strip-3`: clips by the error of the first reader that was asked.
+
+    Its first context and format decide: one of the tenth with the least error and one of the tenth
+    with the greatest, each by lot, and the median one. No strip where the frames cannot be had.
+    """
+    import polars as pl
+
+    found = _first_setting(tables)
+    if found is None:
+        return
+    reader, context, wanted = found
+    answers = tables.answers.filter(
+        pl.col("task").eq("t1") & pl.col("context").eq(context) & pl.col("format").eq(wanted)
+    )
+    errors = _case_errors(tables, answers.filter(pl.col("reader").eq(reader)), edition)
+    order = [row.name for row in tables.readers]
+    number = 0
+    for case, words in _chosen_cases(errors, edition.seed):
+        seen = _seen_window(answers.filter(pl.col("case").eq(case)), case, context, wanted, order)
+        if seen is None:
+            continue
+        what, start = seen
+        frames = pictures(case, start, what.count, context)
+        if frames is None or len(frames) != what.count:
+            continue
+        number += 1
+        made = strip(
+            what,
+            frames,
+            name=f"strip-{number}",
+            title=f"Frame by frame, {words} of {reader}: {case}, off by {errors[case]:.1f} frames",
+            signature=signature,
+        )
+        chosen = (
+            f"Chosen by the error of {reader}, here {errors[case]:.1f} frames, a mean over "
+            f"{'phases and seeds' if len(phases_of(wanted)) > 1 else 'seeds'}."
+        )
+        yield msgspec.structs.replace(made, notes=(chosen, *made.notes))
+
+
+def _first_setting(tables: Tables) -> tuple[str, str, str] | None:
+    """The first reader with windows, and its first context and format."""
+    import polars as pl
+
+    asked = tables.answers.filter(pl.col("task").eq("t1") & pl.col("start").is_not_null())
+    there = set(asked.select("reader", "context", "format").unique().iter_rows())
+    return next(
+        (
+            (reader.name, context, wanted)
+            for reader in tables.readers
+            for context in CONTEXTS
+            for wanted in FORMATS
+            if (reader.name, context, wanted) in there
+        ),
+        None,
+    )
+
+
+def _case_errors(tables: Tables, answers: pl.DataFrame, edition: Edition) -> dict[str, float]:
+    """Each case's error in frames, a mean over its phases; cases without an answer are left out."""
+    study = Study(msgspec.structs.replace(tables, answers=answers), edition)
+    (marks,) = study.marks
+    each = [error_of(marks, study, phase).per_video for phase in marks.phases]
+    off = np.mean(each, axis=0)
+    return {
+        case: float(error)
+        for case, error in zip(marks.facts.cases, off, strict=True)
+        if not np.isnan(error)
+    }
+
+
+def _chosen_cases(errors: dict[str, float], seed: int) -> Iterator[tuple[str, str]]:
+    """Cases and what they are, no case twice."""
+    ranked = sorted(errors, key=lambda case: (errors[case], lot("strip", seed, case)))
+    if not ranked:
+        return
+    tenth = max(1, len(ranked) // 10)
+    ends = "{} clip" if tenth == 1 else "a clip of the {} tenth"
+
+    def by_lot(some: list[str]) -> str:
+        return min(some, key=lambda case: lot("strip", seed, case))
+
+    picked = {
+        by_lot(ranked[:tenth]): ends.format("best"),
+        ranked[len(ranked) // 2]: "median clip",
+        by_lot(ranked[-tenth:]): ends.format("worst"),
+    }
+    yield from picked.items() if len(ranked) > 1 else [(ranked[0], "the only clip")]
+
+
+def _seen_window(
+    rows: pl.DataFrame, case: str, context: str, wanted: str, order: list[str]
+) -> tuple[Seen, int] | None:
+    import polars as pl
+
+    windows = rows.drop_nulls(("start", "count", "truth_ed", "truth_es"))
+    if windows.is_empty():
+        return None
+    first: dict[str, Any] = windows.row(0, named=True)
+    # Somebody else's file may name a truth beyond the frames it says were shown.
+    if not all(0 <= first[f"truth_{phase}"] < first["count"] for phase in PHASES):
+        return None
+    said: dict[str, AnswerCounts] = {}
+    for reader in order:
+        own = rows.filter(pl.col("reader").eq(reader))
+        if not own.is_empty():
+            said[reader] = {
+                phase: Counter(own[f"pred_{phase}"].drop_nulls().to_list())
+                for phase in phases_of(wanted)
+            }
+    seen = Seen(
+        case=case,
+        context=context,
+        format=wanted,
+        ed=first["truth_ed"],
+        es=first["truth_es"],
+        count=first["count"],
+        said=said,
+    )
+    return seen, first["start"]

@@ -1,0 +1,339 @@
+"""What can be had without looking: uniform guesses, coins, the middle, the window's length.
+
+Uniform guesses and coins are measured beside each reader, in the windows that were shown; so is
+whom the windows leave out. Guessers that name a frame stand beside the readers as rows of their
+own, `baseline:NAME`. They answer the windows that were shown, whoever read them: the first frame,
+the middle, what the window's length gives away, and between which frames the masks' area, or the
+volume, falls most (or, held to the annotated beat alone, where it is largest and smallest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from overread.benchmarks.heartbeat.authors.rules import length_guess, published_lengths
+from overread.benchmarks.heartbeat.ejection import frame_table
+from overread.benchmarks.heartbeat.frame_measures import constant_errors, skill_of, started
+from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, Mask, Phase, others_median
+from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, proportion
+from overread.benchmarks.heartbeat.volumes import ejected
+from overread.case import Measure
+
+__all__ = [
+    "BASELINES",
+    "GROUPS",
+    "METRICS",
+    "TRIALS",
+    "Chance",
+    "baselines",
+    "coin_accuracy",
+    "expected_error",
+    "left_out",
+    "published_uniform",
+    "uniform_error",
+]
+
+# ---------------------------------------------------------------- the chances themselves
+
+TRIALS: Final = 10_000
+# Guesses drawn at a time: a few tens of megabytes, however many videos.
+_GUESSES_AT_A_TIME: Final = 1 << 21
+
+
+class Chance(NamedTuple):
+    """A guesser's mean, and the 2.5th and 97.5th percentiles over runs of the whole set."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def expected_error(lengths: ArrayLike, truths: ArrayLike) -> Floats:
+    """Mean |k - g| of a guess uniform on {0 .. N-1}: Σ_k |k - g| / N, for any whole g.
+
+    Closed form, also for a truth outside the window: g(g+1)/2 below and (N-1-g)(N-g)/2 above.
+    """
+    n: Floats = np.asarray(lengths, dtype=float)
+    g: Floats = np.asarray(truths, dtype=float)
+    inside = (g * (g + 1) + (n - 1 - g) * (n - g)) / (2 * n)
+    outside = np.abs(g - (n - 1) / 2)
+    found: Floats = np.where((g >= 0) & (g <= n - 1), inside, outside)
+    return found
+
+
+def uniform_error(
+    lengths: ArrayLike, truths: ArrayLike, trials: int = TRIALS, seed: int = 0
+) -> Chance:
+    """The MAE of uniform guesses over these videos: exact mean, percentiles by Monte Carlo.
+
+    Videos are taken in the order of (length, truth), so theirs does not matter.
+    """
+    n: NDArray[Any] = np.asarray(lengths, dtype=np.int64)
+    g: NDArray[Any] = np.asarray(truths, dtype=np.int64)
+    order = np.lexsort((g, n))
+    rng = np.random.default_rng(seed)
+    found = np.empty(trials)
+    step = max(1, _GUESSES_AT_A_TIME // n.size)
+    for start in range(0, trials, step):
+        rows = min(step, trials - start)
+        guesses = rng.integers(0, n[order], size=(rows, n.size))
+        found[start : start + rows] = np.abs(guesses - g[order]).mean(axis=1)
+    low, high = np.percentile(found, [2.5, 97.5])
+    return Chance(float(expected_error(n, g).mean()), float(low), float(high))
+
+
+def published_uniform(
+    lengths: ArrayLike, ed: ArrayLike, es: ArrayLike, trials: int = TRIALS, seed: int = 0
+) -> tuple[Chance, Chance]:
+    """The authors' Monte Carlo, draw for draw: per trial and video an ED guess, then an ES guess.
+
+    Legacy generator; their notebook does not seed it. Mean and percentiles are those of the trials.
+    """
+    n: NDArray[Any] = np.asarray(lengths, dtype=np.int64)
+    truths: NDArray[Any] = np.stack([np.asarray(ed, np.int64), np.asarray(es, np.int64)], axis=1)
+    state = np.random.RandomState(seed)
+    bounds = np.repeat(n, 2)
+    found = np.empty((trials, 2))
+    step = max(1, _GUESSES_AT_A_TIME // bounds.size)
+    for start in range(0, trials, step):
+        rows = min(step, trials - start)
+        guesses = state.randint(0, np.broadcast_to(bounds, (rows, bounds.size)))
+        found[start : start + rows] = np.abs(guesses.reshape(rows, -1, 2) - truths).mean(axis=1)
+    low, high = np.percentile(found, [2.5, 97.5], axis=0)
+    mean = found.mean(axis=0)
+    return (
+        Chance(float(mean[0]), float(low[0]), float(high[0])),
+        Chance(float(mean[1]), float(low[1]), float(high[1])),
+    )
+
+
+def coin_accuracy(truth: ArrayLike, rng: np.random.Generator, trials: int = TRIALS) -> Chance:
+    """The accuracy of fair coins over these videos; the generator goes on from group to group."""
+    y: NDArray[Any] = np.asarray(truth, dtype=np.int64)
+    found = np.empty(trials)
+    step = max(1, _GUESSES_AT_A_TIME // y.size)
+    for start in range(0, trials, step):
+        rows = min(step, trials - start)
+        flips = rng.integers(0, 2, size=(rows, y.size))
+        found[start : start + rows] = (flips == y).mean(axis=1)
+    low, high = np.percentile(found, [2.5, 97.5])
+    return Chance(float(found.mean()), float(low), float(high))
+
+
+# -------------------- uniform guesses in the windows that were shown, and whom these leave out (T1)
+
+GROUPS: Final = {"ef": (40, 50), "fps": (40, 60)}
+"""Where groups of clips part: per cent of EF, frames per second."""
+
+
+def _chance_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    """Printed because the paper has it: even the best constant leaves it far behind."""
+    for phase in marks.phases:
+        record = started(marks, "chance_mae", phase)
+        # The first seed's windows; the same in all seeds but for a run that draws them anew.
+        lengths, truths = _first_known(marks.count), _first_known(marks.truth[phase])
+        there = ~(np.isnan(lengths) | np.isnan(truths)) & (lengths > 0)
+        if not there.any():
+            yield msgspec.structs.replace(record, note="the number of frames is not known")
+            continue
+        found = _kept_uniform(study, lengths[there], truths[there])
+        yield msgspec.structs.replace(
+            record,
+            value=found.mean,
+            low=found.low,
+            high=found.high,
+            n=int(there.sum()),
+            method=f"uniform guesses: exact mean, Monte Carlo bounds:{TRIALS}:{study.edition.seed}",
+        )
+
+
+def _first_known(values: Floats) -> Floats:
+    """Each video's first known value over the seeds."""
+    there = ~np.isnan(values)
+    found: Floats = np.take_along_axis(values, there.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return found
+
+
+def _kept_uniform(study: Study, lengths: Floats, truths: Floats) -> Chance:
+    key = ("uniform", lengths.tobytes(), truths.tobytes())
+    if key not in study.kept:
+        study.kept[key] = uniform_error(lengths, truths, seed=study.edition.seed)
+    found: Chance = study.kept[key]
+    return found
+
+
+def _chance_shipped(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+    """The notebook as it was shipped: absolute truths against guesses in a window."""
+    if study.edition.aggregation != "truncated":
+        return
+    facts = marks.facts
+    there = ~np.isnan(marks.count).all(axis=1) & ~np.isnan(facts.ed) & ~np.isnan(facts.es)
+    if not there.any():
+        return
+    key = ("shipped", there.tobytes())
+    if key not in study.kept:
+        ed, es = facts.ed[there], facts.es[there]
+        lengths = published_lengths(ed, es)
+        study.kept[key] = published_uniform(lengths, ed, es, seed=study.edition.seed)
+    both = dict(zip(("ed", "es"), study.kept[key], strict=True))
+    for phase in marks.phases:
+        found = both[phase]
+        yield Measure(
+            reader=marks.reader,
+            measure="chance_mae_shipped",
+            by=marks.by(phase),
+            value=found.mean,
+            low=found.low,
+            high=found.high,
+            n=int(there.sum()),
+            method=f"Monte Carlo:{TRIALS}:{study.edition.seed}",
+            note="the notebook's absolute truths and its own lengths; not the printed values",
+        )
+
+
+def left_out(study: Study) -> Iterator[Measure]:
+    """Of all clips, those that no window of T1 fits, by EF and by frame rate; of no one reader."""
+    shown = [marks for marks in study.marks if marks.task == "t1"]
+    if not study.placed or not shown:
+        return
+    facts = study.facts
+    out = np.all([np.isnan(marks.count).all(axis=1) for marks in shown], axis=0)
+    everyone = np.ones(facts.n, dtype=np.bool_)
+    groups = [({}, everyone), *_groups_by("ef", facts.ef), *_groups_by("fps", facts.fps)]
+    for by, some in groups:
+        record = Measure(reader="", measure="left_out", by={"task": "t1", **by})
+        yield proportion(record, out, some, facts)
+
+
+def _groups_by(name: str, values: Floats) -> Iterator[tuple[dict[str, str], Mask]]:
+    """Clips below, between and above two values; none where nothing is known of any."""
+    low, high = GROUPS[name]
+    words = (f"below {low}", f"{low} to {high}", f"{high} or more", "unknown")
+    parts = (values < low, (values >= low) & (values < high), values >= high, np.isnan(values))
+    if not parts[-1].all():
+        yield from (({name: word}, some) for word, some in zip(words, parts, strict=True)
+                    if some.any())  # fmt: skip
+
+
+METRICS: Final = tuple(
+    Metric(name=name, says=says, tasks=("t1",), make=make)
+    for name, says, make in (
+        ("chance_mae", "error of uniform guesses in the window", _chance_mae),
+        ("chance_mae_shipped", "the same as the notebook was shipped", _chance_shipped),
+    )
+)
+
+
+# ---------------------------------------------------------------- rows of their own
+
+BASELINES: Final = ("first", "middle", "length", "area", "volume")
+_BOTH_PHASES: Final[tuple[Phase, ...]] = ("ed", "es")
+
+
+def baselines(study: Study) -> Iterator[Draft]:
+    """`mae` and `skill` of every guesser, by task and phase, over the run's windows."""
+    shown = _fullest_setting(study)
+    if shown is None:
+        return
+    for name in BASELINES:
+        guesses = _guesses_of(name, shown, study)
+        if guesses is None:
+            continue
+        for phase in _BOTH_PHASES:
+            by = {"task": "t1", "phase": phase}
+            held = shown.held(guesses[phase], phase, study.edition.beat)
+            error = Average(np.abs(held - shown.truth[phase]), study.over)
+            if error.point is None:
+                continue
+            started = Measure(reader=f"baseline:{name}", measure="mae", by=by)
+            yield draft(started, error, unit=1.0, limits=(0.0, np.inf))
+            constant = Average(constant_errors(shown, study, phase), study.over)
+            started = Measure(reader=f"baseline:{name}", measure="skill", by=by)
+            places = shown.places(phase, study.edition.beat)
+            yield skill_of(started, error, constant, places, study.edition.observers)
+
+
+def _fullest_setting(study: Study) -> Marks | None:
+    """The fullest setting of T1: windows are the same in all contexts and formats."""
+    found = [marks for marks in study.marks if marks.task == "t1"]
+    return max(found, key=lambda m: int((~np.isnan(m.count)).sum()), default=None)
+
+
+def _guesses_of(name: str, shown: Marks, study: Study) -> dict[Phase, Floats] | None:
+    count = shown.count
+    if name == "first":
+        first = np.where(np.isnan(count), np.nan, 0.0)
+        return {"ed": first, "es": first}
+    if name == "middle":
+        middle = np.floor(count / 2)
+        return {"ed": middle, "es": middle}
+    if name == "length":
+        return _length_guesses(shown, study)
+    values = study.areas if name == "area" else study.volumes
+    if not values:
+        return None
+    curves = _curves_shown(shown, *frame_table(study, f"{name}s", values))
+    return (
+        _extreme_frames(curves) if study.edition.beat == "annotated" else _ejection_frames(curves)
+    )
+
+
+def _length_guesses(shown: Marks, study: Study) -> dict[Phase, Floats]:
+    """What N says: both targets in the authors' window; no more than a constant if N never varies.
+
+    Which windows were shown the data say, not the edition: imported ones are the authors' own.
+    """
+    if np.unique(shown.count[~np.isnan(shown.count)]).size < 2:
+        patients = shown.facts.patients
+        return {phase: others_median(shown.truth[phase], patients) for phase in _BOTH_PHASES}
+    both = {n: length_guess(int(n)) for n in np.unique(shown.count[~np.isnan(shown.count)])}
+    early, late = (
+        np.array([[both[n][which] if n in both else np.nan for n in row] for row in shown.count])
+        for which in (0, 1)
+    )
+    # Which phase comes first N does not say: what most videos have.
+    ed_first = np.nanmean(np.where(np.isnan(shown.truth["ed"]), np.nan,
+                                   shown.truth["ed"] < shown.truth["es"])) >= 0.5  # fmt: skip
+    return {"ed": early, "es": late} if ed_first else {"ed": late, "es": early}
+
+
+def _curves_shown(shown: Marks, table: Floats, lengths: NDArray[np.int64]) -> Floats:
+    """The values of the frames shown (videos, seeds, frames), NaN where none is known."""
+    known = ~np.isnan(shown.start) & ~np.isnan(shown.count)
+    begin = np.where(known, shown.start, 0).astype(np.int64)[:, :, None]
+    frames = np.where(known, shown.count, 0).astype(np.int64)[:, :, None]
+    local = np.arange(int(frames.max(initial=1)))
+    place = begin + local
+    held = (local < frames) & (place >= 0) & (place < lengths[:, None, None])
+    video = np.arange(table.shape[0])[:, None, None]
+    return np.where(held, table[video, np.where(held, place, 0)], np.nan)
+
+
+def _extreme_frames(curves: Floats) -> dict[Phase, Floats]:
+    """Where the window has its largest and its smallest value."""
+    none = np.isnan(curves).all(axis=2)
+    largest = np.where(np.isnan(curves), -np.inf, curves).argmax(axis=2)
+    smallest = np.where(np.isnan(curves), np.inf, curves).argmin(axis=2)
+    return {"ed": np.where(none, np.nan, largest), "es": np.where(none, np.nan, smallest)}
+
+
+def _ejection_frames(curves: Floats) -> dict[Phase, Floats]:
+    """Where the window's values begin and end to fall most.
+
+    Of the masks' area, this is about the most that an overlay can give.
+    """
+    found = np.full((*curves.shape[:2], 2), np.nan)
+    for video, seeds in enumerate(curves):
+        seen: dict[bytes, tuple[int, int]] = {}  # all seeds show one window
+        for seed, curve in enumerate(seeds):
+            if not np.isnan(curve).all():
+                key = curve.tobytes()
+                if key not in seen:
+                    seen[key] = ejected(curve)
+                found[video, seed] = seen[key]
+    return {"ed": found[:, :, 0], "es": found[:, :, 1]}

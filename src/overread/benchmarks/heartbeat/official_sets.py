@@ -1,0 +1,420 @@
+"""The published sets of echo clips, as they are handed out.
+
+EchoNet-Dynamic: FileList.csv, VolumeTracings.csv and Videos/*.avi. EchoNet-Pediatric: the same per
+view, with polygons for tracings. CAMUS: database_nifti/patientNNNN with Info_4CH.cfg and NIfTI
+sequences, read by nibabel, which `pip install "overread[nifti]"` brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from overread.benchmarks.files.tables import (
+    Table,
+    columns_of,
+    distinct,
+    filled,
+    matching,
+    numbers,
+    read_table,
+    refuse_first,
+)
+from overread.benchmarks.heartbeat.annotation import (
+    Phases,
+    Traced,
+    by_stem,
+    groups_of,
+    keyed,
+    read_tracings,
+    readings,
+    stem,
+)
+from overread.benchmarks.heartbeat.authors.rules import positional
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, case_of, draw_cases, take_cases
+from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable, bare_message
+from overread.benchmarks.heartbeat.edition import Edition
+from overread.case import BadInput
+from overread.files import MOST_TOML, read_text, whole
+
+__all__ = [
+    "CAMUS_DATABASE",
+    "FILE_LIST",
+    "PEDIATRIC_VIEWS",
+    "TRACINGS",
+    "VIDEOS",
+    "camus_patients",
+    "check_names",
+    "has_polygons",
+    "in_split",
+    "load_camus",
+    "load_dynamic",
+    "load_pediatric",
+    "probe_nifti",
+    "read_polygons",
+    "unusable",
+    "usable",
+    "without_nan",
+]
+
+# ---------------------------------------------------------------- EchoNet-Dynamic
+
+FILE_LIST: Final = "FileList.csv"
+TRACINGS: Final = "VolumeTracings.csv"
+VIDEOS: Final = "Videos"
+_LIST_NUMBERS: Final = ("EF", "FrameHeight", "FrameWidth", "FPS", "NumberOfFrames")
+
+
+def load_dynamic(
+    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
+) -> tuple[list[HeartbeatCase], list[Left]]:
+    """Cases of an EchoNet-Dynamic folder, and the clips left out.
+
+    `authors`: the first `videos` names of the tracings, of any split, labelled by their join.
+    `corrected`: a seeded sample of the split's clips that have exactly two traced frames.
+    """
+    listed = _dynamic_list(folder / FILE_LIST)
+    traced = read_tracings(folder / TRACINGS)
+
+    def read(name: str) -> HeartbeatCase | Left:
+        found = phases[name]
+        if isinstance(found, Left):
+            return found
+        return _dynamic_case(folder, name, found, listed.get(name, {}))
+
+    if edition.annotation == "positional":
+        phases = by_stem(positional(traced))
+        return take_cases(list(phases), read, videos)
+    phases = by_stem(keyed(traced))
+    names = in_split(listed, split, folder / FILE_LIST)
+    cases, left = draw_cases(usable(names, phases), read, videos, seed)
+    return cases, [*left, *unusable(names, listed, phases)]
+
+
+def usable(names: Iterable[str], phases: Mapping[str, Phases | Left]) -> list[str]:
+    """Clips whose two phases are known, in the order of the list."""
+    return [name for name in names if isinstance(phases.get(name), Phases)]
+
+
+def unusable(
+    names: Iterable[str], listed: Container[str], phases: Mapping[str, Phases | Left]
+) -> list[Left]:
+    """Clips of the split whose tracings do not say which frame is which, and clips not listed."""
+    nothing = "no frame is traced; two are needed"
+    found = (phases.get(name, Left(name, nothing)) for name in names)
+    unlisted = (
+        Left(name, f"it is traced, but {FILE_LIST} does not list it")
+        for name in phases
+        if name not in listed
+    )
+    return [*(each for each in found if isinstance(each, Left)), *unlisted]
+
+
+def in_split(listed: Mapping[str, Mapping[str, Any]], split: str | None, path: Path) -> list[str]:
+    """The names of a split in the list's order, or all where none is asked for."""
+    if split is None:
+        return list(listed)
+    names = [name for name, facts in listed.items() if facts["split"] == split]
+    if not names:
+        known = ", ".join(sorted({str(facts["split"]) for facts in listed.values()}))
+        raise BadInput(f'{path} has no clip of the split "{split}"; its splits are {known}.')
+    return names
+
+
+def _dynamic_case(
+    folder: Path, name: str, phases: Phases, facts: Mapping[str, Any]
+) -> HeartbeatCase | Left:
+    return case_of(
+        folder,
+        f"{VIDEOS}/{name}.avi",
+        case_id=name,
+        ed=phases.ed,
+        es=phases.es,
+        stated=facts.get("frames"),
+        ed_volume=phases.ed_volume,
+        es_volume=phases.es_volume,
+        fps=facts.get("fps"),
+        ef=facts.get("ef"),
+        split=facts.get("split"),
+        view="A4C",
+    )
+
+
+def _dynamic_list(path: Path) -> dict[str, dict[str, Any]]:
+    """FileList by name without `.avi`, in its order."""
+    table = without_nan(read_table(path, ("FileName", *_LIST_NUMBERS, "Split")), _LIST_NUMBERS)
+    check_names(table)
+    filled(table, "Split")
+    ef, _, _, fps, frames = (
+        numbers(table, name, "it is a number", least=0) for name in _LIST_NUMBERS
+    )
+    return {
+        stem(name): {"ef": e, "fps": f, "frames": None if n is None else int(n), "split": s}
+        for name, e, f, n, s in zip(
+            *(table.frame["FileName"], ef, fps, frames, table.frame["Split"]), strict=True
+        )
+    }
+
+
+def without_nan(table: Table, columns: Sequence[str]) -> Table:
+    """Cells that say NaN are empty: what is not known of a clip does not keep it out."""
+    import polars as pl
+
+    words = (pl.col(name) for name in columns)
+    frame = table.frame.with_columns(
+        pl.when(word.str.to_lowercase() != "nan").then(word) for word in words
+    )
+    return msgspec.structs.replace(table, frame=frame)
+
+
+def check_names(table: Table) -> None:
+    """Every row names one file of the folder of videos, and no row names another's."""
+    filled(table, "FileName")
+    matching(table, "FileName", r"[^/\\\x00]*[^/\\.\x00][^/\\\x00]*", "it is a file's plain name")
+    distinct(table, "FileName")
+    names = table.frame["FileName"]
+    again = names.str.ends_with(".avi") & names.str.strip_suffix(".avi").is_in(names.to_list())
+    refuse_first(table, again, "FileName", "it is listed without .avi as well")
+
+
+# ---------------------------------------------------------------- EchoNet-Pediatric
+
+PEDIATRIC_VIEWS: Final = ("A4C", "PSAX")
+
+
+def has_polygons(folder: Path) -> bool:
+    """Whether a folder's tracings are this set's, not EchoNet-Dynamic's chords."""
+    path = folder / TRACINGS
+    return path.is_file() and {"X", "Y"} <= set(columns_of(path))
+
+
+def load_pediatric(
+    folder: Path,
+    edition: Edition,
+    *,
+    split: str | None,
+    videos: int,
+    seed: int,
+    view: str = "A4C",
+) -> tuple[list[HeartbeatCase], list[Left]]:
+    """Cases of one view, from the whole set's folder or from the view's own.
+
+    The whole set means its apical four-chamber clips, which is what the questions speak of. The
+    polygon with the larger area is ED; an area is no volume, so none is given. Splits are ten
+    folds, "0" to "9"; EchoNet-Dynamic's names of splits mean nothing here and take all of them.
+    """
+    inside = "" if (folder / FILE_LIST).is_file() else f"{view}/"
+    if not inside:
+        view = folder.resolve().name if folder.resolve().name in PEDIATRIC_VIEWS else view
+    home = folder / inside
+    listed = _pediatric_list(home / FILE_LIST)
+    traced = read_polygons(home / TRACINGS)
+    phases = by_stem(keyed(traced, "areas"))
+    names = in_split(listed, None if split in ("TRAIN", "VAL", "TEST") else split, home / FILE_LIST)
+
+    def read(name: str) -> HeartbeatCase | Left:
+        found = phases[name]
+        if isinstance(found, Left):
+            return found
+        return case_of(
+            folder,
+            f"{inside}{VIDEOS}/{name}.avi",
+            case_id=name,
+            ed=found.ed,
+            es=found.es,
+            view=view,
+            **listed[name],
+        )
+
+    askable = usable(names, phases)
+    if edition.name == "authors":
+        cases, left = take_cases(askable, read, videos)
+    else:
+        cases, left = draw_cases(askable, read, videos, seed)
+    return cases, [*left, *unusable(names, listed, phases)]
+
+
+def read_polygons(path: Path) -> list[Traced]:
+    """Every traced frame with the area of its polygon, sorted by (file, frame).
+
+    Rows whose Frame is not a whole number mark a phase that was not traced; they are passed over.
+    """
+    import polars as pl
+
+    columns = ("FileName", "X", "Y", "Frame")
+    table = read_table(path, columns)
+    filled(table, "FileName")
+    kept = table.frame["Frame"].str.contains(r"^\d+$").fill_null(value=False)
+    points = {}
+    for name in ("X", "Y"):
+        points[name] = readings(table, name).filter(kept).to_numpy()
+    files = table.frame["FileName"].filter(kept).to_list()
+    frames = table.frame["Frame"].filter(kept).cast(pl.Int64).to_numpy()
+    return [
+        Traced(file, frame, _polygon_area(points["X"][rows], points["Y"][rows]), int(rows[0]))
+        for (file, frame), rows in groups_of(files, frames)
+    ]
+
+
+def _polygon_area(x: Any, y: Any) -> float:
+    """The shoelace formula, about the first point so that nothing large cancels."""
+    import numpy as np
+
+    x, y = x - x[0], y - y[0]
+    return abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
+
+
+def _pediatric_list(path: Path) -> dict[str, dict[str, Any]]:
+    table = read_table(path, ("FileName", "EF", "Sex", "Age", "Split"))
+    table = without_nan(table, ("EF", "Age"))
+    check_names(table)
+    filled(table, "Split")
+    ef, age = (numbers(table, name, "it is a number", least=0) for name in ("EF", "Age"))
+    names, sexes, splits = (table.frame[name] for name in ("FileName", "Sex", "Split"))
+    return {
+        stem(name): {"ef": e, "sex": s, "age": a, "split": fold}
+        for name, e, s, a, fold in zip(names, ef, sexes, age, splits, strict=True)
+    }
+
+
+# ---------------------------------------------------------------- CAMUS
+
+CAMUS_DATABASE: Final = "database_nifti"
+_CAMUS_SPLITS: Final = "database_split"
+_CAMUS_SUBGROUPS: Final = {"TRAIN": "training", "VAL": "validation", "TEST": "testing"}
+
+
+def camus_patients(folder: Path) -> list[Path]:
+    """The folders of the patients, of the whole set or of its database_nifti."""
+    home = folder / CAMUS_DATABASE if (folder / CAMUS_DATABASE).is_dir() else folder
+    return sorted(path for path in home.glob("patient*") if path.is_dir())
+
+
+def load_camus(
+    folder: Path,
+    edition: Edition,
+    *,
+    split: str | None,
+    videos: int,
+    seed: int,
+    view: str = "4CH",
+) -> tuple[list[HeartbeatCase], list[Left]]:
+    """Cases of the four-chamber sequences, and the patients left out.
+
+    The cfg's frames are counted from 1 and name the phases, so nothing has to be decided. The
+    sequences are half cycles: from one phase to the other, rarely more. TRAIN, VAL and TEST are
+    the lists in database_split; where these are missing every patient is taken.
+    """
+    from overread.imaging import nifti_package
+
+    nifti_package(str(folder))  # without it no patient could be opened
+    patients = {path.name: path for path in camus_patients(folder)}
+    if not patients:
+        raise BadInput(f"{folder} has no folder patient0001 or the like. Give CAMUS's own folder.")
+    chosen = _camus_subgroup(folder, split)
+    names = [name for name in patients if chosen is None or name in chosen]
+    if not names:
+        raise BadInput(f'{folder} has no patient of the split "{split}". Give another split.')
+
+    def read(name: str) -> HeartbeatCase | Left:
+        return _camus_case(folder, patients[name], view, split if chosen is not None else None)
+
+    if edition.name == "authors":
+        return take_cases(names, read, videos)
+    return draw_cases(names, read, videos, seed)
+
+
+def probe_nifti(path: Path) -> Footage:
+    """Frames and size from the header; the array's axes are x, y, t."""
+    from overread.imaging import nifti_shape
+
+    if not path.is_file():
+        raise Unplayable("the file is not there")
+    try:
+        return Footage(*nifti_shape(path, path.name))
+    except BadInput as error:
+        raise Unplayable(bare_message(error, path.name)) from None
+
+
+def _camus_case(folder: Path, patient: Path, view: str, split: str | None) -> HeartbeatCase | Left:
+    case_id = f"{patient.name}_{view}"
+    sequence = patient / f"{case_id}_half_sequence.nii.gz"
+    masks = patient / f"{case_id}_half_sequence_gt.nii.gz"
+    clip = sequence.relative_to(folder).as_posix()
+    try:
+        facts = _read_cfg(patient / f"Info_{view}.cfg")
+        footage = probe_nifti(sequence)
+    except Unplayable as why:
+        return Left(case_id, f"{clip}: {why}")
+    if footage.frames != facts["frames"]:
+        return Left(
+            case_id,
+            f"{clip}: Info_{view}.cfg says {facts['frames']} frames and the sequence has "
+            f"{footage.frames}",
+        )
+    return case_of(
+        folder,
+        clip,
+        case_id=case_id,
+        ed=facts["ED"] - 1,
+        es=facts["ES"] - 1,
+        footage=footage,
+        fps=facts["fps"],
+        patient=patient.name,
+        view={"4CH": "A4C", "2CH": "A2C"}.get(view, view),
+        sex=facts["sex"],
+        age=facts["age"],
+        ef=facts["ef"],
+        split=split,
+        mask=masks.relative_to(folder).as_posix() if masks.is_file() else None,
+    )
+
+
+def _read_cfg(path: Path) -> dict[str, Any]:
+    """The lines `name: value` of a cfg."""
+    try:
+        lines = read_text(path, at_most=MOST_TOML).splitlines()
+    except BadInput:
+        raise Unplayable(f"its {path.name} cannot be read") from None
+    cells = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
+    stated: dict[str, Any] = {}
+    for name in ("ED", "ES", "NbFrame"):
+        value = cells.get(name, "")
+        number = whole(value) if value.isascii() and value.isdigit() else None
+        if number is None or number < 1:
+            raise Unplayable(f'{path.name}: {name} is "{value[:40]}"; it is a whole number from 1')
+        stated[name] = number
+    return {
+        "ED": stated["ED"],
+        "ES": stated["ES"],
+        "frames": stated["NbFrame"],
+        "sex": cells.get("Sex") or None,
+        **{ours: _cfg_number(cells.get(name)) for ours, name in _CFG_NUMBERS.items()},
+    }
+
+
+_CFG_NUMBERS: Final = {"age": "Age", "ef": "EF", "fps": "FrameRate"}
+
+
+def _cfg_number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _camus_subgroup(folder: Path, split: str | None) -> set[str] | None:
+    """The patients of a split, or None where all are meant."""
+    lists = next(
+        (p / _CAMUS_SPLITS for p in (folder, folder.parent) if (p / _CAMUS_SPLITS).is_dir()), None
+    )
+    if split is None or lists is None:
+        return None
+    path = lists / f"subgroup_{_CAMUS_SUBGROUPS.get(split, split)}.txt"
+    if not path.exists():
+        known = ", ".join(_CAMUS_SUBGROUPS)
+        raise BadInput(f'{lists} has no {path.name}: split is "{split}"; give {known}.')
+    return set(read_text(path).split())
