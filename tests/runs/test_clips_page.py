@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from overread.benchmarks.heartbeat import clip_rows, specialist
+from overread.benchmarks.heartbeat import ejection, loading
 from overread.case import ClipForm
 from overread.readers.spec import parse_spec
 from support.commands import Overread
@@ -129,12 +129,12 @@ def test_the_reader_of_the_check_for_clips_takes_videos() -> None:
 
 def test_every_column_of_a_csv_is_named() -> None:
     columns = (
-        *("case_id", "beat", "frames", *clip_rows.COLUMNS),
-        *(*clip_rows.TEXTS, *clip_rows.NUMBERS),
-        *(also for names in clip_rows._ALSO.values() for also in names),
+        *("case_id", "beat", "frames", *loading.CLIP_COLUMNS),
+        *(*loading.TEXT_COLUMNS, *loading.NUMBER_COLUMNS),
+        *(also for names in loading._OTHER_NAMES.values() for also in names),
     )
     told = PAGE.split("## A csv of your own")[1].split("\n## ")[0]
     assert [name for name in columns if f"`{name}`" not in told] == []
     told = PAGE.split("## Ejection fraction, and specialists")[1].split("\n## ")[0]
-    names = (*specialist._CASES, *specialist._EFS)
+    names = (*ejection._CASE_COLUMNS, *ejection._EF_COLUMNS)
     assert [name for name in names if f"`{name}`" not in told] == []

@@ -1,8 +1,10 @@
-"""Laws that every measure keeps, and what each of the main ones says of readers made by hand."""
+"""Laws that every measure keeps, contexts set beside each other, and values video by video."""
 
 from __future__ import annotations
 
 import math
+import statistics
+from itertools import product
 
 import msgspec
 import numpy as np
@@ -11,11 +13,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from overread.benchmarks.benchmark import Compared
+from overread.benchmarks.families import with_q
+from overread.benchmarks.heartbeat import Heartbeat, measures
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.marks import facts_of, marks_of
-from overread.benchmarks.heartbeat.measures import METRICS, measure
-from overread.case import BadInput
+from overread.benchmarks.heartbeat.measures import HIGHER_IS_BETTER, METRICS, flip_p, measure
+from overread.case import BadInput, Measure
 from support.heart_answers import found, rows, tables_of
+
+# -------- Laws that every measure keeps, and what each of the main ones says of readers made by hand
 
 QUICK = [msgspec.structs.replace(edition, boot=60) for edition in (AUTHORS, CORRECTED)]
 BY = {"task": "t1", "context": "original", "format": "edv", "phase": "ed"}
@@ -332,3 +339,229 @@ def test_a_case_never_joins_the_patient_of_its_name():
 def test_every_metric_is_registered_once_and_says_what_it_is():
     assert all(metric.says and metric.name == name for name, metric in METRICS.items())
     assert {"mae", "skill", "accuracy", "order_bias", "ef_mae"} <= set(METRICS)
+
+
+# ----------------------------------------------------------- Does the overlay help? Paired by video
+
+KEY = {"task": "t1", "context": "segmented", "format": "edv", "phase": "ed", "versus": "original"}
+
+
+def test_the_difference_is_of_the_same_videos():
+    plain = rows([[[4]], [[9]], [[30]]], [[1], [2], [3]], context="original")
+    red = rows([[[1]], [[3]], [[None]]], [[1], [2], [3]], context="segmented")
+    got = found(measure(tables_of(plain + red), CORRECTED), "diff_mae", **KEY)
+    assert got.value == pytest.approx(((0 - 3) + (1 - 7)) / 2)
+    assert got.n == 2
+    assert got.q is not None
+
+
+def test_a_shift_of_every_video_is_found_and_its_interval_excludes_none():
+    rng = np.random.default_rng(0)
+    truth = [[int(t)] for t in rng.integers(5, 20, 30)]
+    plain = rows([[[t[0] + int(rng.integers(4, 8))]] for t in truth], truth, context="original")
+    red = rows([[[t[0] + int(rng.integers(0, 3))]] for t in truth], truth, context="segmented")
+    words = rows([[[t[0] + 1]] for t in truth], truth, context="non_medical")
+    got = measure(tables_of(plain + red + words), CORRECTED)
+    helps = found(got, "diff_mae", **KEY)
+    assert helps.high < 0
+    assert helps.p < 0.001
+    other = found(got, "diff_mae", **KEY | {"context": "non_medical", "versus": "segmented"})
+    assert other.n == 30
+
+
+def test_the_two_frame_task_has_its_own():
+    plain = rows([[[0]], [[0]]], [[1], [0]], task="t2", context="original")
+    red = rows([[[1]], [[0]]], [[1], [0]], task="t2", context="segmented")
+    got = found(measure(tables_of(plain + red), CORRECTED), "diff_accuracy", **KEY | {"task": "t2"})
+    assert got.value == pytest.approx(0.5)
+
+
+def test_the_sign_flips_against_all_of_them():
+    each, patients = np.array([1.0, 2.5, -0.5, 3.0, 1.0]), [0, 0, 1, 2, 3]
+    sums = [3.5, -0.5, 3.0, 1.0]
+    total = sum(sums)
+    signs = list(product((-1, 1), repeat=4))
+    beyond = [abs(np.dot(s, np.abs(sums))) >= total - 1e-9 for s in signs]
+    got = flip_p(each, np.array(patients), 40_000, 0)
+    assert got == pytest.approx(np.mean(beyond), abs=0.01)
+
+
+def test_the_sign_flips_do_not_mind_names_or_order():
+    each, patients = np.array([1.0, 2.0, -3.0, 0.5]), np.array([3, 1, 2, 0])
+    one = flip_p(each, patients, 500, 0)
+    assert one == flip_p(each[::-1], patients[::-1], 500, 0)
+    assert one == flip_p(each, np.array([10, 20, 30, 40]), 500, 0)
+    assert one == flip_p(-each, patients, 500, 0)
+
+
+def test_the_clips_of_a_patient_change_sign_together():
+    plain = rows([[[9]] for _ in range(8)], [[1]] * 8, context="original")
+    red = rows([[[1]] for _ in range(8)], [[1]] * 8, context="segmented")
+    alone, pairs = (
+        found(measure(tables_of(plain + red, patients), CORRECTED), "diff_mae", **KEY).p
+        for patients in (None, list("aabbccdd"))
+    )
+    # All eight, or all four, on one side: 2 of 2^8, 2 of 2^4.
+    assert alone == pytest.approx(2 / 2**8, rel=0.3)
+    assert pairs == pytest.approx(2 / 2**4, rel=0.1)
+
+
+def test_the_sign_flips_follow_the_seed():
+    each, patients = np.random.default_rng(0).normal(0.3, 1, 20), np.arange(20)
+    assert len({flip_p(each, patients, 500, seed) for seed in range(5)}) > 1
+
+
+def test_signs_that_are_kept_are_those_drawn_anew(monkeypatch):
+    """Few patients, other few, and too many for one drawing, twice each."""
+    monkeypatch.setattr(measures, "_SIGNS_AT_A_TIME", 2000)
+    rng, kept = np.random.default_rng(0), {}
+    for n in (5, 9, 5, 30, 30):
+        each = rng.normal(0.3, 1, n)
+        assert flip_p(each, np.arange(n), 200, 0, kept) == flip_p(each, np.arange(n), 200, 0)
+
+
+def test_p_is_never_0_for_the_data_are_among_the_draws():
+    assert flip_p(np.ones(40), np.arange(40), 100, 0) == 1 / 101
+
+
+def test_one_patient_has_no_p():
+    assert flip_p(np.array([1.0, 2.0]), np.array([7, 7]), 100, 0) is None
+
+
+def test_p_is_adjusted_within_its_family():
+    """Benjamini and Hochberg by hand: two readers beside the same context, one beside another."""
+    by = {"a": 0.01, "b": 0.04, "c": 0.03}
+    records = [
+        Measure(reader=name, measure="diff_mae", p=p, family="one" if name != "c" else "two")
+        for name, p in by.items()
+    ]
+    got = {record.reader: record.q for record in with_q(records)}
+    assert got == pytest.approx({"a": 0.02, "b": 0.04, "c": 0.03})
+
+
+# ---------------------------------------------- Errors video by video: their means are the measures
+
+COLUMNS = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}
+MEASURED_CORRECTED = Heartbeat.of_run("set@0", "open", words={"boot": "100"})
+
+
+def values(frame):
+    assert dict(frame.schema) == COLUMNS
+    return {(reader, case): value for reader, case, _, value in frame.iter_rows()}
+
+
+def slow_error(said, truth):
+    """Mean over seeds of |truth - mean of the parsed passes|, by video; pairs are (ed, es)."""
+    out = {}
+    for video, seeds in enumerate(said):
+        for phase in (0, 1):
+            offs = []
+            for seed, passes in enumerate(seeds):
+                there = [a[phase] for a in passes if isinstance(a, tuple)]
+                if there:
+                    offs.append(abs(truth[video][seed][phase] - statistics.fmean(there)))
+            if offs:
+                out[f"v{video:03d}", phase] = statistics.fmean(offs)
+    return out
+
+
+def slow_right(said, truth):
+    """The share of seeds in which most parsed passes name the truth, of seeds with any reply."""
+    out = {}
+    for video, seeds in enumerate(said):
+        hits = []
+        for seed, passes in enumerate(seeds):
+            if all(a == "unanswered" for a in passes):
+                continue
+            there = [a for a in passes if isinstance(a, int)]
+            counts = {0: there.count(0), 1: there.count(1)}
+            strange = len(there) - sum(counts.values())
+            own = counts[truth[video][seed]]
+            hits.append(own > max(counts[1 - truth[video][seed]], strange))
+        if hits:
+            out[f"v{video:03d}"] = statistics.fmean(hits)
+    return out
+
+
+@st.composite
+def cubes(draw):
+    videos, seeds, passes = (draw(st.integers(1, 4)) for _ in range(3))
+    frame = st.integers(0, N - 1)
+    pair = st.one_of(st.none(), st.sampled_from(["refused", "unanswered"]), st.tuples(frame, frame))
+    vote = st.one_of(st.none(), st.just("unanswered"), st.integers(0, 2))
+
+    def cube(of):
+        line = st.lists(of, min_size=passes, max_size=passes)
+        block = st.lists(line, min_size=seeds, max_size=seeds)
+        return draw(st.lists(block, min_size=videos, max_size=videos))
+
+    true = [[(draw(frame), draw(frame))] * seeds for _ in range(videos)]
+    bits = [[draw(st.integers(0, 1)) for _ in range(seeds)] for _ in range(videos)]
+    return cube(pair), true, cube(vote), bits
+
+
+@given(cubes())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_as_the_definitions_read(made):
+    pairs, true, votes, bits = made
+    some = rows(pairs, true, wanted="edv_esv", count=N)
+    some += rows(pairs, true, wanted="esv_edv", context="segmented", count=N)
+    some += rows(votes, bits, wanted="esv", task="t2")
+    frames = MEASURED_CORRECTED.per_case(tables_of(some))
+    assert set(frames) == {"mae_ed", "mae_es", "accuracy_es"}
+    errors = slow_error(pairs, true)
+    for at, phase in enumerate(("ed", "es")):
+        want = {("r", case): off for (case, which), off in errors.items() if which == at}
+        assert values(frames[f"mae_{phase}"]) == pytest.approx(want)
+    want = {("r", case): share for case, share in slow_right(votes, bits).items()}
+    assert values(frames["accuracy_es"]) == pytest.approx(want)
+
+
+@pytest.mark.parametrize(("edition", "name"), [("corrected", "mae"), ("authors", "mae_videos")])
+def test_means_are_the_measures(edition, name):
+    said = [
+        [[(3, 9), None], [(4, 8), (5, 9)]],
+        [[(1, 2), (1, 3)], [None, None]],
+        [[(0, 0)] * 2] * 2,
+    ]
+    true = [[(2, 8)] * 2, [(4, 9)] * 2, [(1, 7)] * 2]
+    bits = [[0, 1], [1, 1], [0, 0]]
+    votes = [[[0, 0], [1, 1]], [[0, 1], [1, 1]], [[1, 1], [0, 0]]]
+    tables = tables_of(
+        rows(said, true, wanted="edv_esv", count=N) + rows(votes, bits, wanted="edv", task="t2")
+    )
+    bench = Heartbeat.of_run("set@0", "open", edition, {"boot": "100"})
+    assert isinstance(bench, Compared)
+    assert set(bench.higher_is_better) == set(HIGHER_IS_BETTER)
+    measures = measure(tables, bench.rules)
+    frames = bench.per_case(tables)
+    setting = {"task": "t1", "context": "original", "format": "edv_esv"}
+    for phase in ("ed", "es"):
+        record = found(measures, name, reader="r", phase=phase, **setting)
+        assert frames[f"mae_{phase}"]["value"].mean() == pytest.approx(record.value)
+        assert frames[f"mae_{phase}"].height == record.n
+    record = found(
+        measures, "accuracy", reader="r", task="t2", context="original", format="edv", phase="ed"
+    )
+    assert frames["accuracy_ed"]["value"].mean() == pytest.approx(record.value)
+
+
+def test_single_formats_stand_in_for_a_pair():
+    some = rows([[[4]]], [[3]], wanted="edv") + rows([[[4]]], [[9]], wanted="esv")
+    frames = MEASURED_CORRECTED.per_case(tables_of(some))
+    assert {name: frame["value"].to_list() for name, frame in frames.items()} == {
+        "mae_ed": [1.0],
+        "mae_es": [5.0],
+    }
+
+
+def test_a_cluster_is_the_patient_or_the_video():
+    some = rows([[[1]]] * 4, [[1]] * 4, count=N)
+    tables = tables_of(some, patients=["p", "p", None, "v002"])
+    a, b, c, d = MEASURED_CORRECTED.per_case(tables)["mae_ed"]["cluster"]
+    assert a == b
+    assert len({a, c, d}) == 3
+
+
+def test_nothing_asked_nothing_compared():
+    assert MEASURED_CORRECTED.per_case(tables_of([])) == {}

@@ -1,12 +1,19 @@
-"""The paper's tables and figures, from one run's measures."""
+"""All exhibits of a run, and where they are documented."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
 import pytest
 
-from overread.benchmarks.heartbeat.edition import CONTEXTS
-from overread.benchmarks.heartbeat.exhibits import exhibits
+from overread.benchmarks.heartbeat.edition import CONTEXTS, CORRECTED
+from overread.benchmarks.heartbeat.exhibits import exhibits, strips
 from overread.case import Figure, Table
+
+# ------------------------------------------ The paper's tables and figures, from one run's measures
 
 
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
@@ -82,3 +89,25 @@ def test_without_baselines_there_are_neither_lines_nor_rows(measured):
     assert "line" not in " ".join(found["mae_ed"].notes)
     assert "band" not in " ".join(found["accuracy_two_frames"].notes)
     assert found["mae_ed"].svg().startswith("<svg")
+
+
+# ------------- docs/exhibits.md names every exhibit of the benchmark, what kind it is, and no other
+
+PAGE = Path(__file__).parents[4] / "docs" / "exhibits.md"
+
+
+def test_the_page_names_every_exhibit_in_its_order(exhibited, asked):
+    tables = asked()
+    answers = tables.answers.with_columns(start=pl.lit(0))
+    frame = np.zeros((8, 8), np.uint8)
+    drawn = strips(
+        type(tables)(cases=tables.cases, answers=answers, readers=tables.readers),
+        lambda case, start, count, context: [frame] * count,
+        CORRECTED,
+    )
+    shown = [
+        (made.name, "figure" if isinstance(made, Figure) else "table")
+        for made in (*exhibited().values(), *drawn)
+    ]
+    section = PAGE.read_text("utf-8").split("\n## Heartbeat\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| [^|]+ \| `([\w-]+)` \| (table|figure) \|", section, re.M) == shown

@@ -1,4 +1,4 @@
-"""Measures of finding the frame, beside what is worked out by hand."""
+"""Errors in finding the frame, the constant they must beat, and correlations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.frame_measures import skill_of
-from overread.benchmarks.heartbeat.marks import Average
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
+from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Options
+from overread.benchmarks.heartbeat.frame_measures import METRICS, skill_of
+from overread.benchmarks.heartbeat.marks import Average, mean_over, pearson
 from overread.benchmarks.heartbeat.measures import measure
+from overread.benchmarks.heartbeat.study import Study
+from overread.benchmarks.heartbeat.trials import window_of
 from overread.case import Measure
+from overread.phantoms.heart_rhythm import rhythm
 from overread.stats import wilson
 from support.heart_answers import found, rows, tables_of
+
+# --------------------------------- Measures of finding the frame, beside what is worked out by hand
 
 QUICK = msgspec.structs.replace(CORRECTED, boot=200)
 BY = {"task": "t1", "context": "original", "format": "edv", "phase": "ed"}
@@ -179,3 +185,148 @@ def test_the_authors_edition_tells_as_it_did():
     truth = [[4], [5], [6], [5], [4], [6]]
     rules = msgspec.structs.replace(AUTHORS, boot=200)
     assert measured([[[t]] for (t,) in truth], truth, "skill", rules).label is None
+
+
+# ------------------------- Skill: nobody who names one frame has any, and who sees as people do has
+
+
+@pytest.mark.parametrize("n", [4, 6, 12, 40])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_constant_is_surely_above_the_best_constant(n, seed):
+    truth = np.random.default_rng(seed).integers(0, 12, n).tolist()
+    for constant in {int(np.median(truth)), min(truth), 5}:
+        tables = tables_of(rows([[[constant]]] * n, [[t] for t in truth], wanted="edv", count=24))
+        skill = found(measure(tables, CORRECTED), "skill", **BY)
+        if skill.low is not None:
+            assert skill.low <= 1e-12
+
+
+def test_a_reader_that_follows_the_truth_is_surely_above_it():
+    truth = np.random.default_rng(3).integers(0, 12, 30).tolist()
+    said = [[[t + (k % 3 == 0)]] for k, t in enumerate(truth)]
+    tables = tables_of(rows(said, [[t] for t in truth], wanted="edv", count=24))
+    skill = found(measure(tables, CORRECTED), "skill", **BY)
+    assert 0.5 < skill.low < skill.value < 1
+
+
+# ---------------------------------------------------------------- in windows of real distances
+
+
+@pytest.fixture(scope="module")
+def hearts():
+    """The windows of 400 phantom hearts, whose distances are those of real clips."""
+    found = []
+    for number in range(400):
+        kept = rhythm(np.random.default_rng([11, number]), 0.5)
+        ed, es = kept.phases
+        case = HeartbeatCase(case_id=f"h{number}", clip="", frames=kept.frames, ed=ed, es=es)
+        found.append(window_of(case, CORRECTED, Options()))
+    return found
+
+
+def skill_in(windows, sd, phase):
+    """The skill of an observer whose answers stray by `sd` frames, be it out of the window."""
+    rng = np.random.default_rng(5)
+    wanted = {"ed": "edv", "es": "esv"}[phase]
+    truth = [getattr(window, phase) for window in windows]
+    said = np.rint(truth + sd * rng.standard_normal(len(truth)))
+    answers = rows([[[int(p)]] for p in said], [[t] for t in truth], wanted=wanted, count=30)
+    rules = msgspec.structs.replace(CORRECTED, boot=1000)
+    return found(
+        measure(tables_of(answers), rules), "skill", reader="r",
+        **{**BY, "format": wanted, "phase": phase},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", ["ed", "es"])
+def test_an_observer_of_three_frames_has_skill(hearts, phase):
+    windows = [window for window in hearts if isinstance(window, Window)]
+    assert {window.count for window in windows} == {30}
+    got = skill_in(windows, 3, phase)
+    assert got.value > 0.25
+    assert got.low > 0
+    assert got.label is None
+
+
+def test_about_one_clip_in_twelve_fits_no_window(hearts):
+    """8.5 % of 10,024 real ones; here of 400."""
+    assert 0.04 < np.mean([isinstance(window, Left) for window in hearts]) < 0.14
+
+
+@pytest.mark.parametrize("phase", ["ed", "es"])
+def test_in_the_window_of_version_0_1_such_an_observer_had_none(phase):
+    old = Options(frames=24, reach=2.0)
+    windows = []
+    for number in range(400):
+        ed, es = (kept := rhythm(np.random.default_rng([11, number]), 0.5)).phases
+        case = HeartbeatCase(case_id=f"h{number}", clip="", frames=kept.frames, ed=ed, es=es)
+        found_ = window_of(case, CORRECTED, old)
+        if isinstance(found_, Window):
+            windows.append(found_)
+    got = skill_in(windows, 3, phase)
+    assert got.value < 0.1
+    assert got.label == "cannot tell"
+
+
+# --------------- Do the answers follow the truths, in the data and in every resample of the videos?
+
+R_BY = {"task": "t1", "context": "original", "format": "edv_esv"}
+MAKE = {metric.name: metric.make for metric in METRICS}
+
+
+def some_run(videos=12, seeds=3):
+    """Pairs with holes; the truths of the two phases differ, and answers follow them loosely."""
+    rng = np.random.default_rng(4)
+    truth = [[(int(a), int(a + b))] * seeds for a, b in rng.integers(2, 20, (videos, 2))]
+    said = [
+        [
+            [None if rng.random() < 0.2 else tuple(int(t + rng.integers(-6, 7)) for t in true)]
+            for true in row
+        ]
+        for row in truth
+    ]
+    return tables_of(rows(said, truth, wanted="edv_esv", count=50))
+
+
+@pytest.mark.parametrize("name", ["r", "r2"])
+def test_a_resample_is_the_correlation_of_its_videos(name):
+    study = Study(some_run(), QUICK)
+    (marks,) = study.marks
+    often = np.random.default_rng(1).integers(0, 3, (20, study.facts.n))
+    for made in MAKE[name](marks, study):
+        phase = made.record.by["phase"]
+        said, truth = mean_over(marks.said[phase], axis=2), marks.truth[phase]
+        got = made.again(often.astype(float) @ made.columns)
+        for times, value in zip(often, got, strict=True):
+            taken = np.repeat(np.arange(times.size), times)
+            each = [pearson(said[taken, s], truth[taken, s], least=3) for s in range(3)]
+            power = 2 if name == "r2" else 1
+            assert value == pytest.approx(np.mean([r**power for r in each]))
+            assert made.limits[0] <= value <= made.limits[1]
+
+
+def test_whoever_answers_the_other_way_round_has_an_interval_below_0():
+    truth = [3, 9, 4, 8, 2, 7, 5, 6]
+    off = [1, 0, 2, 0, 1, 0, 1, 2]
+    said = [[[12 - t + o]] for t, o in zip(truth, off, strict=True)]
+    tables = tables_of(rows(said, [[t] for t in truth], count=20))
+    got = found(measure(tables, QUICK), "r", **R_BY | {"format": "edv", "phase": "ed"})
+    assert -1 <= got.low < got.value < got.high < 0
+
+
+def test_the_mean_over_seeds_leaves_out_those_without_one():
+    said = [[[1], [5], [4]], [[2], [5], [1]], [[3], [5], [3]], [[4], [5], [2]]]
+    tables = tables_of(rows(said, [[1] * 3, [2] * 3, [3] * 3, [4] * 3], count=20))
+    got = found(measure(tables, QUICK), "r", **R_BY | {"format": "edv", "phase": "ed"})
+    assert got.value == pytest.approx((1 - 0.4) / 2)
+    assert "not defined at 1 of 3 seeds" in got.note
+
+
+def test_the_mean_answer_where_the_truth_is_this_frame():
+    truth = [[(3, 9)], [(3, 8)], [(5, 9)]]
+    said = [[[(1, 7)]], [[(2, 5)]], [[(6, 11)]]]
+    got = measure(tables_of(rows(said, truth, wanted="edv_esv", count=20)), QUICK)
+    for phase, true, mean, n in (("ed", 3, 1.5, 2), ("ed", 5, 6, 1), ("es", 9, 9, 2),
+                                 ("es", 8, 5, 1)):  # fmt: skip
+        one = found(got, "predicted", **R_BY | {"phase": phase, "truth": str(true)})
+        assert (one.value, one.n) == (mean, n)
