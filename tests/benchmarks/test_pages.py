@@ -135,9 +135,9 @@ def test_every_golden_file_of_m3cot_is_said_to_be_reproduced() -> None:
 
 
 def test_the_page_says_what_measuring_medcmr_again_cannot_undo() -> None:
-    rules = rules_of("medcmr")
-    assert rules.SHOWS & set(rules.RULES) == {"reask"}
-    assert set(rules.Options.__struct_fields__) - rules.SHOWS == {"errors", "ranks", "pairs"}
+    book = rules_of("medcmr").BOOK
+    assert book.shows & set(book.rules) == {"reask"}
+    assert set(book.options) - book.shows == {"errors", "ranks", "pairs"}
     told = section("editions.md", "medcmr").split("cannot undo\n")[1]
     assert "`reask` and all options are refused but `errors`,\n`ranks` and `pairs`" in told
 

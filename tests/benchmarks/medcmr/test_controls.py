@@ -36,7 +36,7 @@ from overread.benchmarks.medcmr.controls import (
     open_reply,
     recovered,
 )
-from overread.benchmarks.medcmr.edition import settings
+from overread.benchmarks.medcmr.edition import BOOK
 from overread.benchmarks.medcmr.judge_fitness import fitness_in, labels_of
 from overread.benchmarks.medcmr.judged_questions import CHECKED, RUBRICS, judge_trials
 from overread.benchmarks.medcmr.letter_parser import read_choice
@@ -537,7 +537,7 @@ def reply(reader, request, case=""):
 
 def run(name, words):
     """Tables of all five controls on all cases, judged by words."""
-    rules, options = settings(name, words)
+    rules, options = BOOK.settings(name, words)
     reformulated = (
         frozenset(c.case_id for c in ORGAN_CASES[:3]) if "reformulate" in words else frozenset()
     )

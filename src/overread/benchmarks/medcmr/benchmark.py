@@ -15,7 +15,7 @@ from overread.benchmarks.draws import lot
 from overread.benchmarks.medcmr import cases
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase
-from overread.benchmarks.medcmr.edition import FOR_JUDGES, SHOWS, settings
+from overread.benchmarks.medcmr.edition import BOOK
 from overread.benchmarks.medcmr.judged_questions import RUBRICS, judge_trials, reminded, rubrics_at
 from overread.benchmarks.medcmr.loading import Loaded, load, policy_at, root_of
 from overread.benchmarks.medcmr.trials import reformulated_items as reformulated
@@ -74,7 +74,7 @@ class MedCMR:
         self.dataset = dataset
         self.policy = policy
         self.path = path
-        self.rules, self.options = settings(edition, words)
+        self.rules, self.options = BOOK.settings(edition, words)
         self._chosen: frozenset[str] | None = None
 
     @classmethod
@@ -112,7 +112,7 @@ class MedCMR:
 
     @property
     def shows(self) -> frozenset[str]:
-        return SHOWS
+        return BOOK.shows
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
@@ -276,7 +276,7 @@ class MedCMR:
 
     @property
     def for_judges(self) -> frozenset[str]:
-        return FOR_JUDGES
+        return BOOK.for_judges
 
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the items of a run's tables; no image is needed for that."""

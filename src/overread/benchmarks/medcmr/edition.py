@@ -9,97 +9,154 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from overread.benchmarks.medcmr.cases import KINDS
 from overread.benchmarks.rules import (
-    Reading,
+    SEEDS,
+    Boot,
+    EditionRules,
+    Option,
+    Root,
+    Rule,
+    Rulebook,
+    check_variants,
     files,
     folder,
-    label_of,
     number,
-    one_of,
-    read_words,
     some_of,
     whole,
 )
 from overread.case import BadInput
 
-__all__ = [
-    "AUTHORS",
-    "CORRECTED",
-    "FOR_JUDGES",
-    "IMAGES",
-    "RULES",
-    "SHOWS",
-    "Edition",
-    "Options",
-    "edition",
-    "settings",
-]
+__all__ = ["AUTHORS", "BOOK", "CORRECTED", "IMAGES", "Edition", "Options"]
 
 IMAGES: Final = ("original", "blank", "swap", "text")
 """The item's images; the same all black; those of another item of the dimension; none at all."""
+_MANY: Final = whole(0, 1_000_000)
+_TOKENS: Final = whole(1, 1_000_000)
+_ERRORS_ARE, _RANKS_ARE = "a csv of labelled errors", "a csv of rankings"
 
 
-class Edition(msgspec.Struct, frozen=True, kw_only=True):
+def _none_some_or_listed(text: str) -> str:
+    if text == "none":
+        return text
+    if text.isascii() and text.isdecimal() and 0 < len(text) <= 9 and int(text) > 0:
+        return str(int(text))
+    if not text or text.isdecimal():
+        raise ValueError("none, a whole number from 1, or a csv with a column case")
+    return str(Path(text).absolute())
+
+
+def _reader_pairs(text: str) -> tuple[tuple[str, str], ...]:
+    found = []
+    for part in text.split(","):
+        base, mark, medical = (word.strip() for word in part.partition(">"))
+        if not (base and mark and medical) or base == medical or ">" in medical:
+            raise ValueError("BASE>MEDICAL, the names of two readers; several by commas")
+        found.append((base, medical))
+    if len(set(found)) < len(found):
+        raise ValueError("BASE>MEDICAL, each pair once; several by commas")
+    return tuple(found)
+
+
+class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
-    name: Literal["authors", "corrected"]
-    # What intervals resample: items, as if none shared its image; or images (patients, if known).
-    clusters: Literal["item", "image"]
-    # What is compared with the reference for leakage: all of the reply, or its answer alone.
-    leakage: Literal["reply", "answer"]
-    # How a multiple-choice reply is read: by its words, or by the first token's probabilities.
-    letters: Literal["text", "logprobs"] = "text"
-    # A judge that cannot be read is asked again this often.
-    reask: int = 2
-    # Resamples and seed of every bootstrap; the seed also draws swaps, orders and samples.
-    boot: int = 10_000
-    seed: int = 0
-
-    @property
-    def label(self) -> str:
-        """The edition's name, with every rule that was changed: `corrected+clusters=item`."""
-        return label_of(self, _EDITIONS[self.name], RULES)
-
-
-AUTHORS: Final = Edition(name="authors", clusters="item", leakage="reply")
-CORRECTED: Final = Edition(name="corrected", clusters="image", leakage="answer")
-_EDITIONS: Final = {"corrected": CORRECTED, "authors": AUTHORS}
+    clusters: Annotated[
+        Literal["item", "image"],
+        Rule("item", "What intervals resample: items, or all that share an image or a patient."),
+    ] = "image"
+    leakage: Annotated[
+        Literal["reply", "answer"],
+        Rule("reply", "What is held against the reference for leakage: the reply, or its answer."),
+    ] = "answer"
+    letters: Annotated[
+        Literal["text", "logprobs"],
+        Rule("text", "A letter is read by the reply's words, or by its first token's logprobs."),
+    ] = "text"
+    reask: Annotated[
+        int, Rule(2, "A judge that cannot be read is asked again this often.", whole(0, 10), True)
+    ] = 2
+    boot: Boot = 10_000
+    seed: Annotated[
+        int, Rule(0, "Of bootstraps and sign flips, of swaps, orders and samples.", SEEDS)
+    ] = 0
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked, and files that people filled."""
 
-    kinds: tuple[str, ...] = ("mcq", "open")
-    images: tuple[str, ...] = ("original",)
-    # Further orders of a multiple-choice item's options.
-    orders: int = 0
-    # Multiple-choice items also asked as open ones: none, so many of them, or those of a csv with
-    # a column `case`.
-    reformulate: str = "none"
-    # The longer side of an image at most; 0 leaves images as they are.
-    px: int = 0
-    letter_tokens: int = 16
-    open_tokens: int = 2048
-    temperature: float = 0.0
-    # Alternatives of the first token asked for with a letter.
-    logprobs: int = 10
-    # Which items of a set in several languages.
-    language: str = "all"
-    # Items whose control replies each judge judges first; of these, items judged with a change.
-    checks: int = 20
-    variants: int = 0
-    # A folder with the user's own words for judges: score.txt, score_uncaptioned.txt.
-    rubrics: str | None = None
-    root: str | None = None
-    # Errors that people labelled, and rankings they gave.
-    errors: str | None = None
-    ranks: str | None = None
-    # Readers to set beside each other: BASE>MEDICAL, several by commas.
-    pairs: tuple[tuple[str, str], ...] = ()
+    kinds: Annotated[tuple[str, ...], Option("Which items are asked.", some_of(*KINDS))] = KINDS
+    images: Annotated[
+        tuple[str, ...],
+        Option(
+            "Also `blank`, black of the same size; `swap`, another item's of the same dimension; "
+            "`text`, none.",
+            some_of(*IMAGES),
+        ),
+    ] = ("original",)
+    orders: Annotated[
+        int, Option("Further orders of the options, at most one less than there are.", whole(0, 9))
+    ] = 0
+    reformulate: Annotated[
+        str,
+        Option(
+            "Multiple-choice items also asked as open ones: a number of them, or a csv with a "
+            "column `case`.",
+            _none_some_or_listed,
+            place=True,
+        ),
+    ] = "none"
+    px: Annotated[
+        int, Option("The longer side of an image at most; 0 leaves it as it is.", whole(0, 8192))
+    ] = 0
+    letter_tokens: Annotated[
+        int, Option("Of a reply that is a letter; 2048 for a reader that reasons.", _TOKENS)
+    ] = 16
+    open_tokens: Annotated[int, Option("Of an open reply.", _TOKENS)] = 2048
+    temperature: Annotated[
+        float, Option("Unless the reader's spec has one.", number(0, 2), written="0")
+    ] = 0.0
+    logprobs: Annotated[
+        int, Option("Alternatives of the first token asked for with a letter.", whole(0, 100))
+    ] = 10
+    language: Annotated[
+        Literal["all", "en", "zh"], Option("Items of one language, where a set says it.")
+    ] = "all"
+    checks: Annotated[
+        int,
+        Option("Items whose control replies each judge judges first.", _MANY, for_judges=True),
+    ] = 20
+    variants: Annotated[
+        int,
+        Option("Of these, items judged again with a harmless change.", _MANY, for_judges=True),
+    ] = 0
+    rubrics: Annotated[
+        str | None,
+        Option(
+            "A folder with your own words for judges "
+            "([judging.md](judging.md#scores-of-open-answers)).",
+            folder,
+            for_judges=True,
+            place=True,
+        ),
+    ] = None
+    root: Root = None
+    errors: Annotated[
+        str | None,
+        Option("Labelled errors, several by commas.", files(_ERRORS_ARE), shown=False, place=True),
+    ] = None
+    ranks: Annotated[
+        str | None,
+        Option("Ranked replies, several by commas.", files(_RANKS_ARE), shown=False, place=True),
+    ] = None
+    pairs: Annotated[
+        tuple[tuple[str, str], ...],
+        Option("`BASE>MEDICAL`, two readers; several by commas.", _reader_pairs, shown=False),
+    ] = ()
 
     def check_pairs(self, readers: Sequence[str]) -> None:
         """Refuse a pair that is not among these readers."""
@@ -112,82 +169,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                     )
 
 
-def _reformulated(text: str) -> str:
-    if text == "none":
-        return text
-    if text.isascii() and text.isdecimal() and 0 < len(text) <= 9 and int(text) > 0:
-        return str(int(text))
-    if not text or text.isdecimal():
-        raise ValueError("none, a whole number from 1, or a csv with a column case")
-    return str(Path(text).absolute())
+def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Options:
+    options = Options(**given)
+    check_variants(words, options.variants, options.checks)
+    return options
 
 
-def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    found = []
-    for part in text.split(","):
-        base, mark, medical = (word.strip() for word in part.partition(">"))
-        if not (base and mark and medical) or base == medical or ">" in medical:
-            raise ValueError("BASE>MEDICAL, the names of two readers; several by commas")
-        found.append((base, medical))
-    if len(set(found)) < len(found):
-        raise ValueError("BASE>MEDICAL, each pair once; several by commas")
-    return tuple(found)
-
-
-RULES: Final[Mapping[str, Reading]] = {
-    "clusters": one_of("item", "image"),
-    "leakage": one_of("reply", "answer"),
-    "letters": one_of("text", "logprobs"),
-    "reask": whole(0, 10),
-    "boot": whole(100, 10_000_000),
-    "seed": whole(0, 2**32 - 1),
-}
-# What is only looked at when numbers are made.
-_MEASURING: Final[Mapping[str, Reading]] = {
-    "errors": files("a csv of labelled errors"),
-    "ranks": files("a csv of rankings"),
-    "pairs": _pairs,
-}
-_OPTIONS: Final[Mapping[str, Reading]] = {
-    "kinds": some_of("mcq", "open"),
-    "images": some_of(*IMAGES),
-    "orders": whole(0, 9),
-    "reformulate": _reformulated,
-    "px": whole(0, 8192),
-    "letter_tokens": whole(1, 1_000_000),
-    "open_tokens": whole(1, 1_000_000),
-    "temperature": number(0, 2),
-    "logprobs": whole(0, 100),
-    "language": one_of("all", "en", "zh"),
-    "checks": whole(0, 1_000_000),
-    "variants": whole(0, 1_000_000),
-    "rubrics": folder,
-    "root": folder,
-    **_MEASURING,
-}
-# The settings that say what readers and judges are shown.
-SHOWS: Final = frozenset({"reask", *_OPTIONS} - set(_MEASURING))
-# Those that say what judges are asked, and nothing else: a run may be judged later with others.
-FOR_JUDGES: Final = frozenset({"checks", "variants", "rubrics"})
-
-
-def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:
-    """The edition of that name with some rules changed; words as `--set` takes them."""
-    if name not in _EDITIONS:
-        raise BadInput(f'edition is "{name}"; the editions are {", ".join(_EDITIONS)}.')
-    changed = read_words("medcmr", overrides or {}, RULES, (*RULES, *_OPTIONS))
-    return msgspec.structs.replace(_EDITIONS[name], **changed)
-
-
-def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition, Options]:
-    """An edition and options from all `--set` words of a command."""
-    words = words or {}
-    asked = {key: value for key, value in words.items() if key in _OPTIONS}
-    rules = {key: value for key, value in words.items() if key not in _OPTIONS}
-    options = Options(**read_words("medcmr", asked, _OPTIONS, (*RULES, *_OPTIONS)))
-    if options.variants > options.checks:
-        raise BadInput(
-            f"--set variants={words['variants']}: variants are made of the items of checks, here "
-            f"{options.checks}. Give at most that, or more checks."
-        )
-    return edition(name, rules), options
+BOOK: Final = Rulebook("medcmr", Edition, Options, _complete)
+AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

@@ -21,7 +21,7 @@ from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
 from overread.benchmarks.files.models import declared_readers
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase, answer_schema, case_row, case_schema
-from overread.benchmarks.medcmr.edition import IMAGES, Edition, settings
+from overread.benchmarks.medcmr.edition import BOOK, IMAGES, Edition
 from overread.benchmarks.medcmr.judged_questions import (
     COMPONENTS,
     FORMS,
@@ -225,7 +225,7 @@ def import_results(
 
     tables, warnings = read_results(cases, replies, readers, edition, words, also)
     assert cases is not None
-    _, options = settings(edition, words)
+    _, options = BOOK.settings(edition, words)
     place = Path(cases)
     name = (place if place.is_dir() else place.parent).absolute().name
     digest = hashlib.sha256(tables.cases.write_json().encode()).hexdigest()[:8]
@@ -245,7 +245,7 @@ def read_results(
     """The tables of what the files hold, and a line for everything passed over."""
     import polars as pl
 
-    rules, options = settings(edition, words)
+    rules, options = BOOK.settings(edition, words)
     if cases is None:
         raise BadInput("--cases is missing: a reply is read against its item. Give the questions.")
     declared = {} if readers is None else declared_readers(Path(readers))

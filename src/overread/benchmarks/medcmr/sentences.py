@@ -7,14 +7,12 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.medcmr.edition import Edition, Options
-from overread.benchmarks.medcmr.edition import edition as named_edition
+from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.trials import ANSWER_ONLY, REASONED_TOKENS
 from overread.benchmarks.reporting import (
     MADE_UP,
     PHANTOM,
     is_lexical,
-    label_words,
     listed,
     rate,
     readers_listed,
@@ -366,7 +364,7 @@ def _asked(edition: Edition, options: Options, asked_under: str | None) -> Itera
             "pictures, questions and decoding are theirs."
         )
         return
-    shown = edition if asked_under is None else named_edition(*label_words(asked_under))
+    shown = edition if asked_under is None else BOOK.asked_under(asked_under)
     forms = {
         "mcq": f"multiple-choice items with all their options (“{ANSWER_ONLY('E')}”)",
         "open": "open items for reasoning and a short answer in two named sections",
