@@ -12,7 +12,7 @@ import pytest
 
 from overread.case import BadInput, Measure
 from overread.published import BENCHMARKS, Figures, figures, printed_tables, published
-from overread.published._cells import read_cell
+from overread.published._figures import read_cell
 
 READERS = 9
 
@@ -189,9 +189,10 @@ def test_what_is_not_kept_is_said_in_one_line() -> None:
         printed_tables("grounding", "S11")
 
 
-def test_the_file_is_part_of_the_package() -> None:
-    for name in BENCHMARKS:
-        assert (files("overread.published") / f"{name}.toml").is_file()
+@pytest.mark.parametrize("name", ["figures.toml", "flags.toml", "beside.toml"])
+def test_the_files_are_part_of_the_package(found: Figures, name: str) -> None:
+    assert (files("overread.published") / found.benchmark / name).is_file()
+    assert found.benchmark in BENCHMARKS
 
 
 # ---------------------------------------------------------------- against the paper itself

@@ -6,13 +6,12 @@ from importlib.resources import files
 
 import pytest
 
-from overread.published import Figures, inconsistencies
-from overread.published._arithmetic import counts_that_fit
-from overread.published._figures import read_figures
-from overread.published._flags import CHECKS, flags_of
+from overread.published import BENCHMARKS, Figures, figures, inconsistencies, read_figures
 from overread.stats import bootstrap_proportion
+from published.arithmetic import CHECKS, flags_of
+from published.arithmetic.rates import bootstrap_bounds, counts_that_fit
 
-TEXT = (files("overread.published") / "grounding.toml").read_text(encoding="utf-8")
+TEXT = (files("overread.published") / "grounding" / "figures.toml").read_text(encoding="utf-8")
 PRINTED = frozenset(inconsistencies("grounding"))
 
 
@@ -20,6 +19,29 @@ def printing(old: str, new: str) -> Figures:
     """The paper, had it printed something else in one place."""
     assert TEXT.count(old) == 1, f"{TEXT.count(old)} times {old}"
     return read_figures(TEXT.replace(old, new))
+
+
+# ---------------------------------------------------------------- what is kept is what is found
+
+
+def test_arithmetic_is_done_for_every_paper() -> None:
+    assert tuple(sorted(CHECKS)) == BENCHMARKS
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_the_kept_flags_are_those_that_arithmetic_finds(benchmark: str) -> None:
+    """In their order too; after a change, write them: python -m published.arithmetic."""
+    kept, found = inconsistencies(benchmark), flags_of(figures(benchmark))
+    assert [str(flag) for flag in kept if flag not in found] == [], "kept, but no longer found"
+    assert [str(flag) for flag in found if flag not in kept] == [], "found, but not kept"
+    assert kept == found
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_a_flag_names_tables_that_are_there(benchmark: str) -> None:
+    for flag in inconsistencies(benchmark):
+        assert flag.tables
+        assert set(flag.tables) <= {*figures(benchmark).tables, "text"}
 
 
 # ---------------------------------------------------------------- what the paper really has
@@ -193,10 +215,8 @@ def test_counts_that_fit_are_those_that_print_the_value() -> None:
 @pytest.mark.parametrize(("k", "n"), [(125, 373), (10, 25), (2, 40), (1424, 2575)])
 def test_the_authors_bootstrap_lies_where_it_may(k: int, n: int) -> None:
     """The bounds a printed interval is held to hold the interval of the authors' own bootstrap."""
-    from overread.published._arithmetic import _bootstrap_bounds
-
     drawn = bootstrap_proportion([1] * k + [0] * (n - k), 10_000, 0)
-    (low, low_too), (high, high_too) = _bootstrap_bounds(k, n)
+    (low, low_too), (high, high_too) = bootstrap_bounds(k, n)
     assert drawn.low is not None
     assert drawn.high is not None
     assert low <= drawn.low + 1e-9

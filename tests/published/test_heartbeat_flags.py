@@ -10,16 +10,15 @@ import pytest
 
 from overread.benchmarks.heartbeat.authors.rules import t2_orders
 from overread.benchmarks.heartbeat.guessers import expected_error
-from overread.published import Flag, inconsistencies
-from overread.published._figures import read_figures
-from overread.published._flags import CHECKS
-from overread.published.heartbeat._constants import _constant_choice, margin
+from overread.published import Flag, inconsistencies, read_figures
+from published.arithmetic import CHECKS
+from published.arithmetic.heartbeat_answers import constant_choice, margin
 
 # Without the blanks that only line the columns up.
 TEXT = re.sub(
     r" +\|",
     " |",
-    (files("overread.published") / "heartbeat.toml").read_text(encoding="utf-8"),
+    (files("overread.published") / "heartbeat" / "figures.toml").read_text(encoding="utf-8"),
 )
 GUESSES = "Random | 11.87 | 11.62\n'''\n\n[[parts]]\n"
 FOUND = read_figures(TEXT)
@@ -177,7 +176,7 @@ def test_the_constant_choice_is_that_of_the_seeded_order() -> None:
     """By the benchmark's own order, which reproduces the authors'."""
     for position in (0, 1):
         shares = [t2_orders(100, seed).count(position) / 100 for seed in range(2020, 2030)]
-        mean, sd = _constant_choice(position, 100)
+        mean, sd = constant_choice(position, 100)
         assert mean == pytest.approx(statistics.mean(shares))
         assert sd == pytest.approx(statistics.stdev(shares))
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from overread.published import figures
-from overread.published.heartbeat import shown
+from overread.published import comparison, remarks_of
 
-FOUND = figures("heartbeat")
 ALIKE, DIFFER = "every window has 24 frames", "windows of 29 to 47 frames"
 RUN_AGAIN = "overread run heartbeat --edition authors"
 COUNT_AGAIN = "`overread measure my-run --edition authors`"
@@ -15,7 +13,7 @@ COUNT_AGAIN = "`overread measure my-run --edition authors`"
 
 def said(edition: str, window: str, asked: str, wording: str = "clean") -> str:
     signature = f"heartbeat|edition:{edition}|window:{window}|wording:{wording}|boot:9:0"
-    return " ".join(shown(FOUND.comparing, "my-run", signature, asked))
+    return " ".join(remarks_of("heartbeat", "my-run", edition, asked, signature, command="my-run"))
 
 
 def test_a_run_of_ours_is_told_of_its_windows_its_words_and_both_ways_nearer() -> None:
@@ -80,5 +78,6 @@ def test_two_frames_alone_have_no_window() -> None:
 
 def test_how_it_is_counted_says_nothing_of_windows() -> None:
     for edition in ("authors", "corrected"):
-        assert "window" not in FOUND.comparing[edition]
-        assert "frame" not in FOUND.comparing[edition]
+        words = comparison("heartbeat").editions[edition]
+        assert "window" not in words
+        assert "frame" not in words

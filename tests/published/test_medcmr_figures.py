@@ -12,17 +12,15 @@ from scipy.optimize import linprog
 
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 from overread.case import Measure
-from overread.published._figures import read_figures
-from overread.published._printed import CASES
-from overread.published._spans import Span, span_of
-from overread.published.medcmr import CHECKS, headline
-from overread.published.medcmr._counts import behind
-from overread.published.medcmr._marks import MARKS
-from overread.published.medcmr._scores import COMPONENTS
+from overread.published import CASES, headline_of, read_figures
+from published.arithmetic import CHECKS, flags_of
+from published.arithmetic.medcmr_claims import MARKS
+from published.arithmetic.medcmr_counts import COMPONENTS, behind
+from published.arithmetic.rates import Span, span_of
 
-TEXT = (files("overread.published") / "medcmr.toml").read_text(encoding="utf-8")
+TEXT = (files("overread.published") / "medcmr" / "figures.toml").read_text(encoding="utf-8")
 FOUND = read_figures(TEXT)
-BY_NAME = {check.__name__: check for check in CHECKS}
+BY_NAME = {check.__name__: check for check in CHECKS["medcmr"]}
 READERS = [system.name for system in FOUND.systems]
 
 
@@ -154,8 +152,7 @@ def test_what_does_not_add_up():
     ],
 )
 def test_a_flag_says_what_was_found_and_what_was_expected(said):
-    flags = [str(flag) for check in CHECKS for flag in check(FOUND)]
-    assert sum(said in flag for flag in flags) == 1
+    assert sum(said in str(flag) for flag in flags_of(FOUND)) == 1
 
 
 @pytest.mark.parametrize(
@@ -253,8 +250,8 @@ def test_runs_stand_below_the_printed_rows():
         Measure(reader="mine", measure="accuracy", by={"ability": "DX"}, value=0.3),
         Measure(reader="", measure="rho", by={"of": "score", "with": "log_params"}, value=0.1),
     ]
-    flags = [flag for check in CHECKS for flag in check(FOUND)]
-    dimensions, abilities = headline(FOUND, [("run-1", run)], flags)
+    flags = flags_of(FOUND)
+    dimensions, abilities = headline_of(FOUND, [("run-1", run)], flags)
     assert [row[0] for row in dimensions.rows] == [*READERS, "mine (run-1)"]
     mine = dict(zip(dimensions.columns, dimensions.rows[-1], strict=True))
     assert (mine["LTG"], mine["all"], mine["S"]) == ("10.00", "25.00", "50.00!")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.category import published_rule
 from overread.published import figures
-from overread.published.grounding._rule import category
+from published.arithmetic.grounding_claims import category
 
 FOUND = figures("grounding")
 SYSTEMS = {system.name: system.category for system in FOUND.systems}

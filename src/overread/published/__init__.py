@@ -1,22 +1,34 @@
 """The figures printed in the benchmarks' papers, as data, with what does not add up flagged.
 
-Facts only: numbers, with the table each stands in. Checks recompute what the numbers themselves
-allow to be recomputed, so that nobody compares with a misprint unawares.
+Facts only: numbers, with the table each stands in, and flags beside them, so that nobody compares
+with a misprint unawares. What the numbers themselves allow to be recomputed, tests recompute.
 """
 
-from overread.published._figures import BENCHMARKS, figures, published
-from overread.published._flag import Flag
-from overread.published._flags import inconsistencies
-from overread.published._headlines import headline_of, headline_tables, shown_of
-from overread.published._printed import Figures, Printed, System
-from overread.published._tables import marked, numbered, printed_tables
+from overread.published._beside import comparison, headline_of, headline_tables, remarks_of
+from overread.published._figures import (
+    BENCHMARKS,
+    CASES,
+    Figures,
+    Flag,
+    Part,
+    Printed,
+    System,
+    figures,
+    inconsistencies,
+    published,
+    read_figures,
+)
+from overread.published._printed_tables import marked, numbered, printed_tables
 
 __all__ = [
     "BENCHMARKS",
+    "CASES",
     "Figures",
     "Flag",
+    "Part",
     "Printed",
     "System",
+    "comparison",
     "figures",
     "headline_of",
     "headline_tables",
@@ -25,5 +37,6 @@ __all__ = [
     "numbered",
     "printed_tables",
     "published",
-    "shown_of",
+    "read_figures",
+    "remarks_of",
 ]

@@ -13,6 +13,7 @@ from overread.published import (
     Figures,
     Flag,
     System,
+    comparison,
     figures,
     headline_of,
     headline_tables,
@@ -20,7 +21,7 @@ from overread.published import (
     marked,
     numbered,
     printed_tables,
-    shown_of,
+    remarks_of,
 )
 from overread.records import read_measures, read_record
 
@@ -125,13 +126,7 @@ def published_beside(run: Beside, benchmark: str) -> list[Table]:
 
     A page does not know where its run lies, so that commands name it RUN.
     """
-    return [
-        msgspec.structs.replace(
-            table,
-            notes=tuple(n.replace(f"measure {run.run} ", "measure RUN ") for n in table.notes),
-        )
-        for table in _headline(figures(benchmark), [run])
-    ]
+    return _headline(figures(benchmark), [run], command="RUN")
 
 
 def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
@@ -156,15 +151,18 @@ def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
         )
 
 
-def _headline(found: Figures, runs: Sequence[Beside]) -> list[Table]:
-    """The printed overall figures with the runs' readers below them, flags and remarks last."""
+def _headline(found: Figures, runs: Sequence[Beside], command: str | None = None) -> list[Table]:
+    """The printed overall figures with the runs' readers below them, flags and remarks last.
+
+    `command` is what a command calls the run, where that is not its own name.
+    """
     shown = set(headline_tables(found))
     flags = [f for f in inconsistencies(found.benchmark) if not shown.isdisjoint(f.tables)]
     signature = f"printed in {found.cite}; measured by its authors"
     beside = [(run.run, run.measures) for run in runs]
     tables = headline_of(found, beside, flags) or [_summary(found, runs, flags, signature)]
     *earlier, last = tables
-    notes = (*last.notes, *numbered(flags), *_remarks(found, runs, len(flags)))
+    notes = (*last.notes, *numbered(flags), *_remarks(found, runs, len(flags), command))
     return [*earlier, msgspec.structs.replace(last, notes=notes, signature=signature)]
 
 
@@ -193,16 +191,26 @@ def _summary(
     )
 
 
-def _remarks(found: Figures, runs: Sequence[Beside], flags: int) -> Iterator[str]:
+def _remarks(
+    found: Figures, runs: Sequence[Beside], flags: int, command: str | None
+) -> Iterator[str]:
+    compared = comparison(found.benchmark)
     more = len(inconsistencies(found.benchmark)) - flags
     others = f"{more} more flags concern other tables; " if more else ""
     yield f"{others}--table takes {', '.join(found.tables)}."
-    yield f"Printed rows: {found.comparing['printed']}."
+    yield f"Printed rows: {compared.printed}."
     for run in runs:
         yield f"{run.run}: {run.signature}"
-        why = found.comparing.get(run.edition.partition("+")[0], "unknown here")
+        why = compared.editions.get(run.edition.partition("+")[0], "unknown here")
         yield f"{run.run}, edition {run.edition}: {why}."
-        yield from shown_of(found, run.run, run.signature, run.asked_under)
+        yield from remarks_of(
+            found.benchmark,
+            run.run,
+            run.edition,
+            run.asked_under,
+            run.signature,
+            command=command or run.run,
+        )
         if run.n_cases == found.cases:
             same = "as many as the paper's, which has published no digest to compare"
         else:

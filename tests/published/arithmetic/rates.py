@@ -7,17 +7,16 @@ papers' scripts round before they print: a flag means that no unrounded numbers 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Final, NamedTuple
 
-from overread.published._flag import Flag
-from overread.published._printed import Figures, Printed
+from overread.published import Figures, Flag, Printed
 
-__all__ = ["CHECKS", "counts_that_fit", "percent"]
-
+SLACK: Final = 1e-9
+"""What floating point may add."""
 # Printed from numbers that were rounded to four decimals before.
 _ROUNDED_BEFORE: Final = 0.00005
-_SLACK: Final = 1e-9
 # How far from its middle a bootstrapped interval may have its value, in standard deviations.
 _OFF_CENTRE: Final = 0.35
 # How far its width may be from 2 · 1.96 standard deviations.
@@ -28,9 +27,32 @@ _TAIL: Final = 0.025
 _TAIL_ERROR: Final = 4 * math.sqrt(_TAIL * (1 - _TAIL) / 10_000)
 
 
+class Span(NamedTuple):
+    """All that a printed number may have been."""
+
+    low: float
+    high: float
+
+
+def span_of(printed: Printed | None) -> Span | None:
+    if printed is None or printed.record.value is None:
+        return None
+    return Span(printed.record.value - printed.half, printed.record.value + printed.half)
+
+
+def of_spans(make: Callable[..., float], *spans: Span) -> Span:
+    """All values of something that rises or falls with each of its numbers."""
+    found = [make(*corner) for corner in product(*spans)]
+    return Span(min(found), max(found))
+
+
+def apart(one: Span, two: Span) -> bool:
+    return one.low > two.high + SLACK or one.high < two.low - SLACK
+
+
 def counts_that_fit(value: float, n: int, half: float) -> range:
     """All whole k with k/n printed as this value."""
-    room = half + _ROUNDED_BEFORE + _SLACK
+    room = half + _ROUNDED_BEFORE + SLACK
     first, last = math.ceil((value - room) * n), math.floor((value + room) * n)
     return range(max(first, 0), min(last, n) + 1)
 
@@ -76,7 +98,7 @@ def standard_errors(figures: Figures) -> Iterator[Flag]:
     for printed, value, n in _proportions(figures):
         if printed.record.se is None:
             continue
-        room = printed.spread_half + _ROUNDED_BEFORE + _SLACK
+        room = printed.spread_half + _ROUNDED_BEFORE + SLACK
         errors = [_binomial_error(k, n) for k in counts_that_fit(value, n, printed.half)]
         if errors and all(abs(error - printed.record.se) > room for error in errors):
             expected = percent(min(errors, key=lambda e: abs(e - (printed.record.se or 0))), 2)
@@ -89,8 +111,8 @@ def intervals_of_rates(figures: Figures) -> Iterator[Flag]:
         record = printed.record
         if record.low is None or record.high is None or record.method is None:
             continue
-        bounds = _wilson_bounds if record.method == "wilson" else _bootstrap_bounds
-        room = printed.half + _ROUNDED_BEFORE + _SLACK
+        bounds = _wilson_bounds if record.method == "wilson" else bootstrap_bounds
+        room = printed.half + _ROUNDED_BEFORE + SLACK
         counts = counts_that_fit(value, n, printed.half)
         fitting = [bounds(k, n) for k in counts]
         if fitting and not any(
@@ -155,7 +177,7 @@ def differences(figures: Figures) -> Iterator[Flag]:
         if ours is None or theirs is None:
             continue
         expected = ours - theirs
-        if abs(expected - record.value) > 3 * (printed.half + _ROUNDED_BEFORE) + _SLACK:
+        if abs(expected - record.value) > 3 * (printed.half + _ROUNDED_BEFORE) + SLACK:
             what = "not the difference of the two values"
             yield _flag(printed, what, percent(record.value), percent(expected))
 
@@ -191,7 +213,7 @@ def _wilson_bounds(k: int, n: int) -> Bounds:
     return (low, low), (high, high)
 
 
-def _bootstrap_bounds(k: int, n: int) -> Bounds:
+def bootstrap_bounds(k: int, n: int) -> Bounds:
     """Where the 2.5 % and 97.5 % quantiles of 10,000 resamples lie, but for one time in 10,000."""
     outer, inner = _TAIL - _TAIL_ERROR, _TAIL + _TAIL_ERROR
     return (

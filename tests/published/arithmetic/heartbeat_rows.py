@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from overread.published._printed import Figures, Printed
-
-__all__ = [
-    "CONTEXTS",
-    "FORMATS",
-    "FRAME_TABLES",
-    "NUMBERS",
-    "PHASES",
-    "SEEDS",
-    "errors",
-    "named",
-    "places",
-    "r2_of",
-]
+from overread.published import Figures, Printed
 
 # The word of the contract, as a reader of the table sees it.
 CONTEXTS: Final[Mapping[str, str]] = {

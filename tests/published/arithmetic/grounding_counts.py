@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from overread.published._arithmetic import counts_that_fit, percent
-from overread.published._flag import Flag
-from overread.published._printed import CASES, Figures
-
-__all__ = ["CHECKS", "REGIMES", "right_answers"]
+from overread.published import CASES, Figures, Flag
+from published.arithmetic.rates import counts_that_fit, percent
 
 _BOXED: Final = {"source": "ms_cxr"}
 REGIMES: Final = ("grounded-correct", "ungrounded-correct", "incorrect")

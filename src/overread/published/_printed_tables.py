@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from overread.case import BadInput, Table
-from overread.published._figures import figures
-from overread.published._flag import Flag
-from overread.published._flags import inconsistencies
-from overread.published._printed import SYSTEMS, Column, Figures, Part
+from overread.published._figures import (
+    SYSTEMS,
+    Column,
+    Figures,
+    Flag,
+    Part,
+    figures,
+    inconsistencies,
+)
 
 __all__ = ["marked", "numbered", "printed_tables"]
 
@@ -34,9 +39,13 @@ def printed_tables(benchmark: str, name: str) -> list[Table]:
     ]
 
 
-def marked(reader: str, flags: Sequence[Flag]) -> str:
-    """The numbers of the flags that concern a row."""
-    return ", ".join(str(number) for number, flag in enumerate(flags, 1) if flag.reader == reader)
+def marked(reader: str, flags: Sequence[Flag], tables: Sequence[str] = ()) -> str:
+    """The numbers of the flags that concern a row, of some tables or of all."""
+    return ", ".join(
+        str(number)
+        for number, flag in enumerate(flags, 1)
+        if flag.reader == reader and (not tables or not set(tables).isdisjoint(flag.tables))
+    )
 
 
 def numbered(flags: Sequence[Flag]) -> Iterator[str]:

@@ -9,11 +9,8 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from overread.published._flag import Flag
-from overread.published._printed import Figures, Printed
-from overread.published._spans import SLACK, Span, apart, of_spans, span_of
-
-__all__ = ["CHECKS"]
+from overread.published import Figures, Flag, Printed
+from published.arithmetic.rates import SLACK, Span, apart, of_spans, span_of
 
 _NUMBERS: Final = "from the printed numbers"
 # An item has two to four gold steps (M3COT 1).
