@@ -51,7 +51,7 @@ def work():
         from overread.benchmarks.heartbeat.dicom_clips import probe_dicom
         probe_dicom(pathlib.Path(root, name))
     elif way == "facts":
-        from overread.benchmarks.grounding.build.dicom_facts import dicom_facts
+        from overread.benchmarks.grounding.build.films import dicom_facts
         dicom_facts(pathlib.Path(root, name), name)
     else:
         render(Picture(source, (Resize(64, 64),)))

@@ -13,21 +13,20 @@ import msgspec
 
 from overread import __version__
 from overread.benchmarks.grounding.boxes import MINIMUM_SIDE
-from overread.benchmarks.grounding.build.composition import (
-    Facts,
+from overread.benchmarks.grounding.build.films import Built, Exclusion
+from overread.benchmarks.grounding.build.finish import MATCHED, Watch, finish
+from overread.benchmarks.grounding.build.manifest import (
+    SetFacts,
     Stratum,
     composition_table,
     exclusions_table,
-    facts_of,
+    set_facts,
     strata,
     write_composition,
     write_exclusions,
+    write_manifest,
 )
-from overread.benchmarks.grounding.build.drawing import draw
-from overread.benchmarks.grounding.build.films import Built, Exclusion
-from overread.benchmarks.grounding.build.finish import MATCHED, Watch, finish
-from overread.benchmarks.grounding.build.manifest import write_manifest
-from overread.benchmarks.grounding.build.recipe import Recipe
+from overread.benchmarks.grounding.build.recipe import Recipe, draw
 from overread.benchmarks.grounding.cases import Dataset
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
 from overread.case import BadInput, Policy, Table
@@ -51,7 +50,7 @@ class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     edition: str
     seed: int
-    facts: Facts
+    facts: SetFacts
     strata: list[Stratum]
     exclusions: list[Exclusion]
     provenance: list[str]
@@ -98,7 +97,7 @@ def build(
         built = finish(
             built, recipe.root, seed=recipe.seed, matched=most, boxes=drawn.boxes, watch=watch
         )
-    rows, facts = strata(built.cases), facts_of(built.cases)
+    rows, facts = strata(built.cases), set_facts(built.cases)
     with _moved_whole(place, private=built.policy == "credentialed") as scratch:
         write_manifest(scratch / "manifest.csv", built.cases)
         write_composition(scratch / "composition.csv", rows)
@@ -181,7 +180,7 @@ def _moved_whole(out: Path, *, private: bool) -> Iterator[Path]:
 
 
 def _card(
-    recipe: Recipe, kind: str, built: Built, facts: Facts, files: Iterable[Path], matched: int
+    recipe: Recipe, kind: str, built: Built, facts: SetFacts, files: Iterable[Path], matched: int
 ) -> str:
     """`dataset.toml`: what a run reads (name, policy), and how the set was made."""
     import tomli_w
@@ -242,7 +241,7 @@ _ENOUGH: Final = 100
 _MINIMA: Final = (40, 30, 20, 10)
 
 
-def _few_boxes(built: Built, facts: Facts, recipe: Recipe) -> Iterator[str]:
+def _few_boxes(built: Built, facts: SetFacts, recipe: Recipe) -> Iterator[str]:
     """What another minimum side would give, where too few boxes are left to say anything."""
     if facts.boxed >= _ENOUGH or not built.sides:
         return

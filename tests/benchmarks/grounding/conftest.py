@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
-from overread.benchmarks.grounding.cases import GroundingCase
+from overread.benchmarks.grounding.answers import answer_schema
+from overread.benchmarks.grounding.cases import GroundingCase, case_row, case_schema
 from overread.benchmarks.grounding.importing import import_results
-from overread.benchmarks.grounding.schemas import answer_schema, case_row, case_schema
 from overread.case import Box, Measure, Traits
 from support.measured import Records
 

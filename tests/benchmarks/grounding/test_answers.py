@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.answers import ANSWER_COLUMNS, answer_row, p_yes, parse
+from overread.benchmarks.grounding.answers import (
+    ANSWER_COLUMNS,
+    answer_row,
+    answer_schema,
+    p_yes,
+    parse,
+)
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, edition
-from overread.benchmarks.grounding.schemas import answer_schema
 from overread.case import Reply, Request, Traits, Trial
 
 TRIAL = Trial("c", {"image": "swap", "phrasing": "default", "px": 224}, Request(()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from overread.benchmarks.grounding.askable import askable
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, Options
+from overread.benchmarks.grounding.trials import askable
 from overread.case import BadInput, Box
 
 MATCHED = (Box(90, 90, 60, 70), Box(91, 90, 60, 70), Box(92, 90, 60, 70))

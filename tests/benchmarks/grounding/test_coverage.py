@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.grounding.coverage import read_ratings
+from overread.benchmarks.grounding.subgroups import read_ratings
 from overread.case import BadInput
 from overread.stats import wilson
 from support.made_up import measured

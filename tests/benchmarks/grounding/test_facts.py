@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from overread.benchmarks.grounding.cases import ERROR_GROUPS, error_name, group_of
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, edition
-from overread.benchmarks.grounding.errors import ERROR_GROUPS, error_name, group_of
-from overread.benchmarks.grounding.facts import Facts, facts_of
+from overread.benchmarks.grounding.marks import Facts, facts_of
 from support.made_up import measured
 
 

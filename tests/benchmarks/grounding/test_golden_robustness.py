@@ -6,9 +6,9 @@ import csv
 
 import pytest
 
+from overread.benchmarks.grounding.comparisons import ranks
+from overread.benchmarks.grounding.exhibits.robustness import transfer
 from overread.benchmarks.grounding.importing import import_results
-from overread.benchmarks.grounding.robustness import ranks
-from overread.benchmarks.grounding.transfer import transfer
 from support.measured import Records
 
 NEAR = 1e-9

@@ -11,7 +11,7 @@ from overread.benchmarks.benchmark import Headlined
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED
-from overread.benchmarks.grounding.headline import QUESTION, headlines
+from overread.benchmarks.grounding.report_sentences import QUESTION, headlines
 from overread.case import Measure, Traits
 
 TEXT = Traits(modality="text")

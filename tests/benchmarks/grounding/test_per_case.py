@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.benchmark import Compared
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.cases import boxed, truth
-from overread.benchmarks.grounding.per_case import HIGHER
+from overread.benchmarks.grounding.measures import HIGHER
 from overread.case import Traits
 
 COLUMNS = {"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64}

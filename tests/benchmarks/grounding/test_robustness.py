@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.benchmark import Tables
-from overread.benchmarks.grounding.robustness import ranks
+from overread.benchmarks.grounding.comparisons import ranks
 from support.made_up import measured
 
 EDITIONS = pytest.mark.parametrize("edition", ["corrected", "authors"])

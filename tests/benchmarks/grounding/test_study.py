@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.grounding.edition import Options, edition
-from overread.benchmarks.grounding.study import Study
+from overread.benchmarks.grounding.marks import Study
 from overread.case import Traits
 from support.made_up import measured
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.cases import load_cases, truth
 from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED
-from overread.benchmarks.grounding.subset import (
+from overread.benchmarks.grounding.trials import (
     Candidate,
     any_sample,
     balanced_sample,

@@ -7,8 +7,7 @@ import pytest
 from overread.benchmarks.grounding.conditions import FILLS, PAPER, WORDS, images_of
 from overread.benchmarks.grounding.edition import AUTHORS, CONDITIONS, CORRECTED, Options, settings
 from overread.benchmarks.grounding.prompts import REASONING_SYSTEM_MESSAGE
-from overread.benchmarks.grounding.subset import Subset
-from overread.benchmarks.grounding.trials import BLANK, trials
+from overread.benchmarks.grounding.trials import BLANK, Subset, trials
 from overread.case import Box, Fill, Mirror, Occlude, Picture, Resize, Source, Traits
 from overread.imaging import pixels, render
 

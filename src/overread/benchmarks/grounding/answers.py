@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.texts import storable
@@ -15,6 +16,7 @@ __all__ = [
     "ANSWER_COLUMNS",
     "Parsed",
     "answer_row",
+    "answer_schema",
     "p_yes",
     "parse",
     "read_reply",
@@ -253,3 +255,21 @@ def _note(reply: Reply, reason: str) -> str | None:
     if reply.finish == "length":
         notes.append("cut off at the token limit")
     return storable("; ".join(notes)) or None
+
+
+@cache
+def answer_schema() -> Mapping[str, Any]:
+    """One row per trial; the run puts the column `reader` before these."""
+    import polars as pl
+
+    other: dict[str, Any] = {
+        "px": pl.Int32,
+        "repeat": pl.Int32,
+        "answer": pl.Int8,
+        "p_yes": pl.Float64,
+        "tokens": pl.List(pl.String),
+        "logprobs": pl.List(pl.Float64),
+        "refused": pl.Boolean,
+        "recorded": pl.Boolean,
+    }
+    return {column: other.get(column, pl.String) for column in ANSWER_COLUMNS}

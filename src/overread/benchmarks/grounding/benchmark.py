@@ -12,22 +12,27 @@ import msgspec
 import overread
 from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.grounding import schemas
-from overread.benchmarks.grounding.answers import RECORDED, answer_row, read_reply, unanswered
-from overread.benchmarks.grounding.askable import askable
+from overread.benchmarks.grounding.answers import (
+    RECORDED,
+    answer_row,
+    answer_schema,
+    read_reply,
+    unanswered,
+)
 from overread.benchmarks.grounding.cases import (
     IMAGE_COLUMNS,
     NEEDED,
     Dataset,
     GroundingCase,
+    case_row,
+    case_schema,
     load_cases,
     manifest_path,
     refuse_films,
 )
 from overread.benchmarks.grounding.edition import SHOWS, settings
 from overread.benchmarks.grounding.exhibits import exhibits
-from overread.benchmarks.grounding.subset import Subset, robustness_subset
-from overread.benchmarks.grounding.trials import trials
+from overread.benchmarks.grounding.trials import Subset, askable, robustness_subset, trials
 from overread.benchmarks.ranges import declared
 from overread.benchmarks.reporting import MADE_UP, PHANTOM
 from overread.case import (
@@ -48,7 +53,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.benchmark import Recovered, Tables
-    from overread.benchmarks.grounding.review import ReviewRow
+    from overread.benchmarks.grounding.cards import ReviewRow
 
 __all__ = ["MISPLACED", "Grounding"]
 
@@ -98,7 +103,7 @@ class Grounding:
         _ = opened.root  # a wrong folder is better known now than at the first picture
         opened.policy = opened.policy_at(found.manifest)
         if opened.options.ratings is not None:  # so is a sheet that cannot be read
-            from overread.benchmarks.grounding.coverage import read_ratings
+            from overread.benchmarks.grounding.subgroups import read_ratings
 
             read_ratings(opened.options.ratings)
         return opened
@@ -140,11 +145,11 @@ class Grounding:
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
-        return schemas.case_schema()
+        return case_schema()
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
-        return schemas.answer_schema()
+        return answer_schema()
 
     def cases(self) -> Iterable[GroundingCase]:
         manifest = self._kept_manifest()
@@ -152,7 +157,7 @@ class Grounding:
         return askable(loaded, self.rules, self.options, manifest.name)
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
-        return schemas.case_row(case)
+        return case_row(case)
 
     def stratum(self, case: GroundingCase) -> tuple[str, ...]:
         return case.source, case.finding or "", str(case.label)
@@ -276,7 +281,7 @@ class Grounding:
     # ------------------------------------------------------------ for the report
 
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        from overread.benchmarks.grounding.headline import headlines
+        from overread.benchmarks.grounding.report_sentences import headlines
 
         for told in headlines(measures, self.rules):
             if self._misplaced(told.reader):
@@ -289,12 +294,12 @@ class Grounding:
 
         Empty where somebody else asked them.
         """
-        from overread.benchmarks.grounding.described import methods
+        from overread.benchmarks.grounding.report_sentences import methods
 
         return methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        from overread.benchmarks.grounding.described import limitations
+        from overread.benchmarks.grounding.report_sentences import limitations
 
         first = [MADE_UP] if self.dataset.startswith(PHANTOM) else []
         if any(self._misplaced(measure.reader) for measure in measures):
@@ -302,14 +307,14 @@ class Grounding:
         return [*first, *limitations(measures, self.rules, self.options)]
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
-        from overread.benchmarks.grounding.per_case import per_case
+        from overread.benchmarks.grounding.measures import per_case
 
         return per_case(tables, self.rules, self.options)
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
         """Of the measures that `per_case` has, those of which it can be said."""
-        from overread.benchmarks.grounding.per_case import HIGHER
+        from overread.benchmarks.grounding.measures import HIGHER
 
         return HIGHER
 
@@ -346,12 +351,12 @@ class Grounding:
         return {case.case_id: case for case in self.cases()}
 
     def review(self, tables: Tables, reader: str, n: int, seed: int) -> Sequence[ReviewRow]:
-        from overread.benchmarks.grounding.review import ungrounded
+        from overread.benchmarks.grounding.cards import ungrounded
 
         return ungrounded(tables, reader, n, seed, self.rules, self.options)
 
     def write_review(self, path: Path, rows: Sequence[ReviewRow]) -> None:
-        from overread.benchmarks.grounding.review import write_review
+        from overread.benchmarks.grounding.cards import write_review
 
         write_review(path, rows)
 

@@ -8,29 +8,36 @@ changed the answer to the original, whatever was right. Both need answers that c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from overread.benchmarks.grounding.answers import RECORDED
 from overread.benchmarks.grounding.boxes import at_resolution
+from overread.benchmarks.grounding.build.manifest import write_rows
 from overread.benchmarks.grounding.cases import GroundingCase, boxed
 from overread.benchmarks.grounding.edition import Edition, Options
+from overread.benchmarks.grounding.marks import facts_of, marks_at
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display, question
-from overread.case import Card, Said, Slide, Trial
+from overread.case import BadInput, Card, Said, Slide, Trial
+from overread.judging.sheet import guarded
 
 if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.benchmark import Tables
 
-__all__ = ["FACETS", "Opened", "card_index", "cards"]
+__all__ = ["FACETS", "Opened", "ReviewRow", "card_index", "cards", "ungrounded", "write_review"]
 
 FACETS: Final = ("finding", "view", "sex", "label", "source")
 """What cards are filtered by; `label` is the right answer under the edition."""
 
 UNKNOWN: Final = "not known"
 _LABELS: Final = {1: "Yes", 0: "No"}
-_SHOWN: Final = ("original", "target_mask", "irrelevant_mask", "swap")
-_NAMES: Final = {
+_SLIDE_IMAGES: Final = ("original", "target_mask", "irrelevant_mask", "swap")
+_IMAGE_NAMES: Final = {
     "original": "original",
     "swap": "another patient's image, same finding and label",
     "target_mask": "finding covered",
@@ -39,7 +46,7 @@ _NAMES: Final = {
     "blank": "black image",
     "no_image": "no image",
 }
-_WORDS: Final = 20  # a reply shorter than this says no more than its answer
+_SHORT_REPLY: Final = 20  # a reply shorter than this says no more than its answer
 
 # The case of this name and its trials for a reader that sees, where the benchmark was opened.
 Opened = Callable[[str], tuple[GroundingCase, Sequence[Trial]] | None]
@@ -49,7 +56,7 @@ def card_index(tables: Tables, edition: Edition, options: Options) -> pl.DataFra
     """A row for each case and reader that was asked about it: right, flipped and the facets."""
     import polars as pl
 
-    asked = _asked(tables, edition, options)
+    asked = _headline_answers(tables, edition, options)
     code = pl.when(pl.col("outcome") == "answered").then(pl.col("answer"))
     keys = ("reader", "case")
 
@@ -57,7 +64,7 @@ def card_index(tables: Tables, edition: Edition, options: Options) -> pl.DataFra
         rows = asked.filter((pl.col("image") == image) & (pl.col("repeat") == 0))
         return rows.unique(keys, keep="first", maintain_order=True).select(*keys, code.alias(image))
 
-    facts = _facts(tables.cases, edition)
+    facts = _facet_frame(tables.cases, edition)
     readers = pl.DataFrame(
         {"reader": [r.name for r in tables.readers]}, schema={"reader": pl.String}
     ).with_row_index("_reader")
@@ -74,7 +81,7 @@ def card_index(tables: Tables, edition: Edition, options: Options) -> pl.DataFra
     )
 
 
-def _asked(tables: Tables, edition: Edition, options: Options) -> pl.DataFrame:
+def _headline_answers(tables: Tables, edition: Edition, options: Options) -> pl.DataFrame:
     """The answers to the headline's question; a reader without text is not asked of sentences."""
     import polars as pl
 
@@ -89,11 +96,11 @@ def _asked(tables: Tables, edition: Edition, options: Options) -> pl.DataFrame:
     return asked.filter(~of_them)
 
 
-def _facts(cases: pl.DataFrame, edition: Edition) -> pl.DataFrame:
+def _facet_frame(cases: pl.DataFrame, edition: Edition) -> pl.DataFrame:
     """The facets of the cases as words, and the key."""
     import polars as pl
 
-    from overread.benchmarks.grounding.facts import facts_of
+    from overread.benchmarks.grounding.marks import facts_of
 
     truth = pl.Series("truth", facts_of(cases, edition).truth)
     label = pl.lit(truth).replace_strict(_LABELS, default="no key", return_dtype=pl.String)
@@ -125,13 +132,13 @@ def cards(
 
     names = list(dict.fromkeys(chosen))
     own = tables.cases.filter(pl.col("case").is_in(names))
-    facts = {row["case"]: row for row in _facts(own, edition).iter_rows(named=True)}
+    facts = {row["case"]: row for row in _facet_frame(own, edition).iter_rows(named=True)}
     rows = {row["case"]: row for row in own.iter_rows(named=True)}
     answers: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns = (
         "reader", "case", "image", "repeat", "outcome", "answer", "p_yes", "p_reason", "text",
     )  # fmt: skip
-    asked = _asked(tables, edition, options).filter(pl.col("case").is_in(names))
+    asked = _headline_answers(tables, edition, options).filter(pl.col("case").is_in(names))
     for row in asked.select(columns).iter_rows(named=True):
         answers.setdefault(row["case"], {}).setdefault(row["reader"], []).append(row)
     readers = [r.name for r in tables.readers]
@@ -141,25 +148,25 @@ def cards(
         said = answers.get(name, {})
         yield Card(
             case=name,
-            title=_title(rows[name]),
+            title=_card_title(rows[name]),
             facts={facet: facts[name][facet] for facet in FACETS},
-            texts=tuple(_texts(rows[name], facts[name]["label"], options)),
+            texts=tuple(_card_texts(rows[name], facts[name]["label"], options)),
             slides=tuple(_slides(name, edition, options, opened)),
             said=tuple(
-                _said(reader, said[reader], facts[name]["truth"])
+                _reader_said(reader, said[reader], facts[name]["truth"])
                 for reader in readers
                 if reader in said
             ),
         )
 
 
-def _title(row: dict[str, Any]) -> str:
+def _card_title(row: dict[str, Any]) -> str:
     if row["source"] == SENTENCE_SOURCE:
         return "a sentence of a report"
     return display(row["finding"]) if row["finding"] else row["case"]
 
 
-def _texts(row: dict[str, Any], label: str, options: Options) -> Iterator[tuple[str, str]]:
+def _card_texts(row: dict[str, Any], label: str, options: Options) -> Iterator[tuple[str, str]]:
     if row["finding"] or row["source"] == SENTENCE_SOURCE:
         words = row["error_sentence"]
         yield "question", question(row["source"], row["finding"], words, options.phrasing)
@@ -169,30 +176,32 @@ def _texts(row: dict[str, Any], label: str, options: Options) -> Iterator[tuple[
             yield name, row[column]
 
 
-def _said(reader: str, rows: Sequence[dict[str, Any]], truth: int) -> Said:
+def _reader_said(reader: str, rows: Sequence[dict[str, Any]], truth: int) -> Said:
     first = {row["image"]: row for row in reversed(rows) if row["repeat"] == 0}
-    original, covered = (_answer(first.get(image)) for image in ("original", "target_mask"))
-    lines = [(_named(image), _line(first[image])) for image in sorted(first, key=_rank)]
+    original, covered = (_parsed_answer(first.get(image)) for image in ("original", "target_mask"))
+    lines = [
+        (_image_name(image), _answer_line(first[image])) for image in sorted(first, key=_image_rank)
+    ]
     again = next((row for row in rows if row["repeat"] > 0 and row["image"] == "original"), None)
     if again is not None:
-        lines.append(("original, asked again", _line(again)))
+        lines.append(("original, asked again", _answer_line(again)))
     return Said(
         reader=reader,
         lines=tuple(lines),
-        text=_words(first.get("original")),
+        text=_reply_words(first.get("original")),
         right=None if original is None or truth < 0 else original == truth,
         flipped=None if original is None or covered is None else original != covered,
     )
 
 
-def _answer(row: dict[str, Any] | None) -> int | None:
+def _parsed_answer(row: dict[str, Any] | None) -> int | None:
     found: int | None = row["answer"] if row is not None and row["outcome"] == "answered" else None
     return found
 
 
-def _line(row: dict[str, Any]) -> str:
+def _answer_line(row: dict[str, Any]) -> str:
     """The answer and how sure it was of it, where it said so; else what became of the trial."""
-    answer = _answer(row)
+    answer = _parsed_answer(row)
     if answer is None:
         # An answer that is none is unparsed, as it is in the measures.
         return "unparsed" if row["outcome"] == "answered" else str(row["outcome"])
@@ -203,21 +212,21 @@ def _line(row: dict[str, Any]) -> str:
     return f"{word}, {100 * sure:.1f} % sure"
 
 
-def _words(row: dict[str, Any] | None) -> str:
+def _reply_words(row: dict[str, Any] | None) -> str:
     """The reply to the original, where it is more than its answer."""
     text = "" if row is None else (row["text"] or "").strip()
-    if row is None or (row["outcome"] == "answered" and len(text) < _WORDS):
+    if row is None or (row["outcome"] == "answered" and len(text) < _SHORT_REPLY):
         return ""
     return text
 
 
-def _rank(image: str) -> tuple[int, str]:
-    order = (*_SHOWN, *_NAMES)
+def _image_rank(image: str) -> tuple[int, str]:
+    order = (*_SLIDE_IMAGES, *_IMAGE_NAMES)
     return (order.index(image) if image in order else len(order)), image
 
 
-def _named(image: str) -> str:
-    return _NAMES.get(image, image.replace("_", " "))
+def _image_name(image: str) -> str:
+    return _IMAGE_NAMES.get(image, image.replace("_", " "))
 
 
 # ---------------------------------------------------------------- the pictures
@@ -239,9 +248,93 @@ def _slides(
     }
     targets = case.targets if boxed(case, edition) else ()
     findings = tuple(("finding", at_resolution(box, options.px)) for box in targets)
-    for image in _SHOWN:
+    for image in _SLIDE_IMAGES:
         if image == "irrelevant_mask" and image not in pictures:
             image = "matched_1"
         for picture in pictures.get(image, ()):
             boxes = () if image == "swap" else findings
-            yield Slide(label=_named(image), picture=picture, boxes=boxes)
+            yield Slide(label=_image_name(image), picture=picture, boxes=boxes)
+
+
+# ---------------------------------------------------------------- answers for a person to look at
+# Right answers that stayed when the finding was hidden, for a person to look at.
+#
+# Each was given for another reason than what the box shows: a prior, the rest of the film, or a box
+# that misses part of the finding. Which, only a person can tell.
+
+
+class ReviewRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer; the fields are the columns of the sheet, the last two for the person."""
+
+    case: str
+    reader: str
+    finding: str
+    view: str
+    image: str
+    # `x y w h` at the working resolution.
+    box: str
+    question: str
+    reply: str
+    reply_with_the_finding_hidden: str
+    label: str = ""
+    note: str = ""
+
+
+def ungrounded(
+    tables: Tables, reader: str, n: int, seed: int, edition: Edition, options: Options
+) -> list[ReviewRow]:
+    """The reader's correct Yes that the target mask left: at most n of each finding, by lot.
+
+    The same run and seed give the same rows, and fewer rows are a part of more.
+    """
+    names = [one.name for one in tables.readers]
+    if reader not in names:
+        raise BadInput(f'reader is "{reader}"; the readers of this run are {", ".join(names)}.')
+    if n < 1:
+        raise BadInput(f"{n} answers of a finding are asked for; give 1 or more.")
+    every = marks_at(tables, edition, facts_of(tables.cases, edition), options.px, options.phrasing)
+    marks = every[names.index(reader)]
+    yes = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
+    stayed = yes & (marks.target_mask == 1)
+    replies = _reply_texts(tables, reader, options)
+    pools: dict[str, list[dict[str, Any]]] = {}
+    for row, left in zip(tables.cases.iter_rows(named=True), stayed, strict=True):
+        if left:
+            pools.setdefault(row["finding"] or "", []).append(row)
+
+    def lot(row: dict[str, Any]) -> bytes:
+        return blake2b(f"{seed}|{row['case']}".encode(), digest_size=16).digest()
+
+    return [
+        ReviewRow(
+            case=row["case"],
+            reader=reader,
+            finding=finding,
+            view=row["view"] or "",
+            image=row["image_path"],
+            box=" ".join(str(row[f"box_{side}"]) for side in "xywh"),
+            question=question(row["source"], finding, None, options.phrasing),
+            reply=replies.get((row["case"], "original"), ""),
+            reply_with_the_finding_hidden=replies.get((row["case"], "target_mask"), ""),
+        )
+        for finding in sorted(pools)
+        for row in sorted(pools[finding], key=lot)[:n]
+    ]
+
+
+def _reply_texts(tables: Tables, reader: str, options: Options) -> dict[tuple[str, str], str]:
+    import polars as pl
+
+    own: pl.DataFrame = tables.answers.filter(
+        (pl.col("reader") == reader)
+        & (pl.col("px") == options.px)
+        & (pl.col("phrasing") == options.phrasing)
+        & (pl.col("repeat") == 0)
+    )
+    rows = own.select("case", "image", pl.col("text").fill_null("")).iter_rows()
+    return {(case, image): text for case, image, text in rows}
+
+
+def write_review(path: Path, rows: Sequence[ReviewRow]) -> None:
+    columns = ReviewRow.__struct_fields__
+    write_rows(path, columns, ([guarded(getattr(row, name)) for name in columns] for row in rows))

@@ -1,5 +1,6 @@
-"""The manifest: one row per case, 26 columns (GROUNDING 1.2), read as a stream and checked.
+"""The cases: what is known of each, how a manifest is read, and the columns of cases.parquet.
 
+A manifest has one row per case, 26 columns (GROUNDING 1.2), and is read as a stream and checked.
 An error names the file and the row. Rows are counted as an editor counts lines: the header is row
 1, and a row that holds line breaks inside quotes is named by the line it starts on.
 """
@@ -8,31 +9,82 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import msgspec
 
 from overread.benchmarks.files.card import read_card
 from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.grounding.boxes import overlap_fraction
 from overread.benchmarks.grounding.edition import CORRECTED, Edition
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Box
 from overread.files import MOST_TABLE, open_file
 
 __all__ = [
+    "CONTROL",
+    "ERROR_GROUPS",
     "EXTRA_COLUMNS",
     "UNION_COLUMNS",
     "Dataset",
     "GroundingCase",
     "boxed",
+    "case_row",
+    "case_schema",
+    "error_name",
+    "group_of",
     "load_cases",
     "manifest_path",
     "refuse_films",
     "truth",
 ]
+
+# ---------------------------------------------------------------- injected errors
+# The errors injected into report sentences, by what it takes to notice them [D34].
+
+
+CONTROL: Final = "control"
+ERROR_GROUPS: Final = {
+    "image_dependent": (
+        "add_medical_device",
+        "change_location",
+        "change_name_of_device",
+        "change_position_of_device",
+        "change_severity",
+        "change_view",
+        "false_negation",
+        "false_prediction",
+    ),
+    "text_only": ("add_repetition", "add_typo", "change_to_homophone"),
+}
+
+
+def error_name(text: str) -> str:
+    """An error type as one canonical word: "Change location" and change_location are one type."""
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def group_of(error_type: str | None, error_present: int | None) -> str | None:
+    """The group of a sentence, or None for an error of a type that belongs to none."""
+    if error_present == 0:
+        return CONTROL
+    if error_present is None or error_type is None:
+        return None
+    name = error_name(error_type)
+    return next((group for group, types in ERROR_GROUPS.items() if name in types), None)
+
+
+# ---------------------------------------------------------------- cases
+# The manifest: one row per case, 26 columns (GROUNDING 1.2), read as a stream and checked.
+#
+# An error names the file and the row. Rows are counted as an editor counts lines: the header is row
+# 1, and a row that holds line breaks inside quotes is named by the line it starts on.
+
 
 _BOX: Final = ("box_x", "box_y", "box_w", "box_h")
 _IRRELEVANT: Final = tuple(f"irrelevant_{side}" for side in _BOX)
@@ -366,3 +418,55 @@ class _Row:
         raise BadInput(
             f'{self.path.name} row {self.line}: {column} is "{shown}"; {need}. Fix the row.'
         )
+
+
+# ---------------------------------------------------------------- the table
+# The columns of cases.parquet and answers.parquet. Imports polars only when asked.
+
+
+@cache
+def case_schema() -> Mapping[str, Any]:
+    """The manifest's columns (`case_id` is `case` in every table) and the overlap of the boxes."""
+    import polars as pl
+
+    texts = ("source", "image_path", "report_path", "dicom_id", "subject_id", "study_id", "view")
+    schema: dict[str, Any] = {"case": pl.String, **dict.fromkeys(texts, pl.String)}
+    schema |= {"age": pl.Float64, "gender": pl.String, "finding": pl.String, "label": pl.Int8}
+    schema |= dict.fromkeys(
+        ("label_text", "original_sentence", "error_sentence", "error_type"), pl.String
+    )
+    schema |= {"error_present": pl.Int8, "swap_image_path": pl.String}
+    for box in ("box", "irrelevant_box"):
+        schema |= dict.fromkeys((f"{box}_{side}" for side in "xywh"), pl.Int32)
+    schema |= {"overlap": pl.Float64, "label_value": pl.Int8, "swap_match": pl.String}
+    return schema
+
+
+def case_row(case: GroundingCase) -> tuple[Any, ...]:
+    """One row of the cases table, in the order of `case_schema`."""
+    target, control = case.box, case.irrelevant_box
+    return (
+        case.case_id,
+        case.source,
+        case.image_path,
+        case.report_path,
+        case.dicom_id,
+        case.subject_id,
+        case.study_id,
+        case.view,
+        case.age,
+        case.gender,
+        case.finding,
+        case.label,
+        case.label_text,
+        case.original_sentence,
+        case.error_sentence,
+        case.error_type,
+        case.error_present,
+        case.swap_image_path,
+        *((None,) * 4 if target is None else (target.x, target.y, target.w, target.h)),
+        *((None,) * 4 if control is None else (control.x, control.y, control.w, control.h)),
+        overlap_fraction(case.targets, case.controls) if target and control else None,
+        case.label_value,
+        case.swap_match,
+    )

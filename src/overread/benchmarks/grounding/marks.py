@@ -1,4 +1,4 @@
-"""The answers of one reader laid out over the cases, ready to be counted.
+"""A run as arrays: the facts of its cases, and the answers of each reader laid out over them.
 
 Every array has one element per case, in the order of the cases. A metric is then a mask and a
 comparison, as its definition reads (GROUNDING 8).
@@ -6,17 +6,27 @@ comparison, as its definition reads (GROUNDING 8).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.grounding.cases import (
+    BOXED_SOURCES,
+    CONTROL,
+    ERROR_GROUPS,
+    KEYED_BY_LABEL,
+    error_name,
+    group_of,
+)
 from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.edition import Edition, Options
-from overread.benchmarks.grounding.facts import Codes, Facts, Mask, facts_of
-from overread.case import BadInput, Modality
+from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
+from overread.case import BadInput, Measure, Modality
 from overread.stats import Interval
 
 if TYPE_CHECKING:
@@ -30,10 +40,163 @@ __all__ = [
     "REFUSED",
     "UNANSWERED",
     "UNPARSED",
+    "Codes",
+    "Column",
+    "Done",
+    "Facts",
+    "Grouping",
+    "Making",
     "Marks",
+    "Mask",
+    "Metric",
+    "Study",
+    "facts_of",
     "marks_at",
     "marks_of",
 ]
+
+# ---------------------------------------------------------------- the cases
+# The facts of a run's cases as arrays, and the groups its cases fall into.
+#
+# Every array has one element per case, in the order of the cases.
+
+
+Codes = NDArray[np.int8]
+Mask = NDArray[np.bool_]
+
+# (GROUNDING 8.) A film taken at exactly 70 stands in the third bin; the paper's label hides it.
+_AGES: Final = (0, 50, 70, 200)
+_AGE_NAMES: Final = {
+    "published": ("<50", "50-70", ">70"),
+    "exact": ("<50", "[50,70)", ">=70"),
+}
+
+
+class Grouping(msgspec.Struct, frozen=True):
+    """One way of sorting cases into groups; -1 is a case that belongs to none."""
+
+    key: str
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    def members(self, name: str) -> Mask:
+        found: Mask = self.codes == self.names.index(name)
+        return found
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is true of the cases under one edition: the key y, who has a box, whose image it is."""
+
+    truth: Codes
+    label: Codes
+    boxed: Mask
+    has_swap: Mask
+    # A swapped image that could not be matched on the label is another intervention [D22].
+    swap_counts: Mask
+    # An irrelevant box that hides some of the finding controls for nothing.
+    control_counts: Mask
+    normal: Mask
+    sentence: Mask
+    patients: NDArray[np.int64]
+    groupings: Mapping[str, Grouping]
+
+    @property
+    def n(self) -> int:
+        return int(self.truth.size)
+
+
+def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
+    """`truth` and `boxed` of cases.py for all cases at once, and the groups."""
+    import polars as pl
+
+    source = pl.col("source")
+    sentence = source == SENTENCE_SOURCE
+    normal = (pl.col("finding") == NORMAL).fill_null(False) & ~sentence
+    label = pl.col("label")
+    key = label if edition.normals == "yes" else pl.when(normal).then(1 - label).otherwise(label)
+    has_box = pl.col("box_x").is_not_null()
+    if edition.other_sources == "unkeyed":
+        key = pl.when(source.is_in(list(KEYED_BY_LABEL))).then(key).otherwise(-1)
+        has_box &= source.is_in(list(BOXED_SOURCES))
+    key = pl.when(sentence).then(1 - pl.col("error_present")).otherwise(key)
+    matched = pl.lit(True)
+    if edition.fallback_swaps == "leave_out":
+        matched = (pl.col("swap_match") != "any").fill_null(True)
+    clean = pl.lit(True)
+    if edition.overlapping_controls == "leave_out":
+        clean = (pl.col("overlap") == 0).fill_null(True)
+    # A case without a patient's name counts as a patient of its own.
+    patient = pl.coalesce("subject_id", pl.lit("\0") + pl.col("case"))
+    frame = cases.select(
+        truth=key.fill_null(-1).cast(pl.Int8),
+        label=label.cast(pl.Int8),
+        boxed=has_box,
+        has_swap=pl.col("swap_image_path").is_not_null(),
+        swap_counts=matched,
+        control_counts=clean,
+        normal=normal,
+        sentence=sentence,
+        patients=patient.rank("dense").cast(pl.Int64) - 1,
+    )
+    arrays: Mapping[str, NDArray[np.generic]] = {
+        name: frame[name].to_numpy() for name in frame.columns
+    }
+    return Facts(**arrays, groupings=_groupings(cases, edition))  # type: ignore[arg-type]
+
+
+def _groupings(cases: pl.DataFrame, edition: Edition) -> dict[str, Grouping]:
+    found = [
+        _grouped_by_text("source", cases["source"]),
+        _grouped_by_text("finding", cases["finding"]),
+        _grouped_by_text("view", cases["view"], ("PA", "AP")),
+        _grouped_by_text("sex", cases["gender"], ("M", "F")),
+        _grouped_by_age(cases["age"], _AGE_NAMES[edition.age_names]),
+        Grouping("label", ("1", "0"), (1 - cases["label"].to_numpy()).astype(np.int64)),
+    ]
+    return {grouping.key: grouping for grouping in (*found, *_grouped_by_error(cases))}
+
+
+def _grouped_by_error(cases: pl.DataFrame) -> Iterator[Grouping]:
+    """Sentences by the group of their error, and errors by their type under one name each."""
+    pairs = list(zip(cases["error_type"], cases["error_present"], strict=True))
+    known = {pair: group_of(*pair) for pair in set(pairs)}
+    groups = [known[pair] for pair in pairs]
+    yield _grouped_by_name("error_group", groups, (*ERROR_GROUPS, CONTROL))
+    named = {text: error_name(text) for text, _ in set(pairs) if text}
+    types = [
+        named[text] if text and group not in (None, CONTROL) else None
+        for (text, _), group in zip(pairs, groups, strict=True)
+    ]
+    yield _grouped_by_name("error_type", types, tuple(sorted({t for t in types if t})))
+
+
+def _grouped_by_name(key: str, values: Sequence[str | None], names: tuple[str, ...]) -> Grouping:
+    places = {name: place for place, name in enumerate(names)}
+    codes = [-1 if value is None else places.get(value, -1) for value in values]
+    return Grouping(key, names, np.array(codes, dtype=np.int64))
+
+
+def _grouped_by_text(key: str, column: pl.Series, names: tuple[str, ...] | None = None) -> Grouping:
+    """Groups by a text: those named, in their order, or all there are, in the alphabet's."""
+    if names is None:
+        names = tuple(sorted(column.drop_nulls().unique()))
+    return _grouped_by_name(key, column.to_list(), names)
+
+
+def _grouped_by_age(column: pl.Series, names: tuple[str, ...]) -> Grouping:
+    ages = column.cast(float).fill_null(np.nan).to_numpy()
+    codes = np.full(ages.size, -1, dtype=np.int64)
+    for place, (low, high) in enumerate(pairwise(_AGES)):
+        codes[(ages >= low) & (ages < high)] = place
+    return Grouping("age", names, codes)
+
+
+# ---------------------------------------------------------------- the answers of a reader
+# The answers of one reader laid out over the cases, ready to be counted.
+#
+# Every array has one element per case, in the order of the cases. A metric is then a mask and a
+# comparison, as its definition reads (GROUNDING 8).
+
 
 # An answer is 1 or 0; everything below is not an answer, and five different things.
 UNPARSED: Final = -1
@@ -114,7 +277,7 @@ def marks_of(tables: Tables, edition: Edition, options: Options) -> Iterator[Mar
 
 def marks_at(tables: Tables, edition: Edition, facts: Facts, px: int, phrasing: str) -> list[Marks]:
     """The marks of every reader at one resolution and phrasing."""
-    answers = _indexed(tables, px, phrasing)
+    answers = _indexed_answers(tables, px, phrasing)
     by_reader = {
         str(name): frame
         for (name,), frame in answers.partition_by(
@@ -122,19 +285,21 @@ def marks_at(tables: Tables, edition: Edition, facts: Facts, px: int, phrasing: 
         ).items()
     }
     return [
-        _marks(record.name, record.traits.modality, by_reader.get(record.name), edition, facts)
+        _marks_of_reader(
+            record.name, record.traits.modality, by_reader.get(record.name), edition, facts
+        )
         for record in tables.readers
     ]
 
 
-def _marks(
+def _marks_of_reader(
     reader: str, modality: Modality, answers: pl.DataFrame | None, edition: Edition, facts: Facts
 ) -> Marks:
     codes: dict[str, Codes] = {}
     order = np.empty(0, dtype=np.int64)
     p_yes = np.full(facts.n, np.nan)
     if answers is not None:
-        codes, order, p_yes = _codes(answers, facts.n, reader)
+        codes, order, p_yes = _codes_by_image(answers, facts.n, reader)
     truth = facts.truth
     if modality == "vision" and edition.vision_on_sentences == "no":
         # It answers "is the finding there", not "is the sentence right" [D23].
@@ -153,7 +318,7 @@ def _marks(
     )
 
 
-def _indexed(tables: Tables, px: int, phrasing: str) -> pl.DataFrame:
+def _indexed_answers(tables: Tables, px: int, phrasing: str) -> pl.DataFrame:
     """The answers to the question that was asked, each with its case's place and its code."""
     import polars as pl
 
@@ -180,7 +345,7 @@ def _indexed(tables: Tables, px: int, phrasing: str) -> pl.DataFrame:
     return answers.with_columns(code.fill_null(UNPARSED).cast(pl.Int8).alias("code"))
 
 
-def _codes(
+def _codes_by_image(
     answers: pl.DataFrame, cases: int, reader: str
 ) -> tuple[dict[str, Codes], NDArray[np.int64], NDArray[np.float64]]:
     """The codes by image, the places of the original answers as they stand, and their P(Yes)."""
@@ -203,3 +368,105 @@ def _codes(
             order = place if rows["recorded"].all() else np.sort(place)
             p_yes[place] = rows["p_yes"].fill_null(np.nan).to_numpy()
     return codes, order, p_yes
+
+
+# ---------------------------------------------------------------- a study
+# A run under one edition: its readers' marks, and what is worked out once for all of them.
+
+
+Done: TypeAlias = Mapping[str, Measure]
+Column: TypeAlias = tuple[str, ...]
+"""The name of a column that is summed in every resample of patients."""
+
+
+class Study:
+    """The readers of a run. A class, for the patients are resampled once for all measures."""
+
+    def __init__(self, tables: Tables, edition: Edition, options: Options) -> None:
+        self.tables, self.edition, self.options = tables, edition, options
+        self.marks: Final = tuple(marks_of(tables, edition, options))
+        self._columns: dict[Column, NDArray[np.float64]] = {}
+
+    @cached_property
+    def facts(self) -> Facts:
+
+        return self.marks[0].facts if self.marks else facts_of(self.tables.cases, self.edition)
+
+    @property
+    def text_only(self) -> list[Marks]:
+        """The baselines: readers that never see a picture."""
+        return [marks for marks in self.marks if marks.modality == "text"]
+
+    def at(self, px: int, phrasing: str) -> list[Marks]:
+        """The same readers at another resolution or phrasing."""
+        return marks_at(self.tables, self.edition, self.facts, px, phrasing)
+
+    @cached_property
+    def compared(self) -> dict[tuple[str, str], list[Measure]]:
+        """The comparisons between readers, by (reader, measure)."""
+        from overread.benchmarks.grounding.comparisons import compared
+
+        return compared(self)
+
+    @cached_property
+    def auroc_bounds(self) -> dict[str, tuple[float | None, float | None]]:
+        """The published interval of AUROC, by reader."""
+        from overread.benchmarks.grounding.calibration import auroc_bounds
+
+        return auroc_bounds(self)
+
+    # ------------------------------------------------------------ resampling patients
+
+    def need(self, columns: Mapping[Column, NDArray[np.float64]]) -> None:
+        """Ask for these columns (one number per case) to be summed in every resample."""
+        assert "_totals" not in self.__dict__, "columns are asked for before any is read"
+        self._columns.update(columns)
+
+    def has(self, name: Column) -> bool:
+        return name in self._columns
+
+    def resampled(self, name: Column) -> NDArray[np.float64]:
+        """The sum of a column in each resample of patients; the same resamples for all columns."""
+        return self._totals[:, self._place[name]]
+
+    def sd_of_rate(self, name: str, reader: str) -> float | None:
+        """The standard deviation of a reader's rate over the resamples.
+
+        None without columns, and for a single patient, whose resamples are all the same.
+        """
+        from overread.stats import ratio_interval
+
+        if not self.has(("hits", name, reader)) or self.facts.patients.max() < 1:
+            return None
+        hits, asked = (self.resampled((what, name, reader)) for what in ("hits", "asked"))
+        return ratio_interval(hits, asked, 0.0)[2]
+
+    @cached_property
+    def _place(self) -> dict[Column, int]:
+        return {name: place for place, name in enumerate(self._columns)}
+
+    @cached_property
+    def _totals(self) -> NDArray[np.float64]:
+        from overread.stats import PatientWeights, canonical
+
+        table = np.column_stack(list(self._columns.values()))
+        patients = canonical(self.facts.patients, table)
+        weights = PatientWeights(patients, n_boot=self.edition.boot, seed=self.edition.seed)
+        return weights.totals(table)
+
+
+Making: TypeAlias = Callable[[Marks, Study, Done], Iterator[Measure]]
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """One registered measure.
+
+    `needs` are conditions without which it is null; `across` marks a measure of readers against
+    each other, which not every reader has.
+    """
+
+    name: str
+    says: str
+    needs: tuple[str, ...]
+    make: Making
+    across: bool = False

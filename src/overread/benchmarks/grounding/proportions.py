@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from overread.benchmarks.grounding.conditions import image_of
 from overread.benchmarks.grounding.edition import Edition
-from overread.benchmarks.grounding.facts import Codes, Mask
 from overread.benchmarks.grounding.marks import (
     AGAIN,
     NO_ROW,
     REFUSED,
     UNANSWERED,
     UNPARSED,
+    Codes,
     Marks,
+    Mask,
 )
 from overread.case import Measure
 from overread.stats import bootstrap_proportion, design_effect, wilson

@@ -1,7 +1,7 @@
 """The headline: accuracy and the causal triad of one reader, overall and by group.
 
 CGR, UAR and IS are defined in proportions.py; here they get their strata, the further conditions
-they are also measured under, and their worst cases.
+they are also measured under, their worst cases, and the premium GSP.
 """
 
 from __future__ import annotations
@@ -17,14 +17,124 @@ from overread.benchmarks.grounding import proportions as pr
 from overread.benchmarks.grounding.category import Findings, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.edition import Edition
-from overread.benchmarks.grounding.facts import Mask
-from overread.benchmarks.grounding.marks import AGAIN, Marks
-from overread.benchmarks.grounding.premium import changes, make_gsp
-from overread.benchmarks.grounding.study import Column, Done, Making, Metric, Study
+from overread.benchmarks.grounding.marks import (
+    AGAIN,
+    Column,
+    Done,
+    Making,
+    Marks,
+    Mask,
+    Metric,
+    Study,
+)
 from overread.case import Measure
-from overread.stats import bootstrap_proportion_many
+from overread.stats import bootstrap_proportion_many, design_effect, paired_difference
 
-__all__ = ["METRICS", "columns", "columns_beside", "draw"]
+__all__ = ["METRICS", "changes", "columns", "columns_beside", "draw", "make_gsp", "premium"]
+
+# ---------------------------------------------------------------- the premium
+# The grounding-specificity premium: what hiding the finding does beyond hiding anything.
+
+
+def changes(marks: Marks, target: str, control: str) -> tuple[Mask, NDArray[np.int64]]:
+    """Who was answered under both masks, and what the target flipped less what the control did."""
+    yes = _said_yes(marks) & pr.controls(marks, control)
+    both: Mask = yes & (marks.under(target) >= 0) & (marks.under(control) >= 0)
+    flipped = (marks.under(target) != marks.original).astype(np.int64)
+    return both, flipped - (marks.under(control) != marks.original)
+
+
+def _said_yes(marks: Marks) -> Mask:
+    """Correct Yes on a boxed finding: whom CGR is about too."""
+    found: Mask = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
+    return found
+
+
+def make_gsp(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
+    """CGR - (1 - IS): flips under the target mask beyond those any mask of that size causes."""
+    if study.edition.gsp == "difference":
+        yield _premium_of_rates(marks, done)
+    else:
+        record = premium(marks, "target_mask", ["irrelevant_mask"])
+        sd = study.sd_of_rate("gsp", marks.reader) if record.low is not None else None
+        yield msgspec.structs.replace(record, sd_boot=sd)
+    further = marks.further
+    for image in further:
+        found = image_of(image)
+        control = f"irrelevant_{found.fill}"
+        if found.kind == "target" and control in further:
+            yield premium(marks, image, [control], {"condition": str(found.fill)})
+    if draws := marks.matched:
+        yield premium(marks, "target_mask", draws, {"condition": "matched"})
+
+
+def _premium_of_rates(marks: Marks, done: Done) -> Measure:
+    made = Measure(reader=marks.reader, measure="gsp")
+    cgr, stable = done["cgr"].value, done["is"].value
+    if cgr is None or stable is None:
+        return msgspec.structs.replace(made, note="CGR or IS is undefined")
+    return msgspec.structs.replace(
+        made,
+        value=cgr - (1 - stable),
+        method="difference",
+        note="two rates, each over its own cases; no interval",
+    )
+
+
+def premium(
+    marks: Marks,
+    target: str,
+    controls: list[str],
+    by: dict[str, str] | None = None,
+) -> Measure:
+    """GSP case by case: correct Yes on a boxed finding, answered under the target and a control.
+
+    With several controls (draws of a matched box) every draw pairs with the case's target answer,
+    and patients remain the units.
+    """
+    made = Measure(reader=marks.reader, measure="gsp", by=by or {})
+    everyone = _said_yes(marks)
+    flips, shakes, who, unanswered, unfit = [], [], [], 0, 0
+    for control in controls:
+        yes = everyone & pr.controls(marks, control)
+        unfit += int((everyone & ~yes).sum())
+        both = yes & (marks.under(target) >= 0) & (marks.under(control) >= 0)
+        unanswered += int((yes & ~both).sum())
+        places = pr.ordered(marks, both)
+        flips.append(marks.under(target)[places] != marks.original[places])
+        shakes.append(marks.under(control)[places] != marks.original[places])
+        who.append(marks.facts.patients[places])
+    flipped, shaken, patients = (np.concatenate(parts) for parts in (flips, shakes, who))
+    n = int(flipped.size)
+    reasons = ((unanswered, "without an answer under both masks"), (unfit, pr.OVERLAPPING))
+    left = ", ".join(f"{count} {why}" for count, why in reasons if count)
+    note = f"left out: {left}" if left else None
+    if n == 0:
+        why = pr.joined("no case was answered under both masks", note if unfit else None)
+        return msgspec.structs.replace(made, n=0, note=why)
+    gained, lost = int((flipped & ~shaken).sum()), int((~flipped & shaken).sum())
+    made = msgspec.structs.replace(made, value=(gained - lost) / n, n=n, note=note)
+    if n < 2:
+        return msgspec.structs.replace(made, note=pr.joined(note, "one case has no interval"))
+    change = flipped.astype(np.int64) - shaken.astype(np.int64)
+    effect = design_effect(change, patients)
+    both_, neither = int((flipped & shaken).sum()), int((~flipped & ~shaken).sum())
+    found = paired_difference(both_, gained, lost, neither, design_effect=effect)
+    return msgspec.structs.replace(
+        made,
+        se=found.sd,
+        low=found.low,
+        high=found.high,
+        method=f"newcombe10:deff={effect:.3f}",
+    )
+
+
+# ---------------------------------------------------------------- rates
+# The headline: accuracy and the causal triad of one reader, overall and by group.
+#
+# CGR, UAR and IS are defined in proportions.py; here they get their strata, the further conditions
+# they are also measured under, and their worst cases.
+
 
 Floats = NDArray[np.float64]
 Counting = Callable[..., pr.Count]
@@ -47,7 +157,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
 }
 # The rates whose hits are summed in every resample of patients.
-_COUNTS: Final[Mapping[str, Counting]] = {
+_COUNTINGS: Final[Mapping[str, Counting]] = {
     "accuracy": pr.accuracy,
     "sensitivity": pr.sensitivity,
     "specificity": pr.specificity,
@@ -83,8 +193,8 @@ def overall(marks: Marks, study: Study, name: str, count: pr.Count) -> Measure:
     return record if sd is None else msgspec.structs.replace(record, sd_boot=sd)
 
 
-def _counts(edition: Edition) -> dict[str, Counting]:
-    return {**_COUNTS, "is": pr.stability(edition)}
+def _countings(edition: Edition) -> dict[str, Counting]:
+    return {**_COUNTINGS, "is": pr.stability(edition)}
 
 
 def columns(study: Study) -> Mapping[Column, Floats]:
@@ -93,9 +203,9 @@ def columns(study: Study) -> Mapping[Column, Floats]:
     if study.edition.intervals == "bootstrap":
         return found  # the published bootstrap has a stream of its own
     for marks in study.marks:
-        for name in _COUNTS:
+        for name in _COUNTINGS:
             if name not in _BESIDE:
-                found |= _summed(marks, study, name)
+                found |= _rate_columns(marks, study, name)
         both, change = changes(marks, "target_mask", "irrelevant_mask")
         found["asked", "gsp", marks.reader] = both.astype(float)
         found["hits", "gsp", marks.reader] = np.where(both, change, 0).astype(float)
@@ -109,12 +219,12 @@ def columns_beside(study: Study) -> Mapping[Column, Floats]:
         return found
     for marks in study.marks:
         for name in _BESIDE:
-            found |= _summed(marks, study, name)
+            found |= _rate_columns(marks, study, name)
     return found
 
 
-def _summed(marks: Marks, study: Study, name: str) -> dict[Column, Floats]:
-    count = _counts(study.edition)[name](marks)
+def _rate_columns(marks: Marks, study: Study, name: str) -> dict[Column, Floats]:
+    count = _countings(study.edition)[name](marks)
     return {
         ("asked", name, marks.reader): count.decided.astype(float),
         ("hits", name, marks.reader): (count.decided & count.hits).astype(float),
@@ -128,27 +238,27 @@ def draw(study: Study) -> None:
         return
     wanted: dict[bytes, Mask] = {}
     for marks in study.marks:
-        for name, counting in _counts(edition).items():
+        for name, counting in _countings(edition).items():
             count = counting(marks)
-            wanted |= _keyed(marks, count)
+            wanted |= _outcomes_by_digest(marks, count)
             for key in _GROUPS[edition.name].get(name, ()):
                 if key in _WITH_INTERVAL:
                     grouping = marks.facts.groupings[key]
                     for group in grouping.names:
-                        wanted |= _keyed(marks, count.within(grouping.members(group)))
+                        wanted |= _outcomes_by_digest(marks, count.within(grouping.members(group)))
         for image in PAPER:
-            wanted |= _keyed(marks, pr.replies(marks, image, edition))
+            wanted |= _outcomes_by_digest(marks, pr.replies(marks, image, edition))
     found = bootstrap_proportion_many(list(wanted.values()), edition.boot, edition.seed)
     for marks in study.marks:
         marks.drawn.update(zip(wanted, found, strict=True))
 
 
-def _keyed(marks: Marks, count: pr.Count) -> dict[bytes, Mask]:
+def _outcomes_by_digest(marks: Marks, count: pr.Count) -> dict[bytes, Mask]:
     hits = pr.outcomes(marks, count)
     return {hits.tobytes(): hits} if hits.size else {}
 
 
-def _made_by(name: str, counting: Counting) -> Making:
+def _rate_maker(name: str, counting: Counting) -> Making:
     def make(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
         count = counting(marks)
         yield overall(marks, study, name, count)
@@ -166,7 +276,7 @@ def _made_by(name: str, counting: Counting) -> Making:
 def _under_other_images(marks: Marks, study: Study, name: str) -> Iterator[Measure]:
     """The same rate under every further condition that was asked; the headline never moves."""
     kinds = {"cgr": ("target",), "is": ("irrelevant",), "uar": ("opposite", "blank", "none")}
-    counting = _counts(study.edition)[name]
+    counting = _countings(study.edition)[name]
     for image in marks.further:
         if image_of(image).kind in kinds.get(name, ()):
             count = counting(marks, image)
@@ -223,7 +333,7 @@ def _make_parse_rate(marks: Marks, study: Study, done: Done) -> Iterator[Measure
 
 
 def _make_is(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    yield from _made_by("is", pr.stability(study.edition))(marks, study, done)
+    yield from _rate_maker("is", pr.stability(study.edition))(marks, study, done)
 
 
 def _make_image_contingent(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
@@ -277,13 +387,13 @@ METRICS: Final = (
         name="sensitivity",
         says="Yes on the original where the key is Yes",
         needs=("original",),
-        make=_made_by("sensitivity", pr.sensitivity),
+        make=_rate_maker("sensitivity", pr.sensitivity),
     ),
     Metric(
         name="specificity",
         says="No on the original where the key is No",
         needs=("original",),
-        make=_made_by("specificity", pr.specificity),
+        make=_rate_maker("specificity", pr.specificity),
     ),
     Metric(
         name="parse_rate",
@@ -295,13 +405,13 @@ METRICS: Final = (
         name="cgr",
         says="causal grounding rate: correct Yes that the target mask flips",
         needs=("original", "target_mask"),
-        make=_made_by("cgr", pr.cgr),
+        make=_rate_maker("cgr", pr.cgr),
     ),
     Metric(
         name="uar",
         says="unrelated-image answer rate: correct answers a like image of another patient leaves",
         needs=("original", "swap"),
-        make=_made_by("uar", pr.uar),
+        make=_rate_maker("uar", pr.uar),
     ),
     Metric(
         name="is",
@@ -313,13 +423,13 @@ METRICS: Final = (
         name="is_all",
         says="the same over all parsed answers, correct or not",
         needs=("original", "irrelevant_mask"),
-        make=_made_by("is_all", pr.is_all),
+        make=_rate_maker("is_all", pr.is_all),
     ),
     Metric(
         name="retest",
         says="answers given again when the original is asked again",
         needs=("original",),
-        make=_made_by("retest", pr.retest),
+        make=_rate_maker("retest", pr.retest),
     ),
     Metric(
         name="gsp",
@@ -337,7 +447,7 @@ METRICS: Final = (
         name="swap_consistency",
         says="answers another image changed that it changed to the right one",
         needs=("original", "swap"),
-        make=_made_by("swap_consistency", pr.swap_consistency),
+        make=_rate_maker("swap_consistency", pr.swap_consistency),
     ),
     Metric(
         name="category",

@@ -1,23 +1,35 @@
-"""Trials: every condition of one case, as a reader of these traits is asked (GROUNDING 3-5, 12)."""
+"""Trials: every condition of one case, as a reader of these traits is asked (GROUNDING 3-5, 12).
+
+Also what can be asked of a set at all, and of which cases further sizes and phrasings are asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
 
 from overread.benchmarks.grounding.boxes import at_resolution, closed, mirrored_share
-from overread.benchmarks.grounding.cases import GroundingCase, boxed
-from overread.benchmarks.grounding.conditions import PAPER, Filling, Image, image_of, images_of
+from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
+from overread.benchmarks.grounding.conditions import (
+    FILLS,
+    PAPER,
+    Filling,
+    Image,
+    image_of,
+    images_of,
+)
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import (
     REASONING_SYSTEM_MESSAGE,
     SENTENCE_SOURCE,
     question,
 )
-from overread.benchmarks.grounding.subset import Subset
 from overread.case import (
+    BadInput,
     Box,
     Decoding,
     Fill,
@@ -33,7 +45,177 @@ from overread.case import (
     Trial,
 )
 
-__all__ = ["BLANK", "trials"]
+__all__ = [
+    "BLANK",
+    "Candidate",
+    "Subset",
+    "any_sample",
+    "askable",
+    "balanced_sample",
+    "robustness_subset",
+    "trials",
+]
+
+# ---------------------------------------------------------------- what can be asked
+# Whether what was chosen can be asked of these cases at all.
+#
+# Single cases may lack a box or an opposite image; they are then not asked under that condition. If
+# all of them lack it, the condition would silently be empty, and the choice was a mistake.
+
+
+def askable(
+    cases: Iterable[GroundingCase], edition: Edition, options: Options, name: str
+) -> Iterator[GroundingCase]:
+    """The cases as they come; after the last, `BadInput` if a choice fits none of them.
+
+    A run reads every case before it asks anything, so this is known before the first call. `name`
+    is the manifest's, for the message.
+    """
+    any_box = any_opposite = any_key = False
+    source = None
+    most_matched = 0
+    for case in cases:
+        if boxed(case, edition):
+            any_box = True
+            most_matched = max(most_matched, len(case.draws))
+        any_opposite = any_opposite or case.opposite_image_path is not None
+        any_key = any_key or truth(case, edition) >= 0
+        source = case.source
+        yield case
+    if source is not None and not any_key and edition.other_sources == "unkeyed":
+        raise BadInput(
+            f'{name}: edition {edition.name} has no key for "{source}", so no answer could be '
+            "right or wrong. Use --edition corrected, or add --set other_sources=label."
+        )
+    chosen = options.conditions
+    fills = [word for word in FILLS if word in chosen]
+    if fills and not any_box:
+        _refuse_condition(
+            name, fills[0], "no case has a box to hide", f"Leave {', '.join(fills)} out"
+        )
+    if "opposite_swap" in chosen and not any_opposite:
+        _refuse_condition(
+            name, "opposite_swap", "opposite_image_path is empty throughout", _BUILD_REMEDY
+        )
+    if "matched" in chosen and not most_matched:
+        _refuse_condition(name, "matched", "matched_boxes is empty throughout", _BUILD_REMEDY)
+    if "matched" in chosen and most_matched < options.draws:
+        raise BadInput(
+            f"{name}: --set draws={options.draws}, but no case has more than {most_matched} "
+            f"matched boxes. Use --set draws={most_matched}, or build the manifest with more."
+        )
+    if options.more_px and not any_box:
+        sizes = ",".join(map(str, (options.px, *options.more_px)))
+        raise BadInput(
+            f"{name}: --set px={sizes}: further sizes are asked of cases with a box, and there is "
+            "none. Give one size."
+        )
+
+
+_BUILD_REMEDY = "Build the manifest with overread build, or leave the condition out"
+
+
+def _refuse_condition(name: str, word: str, lack: str, remedy: str) -> None:
+    raise BadInput(f"{name}: condition {word} cannot be asked of any case: {lack}. {remedy}.")
+
+
+# ---------------------------------------------------------------- the sub-sample
+# The sub-sample that further resolutions and phrasings are asked of (GROUNDING 12, [D14], [D15]).
+#
+# To ask everything again at every size and in every phrasing would cost a multiple of the audit; a
+# hundred cases show whether a number depends on either.
+
+
+# The authors' `random_state`, for both of their sub-samples.
+_AUTHORS_SEED: Final = 42
+_Stratum = TypeVar("_Stratum", int, str)
+
+
+class Subset(msgspec.Struct, frozen=True):
+    """Ids of the cases that are asked at further resolutions, and in further phrasings."""
+
+    px: frozenset[str] = frozenset()
+    phrasing: frozenset[str] = frozenset()
+
+
+class Candidate(NamedTuple):
+    """What a draw goes by."""
+
+    case: str
+    answer: int
+    finding: str
+
+
+def robustness_subset(
+    cases: Iterable[GroundingCase], edition: Edition, n: int, seed: int = 0
+) -> Subset:
+    """n cases for further resolutions and n for further phrasings; all that qualify if n is 0.
+
+    Resolutions are asked of boxed cases, for what they may change is whether a mask matters.
+    Phrasings are asked of the same cases by the authors, all of them positive, so that always-Yes
+    is always right; in `corrected`, of cases of both answers, whatever their source, unless the
+    question is about a sentence [D14].
+    """
+    with_box, about_findings = [], []
+    for case in cases:
+        candidate = Candidate(case.case_id, truth(case, edition), case.finding or "")
+        if boxed(case, edition):
+            with_box.append(candidate)
+        if case.source != SENTENCE_SOURCE and candidate.answer >= 0:
+            about_findings.append(candidate)
+    if edition.robustness == "boxed":
+        both = frozenset(any_sample([c.case for c in with_box], n))
+        return Subset(both, both)
+    return Subset(
+        frozenset(balanced_sample(with_box, n, seed)),
+        frozenset(balanced_sample(about_findings, n, seed)),
+    )
+
+
+def any_sample(ids: Sequence[str], n: int) -> tuple[str, ...]:
+    """n ids in the order drawn, as the authors' `DataFrame.sample(n, random_state=42)` gives."""
+    import numpy as np
+
+    if not 0 < n < len(ids):
+        n = len(ids)
+    chosen = np.random.RandomState(_AUTHORS_SEED).choice(len(ids), n, replace=False)
+    return tuple(ids[k] for k in chosen)
+
+
+def balanced_sample(candidates: Iterable[Candidate], n: int, seed: int = 0) -> tuple[str, ...]:
+    """n ids: half of either answer, and within an answer as many of each finding as there can be.
+
+    Where one runs short the others take its places. Within a stratum the draw goes by a digest of
+    seed and id, so it does not depend on the order of the cases.
+    """
+    strata: dict[int, dict[str, list[str]]] = {}
+    for case, answer, finding in candidates:
+        strata.setdefault(answer, {}).setdefault(finding, []).append(case)
+    held = {a: sum(map(len, findings.values())) for a, findings in strata.items()}
+    chosen: list[str] = []
+    for answer, share in _even_shares(n or sum(held.values()), held).items():
+        findings = strata[answer]
+        sizes = {finding: len(ids) for finding, ids in findings.items()}
+        for finding, k in _even_shares(share, sizes).items():
+            chosen += sorted(findings[finding], key=lambda case: _lot(seed, case))[:k]
+    return tuple(chosen)
+
+
+def _even_shares(n: int, sizes: Mapping[_Stratum, int]) -> dict[_Stratum, int]:
+    """n places as evenly as sizes allow: the smallest first, each an equal part of what is left."""
+    shares: dict[_Stratum, int] = {}
+    for k, key in enumerate(sorted(sizes, key=lambda key: (sizes[key], key))):
+        shares[key] = min(sizes[key], (n - sum(shares.values())) // (len(sizes) - k))
+    return shares
+
+
+def _lot(seed: int, case: str) -> bytes:
+    return blake2b(f"{seed}:{case}".encode(), digest_size=16).digest()
+
+
+# ---------------------------------------------------------------- trials
+# Trials: every condition of one case, as a reader of these traits is asked (GROUNDING 3-5, 12).
+
 
 # One word is asked for; a reasoning reader needs room to think first (GROUNDING 5).
 _ONE_WORD: Final = Decoding(max_tokens=10, temperature=0.0, top_logprobs=5)
@@ -103,7 +285,7 @@ def _asked(
     subset: Subset,
     greedy: bool,
 ) -> Iterator[_Asked]:
-    images = _images(options.conditions, options.draws)
+    images = _chosen_images(options.conditions, options.draws)
     phrasing, px = options.phrasing, options.px
     for image in images:
         yield _Asked(image, phrasing, px)
@@ -114,17 +296,17 @@ def _asked(
             for image in _AT_SIZES[edition.robustness]:
                 if image in images:
                     yield _Asked(image, phrasing, size)
-    if case.case_id in subset.phrasing and _reads(traits, edition):
+    if case.case_id in subset.phrasing and _reads_words(traits, edition):
         for words in options.more_phrasings:
             for image in _IN_WORDS[edition.robustness]:
                 if image in images:
                     yield _Asked(image, words, px)
 
 
-_images = lru_cache(images_of)
+_chosen_images = lru_cache(images_of)
 
 
-def _reads(traits: Traits, edition: Edition) -> bool:
+def _reads_words(traits: Traits, edition: Edition) -> bool:
     """Whether words can matter to this reader; the authors ask one without text all the same."""
     return traits.modality != "vision" or edition.robustness == "boxed"
 
@@ -152,13 +334,13 @@ def _pictures(
             "opposite": case.opposite_image_path,
         }[image.kind]
         return None if path is None else (Picture(Source(root, path), (resize,), edition.wire),)
-    hidden = _hidden(case, _boxes(case, image, edition), image.fill, edition, px)
+    hidden = _occluders(case, _boxes_to_hide(case, image, edition), image.fill, edition, px)
     if not hidden:
         return None
     return (Picture(Source(root, case.image_path), (resize, *hidden), edition.wire),)
 
 
-def _boxes(case: GroundingCase, image: Image, edition: Edition) -> tuple[Box, ...]:
+def _boxes_to_hide(case: GroundingCase, image: Image, edition: Edition) -> tuple[Box, ...]:
     """What is hidden: nothing where the case has no such box."""
     if not boxed(case, edition):
         return ()
@@ -167,7 +349,7 @@ def _boxes(case: GroundingCase, image: Image, edition: Edition) -> tuple[Box, ..
     return case.targets if image.kind == "target" else case.controls
 
 
-def _hidden(
+def _occluders(
     case: GroundingCase, boxes: tuple[Box, ...], fill: Filling, edition: Edition, px: int
 ) -> tuple[Fill | Occlude | Mirror, ...]:
     """The occluders, placed after the resize; closed masks grow at the final resolution [D11]."""

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.build import chexpert
-from overread.benchmarks.grounding.build.films import film_schema
-from overread.benchmarks.grounding.build.films_read import FilmsRead, film_frame
+from overread.benchmarks.grounding.build.films import FilmsRead, film_frame, film_schema
 from support.damage import DAMAGES, edit, refusal, rename, repeat
 from support.datasets import CHEXPERT_ORDER, Chexpert, read_rows, write_chexpert
 
@@ -24,7 +23,7 @@ def tree(tmp_path: Path) -> Chexpert:
 
 
 def films(tree: Chexpert) -> FilmsRead:
-    return chexpert.films([tree.train, tree.valid])
+    return chexpert.chexpert_films([tree.train, tree.valid])
 
 
 def obvious(*files: Path) -> list[dict[str, object]]:
@@ -75,12 +74,12 @@ def test_a_frontal_of_another_projection_keeps_its_word(tree) -> None:
 def test_images_are_looked_for_where_a_root_is_given(tmp_path) -> None:
     tree = write_chexpert(tmp_path, images=True, patients=6)
     both = [tree.train, tree.valid]
-    assert chexpert.films(both, tree.root).films.equals(films(tree).films)
+    assert chexpert.chexpert_films(both, tree.root).films.equals(films(tree).films)
     gone = films(tree).films["image_path"][0]
     (tree.root / gone).unlink()
-    refusal(lambda: chexpert.films(both, tree.root), gone, "not below")
-    assert chexpert.films(both, tree.root, "exclude").exclusions[0].count == 1
-    refusal(lambda: chexpert.films(both, tree.train.parent), "folder above")
+    refusal(lambda: chexpert.chexpert_films(both, tree.root), gone, "not below")
+    assert chexpert.chexpert_films(both, tree.root, "exclude").exclusions[0].count == 1
+    refusal(lambda: chexpert.chexpert_films(both, tree.train.parent), "folder above")
 
 
 # ---------------------------------------------------------------- what is wrong is refused
@@ -118,12 +117,14 @@ def test_a_missing_column_a_film_twice_and_no_file_are_refused(tree) -> None:
     repeat(tree.train, 2)
     refusal(lambda: films(tree), "train.csv row 3: Path .* stands in row 2 already")
     rename(tree.valid, "Sex", "Gender")
-    refusal(lambda: chexpert.films([tree.valid]), "valid.csv has no column Sex")
-    refusal(lambda: chexpert.films([]), "no csv file was given")
+    refusal(lambda: chexpert.chexpert_films([tree.valid]), "valid.csv has no column Sex")
+    refusal(lambda: chexpert.chexpert_films([]), "no csv file was given")
 
 
 def test_a_file_given_twice_is_refused(tree) -> None:
-    refusal(lambda: chexpert.films([tree.train, tree.train]), "stands in two of the csv files")
+    refusal(
+        lambda: chexpert.chexpert_films([tree.train, tree.train]), "stands in two of the csv files"
+    )
 
 
 # ---------------------------------------------------------------- the split

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from overread.benchmarks.grounding.build import chexpert
-from overread.benchmarks.grounding.build.chexpert_plus import plus_films, with_reports
-from overread.benchmarks.grounding.build.films import LABELS, film_schema
-from overread.benchmarks.grounding.build.films_read import FilmsRead
+from overread.benchmarks.grounding.build.chexpert import plus_films, with_reports
+from overread.benchmarks.grounding.build.films import LABELS, FilmsRead, film_schema
 from support.damage import DAMAGES, edit, refusal, repeat
 from support.datasets import (
     CHEXPERT_ORDER,

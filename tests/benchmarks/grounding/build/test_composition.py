@@ -13,15 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.boxes import irrelevant_box, overlap
-from overread.benchmarks.grounding.build.composition import (
+from overread.benchmarks.grounding.build.films import Exclusion
+from overread.benchmarks.grounding.build.manifest import (
     composition_table,
     exclusions_table,
-    facts_of,
     strata,
     write_composition,
     write_exclusions,
 )
-from overread.benchmarks.grounding.build.films import Exclusion
+from overread.benchmarks.grounding.build.manifest import (
+    set_facts as facts_of,
+)
 from overread.benchmarks.grounding.cases import GroundingCase, load_cases
 from overread.case import Box
 

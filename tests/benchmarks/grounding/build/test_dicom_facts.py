@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overread.benchmarks.grounding.build.dicom_facts import DicomFacts, dicom_facts
+from overread.benchmarks.grounding.build.films import DicomFacts, dicom_facts
 from support.datasets import write_dicom_film
 
 pytestmark = pytest.mark.filterwarnings("error")

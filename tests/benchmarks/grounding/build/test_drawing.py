@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from overread.benchmarks.grounding.build.drawing import draw
-from overread.benchmarks.grounding.build.recipe import Recipe
+from overread.benchmarks.grounding.build.recipe import Recipe, draw
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, GroundingCase, load_cases
 from overread.benchmarks.grounding.edition import AUTHORS
 from overread.case import BadInput, Box

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PIL import Image
 
-from overread.benchmarks.grounding.build.film_sizes import film_size
+from overread.benchmarks.grounding.build.films import film_size
 from overread.imaging import open_image
 from support.damage import refusal
 from support.datasets import write_dicom_film, write_film

@@ -38,7 +38,7 @@ def write(tmp_path: Path):
 
 
 def read(path: Path, **options):
-    return folder.read(path, path.parent, **options)
+    return folder.read_folder(path, path.parent, **options)
 
 
 def film(image: str = "a.png", finding: str = "nodule", label: object = 1, **more: object):
@@ -229,7 +229,7 @@ def test_a_box_with_a_column_missing_is_refused(own) -> None:
 def test_a_mapping_of_no_column_of_ours_or_theirs_is_refused(own) -> None:
     refusal(lambda: read(own, columns={"labels": "label"}), "column labels is none of image")
     refusal(lambda: read(own, columns={"sex": "gender"}), "no column gender")
-    refusal(lambda: folder.read(own, own.parent / "no"), "not a folder")
+    refusal(lambda: folder.read_folder(own, own.parent / "no"), "not a folder")
 
 
 def test_an_image_that_is_none_is_named_where_its_size_is_needed(write, tmp_path) -> None:
@@ -245,7 +245,7 @@ def test_real_radiographs_become_a_probe_set(shared: Path) -> None:
     root = shared / "data" / "cxr"
     if not root.is_dir():
         pytest.skip("needs ../shared/data/cxr: not here")
-    found = folder.read(
+    found = folder.read_folder(
         root / "manifest.csv",
         root,
         {

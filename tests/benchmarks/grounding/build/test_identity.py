@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from overread.benchmarks.grounding.build.identity import identifiers
+from overread.benchmarks.grounding.build.films import identifiers
 
 
 def test_a_whole_number_kept_as_a_float_is_the_same_id():

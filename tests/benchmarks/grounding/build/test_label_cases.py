@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from overread.benchmarks.grounding.build.label_cases import draw_by_label
-from overread.benchmarks.grounding.build.stream import Stream
+from overread.benchmarks.grounding.build.authors import Stream
+from overread.benchmarks.grounding.build.sampling import draw_by_label
 from support.probe_tables import film_table
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.lots import by_lot, paired, shares
+from overread.benchmarks.grounding.build.open_sets import by_lot, paired, shares
 
 rooms = st.dictionaries(st.sampled_from(["", "AP", "PA", "LL"]), st.integers(0, 12), max_size=4)
 rows = st.lists(

@@ -7,8 +7,8 @@ import gzip
 
 import pytest
 
+from overread.benchmarks.grounding.build.authors import read_chexpert_list, read_mimic_list
 from overread.benchmarks.grounding.build.films import LABELS, film_schema
-from overread.benchmarks.grounding.build.master_list import read_chexpert_list, read_mimic_list
 from overread.case import BadInput
 
 MIMIC = {

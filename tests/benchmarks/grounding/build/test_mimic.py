@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from overread.benchmarks.grounding.build import mimic
-from overread.benchmarks.grounding.build.films import LABELS, film_schema
-from overread.benchmarks.grounding.build.films_read import FilmsRead, with_images
+from overread.benchmarks.grounding.build.films import LABELS, FilmsRead, film_schema, with_images
 from support.damage import DAMAGES, edit, refusal, rename, repeat
 from support.datasets import MIMIC_ORDER, Mimic, read_rows, write_mimic
 
@@ -64,7 +63,7 @@ def obvious(tree: Mimic, labeler: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize("gz", [True, False])
 def test_films_are_what_a_slow_join_gives(tmp_path, labeler, version, gz) -> None:
     tree = write_mimic(tmp_path / "jpg", version=version, gz=gz, seed=7)
-    read = mimic.films(tree.root, tree.patients, labeler)
+    read = mimic.mimic_films(tree.root, tree.patients, labeler)
     assert dict(read.films.schema) == dict(film_schema())
     assert read.films.to_dicts() == obvious(tree, labeler)
     assert read.exclusions == []
@@ -73,7 +72,7 @@ def test_films_are_what_a_slow_join_gives(tmp_path, labeler, version, gz) -> Non
 
 
 def test_a_patient_not_in_mimic_iv_has_no_age_and_no_sex(tree) -> None:
-    films = mimic.films(tree.root, tree.patients).films
+    films = mimic.mimic_films(tree.root, tree.patients).films
     last = tree.films[-1][1]
     lost = films.filter(films["subject_id"] == last)
     assert lost.height
@@ -82,7 +81,7 @@ def test_a_patient_not_in_mimic_iv_has_no_age_and_no_sex(tree) -> None:
 
 
 def test_a_study_without_labels_is_kept_with_null_labels_and_said(tree) -> None:
-    read = mimic.films(tree.root, tree.patients)
+    read = mimic.mimic_films(tree.root, tree.patients)
     last = read.films.filter(read.films["study_id"] == tree.films[-1][2])
     assert last.select(LABELS).null_count().row(0) == (last.height,) * len(LABELS)
     assert any("1 studies have no row of labels" in line for line in read.provenance)
@@ -90,34 +89,34 @@ def test_a_study_without_labels_is_kept_with_null_labels_and_said(tree) -> None:
 
 def test_labels_belong_to_a_patient_and_a_study_together(tree) -> None:
     edit(file_of(tree, "chexpert"), 2, "subject_id", "19999999")
-    read = mimic.films(tree.root)
+    read = mimic.mimic_films(tree.root)
     first = read.films.filter(read.films["study_id"] == tree.films[0][2])
     assert first["edema"].null_count() == first.height
     assert any("2 studies have no row of labels" in line for line in read.provenance)
 
 
 def test_without_patients_every_age_and_sex_is_null_and_said(tree) -> None:
-    read = mimic.films(tree.root)
+    read = mimic.mimic_films(tree.root)
     assert read.films["age"].null_count() == read.films["gender"].null_count() == read.films.height
     assert any("patients.csv was not given" in line for line in read.provenance)
 
 
 def test_patients_may_be_given_as_mimic_ivs_folder(tree) -> None:
-    by_file = mimic.films(tree.root, tree.patients).films
+    by_file = mimic.mimic_films(tree.root, tree.patients).films
     for folder in (tree.patients.parent, tree.patients.parent.parent):
-        assert mimic.films(tree.root, folder).films.equals(by_file)
-    refusal(lambda: mimic.films(tree.root, tree.root), "patients.csv")
+        assert mimic.mimic_films(tree.root, folder).films.equals(by_file)
+    refusal(lambda: mimic.mimic_films(tree.root, tree.root), "patients.csv")
 
 
 def test_the_prefix_is_where_the_images_stand(tree) -> None:
-    paths = mimic.films(tree.root, prefix="mimic-cxr-jpg/files/").films["image_path"]
+    paths = mimic.mimic_films(tree.root, prefix="mimic-cxr-jpg/files/").films["image_path"]
     assert paths.str.starts_with("mimic-cxr-jpg/files/p10/p1").any()
     assert not paths.str.contains("//", literal=True).any()
 
 
 def test_a_film_dated_before_birth_has_no_age(tree) -> None:
     edit(file_of(tree, "metadata"), 2, "StudyDate", "18000506")
-    read = mimic.films(tree.root, tree.patients)
+    read = mimic.mimic_films(tree.root, tree.patients)
     assert read.films["age"][0] is None
     assert any("before their patient's birth" in line for line in read.provenance)
 
@@ -126,7 +125,7 @@ def test_a_film_without_a_split_is_left_out_and_counted(tree) -> None:
     path = file_of(tree, "split")
     lines = read_rows(path)
     edit(path, len(lines) + 1, "dicom_id", "of-no-film")
-    read = mimic.films(tree.root)
+    read = mimic.mimic_films(tree.root)
     assert read.films.height == len(lines) - 1
     assert [(x.reason, x.count) for x in read.exclusions] == [("no row in the split file", 1)]
 
@@ -136,7 +135,7 @@ def test_a_film_without_a_split_is_left_out_and_counted(tree) -> None:
 
 def test_images_are_looked_for_where_asked(tmp_path) -> None:
     tree = write_mimic(tmp_path / "jpg", images=True, patients=4)
-    read = mimic.films(tree.root)
+    read = mimic.mimic_films(tree.root)
     assert with_images(read, tree.root).films.equals(read.films)
     gone = read.films["image_path"][1]
     (tree.root / gone).unlink()
@@ -148,7 +147,7 @@ def test_images_are_looked_for_where_asked(tmp_path) -> None:
 
 def test_a_root_one_folder_too_deep_is_told_apart_from_missing_images(tmp_path) -> None:
     tree = write_mimic(tmp_path / "jpg", images=True, patients=4)
-    read = mimic.films(tree.root)
+    read = mimic.mimic_films(tree.root)
     refusal(lambda: with_images(read, tree.root / "files"), "Give the folder above")
     refusal(lambda: with_images(read, tmp_path / "no"), "not a folder")
 
@@ -157,7 +156,7 @@ def test_a_root_one_folder_too_deep_is_told_apart_from_missing_images(tmp_path) 
 
 
 def films(tree: Mimic) -> FilmsRead:
-    return mimic.films(tree.root, tree.patients)
+    return mimic.mimic_films(tree.root, tree.patients)
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
@@ -219,4 +218,4 @@ def test_files_of_two_versions_are_refused(tree) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path) -> None:
-    refusal(lambda: mimic.films(tmp_path / "no"), "not a folder")
+    refusal(lambda: mimic.mimic_films(tmp_path / "no"), "not a folder")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from overread.benchmarks.grounding.build.films import box_schema
-from overread.benchmarks.grounding.build.mscxr import read_boxes
+from overread.benchmarks.grounding.build.mimic import read_boxes
 from overread.case import BadInput
 
 V10 = (

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
-from overread.benchmarks.grounding.build.mscxr_cases import draw_boxes
+from overread.benchmarks.grounding.build.authors import Stream
+from overread.benchmarks.grounding.build.sampling import draw_boxes
 from overread.benchmarks.grounding.build.scheme import Account, Sampling
-from overread.benchmarks.grounding.build.stream import Stream
 from overread.case import Box
 from support.probe_tables import box_table, film_table, random_tables
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.grounding.build.films import LABELS, box_schema, film_schema
-from overread.benchmarks.grounding.build.nih import FINDING_OF, films_and_boxes
+from overread.benchmarks.grounding.build.nih_rsna import FINDING_OF, nih_films
 from support.damage import DAMAGES, refusal, rename, repeat
 from support.datasets import NIH_FINDINGS, write_nih
 
@@ -38,7 +38,7 @@ def test_findings_that_mean_the_same_have_one_name() -> None:
 @pytest.mark.parametrize("first_release", [False, True])
 def test_films_are_what_the_rows_say_in_their_order(tmp_path, first_release: bool) -> None:
     root = write_nih(tmp_path, first_release=first_release, seed=2)
-    read = films_and_boxes(root)
+    read = nih_films(root)
     (entry,) = root.glob("Data_Entry*")
     assert dict(read.films.schema) == dict(film_schema())
     for row, film in zip(lines(entry), read.films.iter_rows(named=True), strict=True):
@@ -60,7 +60,7 @@ def test_films_are_what_the_rows_say_in_their_order(tmp_path, first_release: boo
 
 
 def test_boxes_are_in_pixels_of_1024_and_infiltrate_is_infiltration(root) -> None:
-    read = films_and_boxes(root)
+    read = nih_films(root)
     assert read.boxes is not None
     assert read.boxes.columns == [*box_schema(), "finding"]
     rows = lines(root / BOXES)
@@ -77,7 +77,7 @@ def test_boxes_are_in_pixels_of_1024_and_infiltrate_is_infiltration(root) -> Non
 
 def test_findings_without_a_name_of_ours_are_counted(root) -> None:
     assert set(NIH_FINDINGS) - set(FINDING_OF) == UNMAPPED
-    read = films_and_boxes(root)
+    read = nih_films(root)
     listed = [word for row in lines(root / ENTRY) for word in row[1].split("|")]
     for word in UNMAPPED:
         line = f"{listed.count(word)} films list {word}, which has no name here."
@@ -85,36 +85,36 @@ def test_findings_without_a_name_of_ours_are_counted(root) -> None:
 
 
 def test_boxes_with_trailing_commas_are_the_same(root) -> None:
-    before = films_and_boxes(root).boxes
+    before = nih_films(root).boxes
     text = (root / BOXES).read_text().splitlines()
     (root / BOXES).write_text("\n".join([text[0], *(f"{line},,," for line in text[1:])]) + "\n")
-    assert films_and_boxes(root).boxes.equals(before)
+    assert nih_films(root).boxes.equals(before)
 
 
 def test_an_impossible_age_is_null_and_said(root) -> None:
     edit_entry(root, 2, 4, "411")
-    read = films_and_boxes(root)
+    read = nih_films(root)
     assert read.films["age"][0] is None
     assert "1 ages above 120 are taken as missing." in read.provenance
 
 
 def test_a_box_on_a_film_not_listed_is_counted(root) -> None:
     edit_cell(root / BOXES, 2, 0, "00099999_000.png")
-    read = films_and_boxes(root)
+    read = nih_films(root)
     assert [(x.reason, x.count) for x in read.exclusions] == [("a box on a film not listed", 1)]
 
 
 @pytest.mark.parametrize("archives", [False, True])
 def test_images_are_found_in_one_folder_or_in_the_archives(tmp_path, archives) -> None:
     root = write_nih(tmp_path, patients=6, images=True, archives=archives)
-    read = films_and_boxes(root)
+    read = nih_films(root)
     assert all((root / path).is_file() for path in read.films["image_path"])
     assert read.boxes is not None
     assert set(read.boxes["image_path"]) <= set(read.films["image_path"])
     gone = read.boxes["image_path"][0]
     (root / gone).unlink()
-    refusal(lambda: films_and_boxes(root), Path(gone).name, "1 of")
-    left = films_and_boxes(root, "exclude")
+    refusal(lambda: nih_films(root), Path(gone).name, "1 of")
+    left = nih_films(root, "exclude")
     assert left.films.height == read.films.height - 1
     assert gone not in set(left.boxes["image_path"])
     assert [(x.reason, x.count) for x in left.exclusions] == [("the image is not there", 1)]
@@ -138,7 +138,7 @@ def edit_entry(root: Path, row: int, place: int, value: str) -> None:
 def test_a_damaged_file_is_named(root, file, kind) -> None:
     damage, words = DAMAGES[kind]
     damage(root / file)
-    refusal(lambda: films_and_boxes(root), file, words)
+    refusal(lambda: nih_films(root), file, words)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_damaged_file_is_named(root, file, kind) -> None:
 )
 def test_a_bad_cell_of_the_entries_is_named(root, place, value, words) -> None:
     edit_entry(root, 4, place, value)
-    refusal(lambda: films_and_boxes(root), f"^{ENTRY} row 4: ", words)
+    refusal(lambda: nih_films(root), f"^{ENTRY} row 4: ", words)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_a_bad_cell_of_the_entries_is_named(root, place, value, words) -> None:
 )
 def test_a_bad_cell_of_the_boxes_is_named(root, place, value, words) -> None:
     edit_cell(root / BOXES, 4, place, value)
-    refusal(lambda: films_and_boxes(root), f"^{BOXES} row 4: ", words)
+    refusal(lambda: nih_films(root), f"^{BOXES} row 4: ", words)
 
 
 def test_a_film_twice_is_refused(root) -> None:
     repeat(root / ENTRY, 3)
-    refusal(lambda: films_and_boxes(root), "row 4: Image Index .* stands in row 3 already")
+    refusal(lambda: nih_films(root), "row 4: Image Index .* stands in row 3 already")
 
 
 @pytest.mark.parametrize(
@@ -192,29 +192,29 @@ def test_a_film_twice_is_refused(root) -> None:
 )
 def test_a_missing_column_is_named(root, column, words) -> None:
     rename(root / ENTRY, column, "Something")
-    refusal(lambda: films_and_boxes(root), ENTRY, words)
+    refusal(lambda: nih_films(root), ENTRY, words)
 
 
 @pytest.mark.parametrize("file", [ENTRY, BOXES])
 def test_a_missing_file_is_named(root, file) -> None:
     (root / file).unlink()
-    refusal(lambda: films_and_boxes(root), file.partition("_v2020")[0])
+    refusal(lambda: nih_films(root), file.partition("_v2020")[0])
 
 
 def test_two_releases_at_once_are_refused(root) -> None:
     write_nih(root, first_release=True)
-    refusal(lambda: films_and_boxes(root), "Keep one")
+    refusal(lambda: nih_films(root), "Keep one")
 
 
 @pytest.mark.parametrize("archives", [False, True])
 def test_images_may_lie_in_another_folder_than_the_tables(tmp_path, archives) -> None:
     tables = write_nih(tmp_path / "tables")
     images = write_nih(tmp_path / "images", images=True, archives=archives)
-    read = films_and_boxes(tables, images=images)
-    assert read.films.equals(films_and_boxes(images).films)
+    read = nih_films(tables, images=images)
+    assert read.films.equals(nih_films(images).films)
     gone = read.films["image_path"][0]
     (images / gone).unlink()
-    refusal(lambda: films_and_boxes(tables, images=images), Path(gone).name, "--skip-missing")
-    left = films_and_boxes(tables, "exclude", images)
+    refusal(lambda: nih_films(tables, images=images), Path(gone).name, "--skip-missing")
+    left = nih_films(tables, "exclude", images)
     assert gone not in left.films["image_path"]
     assert left.films.height == read.films.height - 1

@@ -8,7 +8,7 @@ import gzip
 import pytest
 
 from overread.benchmarks.grounding.build.films import sentence_schema
-from overread.benchmarks.grounding.build.rexerr import read_sentences
+from overread.benchmarks.grounding.build.mimic import read_sentences
 from overread.case import BadInput
 
 # The order of the published file differs from that of the authors' copy.

@@ -8,13 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.rexerr_cases import (
-    IMAGE_ERRORS,
-    TEXT_ERRORS,
-    draw_sentences,
-)
+from overread.benchmarks.grounding.build.authors import Stream
+from overread.benchmarks.grounding.build.sampling import IMAGE_ERRORS, TEXT_ERRORS, draw_sentences
 from overread.benchmarks.grounding.build.scheme import Account, Sampling
-from overread.benchmarks.grounding.build.stream import Stream
 from support.probe_tables import film_table, random_tables, sentence_table
 
 

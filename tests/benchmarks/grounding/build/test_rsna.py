@@ -8,9 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from overread.benchmarks.grounding.build.films import LABELS, box_schema, film_schema
-from overread.benchmarks.grounding.build.films_read import FilmsRead
-from overread.benchmarks.grounding.build.rsna import films_and_boxes
+from overread.benchmarks.grounding.build.films import LABELS, FilmsRead, box_schema, film_schema
+from overread.benchmarks.grounding.build.nih_rsna import rsna_films
 from support.damage import DAMAGES, edit, refusal, rename, repeat
 from support.datasets import Rsna, read_rows, write_rsna
 
@@ -24,7 +23,7 @@ def tree(tmp_path: Path) -> Rsna:
 
 
 def films(tree: Rsna) -> FilmsRead:
-    return films_and_boxes(tree.root)
+    return rsna_films(tree.root)
 
 
 def present_row(tree: Rsna) -> int:
@@ -74,7 +73,7 @@ def test_view_sex_and_age_come_from_the_dicom_headers(tmp_path) -> None:
 
 @pytest.mark.parametrize("form", ["mapping", "mapping_csv"])
 def test_the_patient_is_the_number_before_the_nih_image(tree, form) -> None:
-    read = films_and_boxes(tree.root, getattr(tree, form))
+    read = rsna_films(tree.root, getattr(tree, form))
     mapped = {row["patientId"]: row["nih_image"] for row in read_rows(tree.mapping_csv)}
     for name, subject in read.films.select("dicom_id", "subject_id").iter_rows():
         assert subject == str(int(mapped[name].partition("_")[0]))
@@ -89,7 +88,7 @@ def test_a_missing_image_is_refused_or_counted(tmp_path) -> None:
     gone = whole.boxes["image_path"][0]
     (tree.root / gone).unlink()
     refusal(lambda: films(tree), gone, "1 of 6")
-    left = films_and_boxes(tree.root, missing="exclude")
+    left = rsna_films(tree.root, missing="exclude")
     assert left.films.height == 5
     assert left.boxes is not None
     assert left.boxes.equals(whole.boxes.filter(pl.col("image_path") != gone))
@@ -176,13 +175,13 @@ def test_a_class_unknown_missing_or_at_odds_is_refused(tree) -> None:
 )  # fmt: skip
 def test_a_bad_mapping_is_refused(tree, text, words) -> None:
     tree.mapping_csv.write_text(text)
-    refusal(lambda: films_and_boxes(tree.root, tree.mapping_csv), words)
+    refusal(lambda: rsna_films(tree.root, tree.mapping_csv), words)
 
 
 @pytest.mark.parametrize("text", ["{}", "[", '[{"img_id": "00000001_000.png"}]', "[]"])
 def test_a_bad_json_mapping_is_refused(tree, text) -> None:
     tree.mapping.write_text(text)
-    refusal(lambda: films_and_boxes(tree.root, tree.mapping), tree.mapping.name)
+    refusal(lambda: rsna_films(tree.root, tree.mapping), tree.mapping.name)
 
 
 @pytest.mark.filterwarnings("error")
@@ -201,7 +200,7 @@ def test_views_are_read_from_images_in_another_folder_than_the_tables(tmp_path) 
     tables.mkdir()
     for table in images.root.glob("*.csv"):
         shutil.copy(table, tables)
-    assert films_and_boxes(tables).films["view"].is_null().all()
-    read = films_and_boxes(tables, images=images.root)
-    assert read.films.equals(films_and_boxes(images.root).films)
+    assert rsna_films(tables).films["view"].is_null().all()
+    read = rsna_films(tables, images=images.root)
+    assert read.films.equals(rsna_films(images.root).films)
     assert read.films["view"].is_not_null().all()

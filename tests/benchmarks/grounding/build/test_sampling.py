@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from overread.benchmarks.grounding.build.authors import read_chexpert_list, read_mimic_list
 from overread.benchmarks.grounding.build.films import LABELS, Built
-from overread.benchmarks.grounding.build.master_list import read_chexpert_list, read_mimic_list
-from overread.benchmarks.grounding.build.mscxr import read_boxes
-from overread.benchmarks.grounding.build.rexerr import read_sentences
+from overread.benchmarks.grounding.build.mimic import read_boxes, read_sentences
 from overread.benchmarks.grounding.build.sampling import Sampling, chexpert_probe_set, probe_set
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.stream import Stream
+from overread.benchmarks.grounding.build.authors import Stream
 
 
 @given(st.integers(0, 2**32), st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60))))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.stream import Stream
-from overread.benchmarks.grounding.build.swaps import SwapPool, with_opposites, with_swaps
+from overread.benchmarks.grounding.build.authors import Stream
+from overread.benchmarks.grounding.build.scheme import SwapPool, with_opposites, with_swaps
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS
 from support.probe_tables import film_table, random_tables

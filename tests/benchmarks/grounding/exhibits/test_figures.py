@@ -19,8 +19,8 @@ from overread.benchmarks.grounding.category import (
     USES,
 )
 from overread.benchmarks.grounding.exhibits import exhibits, transfer_figure
+from overread.benchmarks.grounding.exhibits.dot_plot import category_scale
 from overread.benchmarks.grounding.exhibits.planes import apart
-from overread.benchmarks.grounding.exhibits.style import category_scale
 from overread.case import Figure, Measure
 from support.exhibited import SIGNATURE, audit, made, rate, record
 

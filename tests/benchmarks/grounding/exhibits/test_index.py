@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from overread.benchmarks.grounding.exhibits.index import Index
+from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.case import Measure
 
 

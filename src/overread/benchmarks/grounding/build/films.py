@@ -6,15 +6,22 @@ them all. Polars frames, in the order of the files: sampling depends on it (GROU
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from overread.benchmarks.files.tables import YEARS_OF
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS, NORMAL
-from overread.case import Policy
+from overread.case import BadInput, Policy
+from overread.files import open_file, whole
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = [
     "ABSENT",
@@ -23,10 +30,19 @@ __all__ = [
     "PRESENT",
     "UNCERTAIN",
     "Built",
+    "DicomFacts",
     "Exclusion",
+    "FilmsRead",
+    "Missing",
     "box_schema",
+    "dicom_facts",
+    "film_frame",
     "film_schema",
+    "film_size",
+    "identifiers",
+    "leave_out",
     "sentence_schema",
+    "with_images",
 ]
 
 LABELS: Final = (*FINDINGS, NORMAL)
@@ -89,3 +105,214 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     provenance: list[str] = []
     # The shorter side of every box that might have been masked, were the minimum another one.
     sides: list[float] = []
+
+
+# ---------------------------------------------------------------- a dataset as it was read
+# A dataset as it was read: its films, its boxes if it has any, and what is to be said of them.
+
+
+# What becomes of a film whose image is not there: an error, an exclusion that is counted, or
+# nothing, for the images are not looked at.
+Missing = Literal["refuse", "exclude", "ignore"]
+
+
+class FilmsRead(msgspec.Struct, frozen=True, kw_only=True):
+    """Films in file order, what reading left out, and lines for whoever reads the set's card.
+
+    `films` has the columns of `film_schema`, and for a folder one more per finding of its own.
+    `boxes` has the columns of `box_schema`, and `finding`: our name of the category.
+    """
+
+    name: str
+    policy: Policy
+    films: pl.DataFrame
+    exclusions: list[Exclusion] = []
+    provenance: list[str] = []
+    boxes: pl.DataFrame | None = None
+
+
+def film_frame(columns: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """A film table of these columns; those not given are null, further ones stand at the end."""
+    import polars as pl
+
+    schema = film_schema()
+    height = len(next(iter(columns.values())))
+    further = [name for name in columns if name not in schema]
+    given = {
+        name: columns[name].cast(kind) if name in columns else pl.Series([None], dtype=kind)
+        for name, kind in schema.items()
+    }
+    return pl.DataFrame(
+        [
+            (found if len(found) == height else found.new_from_index(0, height)).alias(name)
+            for name, found in given.items()
+        ]
+        + [columns[name].alias(name) for name in further]
+    )
+
+
+def leave_out(read: FilmsRead, out: pl.Series, reason: str) -> FilmsRead:
+    """The same without the films flagged, nor their boxes, and with the count of them."""
+    import polars as pl
+
+    count = int(out.sum())
+    if not count:
+        return read
+    boxes = read.boxes
+    if boxes is not None:
+        gone = read.films.filter(out)["image_path"].to_list()
+        boxes = boxes.filter(~pl.col("image_path").is_in(gone))
+    return msgspec.structs.replace(
+        read,
+        films=read.films.filter(~out),
+        boxes=boxes,
+        exclusions=[*read.exclusions, Exclusion(read.name, reason, count)],
+    )
+
+
+def with_images(read: FilmsRead, root: Path, missing: Missing = "refuse") -> FilmsRead:
+    """Only films whose image lies below the root.
+
+    Optional: a set can be drawn from the tables alone, and only its own images fetched afterwards.
+    """
+    import polars as pl
+
+    if not root.is_dir():
+        raise BadInput(f"{root} is not a folder. Give the folder that holds the images.")
+    base = str(root)
+    paths = read.films["image_path"]
+    gone = pl.Series([not os.path.isfile(f"{base}/{path}") for path in paths], dtype=pl.Boolean)
+    if missing == "refuse" and gone.any():
+        refuse_missing(read.name, root, paths.filter(gone).to_list(), len(paths))
+    return leave_out(read, gone, "the image is not there")
+
+
+def refuse_missing(name: str, root: Path, gone: list[str], listed: int) -> None:
+    """One line on images that are listed and not there."""
+    folder = gone[0].partition("/")[0]
+    if len(gone) == listed and root.name == folder:
+        raise BadInput(
+            f"{root} has no {gone[0]}: the names already begin with {folder}. "
+            f"Give the folder above, {root.parent}."
+        )
+    raise BadInput(
+        f"{name}: {gone[0]} is listed and not below {root} ({len(gone)} of {listed} images are "
+        "missing). Fetch them, or leave such films out with --skip-missing."
+    )
+
+
+# ---------------------------------------------------------------- ids
+# Ids as they are compared: text, without the `.0` of a whole number once kept as a float.
+
+
+def identifiers(words: pl.Series) -> pl.Series:
+    """The same ids however a table was saved: `1213.0` is patient `1213`."""
+    return words.str.replace(r"^(\d+)\.0+$", "${1}")
+
+
+# ---------------------------------------------------------------- headers of DICOM films
+# What the header of a DICOM film says that a probe set needs: size, view, sex and age.
+#
+# Only these elements are read, as raw bytes: no name or date of a patient is ever decoded.
+
+
+_SEX, _AGE, _VIEW = 0x00100040, 0x00101010, 0x00185101
+_ROWS, _COLUMNS = 0x00280010, 0x00280011
+_OLDEST_AGE: Final = 120
+
+
+class DicomFacts(NamedTuple):
+    """What is not said, or not sensibly, is None."""
+
+    width: int | None = None
+    height: int | None = None
+    view: str | None = None
+    sex: str | None = None
+    age: float | None = None
+
+
+def dicom_facts(path: Path, name: str) -> DicomFacts:
+    """Read the header up to the pixels; `name` is what an error calls the file."""
+    import pydicom
+    from pydicom.errors import InvalidDicomError
+
+    from overread.imaging import header_file
+
+    tags = [_SEX, _AGE, _VIEW, _ROWS, _COLUMNS]
+    try:
+        with path.open("rb") as file:
+            found = pydicom.dcmread(
+                header_file(file)[0], stop_before_pixels=True, specific_tags=tags
+            )
+            raw = {tag: found.get_item(tag) for tag in tags if tag in found}
+    except InvalidDicomError:
+        raise BadInput(f"{name} is no DICOM file. Fetch it again.") from None
+    except OSError as error:
+        raise BadInput(f"{name} cannot be read: {error.strerror or error}.") from None
+    except Exception as error:  # pydicom meets hostile bytes: whatever it raises is one refusal
+        raise BadInput(f"{name} is a damaged DICOM file: {error}. Fetch it again.") from None
+    little = found.original_encoding[1] is not False
+    words = {tag: _header_text(raw[tag].value) for tag in (_SEX, _AGE, _VIEW) if tag in raw}
+    sex = words.get(_SEX, "").upper()
+    return DicomFacts(
+        width=_header_number(raw.get(_COLUMNS), little),
+        height=_header_number(raw.get(_ROWS), little),
+        view=words.get(_VIEW, "").upper() or None,
+        sex=sex if sex in ("M", "F") else None,
+        age=_age_of_word(words.get(_AGE, "").upper()),
+    )
+
+
+def _header_text(value: object) -> str:
+    text = value.decode("latin-1") if isinstance(value, bytes) else str(value or "")
+    return text.strip(" \0")
+
+
+def _header_number(element: object, little: bool) -> int | None:
+    value = getattr(element, "value", None)
+    if isinstance(value, bytes):
+        return int.from_bytes(value[:2], "little" if little else "big") or None
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def _age_of_word(word: str) -> float | None:
+    """`058Y`, or as RSNA has it a bare number of years; nonsense (there is a 412) is None."""
+    unit = word[-1:] if word[-1:] in YEARS_OF else "Y"
+    digits = word.removesuffix(unit)
+    number = whole(digits) if digits.isascii() and digits.isdecimal() else None
+    if number is None:
+        return None
+    age = number * YEARS_OF[unit]
+    return age if age <= _OLDEST_AGE else None
+
+
+# ---------------------------------------------------------------- sizes
+# How large a film is as it will be shown, from the file's header alone.
+
+
+_ORIENTATION: Final = 0x0112
+# The turns by which width and height change places; showing applies them.
+_ON_ITS_SIDE: Final = (5, 6, 7, 8)
+
+
+def film_size(path: Path, name: str) -> tuple[int, int]:
+    """Width and height; `name` is what an error calls the file. No pixel is decoded."""
+    with open_file(path, named=name) as file:
+        start = file.read(132)
+    if start[128:] == b"DICM":
+        facts = dicom_facts(path, name)
+        if facts.width is None or facts.height is None:
+            raise BadInput(f"{name} is a DICOM file without pixels. Leave it out.")
+        return facts.width, facts.height
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            width, height = image.size
+            turned = image.getexif().get(_ORIENTATION) in _ON_ITS_SIDE
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        raise BadInput(
+            f"{name}: its size cannot be read; an image is a PNG, JPEG, TIFF, BMP or DICOM file. "
+            "Fetch or convert it."
+        ) from None
+    return (height, width) if turned else (width, height)

@@ -7,6 +7,7 @@ have several rows, one for each finding and each box; what they say of the film 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,30 +20,38 @@ from overread.benchmarks.files.tables import (
     columns_of,
     filled,
     first,
+    numbers,
     read_table,
     refuse,
     refuse_first,
 )
 from overread.benchmarks.grounding.build.films import (
     LABELS,
-    film_schema,
-)
-from overread.benchmarks.grounding.build.films_read import (
+    PRESENT,
+    Exclusion,
     FilmsRead,
     Missing,
+    box_schema,
     film_frame,
+    film_schema,
+    film_size,
     leave_out,
 )
-from overread.benchmarks.grounding.build.folder_boxes import BOX, SIZE, boxes_of
+from overread.benchmarks.grounding.build.nih_rsna import FINDING_OF
+from overread.benchmarks.grounding.prompts import FINDINGS
 from overread.case import BadInput, Policy, Source
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NEEDED", "OPTIONAL", "read"]
+__all__ = ["BOX_COLUMNS", "NEEDED", "OPTIONAL", "SIZE_COLUMNS", "folder_boxes", "read_folder"]
 
+BOX_COLUMNS: Final = ("box_x", "box_y", "box_w", "box_h")
+SIZE_COLUMNS: Final = ("image_width", "image_height")
+# A box drawn by hand may leave the image by a hair.
+_HAIR: Final = 0.02
 NEEDED: Final = ("image", "finding", "label")
-OPTIONAL: Final = ("patient", "view", "sex", "age", *BOX, "box_label", *SIZE)
+OPTIONAL: Final = ("patient", "view", "sex", "age", *BOX_COLUMNS, "box_label", *SIZE_COLUMNS)
 
 _LABELS: Final = {
     **dict.fromkeys(("1", "1.0", "present", "yes", "true", "positive"), 1),
@@ -58,7 +67,7 @@ _SEXES: Final = {
 }
 
 
-def read(
+def read_folder(
     csv_file: Path,
     root: Path,
     columns: Mapping[str, str] | None = None,
@@ -81,24 +90,24 @@ def read(
 
     if not root.is_dir():
         raise BadInput(f"{root} is not a folder. Give the folder that holds the images.")
-    table, said = _table(csv_file, dict(columns or {}), finding)
-    images, gone = _images(table, said["image"], root, missing)
-    findings = _findings(table, said.get("finding"), finding)
+    table, said = _folder_table(csv_file, dict(columns or {}), finding)
+    images, gone = _folder_images(table, said["image"], root, missing)
+    findings = _folder_findings(table, said.get("finding"), finding)
     words = dict(_LABELS)
     if findings.n_unique() == 1:  # "pneumonia_present", where that is all a row can mean
         words |= {f"{findings[0].lower()}_{word}": code for word, code in _LABELS.items()}
-    values = codes(table, said["label"], _spelled(words), _LABEL_NEED, pl.Int8)
+    values = codes(table, said["label"], _any_spelling(words), _LABEL_NEED, pl.Int8)
     refuse_first(table, values.is_null(), said["label"], _LABEL_NEED)
     rows = pl.DataFrame({"image": images, "finding": findings, "value": values})
-    _agree(table, said["label"], rows.select("image", "finding"), values)
+    _check_agreement(table, said["label"], rows.select("image", "finding"), values)
     films = rows.select("image").unique(maintain_order=True)
-    facts = _facts(table, said, rows)
+    facts = _film_facts(table, said, rows)
     known = films.join(facts, on="image", how="left", maintain_order="left")
     labelled: dict[str, pl.Series] = {}
     for each in rows["finding"].unique(maintain_order=True):
         own = rows.filter(pl.col("finding") == each).unique("image", keep="first")
         labelled[each] = films.join(own, on="image", how="left", maintain_order="left")["value"]
-    boxes, exclusions = boxes_of(table, said, rows, root, set(gone), name or csv_file.stem)
+    boxes, exclusions = folder_boxes(table, said, rows, root, set(gone), name or csv_file.stem)
     frame = film_frame(
         {
             "image_path": films["image"],
@@ -120,7 +129,7 @@ def read(
     return leave_out(found, frame["image_path"].is_in(gone), "the image is not there")
 
 
-def _table(
+def _folder_table(
     path: Path, columns: dict[str, str], finding: str | None
 ) -> tuple[Table, dict[str, str]]:
     """The csv, and what it calls each of our columns."""
@@ -134,15 +143,19 @@ def _table(
     for ours in OPTIONAL:
         if columns.get(ours, ours) in has or columns.get(ours):
             said[ours] = columns.get(ours, ours)
-    given = [ours for ours in (*BOX,) if ours in said]
-    if given and len(given) < len(BOX):
-        raise BadInput(f"{path} has {', '.join(given)} alone; a box needs {', '.join(BOX)}.")
+    given = [ours for ours in (*BOX_COLUMNS,) if ours in said]
+    if given and len(given) < len(BOX_COLUMNS):
+        raise BadInput(
+            f"{path} has {', '.join(given)} alone; a box needs {', '.join(BOX_COLUMNS)}."
+        )
     table = read_table(path, list(dict.fromkeys(said.values())), remedy=FIX)
     filled(table, *(said[ours] for ours in needed))
     return table, said
 
 
-def _images(table: Table, column: str, root: Path, missing: Missing) -> tuple[pl.Series, list[str]]:
+def _folder_images(
+    table: Table, column: str, root: Path, missing: Missing
+) -> tuple[pl.Series, list[str]]:
     """The image of each row, and those that are not there."""
     from overread.imaging import locate
 
@@ -163,7 +176,7 @@ def _images(table: Table, column: str, root: Path, missing: Missing) -> tuple[pl
     return images.alias("image"), gone
 
 
-def _findings(table: Table, column: str | None, constant: str | None) -> pl.Series:
+def _folder_findings(table: Table, column: str | None, constant: str | None) -> pl.Series:
     """Our name of each row's finding: one spelling each, without spaces."""
     import polars as pl
 
@@ -186,13 +199,13 @@ def _findings(table: Table, column: str | None, constant: str | None) -> pl.Seri
     return own.replace_strict(spelled, return_dtype=pl.String).alias("finding")
 
 
-def _spelled(words: Mapping[str, int]) -> dict[str, int]:
+def _any_spelling(words: Mapping[str, int]) -> dict[str, int]:
     return {
         form: code for word, code in words.items() for form in (word, word.title(), word.upper())
     }
 
 
-def _agree(table: Table, column: str, keys: pl.DataFrame, values: pl.Series) -> None:
+def _check_agreement(table: Table, column: str, keys: pl.DataFrame, values: pl.Series) -> None:
     """What rows with one key say must be one thing, but for those that say nothing."""
     import polars as pl
 
@@ -210,7 +223,7 @@ def _agree(table: Table, column: str, keys: pl.DataFrame, values: pl.Series) -> 
         refuse(table, place, column, need)
 
 
-def _facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.DataFrame:
+def _film_facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.DataFrame:
     """One row per image: patient, view, sex and age."""
     import polars as pl
 
@@ -228,7 +241,7 @@ def _facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.Data
         found["age"] = ages(table, said["age"])
     ours = {"subject_id": "patient", "view": "view", "gender": "sex", "age": "age"}
     for name, series in found.items():
-        _agree(table, said[ours[name]], rows.select("image"), series)
+        _check_agreement(table, said[ours[name]], rows.select("image"), series)
     schema = {name: film_schema()[name] for name in ours}
     nothing = pl.Series([None]).new_from_index(0, rows.height)
     frame = pl.DataFrame({"image": rows["image"], **{n: found.get(n, nothing) for n in schema}})
@@ -237,3 +250,116 @@ def _facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.Data
         .group_by("image", maintain_order=True)
         .agg(pl.col(name).drop_nulls().first() for name in schema)
     )
+
+
+# ---------------------------------------------------------------- boxes
+# The boxes of a hospital's own csv, in pixels of each image.
+
+
+def folder_boxes(
+    table: Table,
+    said: Mapping[str, str],
+    rows: pl.DataFrame,
+    root: Path,
+    gone: set[str],
+    name: str,
+) -> tuple[pl.DataFrame | None, list[Exclusion]]:
+    """The boxes of films whose finding is present, and a count of the others.
+
+    `rows` has the image, finding and value of each row; `said` what the csv calls our columns.
+    """
+    import polars as pl
+
+    if BOX_COLUMNS[0] not in said:
+        return None, []
+    sides = {
+        side: numbers(table, said[column], "it is a number of pixels")
+        for side, column in zip("xywh", BOX_COLUMNS, strict=True)
+    }
+    frame = rows.with_columns(**sides).with_row_index("index")
+    some = pl.any_horizontal(pl.col(*"xywh").is_not_null())
+    for side, column in zip("xywh", BOX_COLUMNS, strict=True):
+        partial = frame.select(some & pl.col(side).is_null()).to_series()
+        refuse_first(
+            table, partial, said[column], f"a box needs all of {', '.join(BOX_COLUMNS)}, or none"
+        )
+        if side in "wh":
+            refuse_first(table, frame[side] <= 0, said[column], "a side is above 0")
+    frame = frame.filter(some)
+    exclusions = []
+    absent = frame.filter(pl.col("value") != PRESENT)
+    if absent.height:
+        reason = "a box on a film whose finding is not present"
+        exclusions.append(Exclusion(name, reason, absent.height))
+    frame = frame.filter((pl.col("value") == PRESENT) & ~pl.col("image").is_in(list(gone)))
+    once = frame.unique(["image", "finding", *"xywh"], keep="first", maintain_order=True)
+    if once.height < frame.height:
+        exclusions.append(Exclusion(name, "the same box twice", frame.height - once.height))
+    sizes = _image_sizes(table, said, once, root)
+    once = once.hstack(sizes)
+    for side, along, across in (("w", "x", "image_width"), ("h", "y", "image_height")):
+        for index, start, length, whole in once.select("index", along, side, across).iter_rows():
+            if start < -_HAIR * whole or start + length > (1 + _HAIR) * whole:
+                refuse(
+                    table,
+                    index,
+                    said[f"box_{side}"],
+                    f"the box leaves its image of {whole:g} pixels",
+                )
+    texts = table.frame[said["box_label"]] if "box_label" in said else rows["finding"]
+    once, others = _of_their_finding(once.with_columns(text=texts.gather(once["index"])))
+    exclusions += [Exclusion(name, reason, count) for reason, count in others.items()]
+    boxes = once.select(
+        dicom_id=pl.col("image").str.extract(r"([^/]+?)(?:\.[^./]*)?$"),
+        category="finding",
+        label_text="text",
+        image_path="image",
+        **{column: pl.col(column) for column in (*"xywh", *SIZE_COLUMNS)},
+        finding="finding",
+    )
+    return boxes.select(*box_schema(), "finding"), exclusions
+
+
+def _of_their_finding(boxes: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
+    """The boxes that show their row's finding, and why the others do not.
+
+    A box label that names another finding is taken at its word; free text is not judged.
+    """
+    import polars as pl
+
+    known = {name.lower(): ours for name, ours in FINDING_OF.items()}
+    known |= {name.lower(): name for name in (*FINDINGS, *boxes["finding"].unique())}
+    lost: Counter[str] = Counter()
+    kept = []
+    for finding, text in boxes.select("finding", "text").iter_rows():
+        named = known.get("_".join((text or "").lower().split()), finding)
+        kept.append(named == finding)
+        if named != finding:
+            lost[f'a box labelled "{text}" on a row of {finding}'] += 1
+    return boxes.filter(pl.Series(kept, dtype=pl.Boolean)), lost
+
+
+def _image_sizes(
+    table: Table, said: Mapping[str, str], boxes: pl.DataFrame, root: Path
+) -> pl.DataFrame:
+    """The size of each box's image: the csv's, or the file's."""
+    import polars as pl
+
+    from overread.imaging import locate
+
+    given = [
+        numbers(table, said[column], "it is a number of pixels above 0", least=1)
+        if column in said
+        else None
+        for column in SIZE_COLUMNS
+    ]
+    known: dict[str, tuple[float, float]] = {}
+    rows = []
+    for index, image in boxes.select("index", "image").iter_rows():
+        width, height = (None if column is None else column[index] for column in given)
+        if width is None or height is None:
+            if image not in known:
+                known[image] = film_size(locate(Source(str(root), image)), image)
+            width, height = known[image]
+        rows.append((float(width), float(height)))
+    return pl.DataFrame(rows, schema=dict.fromkeys(SIZE_COLUMNS, pl.Float64), orient="row")

@@ -1,16 +1,40 @@
-"""The manifest as it is written: the 26 columns of GROUNDING 1.2, then those the builder adds."""
+"""A set as it is written: the manifest, what the set is made of, and what was left out."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, UNION_COLUMNS, GroundingCase
-from overread.case import Box
+import msgspec
 
-__all__ = ["COLUMNS", "PAPER_COLUMNS", "write_manifest", "write_rows"]
+from overread.benchmarks.grounding.boxes import overlap_fraction
+from overread.benchmarks.grounding.build.films import Exclusion
+from overread.benchmarks.grounding.build.sampling import IMAGE_ERRORS, TEXT_ERRORS
+from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, UNION_COLUMNS, GroundingCase
+from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
+from overread.case import Box, Table
+
+__all__ = [
+    "COLUMNS",
+    "PAPER_COLUMNS",
+    "SetFacts",
+    "Stratum",
+    "composition_table",
+    "exclusions_table",
+    "set_facts",
+    "strata",
+    "write_composition",
+    "write_exclusions",
+    "write_manifest",
+    "write_rows",
+]
+
+# ---------------------------------------------------------------- the manifest
+# The manifest as it is written: the 26 columns of GROUNDING 1.2, then those the builder adds.
+
 
 PAPER_COLUMNS: Final = (
     *("case_id", "source", "image_path", "report_path", "dicom_id", "subject_id", "study_id"),
@@ -27,8 +51,10 @@ def write_manifest(path: Path, cases: Iterable[GroundingCase]) -> int:
     """Write the cases in their order, as `load_cases` reads them back; returns how many."""
     every = list(cases)
     if not any(case.more_boxes or case.more_irrelevant_boxes for case in every):
-        return write_rows(path, COLUMNS, map(_row, every))
-    return write_rows(path, (*COLUMNS, *UNION_COLUMNS), ((*_row(c), *_union(c)) for c in every))
+        return write_rows(path, COLUMNS, map(_manifest_row, every))
+    return write_rows(
+        path, (*COLUMNS, *UNION_COLUMNS), ((*_manifest_row(c), *_union_cells(c)) for c in every)
+    )
 
 
 def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> int:
@@ -46,7 +72,7 @@ def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[objec
     return count
 
 
-def _row(case: GroundingCase) -> tuple[object, ...]:
+def _manifest_row(case: GroundingCase) -> tuple[object, ...]:
     return (
         case.case_id,
         case.source,
@@ -56,39 +82,228 @@ def _row(case: GroundingCase) -> tuple[object, ...]:
         case.subject_id,
         case.study_id,
         case.view,
-        _number(case.age),
+        _whole_number(case.age),
         case.gender,
         case.finding,
         case.label,
         case.label_text,
-        *_sides(case.box),
+        *_box_sides(case.box),
         case.original_sentence,
         case.error_sentence,
         case.error_type,
         case.error_present,
         case.swap_image_path,
-        *_sides(case.irrelevant_box),
+        *_box_sides(case.irrelevant_box),
         case.label_value,
         case.swap_match,
         case.opposite_image_path,
-        _listed(case.matched_boxes),
+        _boxes_text(case.matched_boxes),
         case.image_digest,
         case.swap_image_digest,
     )
 
 
-def _union(case: GroundingCase) -> tuple[str, str]:
-    return _listed(case.more_boxes), _listed(case.more_irrelevant_boxes)
+def _union_cells(case: GroundingCase) -> tuple[str, str]:
+    return _boxes_text(case.more_boxes), _boxes_text(case.more_irrelevant_boxes)
 
 
-def _listed(boxes: Iterable[Box]) -> str:
+def _boxes_text(boxes: Iterable[Box]) -> str:
     return ";".join(f"{box.x} {box.y} {box.w} {box.h}" for box in boxes)
 
 
-def _sides(box: Box | None) -> tuple[int | None, ...]:
+def _box_sides(box: Box | None) -> tuple[int | None, ...]:
     return (None,) * 4 if box is None else (box.x, box.y, box.w, box.h)
 
 
-def _number(value: float | None) -> float | int | None:
+def _whole_number(value: float | None) -> float | int | None:
     """Whole numbers without a point: an age of 61 is written 61."""
     return int(value) if value is not None and value.is_integer() else value
+
+
+# ---------------------------------------------------------------- the composition
+# What a probe set is made of: counts by source, finding, label and view, and what was left out.
+#
+# The table is the paper's Supplementary Table 8, with a column for views that are neither PA nor
+# AP.
+
+
+# Sentences stand by the kind of their error: they need not have a finding.
+IMAGE_DEPENDENT: Final = "image-dependent errors"
+TEXT_ONLY: Final = "text-only errors"
+OTHER_ERRORS: Final = "other errors"
+CONTROLS: Final = "no-error controls"
+_LAST_GROUPS: Final = (NORMAL, IMAGE_DEPENDENT, TEXT_ONLY, OTHER_ERRORS, CONTROLS)
+_COUNTS: Final = ("positive", "negative", "pa", "ap", "other", "total")
+
+
+class Stratum(msgspec.Struct, frozen=True, kw_only=True):
+    """One row: the cases of a source that ask for one finding.
+
+    `positive` counts label 1. For a sentence that is an injected error and for `no_finding` a
+    normal film (GROUNDING 1.2): neither is the answer key.
+    """
+
+    source: str
+    finding: str
+    positive: int
+    negative: int
+    pa: int
+    ap: int
+    other: int
+
+    @property
+    def total(self) -> int:
+        return self.positive + self.negative
+
+
+class SetFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a set's users should know beyond the strata."""
+
+    cases: int
+    films: int
+    # Patients that are known, and films whose patient is not.
+    patients: int
+    films_of_nobody: int
+    boxed: int
+    # Cases with several boxes of their finding, which are hidden together.
+    several: int
+    # Cases whose irrelevant box covers some of the target (GROUNDING 2.7).
+    overlapping: int
+    # Cases whose swap could not be matched on the label, and cases without a swap [D22].
+    fallback_swaps: int
+    unswapped: int
+    opposites: int
+    # Cases with a box by the number of matched boxes they have, the largest first.
+    matched: dict[int, int]
+    # Whether the images were there to be digested.
+    digested: bool
+
+
+def strata(cases: Iterable[GroundingCase]) -> list[Stratum]:
+    """Sources in order of first appearance, findings by alphabet, normals and sentences last."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for case in cases:
+        sign = "positive" if case.label else "negative"
+        counts.setdefault((case.source, _stratum_of(case)), Counter()).update(
+            (sign, _view_column(case))
+        )
+    sources = list(dict.fromkeys(source for source, _ in counts))
+
+    def place(key: tuple[str, str]) -> tuple[int, int, str]:
+        last = _LAST_GROUPS.index(key[1]) + 1 if key[1] in _LAST_GROUPS else 0
+        return sources.index(key[0]), last, key[1]
+
+    return [
+        Stratum(source=key[0], finding=key[1], **{name: counts[key][name] for name in _COUNTS[:-1]})
+        for key in sorted(counts, key=place)
+    ]
+
+
+def set_facts(cases: Sequence[GroundingCase]) -> SetFacts:
+    boxed = [case for case in cases if case.box is not None]
+    nobody = {case.image_path for case in cases if case.subject_id is None}
+    matched = Counter(len(case.draws) for case in boxed)
+    return SetFacts(
+        cases=len(cases),
+        films=len({case.image_path for case in cases}),
+        patients=len({case.subject_id for case in cases} - {None}),
+        films_of_nobody=len(nobody),
+        boxed=len(boxed),
+        several=sum(bool(case.more_boxes) for case in boxed),
+        overlapping=sum(overlap_fraction(case.targets, case.controls) > 0 for case in boxed),
+        fallback_swaps=sum(case.swap_match == "any" for case in cases),
+        unswapped=sum(case.swap_image_path is None for case in cases),
+        opposites=sum(case.opposite_image_path is not None for case in cases),
+        matched=dict(sorted(matched.items(), reverse=True)),
+        digested=any(case.image_digest is not None for case in cases),
+    )
+
+
+def _stratum_of(case: GroundingCase) -> str:
+    if case.source != SENTENCE_SOURCE:
+        return case.finding or ""
+    if not case.error_present:
+        return CONTROLS
+    if case.error_type in IMAGE_ERRORS:
+        return IMAGE_DEPENDENT
+    return TEXT_ONLY if case.error_type in TEXT_ERRORS else OTHER_ERRORS
+
+
+def _view_column(case: GroundingCase) -> str:
+    return case.view.lower() if case.view in ("PA", "AP") else "other"
+
+
+# ---------------------------------------------------------------- as tables
+
+
+def composition_table(
+    rows: Sequence[Stratum],
+    facts: SetFacts,
+    signature: str = "",
+    provenance: Sequence[str] = (),
+) -> Table:
+    """The strata with a subtotal for each source and a total, and the facts below."""
+    cells: list[tuple[str, ...]] = []
+    for source in dict.fromkeys(row.source for row in rows):
+        own = [row for row in rows if row.source == source]
+        cells += [(source, row.finding, *_count_cells([row])) for row in own]
+        cells.append((source, "subtotal", *_count_cells(own)))
+    cells.append(("all", "total", *_count_cells(rows)))
+    return Table(
+        name="composition",
+        title="What the set is made of",
+        columns=("source", "finding", "positive", "negative", "PA", "AP", "other", "total"),
+        rows=tuple(cells),
+        signature=signature,
+        notes=(*_set_notes(facts), *provenance),
+    )
+
+
+def exclusions_table(exclusions: Sequence[Exclusion]) -> Table:
+    """Every step that left something out: rows of the source's own tables, or cases."""
+    return Table(
+        name="exclusions",
+        title="What was left out",
+        columns=("source", "left out", "why"),
+        rows=tuple((each.source, f"{each.count:,}", each.reason) for each in exclusions),
+        notes=() if exclusions else ("Nothing was left out.",),
+    )
+
+
+def write_composition(path: Path, rows: Iterable[Stratum]) -> None:
+    """The strata alone: sums are the reader's, and none is counted twice."""
+    columns = ("source", "finding", *_COUNTS)
+    write_rows(path, columns, ([getattr(row, name) for name in columns] for row in rows))
+
+
+def write_exclusions(path: Path, exclusions: Iterable[Exclusion]) -> None:
+    columns = ("source", "reason", "count")
+    write_rows(path, columns, ([getattr(each, name) for name in columns] for each in exclusions))
+
+
+def _count_cells(rows: Sequence[Stratum]) -> Iterator[str]:
+    return (f"{sum(getattr(row, name) for row in rows):,}" for name in _COUNTS)
+
+
+def _set_notes(facts: SetFacts) -> Iterator[str]:
+    nobody = f"; of {facts.films_of_nobody:,} the patient is unknown" * bool(facts.films_of_nobody)
+    yield (
+        f"{facts.cases:,} cases on {facts.films:,} films of {facts.patients:,} patients{nobody}. "
+        "Positive counts label 1: for sentences an injected error, for no_finding a normal film."
+    )
+    if facts.fallback_swaps or facts.unswapped:
+        yield (
+            f"Swaps: {facts.fallback_swaps:,} cases go to a film not matched on their label "
+            f"[D22], {facts.unswapped:,} have no other film."
+        )
+    if facts.boxed:
+        yield (
+            f"Boxes: {facts.boxed:,} cases, {facts.several:,} with several, which are hidden "
+            f"together; the irrelevant box covers some of the target in {facts.overlapping:,}, "
+            "which IS and GSP leave out."
+        )
+    if not facts.digested:
+        yield "The images were not read: no digests, no matched boxes, and none is known to open."
+    elif facts.boxed:
+        told = ", ".join(f"{count:,} with {boxes}" for boxes, count in facts.matched.items())
+        yield f"Matched boxes (same size, inside the body, off the target): {told}."

@@ -1,19 +1,21 @@
-"""Probe sets from films that carry boxes: NIH, RSNA, or a hospital's own (GROUNDING 2, adapted).
-
-For each finding, films that have it and as many that do not, both alike in their views: portable
-AP films are of sicker people, so a reader that only tells AP from PA would look as if it saw the
-finding. Films with a usable box come first among those that have it; they alone can be masked.
-"""
+"""Drawing by lot: which films, without regard to the order they are listed in."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import MINIMUM_SIDE, RESOLUTION, irrelevant_boxes
+from overread.benchmarks.grounding.boxes import (
+    MINIMUM_SIDE,
+    RESOLUTION,
+    irrelevant_boxes,
+    rescale_box,
+    within_square,
+)
 from overread.benchmarks.grounding.build.films import (
     ABSENT,
     LABELS,
@@ -21,26 +23,184 @@ from overread.benchmarks.grounding.build.films import (
     PRESENT,
     UNCERTAIN,
     Built,
+    FilmsRead,
     film_schema,
 )
-from overread.benchmarks.grounding.build.films_read import FilmsRead
-from overread.benchmarks.grounding.build.lots import by_lot, paired, shares
-from overread.benchmarks.grounding.build.open_boxes import Boxed, usable_boxes
-from overread.benchmarks.grounding.build.scheme import FRONTAL, Account, Rules
-from overread.benchmarks.grounding.build.swaps import SwapPool
+from overread.benchmarks.grounding.build.scheme import FRONTAL, Account, Rules, SwapPool
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import NORMAL
-from overread.case import BadInput
+from overread.case import BadInput, Box
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["boxed_probe_set"]
+__all__ = ["Boxed", "Pairs", "boxed_probe_set", "by_lot", "paired", "shares", "usable_boxes"]
+
+# ---------------------------------------------------------------- lots
+
+
+class Pairs(NamedTuple):
+    """Images in the order of their lots; `unpaired` of those present have no counterpart."""
+
+    present: list[str]
+    absent: list[str]
+    unpaired: int
+
+
+def by_lot(films: pl.DataFrame, seed: int, about: str) -> pl.DataFrame:
+    """One film per `patient`, boxed ones first, in the order of a lot.
+
+    The lot of a film is a digest of the seed, of what is drawn for, and of `image_path`: it stays
+    the same when rows move, and films join or leave.
+    """
+    import polars as pl
+
+    start = hashlib.sha256(f"{seed}|{about}|".encode())
+
+    def lot(name: str) -> bytes:
+        digest = start.copy()
+        digest.update(name.encode())
+        return digest.digest()
+
+    lots = pl.Series([lot(name) for name in films["image_path"]], dtype=pl.Binary)
+    ordered = films.with_columns(lot=lots).sort(["boxed", "lot"], descending=[True, False])
+    return ordered.unique("patient", keep="first", maintain_order=True)
+
+
+def shares(total: int, room: Mapping[str, int]) -> dict[str, int]:
+    """A total spread over strata as evenly as their room allows."""
+    given = dict.fromkeys(room, 0)
+    left = min(total, sum(room.values()))
+    while left:
+        for name in room:
+            if left and given[name] < room[name]:
+                given[name] += 1
+                left -= 1
+    return given
+
+
+def paired(films: pl.DataFrame, most: int) -> Pairs:
+    """Films of `label` 1 and 0, as many of each within every view, at most `most` of each label.
+
+    `films` has `image_path`, `view`, `label` and `boxed`, in the order of their lots. Boxed films
+    that found no counterpart are added to those present while there are fewer than `most`.
+    """
+    import polars as pl
+
+    columns = films.select("image_path", pl.col("view").fill_null(""), "label", "boxed")
+    strata: dict[str, tuple[list[str], list[str]]] = {}
+    boxed: list[str] = []
+    for image, view, label, has_box in columns.iter_rows():
+        absent, present = strata.setdefault(view, ([], []))
+        (present if label else absent).append(image)
+        if has_box and label:
+            boxed.append(image)
+    names = sorted(strata)
+    quota = shares(most, {view: min(map(len, strata[view])) for view in names})
+    chosen = [
+        {image for view in names for image in strata[view][one][: quota[view]]} for one in (0, 1)
+    ]
+    paired_only = len(chosen[1])
+    for image in boxed:
+        if len(chosen[1]) < most:
+            chosen[1].add(image)
+    order = columns["image_path"].to_list()
+    absent, present = ([image for image in order if image in kept] for kept in chosen)
+    return Pairs(present, absent, len(present) - paired_only)
+
+
+# ---------------------------------------------------------------- boxes that can be masked
+# Which boxes of a dataset can be masked, and how many cannot and why.
+
+
+class Boxed(NamedTuple):
+    """Boxes at the working resolution, hidden together, and the dataset's words for them."""
+
+    boxes: tuple[Box, ...]
+    label_text: str | None
+
+
+# By finding and image.
+Boxes = dict[str, dict[str, list[Boxed]]]
+
+
+def usable_boxes(
+    read: FilmsRead,
+    films: pl.DataFrame,
+    account: Account,
+    edition: Rules,
+    resolution: int,
+    minimum_side: int,
+) -> Boxes:
+    """Boxes that can be masked; the others are counted.
+
+    `corrected` hides all boxes of a finding at once, largest first, if one of them is large enough;
+    `authors` makes a mask of each that is (GROUNDING 2.2).
+    """
+    import polars as pl
+
+    if read.boxes is None:
+        return {}
+    wanted = read.boxes["image_path"].unique().implode()
+    here = films.filter(pl.col("image_path").is_in(wanted)).to_dicts()
+    labels = {film["image_path"]: film for film in here}
+    lost: Counter[str] = Counter()
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for box in read.boxes.to_dicts():
+        finding, image = box["finding"], box["image_path"]
+        if image not in labels:
+            lost["a box on a film left out"] += 1
+        elif labels[image].get(finding) != PRESENT:
+            lost["a box of a finding its film is not labelled with"] += 1
+        else:
+            grouped.setdefault((finding, image), []).append(box)
+    found: Boxes = {}
+    for (finding, image), boxes in grouped.items():
+        for some in [boxes] if edition == "corrected" else [[box] for box in boxes]:
+            side = max(_least_side(box, resolution) for box in some)
+            account.sides.append(side)
+            if side < minimum_side:
+                lost[f"box below {minimum_side} pixels of {resolution} [D12]"] += len(some)
+            else:
+                place = found.setdefault(finding, {}).setdefault(image, [])
+                place.append(_scaled_boxes(some, edition, resolution))
+    for reason, count in lost.items():
+        account.drop(reason, count)
+    return found
+
+
+def _least_side(box: dict[str, Any], resolution: int) -> float:
+    """The shorter side at the working resolution, not yet rounded [D12]."""
+    across, down = resolution / box["image_width"], resolution / box["image_height"]
+    return float(min(box["w"] * across, box["h"] * down))
+
+
+def _scaled_boxes(boxes: list[dict[str, Any]], edition: Rules, resolution: int) -> Boxed:
+    scaled = []
+    for box in boxes:
+        sides = (box["x"], box["y"], box["w"], box["h"], box["image_width"], box["image_height"])
+        one = rescale_box(*sides, resolution, 0)
+        assert one is not None
+        scaled.append(within_square(one, resolution) if edition == "corrected" else one)
+    scaled.sort(key=lambda box: -box.w * box.h)
+    # A speck beside a large box may come out with no pixel at all.
+    scaled = [box for box in scaled if box.w > 0 and box.h > 0] or scaled[:1]
+    texts = dict.fromkeys(box["label_text"] for box in boxes if box["label_text"])
+    return Boxed(tuple(scaled), "; ".join(texts) or None)
+
+
+# ---------------------------------------------------------------- probe sets
+# Probe sets from films that carry boxes: NIH, RSNA, or a hospital's own (GROUNDING 2, adapted).
+#
+# For each finding, films that have it and as many that do not, both alike in their views: portable
+# AP films are of sicker people, so a reader that only tells AP from PA would look as if it saw the
+# finding. Films with a usable box come first among those that have it; they alone can be masked.
+
 
 _FACTS: Final = ("report_path", "dicom_id", "subject_id", "study_id", "view", "age", "gender")
 
 
-class _Drawn(NamedTuple):
+class _DrawnCase(NamedTuple):
     """One case to be."""
 
     image: str
@@ -79,15 +239,17 @@ def boxed_probe_set(
     # Where patients are unknown each film counts as one.
     films = films.with_columns(patient=pl.coalesce("subject_id", "image_path"))
     boxes = usable_boxes(read, films, account, edition, resolution, minimum_side)
-    drawn: list[_Drawn] = []
+    drawn: list[_DrawnCase] = []
     unpaired = 0
-    for finding in _asked(films, findings):
+    for finding in _asked_findings(films, findings):
         if finding == NORMAL:
-            drawn += _normals(films, normals, seed)
+            drawn += _draw_normals(films, normals, seed)
             continue
         uncertain = int((films[finding] == UNCERTAIN).sum())
         account.drop(f"{finding}: uncertain", uncertain)
-        found, alone = _draw(films, boxes.get(finding, {}), finding, per_label, edition, seed)
+        found, alone = _draw_finding(
+            films, boxes.get(finding, {}), finding, per_label, edition, seed
+        )
         drawn += found
         unpaired += alone
     if not drawn:
@@ -96,21 +258,21 @@ def boxed_probe_set(
             f"{read.name}: no case can be drawn ({lost or 'no film is labelled with a finding'}). "
             "Give films with and without a finding, or with boxes."
         )
-    cases = _cases(read.name, drawn, films, resolution)
+    cases = _drawn_cases(read.name, drawn, films, resolution)
     used = len({case.image_path for case in cases})
     account.drop("not drawn (one film per patient, caps, views)", films.height - used)
-    cases = _swapped(cases, films, seed)
+    cases = _with_both_swaps(cases, films, seed)
     return Built(
         name=read.name,
         policy=read.policy,
         cases=cases,
         exclusions=[*read.exclusions, *account.exclusions],
-        provenance=[*read.provenance, *_notes(cases, films, unpaired)],
+        provenance=[*read.provenance, *_set_notes(cases, films, unpaired)],
         sides=account.sides,
     )
 
 
-def _asked(films: pl.DataFrame, findings: Sequence[str] | None) -> list[str]:
+def _asked_findings(films: pl.DataFrame, findings: Sequence[str] | None) -> list[str]:
     """The findings that some film has; normal films last."""
     own = [name for name in films.columns if name not in film_schema() and name != "patient"]
     known = [*(name for name in LABELS if name != NORMAL), *own, NORMAL]
@@ -124,14 +286,14 @@ def _asked(films: pl.DataFrame, findings: Sequence[str] | None) -> list[str]:
 # ---------------------------------------------------------------- cases
 
 
-def _draw(
+def _draw_finding(
     films: pl.DataFrame,
     boxes: dict[str, list[Boxed]],
     finding: str,
     per_label: int,
     edition: Rules,
     seed: int,
-) -> tuple[list[_Drawn], int]:
+) -> tuple[list[_DrawnCase], int]:
     """Films with the finding, then films without it; and how many of the first are unpaired."""
     import polars as pl
 
@@ -146,14 +308,14 @@ def _draw(
         boxed=pl.col("image_path").is_in(list(boxes)),
     )
     pairs = paired(by_lot(pool, seed, finding), per_label)
-    drawn: list[_Drawn] = []
+    drawn: list[_DrawnCase] = []
     for image in pairs.present:
         spots: list[Boxed | None] = [*boxes.get(image, ())] or [None]
-        drawn += [_Drawn(image, finding, 1, spot) for spot in spots]
-    return drawn + [_Drawn(image, finding, 0) for image in pairs.absent], pairs.unpaired
+        drawn += [_DrawnCase(image, finding, 1, spot) for spot in spots]
+    return drawn + [_DrawnCase(image, finding, 0) for image in pairs.absent], pairs.unpaired
 
 
-def _normals(films: pl.DataFrame, most: int, seed: int) -> list[_Drawn]:
+def _draw_normals(films: pl.DataFrame, most: int, seed: int) -> list[_DrawnCase]:
     """Films without any finding, spread over the views."""
     import polars as pl
 
@@ -166,12 +328,12 @@ def _normals(films: pl.DataFrame, most: int, seed: int) -> list[_Drawn]:
     for image, view in drawn.select("image_path", "view").iter_rows():
         if left[view]:
             left[view] -= 1
-            kept.append(_Drawn(image, NORMAL, 1))
+            kept.append(_DrawnCase(image, NORMAL, 1))
     return kept
 
 
-def _cases(
-    source: str, drawn: list[_Drawn], films: pl.DataFrame, resolution: int
+def _drawn_cases(
+    source: str, drawn: list[_DrawnCase], films: pl.DataFrame, resolution: int
 ) -> list[GroundingCase]:
     import polars as pl
 
@@ -206,7 +368,9 @@ def _cases(
     return cases
 
 
-def _swapped(cases: list[GroundingCase], films: pl.DataFrame, seed: int) -> list[GroundingCase]:
+def _with_both_swaps(
+    cases: list[GroundingCase], films: pl.DataFrame, seed: int
+) -> list[GroundingCase]:
     """Another patient's film of the same label (2.5), and one of the opposite label, by lot."""
     import numpy as np
     import polars as pl
@@ -238,7 +402,7 @@ def _swapped(cases: list[GroundingCase], films: pl.DataFrame, seed: int) -> list
     return given
 
 
-def _notes(cases: list[GroundingCase], films: pl.DataFrame, unpaired: int) -> list[str]:
+def _set_notes(cases: list[GroundingCase], films: pl.DataFrame, unpaired: int) -> list[str]:
     counts = {
         "with a box that can be masked": sum(case.box is not None for case in cases),
         "with a box and no film without the finding in the same view": unpaired,

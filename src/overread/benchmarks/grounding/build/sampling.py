@@ -8,28 +8,366 @@ no MIMIC case is of a patient of the MS-CXR cases [D32], and no case asks about 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
+from overread.benchmarks.grounding.boxes import irrelevant_box, irrelevant_boxes
+from overread.benchmarks.grounding.build.authors import Stream
 from overread.benchmarks.grounding.build.chexpert import LATERAL
-from overread.benchmarks.grounding.build.films import NOT_MENTIONED, Built
-from overread.benchmarks.grounding.build.label_cases import draw_by_label
-from overread.benchmarks.grounding.build.mscxr_cases import draw_boxes
-from overread.benchmarks.grounding.build.rexerr_cases import draw_sentences
-from overread.benchmarks.grounding.build.scheme import FRONTAL, Account, Rules, Sampling, complete
-from overread.benchmarks.grounding.build.stream import Stream
-from overread.benchmarks.grounding.build.swaps import SwapPool, with_opposites, with_swaps
+from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT, Built
+from overread.benchmarks.grounding.build.scheme import (
+    FRONTAL,
+    Account,
+    Rules,
+    Sampling,
+    SwapPool,
+    by_dicom,
+    complete,
+    with_opposites,
+    with_swaps,
+)
 from overread.benchmarks.grounding.cases import GroundingCase
-from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE
-from overread.case import BadInput
+from overread.benchmarks.grounding.prompts import MSCXR_FINDINGS, NORMAL, SENTENCE_SOURCE
+from overread.case import BadInput, Box
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Rules", "Sampling", "chexpert_probe_set", "probe_set"]
+__all__ = [
+    "IMAGE_ERRORS",
+    "TEXT_ERRORS",
+    "Rules",
+    "Sampling",
+    "chexpert_probe_set",
+    "draw_boxes",
+    "draw_by_label",
+    "draw_sentences",
+    "probe_set",
+]
 
-_DEFAULT = Sampling()
+# ---------------------------------------------------------------- cases from labels
+# Cases from labels alone: MIMIC-CXR and CheXpert (GROUNDING 2.3, 2.6).
+#
+# For each finding films with and without it, then films that are normal; one film per patient and
+# finding. One film may serve several findings.
+
+
+def draw_by_label(
+    pool: pl.DataFrame,
+    stream: Stream,
+    *,
+    source: str,
+    prefix: str,
+    findings: tuple[str, ...],
+    per_finding: int,
+    normals: int,
+    pad: bool,
+) -> list[GroundingCase]:
+    """Present then absent films of each finding, half of `per_finding` each, then the normals.
+
+    With `pad`, films that do not mention a finding join those without it where these are of too
+    few patients; the draw is from both together, and both are labelled 0 [D22]. `label_value`
+    keeps the code.
+    """
+    half = per_finding // 2
+    drawn: list[tuple[str, int, dict[str, Any]]] = []
+    for finding in findings:
+        present = _one_per_patient(pool, finding, PRESENT)
+        drawn += [(finding, 1, row) for row in _drawn_rows(present, half, stream)]
+        absent = _one_per_patient(pool, finding, ABSENT)
+        if pad and absent.height < half:
+            unmentioned = _one_per_patient(pool, finding, NOT_MENTIONED)
+            absent = _first_of_each(absent.vstack(unmentioned))
+        drawn += [(finding, 0, row) for row in _drawn_rows(absent, half, stream)]
+    normal = _one_per_patient(pool, NORMAL, PRESENT)
+    drawn += [(NORMAL, 1, row) for row in _drawn_rows(normal, normals, stream)]
+    return [
+        GroundingCase(
+            case_id=f"{prefix}_{number:05d}",
+            source=source,
+            image_path=row["image_path"],
+            report_path=row["report_path"],
+            dicom_id=row["dicom_id"],
+            subject_id=row["subject_id"],
+            study_id=row["study_id"],
+            view=row["view"],
+            age=row["age"],
+            gender=row["gender"],
+            finding=finding,
+            label=label,
+            label_value=row[finding],
+        )
+        for number, (finding, label, row) in enumerate(drawn)
+    ]
+
+
+def _drawn_rows(films: pl.DataFrame, size: int, stream: Stream) -> list[dict[str, Any]]:
+    return films[stream.sample(films.height, size)].to_dicts()
+
+
+def _one_per_patient(pool: pl.DataFrame, finding: str, value: int) -> pl.DataFrame:
+    import polars as pl
+
+    return _first_of_each(pool.filter(pl.col(finding) == value))
+
+
+def _first_of_each(films: pl.DataFrame) -> pl.DataFrame:
+    return films.unique("subject_id", keep="first", maintain_order=True)
+
+
+# ---------------------------------------------------------------- cases from boxes
+# Cases from MS-CXR, the only ones that can be masked (GROUNDING 2.2).
+#
+# `authors` makes one of each box; `corrected` one of each film and finding, and masks all its
+# boxes.
+
+
+# The categories as MS-CXR writes them.
+_CATEGORIES: Final = {name.replace("_", " ").title(): name for name in MSCXR_FINDINGS}
+_SCALED: Final = ("box_x", "box_y", "box_w", "box_h")
+
+
+def draw_boxes(
+    boxes: pl.DataFrame,
+    films: pl.DataFrame,
+    options: Sampling,
+    stream: Stream,
+    account: Account,
+    rules: Rules,
+) -> list[GroundingCase]:
+    """At most `mscxr_per_finding` boxes of each finding, findings in order of first appearance.
+
+    In the authors' code a box whose film is unknown, or has no age or sex, is joined to nothing,
+    has no view and so goes with the laterals. Here each has its own reason.
+    """
+    import polars as pl
+
+    scaled = _scaled(boxes, options.resolution)
+    account.sides += scaled.select(pl.min_horizontal("box_w", "box_h")).to_series().to_list()
+    kept = account.keep(
+        scaled,
+        (pl.col("box_w") >= options.minimum_side) & (pl.col("box_h") >= options.minimum_side),
+        f"box below {options.minimum_side} pixels of {options.resolution} [D12]",
+    )
+    known = pl.col("dicom_id").is_in(films["dicom_id"].implode())
+    kept = account.keep(kept, known, "film not in the film list")
+    facts = ("report_path", "dicom_id", "subject_id", "study_id", "view", "age", "gender")
+    lookup = by_dicom(films).select(*facts, film_path="image_path")
+    kept = kept.join(lookup, on="dicom_id", how="left", maintain_order="left")
+    kept = account.keep(kept, pl.col("film_path").is_not_null(), "no age or sex")
+    kept = account.keep(kept, pl.col("view").is_in(FRONTAL), "view not PA or AP")
+    finding = pl.col("category").replace_strict(_CATEGORIES, default=None, return_dtype=pl.String)
+    kept = kept.with_columns(finding=finding)
+    kept = account.keep(kept, pl.col("finding").is_not_null(), "category is none of the eight")
+    asked = pl.col("finding").is_in(options.findings)
+    kept = account.keep(kept, asked, "finding not asked for")
+    rows: list[dict[str, Any]] = []
+    for each in kept["finding"].unique(maintain_order=True):
+        own = kept.filter(pl.col("finding") == each)
+        rows += own[stream.sample(own.height, options.mscxr_per_finding)].to_dicts()
+    account.drop(
+        f"over the cap of {options.mscxr_per_finding} per finding", kept.height - len(rows)
+    )
+    cases = [_box_case(number, row, options, rules) for number, row in enumerate(rows)]
+    return cases if rules == "authors" else _one_case_per_film(cases, scaled, options, account)
+
+
+def _scaled(boxes: pl.DataFrame, resolution: int) -> pl.DataFrame:
+    """The boxes at the working resolution, each axis on its own, not yet rounded."""
+    import polars as pl
+
+    across, down = resolution / pl.col("image_width"), resolution / pl.col("image_height")
+    scales = (across, down, across, down)
+    sides = zip(_SCALED, "xywh", scales, strict=True)
+    return boxes.with_columns((pl.col(side) * scale).alias(name) for name, side, scale in sides)
+
+
+def _one_case_per_film(
+    drawn: list[GroundingCase], boxes: pl.DataFrame, options: Sampling, account: Account
+) -> list[GroundingCase]:
+    """Every case with all boxes of its finding on its film, and each film and finding once.
+
+    The draws are the authors': a box whose film and finding another drawn one stands for is left.
+    """
+    known: dict[tuple[str, str | None], list[Box]] = {}
+    for dicom, category, *sides in boxes.select("dicom_id", "category", *_SCALED).iter_rows():
+        box = Box(*map(round, sides))
+        if box.w > 0 and box.h > 0:
+            known.setdefault((dicom, _CATEGORIES.get(category)), []).append(box)
+    cases: dict[tuple[str | None, str | None], GroundingCase] = {}
+    for case in drawn:
+        if (key := (case.dicom_id, case.finding)) in cases:
+            continue
+        others = [box for box in known[case.dicom_id or "", case.finding] if box != case.box]
+        control, *elsewhere = irrelevant_boxes([*case.targets, *others], options.resolution)
+        cases[key] = msgspec.structs.replace(
+            case,
+            irrelevant_box=control,
+            more_boxes=tuple(others),
+            more_irrelevant_boxes=tuple(elsewhere),
+        )
+    account.drop("hidden together with another box of its film", len(drawn) - len(cases))
+    return list(cases.values())
+
+
+def _box_case(number: int, row: dict[str, Any], options: Sampling, rules: Rules) -> GroundingCase:
+    # Each number half to even on its own, and nothing clipped (step 6).
+    x, y, w, h = (round(row[name]) for name in _SCALED)
+    box = Box(x, y, w, h)
+    return GroundingCase(
+        case_id=f"mscxr_{number:05d}",
+        source="ms_cxr",
+        # The authors put their folder's name before MS-CXR's path. The film list knows better
+        # where the film stands.
+        image_path=row["image_path"] if rules == "authors" else row["film_path"],
+        report_path=row["report_path"],
+        dicom_id=row["dicom_id"],
+        subject_id=row["subject_id"],
+        study_id=row["study_id"],
+        view=row["view"],
+        age=row["age"],
+        gender=row["gender"],
+        finding=row["finding"],
+        label=1,
+        # A box asserts its finding, whatever the labeler made of the report.
+        label_value=PRESENT,
+        label_text=row["label_text"],
+        box=box,
+        irrelevant_box=irrelevant_box(box, options.resolution),
+    )
+
+
+# ---------------------------------------------------------------- cases from sentences
+# Cases from ReXErr: is this sentence right about this film? (GROUNDING 2.4)
+
+
+# Errors that only the image shows, and errors the text alone gives away.
+IMAGE_ERRORS: Final = (
+    *("Change location", "Change severity", "False prediction", "False negation"),
+    *("Change position of device", "Add medical device", "Change name of device", "Change view"),
+)
+TEXT_ERRORS: Final = ("Add typo", "Change to homophone", "Add repetition")
+
+
+def draw_sentences(
+    sentences: pl.DataFrame,
+    films: pl.DataFrame,
+    options: Sampling,
+    stream: Stream,
+    account: Account,
+    rules: Rules,
+) -> list[GroundingCase]:
+    """Sentences with errors that need the image, with errors that do not, and with none.
+
+    Errors are drawn type by type in alphabetical order, as many of each; a type that has fewer is
+    not made up for by others.
+    """
+    import polars as pl
+
+    kept = _usable_sentences(sentences, account, rules)
+    kept = _on_films(kept, films, account)
+    key = ("study_id", "original_sentence", "error_sentence")
+    once = kept.unique(key, keep="first", maintain_order=True)
+    # Each sentence stands once per film of its study; the films beyond the first are no loss.
+    account.drop("the same sentence of the same study", kept["sentence"].n_unique() - once.height)
+    type_, wrong = pl.col("error_type"), pl.col("error_present") == 1
+    usable = ~wrong | type_.is_in((*IMAGE_ERRORS, *TEXT_ERRORS)).fill_null(value=False)
+    once = account.keep(once, usable, "error type of neither group")
+    image = round(options.rexerr_total * options.rexerr_image)
+    text = round(options.rexerr_total * options.rexerr_text)
+    rows = [
+        *_drawn_by_type(once.filter(wrong & type_.is_in(IMAGE_ERRORS)), image, stream),
+        *_drawn_by_type(once.filter(wrong & type_.is_in(TEXT_ERRORS)), text, stream),
+        *_drawn_rows(once.filter(~wrong), options.rexerr_total - image - text, stream),
+    ]
+    account.drop("over the cap of their type", once.height - len(rows))
+    return [_sentence_case(number, row, options, rules) for number, row in enumerate(rows)]
+
+
+def _usable_sentences(sentences: pl.DataFrame, account: Account, rules: Rules) -> pl.DataFrame:
+    import polars as pl
+
+    present = pl.col("error_present")
+    kept = sentences.with_row_index("sentence")
+    kept = account.keep(kept, present.is_not_null(), "error_present empty")
+    kept = account.keep(kept, present.is_in((0, 1)), "error_present 2 (neutral)")
+    kept = account.keep(kept, pl.col("original_sentence").is_not_null(), "no original sentence")
+    if rules == "corrected":
+        # The authors ask about the word "nan" (GROUNDING 4.2).
+        kept = account.keep(
+            kept, pl.col("error_sentence").is_not_null(), "no sentence to ask about"
+        )
+    return kept
+
+
+def _on_films(sentences: pl.DataFrame, films: pl.DataFrame, account: Account) -> pl.DataFrame:
+    """One row per sentence and frontal film of its list, in the order of both.
+
+    A sentence is lost when its last film is; the reason is that of the film that came farthest.
+    """
+    import polars as pl
+
+    def keep(frame: pl.DataFrame, kept: pl.DataFrame, reason: str) -> pl.DataFrame:
+        account.drop(reason, frame["sentence"].n_unique() - kept["sentence"].n_unique())
+        return kept
+
+    each = pl.col("dicom_id").str.split(",").list.eval(pl.element().str.strip_chars())
+    listed = sentences.with_columns(each.list.eval(pl.element().filter(pl.element() != "")))
+    kept = account.keep(listed, pl.col("dicom_id").list.len() > 0, "no film named")
+    kept = kept.explode("dicom_id")
+    known = kept.filter(pl.col("dicom_id").is_in(films["dicom_id"].implode()))
+    kept = keep(kept, known, "film not in the film list")
+    joined = kept.join(
+        by_dicom(films), on="dicom_id", how="inner", suffix="_film", maintain_order="left"
+    )
+    kept = keep(kept, joined, "no age or sex")
+    return keep(kept, kept.filter(pl.col("view").is_in(FRONTAL)), "view not PA or AP")
+
+
+def _drawn_by_type(errors: pl.DataFrame, total: int, stream: Stream) -> list[dict[str, Any]]:
+    import polars as pl
+
+    types = sorted(set(errors["error_type"]))
+    rows: list[dict[str, Any]] = []
+    for each in types:
+        own = errors.filter(pl.col("error_type") == each)
+        rows += _drawn_rows(own, max(1, total // len(types)), stream)
+    return rows
+
+
+def _sentence_case(
+    number: int, row: dict[str, Any], options: Sampling, rules: Rules
+) -> GroundingCase:
+    finding = next((name for name in options.findings if row[name] == PRESENT), None)
+    # The sentence names its patient and study, the film its own. The image shown is the film's.
+    end = "" if rules == "authors" else "_film"
+    return GroundingCase(
+        case_id=f"rexerr_{number:05d}",
+        source=SENTENCE_SOURCE,
+        image_path=row["image_path"],
+        report_path=row["report_path"],
+        dicom_id=row["dicom_id"],
+        subject_id=row[f"subject_id{end}"],
+        study_id=row[f"study_id{end}"],
+        view=row["view"],
+        age=row["age"],
+        gender=row["gender"],
+        finding=finding,
+        label=row["error_present"],
+        label_value=None if finding is None else PRESENT,
+        label_text=row["error_sentence"],
+        original_sentence=row["original_sentence"],
+        error_sentence=row["error_sentence"],
+        error_type=row["error_type"],
+        error_present=row["error_present"],
+    )
+
+
+# ---------------------------------------------------------------- probe sets
+
+
+_DEFAULT_SAMPLING = Sampling()
 
 
 def probe_set(
@@ -38,12 +376,12 @@ def probe_set(
     sentences: pl.DataFrame | None,
     *,
     edition: Rules,
-    options: Sampling = _DEFAULT,
+    options: Sampling = _DEFAULT_SAMPLING,
 ) -> Built:
     """MS-CXR, MIMIC-CXR and ReXErr cases in this order; a table that is None gives no cases."""
     import polars as pl
 
-    _check(edition)
+    _check_edition(edition)
     stream = Stream(options.seed)
     accounts = {source: Account(source) for source in ("ms_cxr", "mimic_cxr", "rexerr")}
     boxed: list[GroundingCase] = []
@@ -73,7 +411,7 @@ def probe_set(
     said: list[GroundingCase] = []
     if sentences is not None:
         said = draw_sentences(sentences, films, options, stream, accounts["rexerr"], edition)
-    return _built(
+    return _built_set(
         "mimic",
         [*boxed, *labelled, *said],
         frontals,
@@ -88,7 +426,7 @@ def chexpert_probe_set(
     films: pl.DataFrame,
     *,
     edition: Rules,
-    options: Sampling = _DEFAULT,
+    options: Sampling = _DEFAULT_SAMPLING,
     reports: Mapping[str, str] | None = None,
 ) -> Built:
     """CheXpert cases (GROUNDING 2.6): the stream starts afresh, and nothing is padded.
@@ -98,7 +436,7 @@ def chexpert_probe_set(
     """
     import polars as pl
 
-    _check(edition)
+    _check_edition(edition)
     stream = Stream(options.seed)
     frontal = pl.col("view") != LATERAL
     account = Account("chexpert")
@@ -121,7 +459,7 @@ def chexpert_probe_set(
             msgspec.structs.replace(case, report_path=reports.get(case.image_path))
             for case in cases
         ]
-    built = _built("chexpert", cases, frontals, [account], stream, edition, options)
+    built = _built_set("chexpert", cases, frontals, [account], stream, edition, options)
     split = (
         "Split and labels are those of the film list; the paper's are its authors' own 20 % and "
         "not CheXpert's test set with expert labels [D31]."
@@ -135,7 +473,7 @@ def _not_drawn(account: Account, pool: pl.DataFrame, cases: list[GroundingCase])
     account.drop("not drawn (one film per patient, caps)", pool.height - len(drawn))
 
 
-def _built(
+def _built_set(
     name: str,
     cases: list[GroundingCase],
     frontals: pl.DataFrame,
@@ -157,12 +495,12 @@ def _built(
         policy="credentialed",
         cases=cases,
         exclusions=exclusions,
-        provenance=_notes(cases, frontals),
+        provenance=_set_notes(cases, frontals),
         sides=[side for account in accounts for side in account.sides],
     )
 
 
-def _notes(cases: list[GroundingCase], frontals: pl.DataFrame) -> list[str]:
+def _set_notes(cases: list[GroundingCase], frontals: pl.DataFrame) -> list[str]:
     """What a reader of the set should know about its labels and swaps."""
     films, patients = frontals.height, frontals["subject_id"].n_unique()
     counts = {
@@ -182,6 +520,6 @@ def _notes(cases: list[GroundingCase], frontals: pl.DataFrame) -> list[str]:
     ]
 
 
-def _check(edition: str) -> None:
+def _check_edition(edition: str) -> None:
     if edition not in get_args(Rules):
         raise BadInput(f'edition is "{edition}"; the editions are {", ".join(get_args(Rules))}.')

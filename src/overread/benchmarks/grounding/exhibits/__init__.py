@@ -8,19 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits.agreement import resolution_plane, transfer_figure
-from overread.benchmarks.grounding.exhibits.baselines import accuracy_baselines
-from overread.benchmarks.grounding.exhibits.behaviour import sens_spec, triad
-from overread.benchmarks.grounding.exhibits.certainty import confidence
-from overread.benchmarks.grounding.exhibits.contrasts import against_baselines, pairwise
+from overread.benchmarks.grounding.exhibits.comparisons import (
+    accuracy_baselines,
+    against_baselines,
+    pairwise,
+)
+from overread.benchmarks.grounding.exhibits.confidence import (
+    confidence,
+    confidence_histogram,
+    reliability,
+)
+from overread.benchmarks.grounding.exhibits.dot_plot import Index, decomposition, premium, uar
 from overread.benchmarks.grounding.exhibits.groups import (
-    coverage,
-    coverage_findings,
+    finding_heatmap,
     findings,
+    rated_boxes,
+    rated_boxes_by_finding,
     sentences,
     subgroups,
 )
-from overread.benchmarks.grounding.exhibits.headline import (
+from overread.benchmarks.grounding.exhibits.planes import (
+    resolution_plane,
+    sens_spec,
+    transfer_figure,
+    triad,
+)
+from overread.benchmarks.grounding.exhibits.robustness import phrasing, phrasing_lanes, resolution
+from overread.benchmarks.grounding.exhibits.summary import (
     conditions,
     parse_rates,
     summary,
@@ -28,14 +42,6 @@ from overread.benchmarks.grounding.exhibits.headline import (
     thresholds,
     worst_cases,
 )
-from overread.benchmarks.grounding.exhibits.heatmap import finding_heatmap
-from overread.benchmarks.grounding.exhibits.histogram import confidence_histogram
-from overread.benchmarks.grounding.exhibits.index import Index
-from overread.benchmarks.grounding.exhibits.lanes import uar
-from overread.benchmarks.grounding.exhibits.reliability import reliability
-from overread.benchmarks.grounding.exhibits.robust import phrasing, resolution
-from overread.benchmarks.grounding.exhibits.shares import decomposition, premium
-from overread.benchmarks.grounding.exhibits.wording import phrasing_lanes
 from overread.case import Figure, Measure, Table
 
 __all__ = ["exhibits", "summary", "transfer_figure"]
@@ -64,8 +70,8 @@ _EXHIBITS: Final[tuple[Callable[[Index, str], Table | Figure | None], ...]] = (
     phrasing_lanes,
     phrasing,
     conditions,
-    coverage,
-    coverage_findings,
+    rated_boxes,
+    rated_boxes_by_finding,
     thresholds,
     parse_rates,
     worst_cases,

@@ -1,11 +1,11 @@
-"""Figure 3: accuracy, and what is left of it against readers that get no image."""
+"""One reader against another, and against readers that get no image."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from overread.benchmarks.exhibits.cells import interval, p_value, percent
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, interval, p_value, percent, table
 from overread.benchmarks.exhibits.style import (
     BLUE,
     FAINT,
@@ -17,33 +17,104 @@ from overread.benchmarks.exhibits.style import (
     reader_axis,
     shown,
 )
-from overread.benchmarks.grounding.exhibits.contrasts import BASELINE
-from overread.benchmarks.grounding.exhibits.index import Index
-from overread.benchmarks.grounding.exhibits.lanes import (
+from overread.benchmarks.grounding.exhibits.dot_plot import (
     LANE,
     WIDTH,
+    Index,
     bounds,
     dots,
     hundred,
+    identity,
     lane_row,
     numbers,
 )
-from overread.benchmarks.grounding.exhibits.style import identity
-from overread.case import Figure, Measure
+from overread.case import Figure, Measure, Table
 
-__all__ = ["accuracy_baselines"]
+__all__ = ["BASELINE", "DIFFERENCES", "accuracy_baselines", "against_baselines", "pairwise"]
 
-_MOST: Final = 2
+# ---------------------------------------------------------------- tables
+# Supplementary Table 1 and its kin: one reader against another on the cases both decided.
+
+
+# The kinds of comparison, as comparisons.py names them; it imports numpy, and this module is
+# imported with the benchmark.
+BASELINE: Final = "text_baseline"
+PAIRWISE: Final = "pairwise"
+
+DIFFERENCES: Final = (
+    ("diff_accuracy", "accuracy"),
+    ("diff_uar", "UAR"),
+    ("diff_cgr", "CGR"),
+    ("diff_is", "IS"),
+)
+_COMPARISON_COLUMNS: Final = ("reader", "against", "rate", "difference", "both rates", "p", "q")
+_COMPARISON_NOTES: Final = (
+    "Percentage points [95 % interval] on the cases that decide the rate for both readers.",
+    "p of the paired bootstrap; q is adjusted within a family of comparisons "
+    "(Benjamini–Hochberg). † q < 0.05.",
+)
+
+
+def against_baselines(index: Index, signature: str) -> Table | None:
+    """Every reader less each reader that gets no image."""
+    title = "Is it better than a reader without the image?"
+    rows = _comparison_rows(index, BASELINE)
+    return table(
+        "comparisons", title, _COMPARISON_COLUMNS, rows, signature, _COMPARISON_NOTES, facts=3
+    )
+
+
+def pairwise(index: Index, signature: str) -> Table | None:
+    """Every reader less every other."""
+    title = "How do the readers differ, two by two?"
+    rows = _comparison_rows(index, PAIRWISE)
+    return table(
+        "pairwise", title, _COMPARISON_COLUMNS, rows, signature, _COMPARISON_NOTES, facts=3
+    )
+
+
+def _comparison_rows(index: Index, kind: str) -> Iterator[tuple[str, ...]]:
+    for name, title in DIFFERENCES:
+        for record in index.all(name, "versus", "comparison"):
+            if record.by["comparison"] == kind:
+                mark = "†" if record.q is not None and record.q < 0.05 else ""
+                yield (
+                    record.reader,
+                    record.by["versus"],
+                    title,
+                    cell(record),
+                    _both_rates(record.note),
+                    p_value(record.p),
+                    p_value(record.q) + mark,
+                )
+
+
+def _both_rates(note: str | None) -> str:
+    """The rates that were compared, from fractions to percent: `0.6620 against 0.6050`."""
+    if note is None:
+        return NOT_KNOWN
+    first, _, second = note.partition(" against ")
+    try:
+        return f"{100 * float(first):.1f} against {100 * float(second):.1f}"
+    except ValueError:
+        return note
+
+
+# ---------------------------------------------------------------- the figure
+# Figure 3: accuracy, and what is left of it against readers that get no image.
+
+
+_MOST_BASELINES: Final = 2
 _SIGNIFICANT: Final = 0.05
 _VERDICTS: Final = ("above, q < 0.05", "not told apart", "below, q < 0.05")
-_LOOKS: Final = {
+_VERDICT_LOOKS: Final = {
     _VERDICTS[0]: (BLUE, "triangle-right"),
     _VERDICTS[1]: (FAINT, "circle"),
     _VERDICTS[2]: (VERMILLION, "triangle-left"),
 }
 
 
-def _baselines(index: Index) -> list[str]:
+def _ranked_baselines(index: Index) -> list[str]:
     """Readers others are compared with for want of an image; the most accurate first."""
     named = dict.fromkeys(
         record.by["versus"]
@@ -60,50 +131,50 @@ def accuracy_baselines(index: Index, signature: str) -> Figure | None:
     names = shown(index.readers)
     order = index.ranked("accuracy")
     lanes = [names[reader] for reader in order]
-    baselines = _baselines(index)
-    drawn = baselines[:_MOST]
+    baselines = _ranked_baselines(index)
+    drawn = baselines[:_MOST_BASELINES]
     rows = [
         lane_row(index, r, names, index.get(r, "accuracy")) | {"panel": 0, "against": ""}
         for r in order
     ]
-    panels = [_accuracy(rows, lanes, index, drawn)]
+    panels = [_accuracy_lanes(rows, lanes, index, drawn)]
     for panel, baseline in enumerate(drawn, 1):
-        found = _differences(index, baseline, order, names, panel)
-        panels.append(_forest(found, lanes, names[baseline], panel))
+        found = _difference_rows(index, baseline, order, names, panel)
+        panels.append(_forest_lanes(found, lanes, names[baseline], panel))
         rows += found
     return Figure(
         name="accuracy_baselines",
         title="Is it more accurate than a reader without the image?",
-        spec=_stacked(rows, panels),
+        spec=_stacked_lanes(rows, panels),
         alt="Accuracy of every reader, and its difference from readers that get no image, percent "
-        f"with 95 % interval: {_said(rows)}",
+        f"with 95 % interval: {_rows_alt(rows)}",
         signature=signature,
-        notes=_notes(len(baselines)),
+        notes=_baseline_notes(len(baselines)),
     )
 
 
-def _notes(baselines: int) -> tuple[str, ...]:
+def _baseline_notes(baselines: int) -> tuple[str, ...]:
     if not baselines:
         return ("No reader of this run goes without the image.",)
-    rest = f"The {_MOST} most accurate of them are drawn; the table has all."
+    rest = f"The {_MOST_BASELINES} most accurate of them are drawn; the table has all."
     return (
         "Dashed: the accuracy of readers that get no image.",
         "Differences in percentage points [95 % interval] on the cases both readers decided; q is "
         "adjusted within the family (Benjamini–Hochberg).",
-        *((rest,) if baselines > _MOST else ()),
+        *((rest,) if baselines > _MOST_BASELINES else ()),
     )
 
 
-def _stacked(rows: Sequence[Spec], panels: Sequence[Spec]) -> Spec:
+def _stacked_lanes(rows: Sequence[Spec], panels: Sequence[Spec]) -> Spec:
     apart = {"scale": {"shape": "independent", "stroke": "independent", "fill": "independent"}}
     return figure_spec(rows, vconcat=list(panels), spacing=28, resolve=apart)
 
 
-def _said(rows: Sequence[Spec]) -> str:
-    return "; ".join(map(_one, rows)) + "."
+def _rows_alt(rows: Sequence[Spec]) -> str:
+    return "; ".join(map(_row_alt, rows)) + "."
 
 
-def _one(row: Spec) -> str:
+def _row_alt(row: Spec) -> str:
     if not row["against"]:
         return f"{row['reader']} {row['text']}"
     return f"{row['reader']} less {row['against']} {row['text']}, {row['q_text']}"
@@ -112,12 +183,12 @@ def _one(row: Spec) -> str:
 # ---------------------------------------------------------------- panels
 
 
-def _of_panel(panel: int) -> list[Spec]:
+def _lanes_numbered(panel: int) -> list[Spec]:
     # By number: what a reader is called must not enter an expression.
     return [{"filter": f"datum.panel === {panel}"}]
 
 
-def _accuracy(
+def _accuracy_lanes(
     rows: Sequence[Spec], lanes: Sequence[str], index: Index, baselines: Sequence[str]
 ) -> Spec:
     low, high = bounds(v for row in rows for v in (row["value"], row["low"], row["high"]))
@@ -133,14 +204,14 @@ def _accuracy(
         *numbers(WIDTH, lanes),
     ]
     return {
-        "transform": _of_panel(0),
+        "transform": _lanes_numbered(0),
         "width": WIDTH,
         "height": {"step": LANE},
         "layer": layers,
     }
 
 
-def _differences(
+def _difference_rows(
     index: Index, baseline: str, order: Sequence[str], names: dict[str, str], panel: int
 ) -> list[Spec]:
     found = []
@@ -148,11 +219,11 @@ def _differences(
         record = index.known(reader, "diff_accuracy", versus=baseline, comparison=BASELINE)
         if record is not None and reader != baseline:
             facts = identity(index, reader, names) | {"panel": panel, "against": baseline}
-            found.append(facts | _difference(record))
+            found.append(facts | _difference_row(record))
     return found
 
 
-def _difference(record: Measure) -> Spec:
+def _difference_row(record: Measure) -> Spec:
     value = record.value or 0.0
     told = record.q is not None and record.q < _SIGNIFICANT
     verdict = _VERDICTS[1] if not told else _VERDICTS[0] if value > 0 else _VERDICTS[2]
@@ -168,7 +239,7 @@ def _difference(record: Measure) -> Spec:
     }
 
 
-def _forest(rows: Sequence[Spec], lanes: Sequence[str], baseline: str, panel: int) -> Spec:
+def _forest_lanes(rows: Sequence[Spec], lanes: Sequence[str], baseline: str, panel: int) -> Spec:
     """One panel of differences; the lanes are those of the whole figure less the baseline's."""
     kept = [lane for lane in lanes if lane != baseline]
     known = [v for row in rows for v in (row["value"], row["low"], row["high"]) if v is not None]
@@ -176,7 +247,7 @@ def _forest(rows: Sequence[Spec], lanes: Sequence[str], baseline: str, panel: in
     bound = 5 * (int(reach / 5) + 1)
     x: Any = number_axis("value", f"accuracy less that of {baseline}", -bound, bound)
     y = reader_axis(kept)
-    colour, shape = (_looks(at, legend=panel == 1) for at in (0, 1))
+    colour, shape = (_verdict_scale(at, legend=panel == 1) for at in (0, 1))
     layers = [
         {"mark": {"type": "rule", "color": INK}, "encoding": {"x": {"datum": 0}}},
         {
@@ -195,15 +266,18 @@ def _forest(rows: Sequence[Spec], lanes: Sequence[str], baseline: str, panel: in
         *numbers(WIDTH, kept, (64, "q_text")),
     ]
     return {
-        "transform": _of_panel(panel),
+        "transform": _lanes_numbered(panel),
         "width": WIDTH,
         "height": {"step": LANE},
         "layer": layers,
     }
 
 
-def _looks(at: int, *, legend: bool) -> Spec:
+def _verdict_scale(at: int, *, legend: bool) -> Spec:
     """The colours (0) or shapes (1) of the verdicts."""
-    scale = {"domain": list(_LOOKS), "range": [look[at] for look in _LOOKS.values()]}
+    scale = {
+        "domain": list(_VERDICT_LOOKS),
+        "range": [look[at] for look in _VERDICT_LOOKS.values()],
+    }
     found: Spec = {"field": "verdict", "type": "nominal", "scale": scale}
     return found if legend else {**found, "legend": None}

@@ -7,7 +7,7 @@ from typing import Final
 
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, percent, table
 from overread.benchmarks.grounding.category import SWEEP
-from overread.benchmarks.grounding.exhibits.index import Index
+from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.case import Measure, Table
 
 __all__ = ["conditions", "parse_rates", "summary", "summary_of", "thresholds", "worst_cases"]
@@ -48,7 +48,11 @@ def summary_of(index: Index, signature: str) -> Table:
     again = index.any("retest")
     columns = [(name, title) for name, title in _COLUMNS if again or name != "retest"]
     rows = tuple(
-        (reader, _word(index, reader), *(cell(index.get(reader, name)) for name, _ in columns))
+        (
+            reader,
+            _category_word(index, reader),
+            *(cell(index.get(reader, name)) for name, _ in columns),
+        )
         for reader in index.readers
     )
     starred = (_STARRED,) if any(row[1].endswith("*") for row in rows) else ()
@@ -58,18 +62,18 @@ def summary_of(index: Index, signature: str) -> Table:
         columns=("reader", "category", *(title for _, title in columns)),
         rows=rows,
         signature=signature,
-        notes=(*_NOTES, *((_RETEST,) if again else ()), *starred, *_remarks(index)),
+        notes=(*_NOTES, *((_RETEST,) if again else ()), *starred, *_category_remarks(index)),
     )
 
 
-def _word(index: Index, reader: str) -> str:
+def _category_word(index: Index, reader: str) -> str:
     record = index.get(reader, "category")
     if record is None or record.label is None:
         return NOT_KNOWN
     return record.label + ("*" if _PUBLISHED in (record.note or "") else "")
 
 
-def _remarks(index: Index) -> Iterator[str]:
+def _category_remarks(index: Index) -> Iterator[str]:
     for reader in index.readers:
         record = index.get(reader, "category")
         if record is not None and record.note:
