@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import msgspec
+import polars as pl
 import pytest
 from hypothesis import given, settings
 
+from overread.benchmarks.benchmark import Tables
+from overread.benchmarks.grounding.comparisons import ranks
 from overread.case import Traits
 from support.made_up import made_up, measured
 
@@ -246,3 +250,266 @@ def test_the_alphabet_and_not_the_run_says_who_of_a_pair_comes_first(readers, ed
     found = measured(readers({"b": TEXT}, **words), edition)
     pairs = [(a, b) for a, b, _ in rows(found, "diff_accuracy", "pairwise")]
     assert sorted(pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
+
+
+# ---------------------------------------------------------------- resolutions and wordings
+# Other resolutions and phrasings: the same cases, compared one by one, beside the headline.
+
+
+MASKS = ("original", "target_mask")
+
+
+def elsewhere(tables: Tables, **where: object) -> pl.DataFrame:
+    """The same answers, as if given at another resolution or to another phrasing."""
+    return tables.answers.with_columns(**{key: pl.lit(value) for key, value in where.items()})
+
+
+def joined(*tables: Tables | pl.DataFrame) -> Tables:
+    first, *others = tables
+    frames = [first.answers, *others]
+    schema = first.answers.schema
+    return msgspec.structs.replace(
+        first, answers=pl.concat([frame.cast(dict(schema)) for frame in frames])
+    )
+
+
+@pytest.fixture(scope="module")
+def cases(bench):
+    return [bench.case(f"c{i:02}") for i in range(20)]
+
+
+@pytest.fixture(scope="module")
+def said(bench, cases):
+    """Readers that say Yes, but for so many flips under the target mask; of some cases only."""
+
+    def make(first=0, last=20, wrong=0, **flips):
+        names = [case.case_id for case in cases][first:last]
+        answers = {
+            reader: {
+                "original": {c: int(i >= wrong) for i, c in enumerate(names)},
+                "target_mask": {c: int(i >= n) for i, c in enumerate(names)},
+            }
+            for reader, n in flips.items()
+        }
+        return bench.tables(cases, answers)
+
+    return make
+
+
+# ---------------------------------------------------------------- resolution
+
+
+def test_a_further_size_is_compared_on_its_own_cases(said):
+    """[D15] 20 cases at 224; c00 to c09 also at 512, where two flips fewer are seen."""
+    tables = joined(said(a=4), elsewhere(said(last=10, a=2), px=512))
+    found = measured(tables, px="224,512")
+    here, there = (found("cgr", "a", px=px) for px in ("224", "512"))
+    assert (here.k, here.n) == (4, 10)
+    assert (there.k, there.n) == (2, 10)
+    change = found("diff_cgr", "a", px="512", versus="px=224")
+    assert (change.value, change.n) == (pytest.approx(-0.2), 10)
+    assert change.low < -0.2 < change.high
+    assert found("cgr", "a").n == 20
+
+
+def test_as_published_the_headlines_size_keeps_all_its_cases(said):
+    """[D15] And no paired change: theirs pairs cases that are not the same."""
+    tables = joined(said(a=4), elsewhere(said(last=10, a=2), px=512))
+    found = measured(tables, "authors", px="224,512")
+    assert (found("cgr", "a", px="224").k, found("cgr", "a", px="224").n) == (4, 20)
+    assert (found("cgr", "a", px="512").k, found("cgr", "a", px="512").n) == (2, 10)
+    assert found.get("diff_cgr", "a", px="512", versus="px=224") is None
+    assert found.get("rho", "", px="224,512", of="accuracy") is None
+
+
+def test_a_case_missing_at_one_size_is_not_paired(said):
+    """At 512 the reader lacks c00..c04 and has c05..c09; another reader makes the sub-sample."""
+    further = [elsewhere(said(last=10, b=1), px=512), elsewhere(said(5, 10, a=1), px=512)]
+    found = measured(joined(said(a=6, b=2), *further), px="224,512")
+    assert found("cgr", "a", px="224").n == 10
+    assert found("cgr", "a", px="512").n == 5
+    change = found("diff_cgr", "a", px="512", versus="px=224")
+    # c05 flips at both sizes; no other of c05..c09 at either.
+    assert (change.value, change.n) == (0, 5)
+    assert change.low < 0 < change.high
+
+
+def test_a_case_missing_at_the_headlines_size(said):
+    tables = joined(said(5, 20, a=1), elsewhere(said(last=10, a=1), px=512))
+    found = measured(tables, px="224,512")
+    assert found("diff_cgr", "a", px="512", versus="px=224").n == 5
+    assert found("cgr", "a", px="512").n == 10
+
+
+def test_nothing_in_common_is_null_with_a_reason(said):
+    tables = joined(said(10, 20, a=1), elsewhere(said(last=5, a=1), px=512))
+    record = measured(tables, px="224,512")("diff_cgr", "a", px="512", versus="px=224")
+    assert (record.value, record.low, record.n) == (None, None, 0)
+    assert record.note == "fewer than two cases were decided at both sizes"
+
+
+def test_two_further_sizes_share_their_baseline(said):
+    further = [elsewhere(said(last=10, a=n), px=px) for px, n in ((512, 1), (1024, 2))]
+    found = measured(
+        joined(said(a=4), *further), px="224,512,1024"
+    )  # no record says the same twice
+    assert found("cgr", "a", px="224").k == 4
+    for px, k in (("512", 1), ("1024", 2)):
+        assert found("cgr", "a", px=px).k == k
+        assert found("diff_cgr", "a", px=px, versus="px=224").value == pytest.approx((k - 4) / 10)
+
+
+def test_a_size_nobody_was_asked_at_gives_no_records(said):
+    found = measured(said(a=4), px="224,512")
+    assert not [r for r in found.measures if "px" in r.by]
+    partly = measured(joined(said(a=4, b=4), elsewhere(said(a=3), px=512)), px="224,512")
+    assert {r.reader for r in partly.measures if "px" in r.by} == {"a", ""}
+
+
+@EDITIONS
+def test_further_sizes_and_phrasings_leave_the_headline_alone(said, edition):
+    plain = said(a=4, b=2, c=7)
+    further = [
+        elsewhere(said(last=10, a=9, b=0, c=5), px=512),
+        elsewhere(said(last=10, wrong=5, a=1, b=1, c=1), phrasing="brief"),
+    ]
+    before = measured(plain, edition)
+    after = measured(joined(plain, *further), edition, px="224,512", phrasing="default,brief")
+    for record in before.measures:
+        assert after(record.measure, record.reader, **record.by) == record
+
+
+def test_ranks_over_the_readers(said):
+    """a > c > b at both sizes, but for a tie: mid-ranks (3, 1.5, 1.5) against (3, 1, 2)."""
+    tables = joined(said(a=9, b=2, c=2), elsewhere(said(last=10, a=9, b=1, c=3), px=512))
+    ours, theirs = measured(tables, px="224,512"), measured(tables, "authors", px="224,512")
+    for found in (ours, theirs):
+        record = found("rho", "", px="224,512", of="cgr")
+        assert (record.value, record.n) == (pytest.approx(0.8660254), 3)
+    assert ours("rho", "", px="224,512", of="cgr").p > 0.3  # of six orders, at least two
+    assert theirs("rho", "", px="224,512", of="cgr").method == "asymptotic t"
+
+
+def test_two_readers_have_no_rank_correlation(said):
+    tables = joined(said(a=9, b=2), elsewhere(said(last=10, a=9, b=1), px=512))
+    record = measured(tables, px="224,512")("rho", "", px="224,512", of="cgr")
+    assert (record.value, record.p, record.n) == (None, None, 2)
+    assert record.note == "fewer than three readers, or all alike"
+
+
+def test_ranks_of_values():
+    """Ties share an average rank, cut to a whole number (GROUNDING 12)."""
+    assert ranks([0.2, 0.5, None, 0.2, 0.9]) == [3, 2, None, 3, 1]
+    assert ranks([0.1, 0.1, 0.1]) == [2, 2, 2]
+    assert ranks([]) == []
+
+
+# ---------------------------------------------------------------- phrasing
+
+
+@pytest.fixture(scope="module")
+def phrased(bench):
+    """`n` cases asked by default; the first of them also briefly, some replies not to be parsed."""
+
+    def make(n, asked, unparsed, images=("original",)):
+        cases = [bench.case(f"c{i:03}") for i in range(n)]
+        names = [case.case_id for case in cases]
+        default = {image: {c: int(i % 2) for i, c in enumerate(names)} for image in images}
+        brief = {
+            image: {c: -1 if i < unparsed else 1 for i, c in enumerate(names[:asked])}
+            for image in images
+        }
+        return joined(
+            bench.tables(cases, {"r": default}),
+            elsewhere(bench.tables(cases, {"r": brief}), phrasing="brief"),
+        )
+
+    return make
+
+
+@EDITIONS
+def test_a_phrasing_beside_the_default_on_the_same_cases(phrased, edition):
+    found = measured(phrased(80, 60, 6), edition, phrasing="default,brief")
+    assert (
+        found("accuracy", "r", phrasing="default").k,
+        found("accuracy", "r", phrasing="default").n,
+    ) == (30, 60)
+    brief = found("accuracy", "r", phrasing="brief")
+    assert (brief.k, brief.n) == (54, 54)
+    parsed = found("parse_rate", "r", phrasing="brief")
+    assert (parsed.k, parsed.n) == (54, 60)
+    assert found("parse_rate", "r", phrasing="default").n == 60
+    assert found("accuracy", "r").n == 80
+
+
+def test_the_parse_rate_comes_first(phrased):
+    found = measured(phrased(80, 60, 6), phrasing="default,brief")
+    order = [r.measure for r in found.measures if r.by == {"phrasing": "brief"}]
+    assert order == ["parse_rate", "accuracy"]
+
+
+@EDITIONS
+@pytest.mark.parametrize(("unparsed", "said"), [(10, False), (11, True), (60, False)])
+def test_fewer_than_fifty_parsed_answers_say_nothing(phrased, edition, unparsed, said):
+    """[D14] 60 asked: 50 parsed are enough; none parsed is null, and no crash."""
+    record = measured(phrased(80, 60, unparsed), edition, phrasing="default,brief")(
+        "accuracy", "r", phrasing="brief"
+    )
+    note = f"uninterpretable: only {60 - unparsed} answers could be parsed"
+    assert ((record.note or "").startswith(note)) == said
+    if unparsed == 60:
+        assert (record.value, record.n) == (None, 0)
+        assert record.note
+
+
+def test_uar_per_phrasing_where_the_swap_was_asked(phrased):
+    """[D14]"""
+    tables = phrased(80, 60, 6, images=("original", "swap"))
+    record = measured(tables, phrasing="default,brief")("uar", "r", phrasing="brief")
+    assert (record.k, record.n) == (54, 54)
+    assert (
+        measured(tables, "authors", phrasing="default,brief").get("uar", "r", phrasing="brief")
+        is None
+    )
+
+
+def test_a_reader_nobody_asked_in_that_phrasing(bench, phrased):
+    tables = phrased(80, 60, 6)
+    other = tables.answers.filter(phrasing="default").with_columns(reader=pl.lit("s"))
+    from overread.benchmarks.benchmark import ReaderRecord
+
+    both = msgspec.structs.replace(
+        joined(tables, other), readers=(*tables.readers, ReaderRecord(name="s"))
+    )
+    found = measured(both, phrasing="default,brief")
+    assert found.get("accuracy", "s", phrasing="brief") is None
+    assert found("accuracy", "s", phrasing="default").n == 60
+
+
+def test_stability_at_a_size_follows_the_setting(bench, cases):
+    """[D3]"""
+    names = [case.case_id for case in cases]
+    answers = {
+        "original": {c: int(i < 12) for i, c in enumerate(names)},
+        "irrelevant_mask": dict.fromkeys(names, 1),
+    }
+    here = bench.tables(cases, {"a": answers})
+    tables = joined(here, elsewhere(here, px=512))
+    for stability, n in (("correct", 12), ("all", 20)):
+        found = measured(tables, px="224,512", stability=stability)
+        assert [found("is", "a", px=px).n for px in ("224", "512")] == [n, n]
+        assert found("diff_is", "a", px="512", versus="px=224").n == n
+
+
+def test_sizes_asked_of_different_cases_share_a_baseline_over_all_of_them(said):
+    """Each change is paired on its own cases; the one record at 224 stands on both sub-samples."""
+    tables = joined(
+        said(a=8),
+        elsewhere(said(0, 6, a=3), px=512),
+        elsewhere(said(4, 12, a=2), px=1024),
+    )
+    found = measured(tables, px="224,512,1024")
+    assert found("cgr", "a", px="224").n == 12
+    assert [found("cgr", "a", px=px).n for px in ("512", "1024")] == [6, 8]
+    assert found("diff_cgr", "a", px="512", versus="px=224").n == 6
+    assert found("diff_cgr", "a", px="1024", versus="px=224").n == 8

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from overread.benchmarks.grounding.exhibits import exhibits, summary
 from overread.case import Figure, Measure, Table
 from support.every_exhibit import measured, nothing_known
+from support.exhibited import SIGNATURE, rate
 
 READERS = ["b model", "a model", "blind", "c model"]
 RECORDS = measured(READERS, without_image="blind")
@@ -90,3 +92,27 @@ def test_records_about_all_readers_together_are_no_reader_and_no_group():
     ]
     group = Measure(reader="", measure="parse_rate", by={"phrasing": "rude"}, value=0.987, n=987)
     assert made_of([*RECORDS, *every, group]) == ALL
+
+
+# ---------------------------------------------------------------- documented
+# docs/exhibits.md names every exhibit, what kind it is, and no other.
+
+
+PAGE = Path(__file__).parents[4] / "docs" / "exhibits.md"
+
+
+def test_the_page_names_every_exhibit(measured):
+    measures = measured("corrected")
+    reader = measures[0].reader
+    further = [
+        rate(reader, "cgr", 20, 100, condition="target_blur"),
+        rate(reader, "cgr", 20, 100, coverage="accurate"),
+        rate(reader, "cgr", 2, 10, coverage="accurate", finding="edema"),
+    ]
+    shown = {
+        made.name: "figure" if isinstance(made, Figure) else "table"
+        for made in exhibits([*measures, *further], SIGNATURE)
+    }
+    written = re.findall(r"^\| `(\w+)` \| (table|figure) \|", PAGE.read_text("utf-8"), re.M)
+    assert len(written) == len(dict(written))
+    assert dict(written) == shown

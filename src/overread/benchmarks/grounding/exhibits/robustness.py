@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from overread.benchmarks.exhibits.cells import cell, p_value, table
 from overread.benchmarks.exhibits.style import Spec, figure_spec, number_axis, reader_axis, shown
-from overread.benchmarks.grounding.comparisons import rank_correlation
 from overread.benchmarks.grounding.exhibits.dot_plot import Index, hundred, identity
 from overread.case import Figure, Measure, Table
 
@@ -295,6 +294,8 @@ def _transfer_correlation(
     which: str,
     exact: bool,
 ) -> Measure:
+    from overread.benchmarks.grounding.comparisons import rank_correlation
+
     x, y = [ours[r] for r in readers], [theirs[r] for r in readers]
     if not exact:
         x, y = [round(v, 4) for v in x], [round(v, 4) for v in y]
