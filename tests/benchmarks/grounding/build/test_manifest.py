@@ -21,12 +21,12 @@ from overread.benchmarks.grounding.build.manifest import (
     PAPER_COLUMNS,
     composition_table,
     exclusions_table,
+    set_facts,
     strata,
     write_composition,
     write_exclusions,
     write_manifest,
 )
-from overread.benchmarks.grounding.build.manifest import set_facts as set_facts
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, GroundingCase, load_cases
 from overread.case import Box
 
