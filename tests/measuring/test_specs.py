@@ -192,3 +192,29 @@ def test_neither_order_nor_seed_of_names_moves_a_share(order, shift):
         reader = reader_of("a", [said[at] for at in places])
         found.append(next(m for m in measure(run, [reader], [ACCURACY]) if not m.by))
     assert found[0] == found[1]
+
+
+def test_what_is_judged_is_given_by_judge_and_says_who_was_not_judged():
+    table = np.array([[1, 0], [1, np.nan], [0, 0], [0, 0]])
+    why = np.array([[0, 0], [0, 5], [0, 0], [3, 3]], dtype=np.int8)
+
+    def of(run, reader, condition):
+        return Counted(table, run.everyone, why)
+
+    run = run_of(4, ["a"])
+    judged = Spec(
+        name="judged", says="", of=of, estimate=MEAN_OF_JUDGES, groups=("view",),
+        judges=lambda run, reader, condition: ["one", "two"], questions=("answer",),
+    )  # fmt: skip
+    found = measure(run, [reader_of("a", [1] * 4)], [judged])
+    whole, one, two = (
+        next(m for m in found if m.by == by) for by in ({}, {"judge": "one"}, {"judge": "two"})
+    )
+    assert (whole.left_out, whole.as_wrong) == ({"not judged": 1}, {"unanswered": 1})
+    assert (one.left_out, one.value, one.n) == ({}, 0.5, 4)
+    assert (two.left_out, two.value, two.n) == ({"not judged": 1}, 0.0, 3)
+    assert {m.by["view"] for m in found if "view" in m.by} == {"PA", "AP"}
+    for judges, flag in (([], "not_judged"), (None, "not_asked")):
+        nobody = Spec(name="x", says="", of=of, judges=lambda *_, judges=judges: judges)
+        (record,) = measure(run, [reader_of("a", [1] * 4)], [nobody])
+        assert (record.value, record.n, record.flags) == (None, 0, (flag,))

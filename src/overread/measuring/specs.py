@@ -49,6 +49,8 @@ from overread.measuring.estimates import (
 )
 from overread.measuring.notes import (
     NO_PICTURE,
+    NOT_ASKED,
+    NOT_JUDGED,
     counted_as_wrong,
     leaving_out,
     noted,
@@ -97,8 +99,9 @@ class Counted(NamedTuple):
     """What one measure says of every case of one reader under one condition, before averaging.
 
     `value` (cases,) or (cases, m) for m judges, seeds or draws; NaN does not decide. `population`
-    is whom the number is about, `why` what became of each case (a place among OUTCOMES). `wrong`
-    says that whoever has no answer counts as wrong, and is not left out.
+    is whom the number is about, `why` what became of each case (a place among OUTCOMES), or of each
+    at each judge (cases, m). `wrong` says that whoever has no answer counts as wrong, and is not
+    left out; without it those count as wrong that have a value all the same.
     """
 
     value: Floats
@@ -115,6 +118,11 @@ class Counted(NamedTuple):
     def within(self, members: Mask) -> Counted:
         """The same of some of the cases."""
         return self._replace(population=self.population & members)
+
+    def by_judge(self, column: int) -> Counted:
+        """The same by one judge alone."""
+        why = self.why if self.why is None or self.why.ndim == 1 else self.why[:, [column]]
+        return self._replace(value=self.value[:, [column]], why=why)
 
 
 class SpokenFor(Protocol):
@@ -183,6 +191,12 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     measure is about the picture, so that who gets none has no value. `by_case` puts it among what
     `compare` compares, `better` says which way. `make` stands in place of `of` where a measure is
     none of values by case.
+
+    Of what is judged, `judges` names the columns of `of` (none where nobody judged, None where
+    nothing was asked for) and `questions` says what they were asked: what they are worth there
+    stands beside the number, which is also given by each judge under the conditions of
+    `each_judge`. `plain` says which conditions are given by `groups`, if not that without keys;
+    `bare_groups` whether groups are told of in which nothing is counted.
     """
 
     name: str
@@ -199,6 +213,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     bounds: bool = False
     sees: bool = False
     by_case: bool = False
+    judges: Callable[[Any, Any, Condition], Sequence[str] | None] | None = None
+    questions: tuple[str, ...] = ()
+    each_judge: Callable[[Condition], bool] = lambda condition: True
+    plain: Callable[[Condition], bool] = lambda condition: not condition
+    bare_groups: bool = True
 
 
 # ---------------------------------------------------------------- numbers
@@ -219,19 +238,36 @@ def made_by(run: RunArrays, reader: SpokenFor, spec: Spec) -> Iterator[Estimate 
         yield from spec.make(run, reader)
         return
     for condition in spec.conditions(run, reader):
+        started = Measure(reader=reader.reader, measure=spec.name, by={**condition})
+        judges = () if spec.judges is None else spec.judges(run, reader, condition)
+        if spec.judges is not None and not judges:
+            why = NOT_ASKED if judges is None else NOT_JUDGED
+            yield noted(msgspec.structs.replace(started, n=0), why)
+            continue
         counted = counted_once(run, reader, spec, condition)
-        for group in run.groups(*(spec.groups_under if condition else spec.groups)):
+        label = run.label(judges or (), *spec.questions)
+        for group in run.groups(*(spec.groups if spec.plain(condition) else spec.groups_under)):
             some = counted.within(group.members)
-            if group.by and not some.population.any():
+            if group.by and not _told_of(some, spec):
                 continue
-            by = {**condition, **group.by}
-            record = Measure(reader=reader.reader, measure=spec.name, by=by)
+            record = msgspec.structs.replace(started, by={**condition, **group.by}, label=label)
             if spec.sees and reader.reader in run.unseeing:
                 yield noted(msgspec.structs.replace(record, n=0), NO_PICTURE)
                 continue
             yield estimate_of(record, some, run, spec)
             if spec.bounds and not group.by:
                 yield from worst_cases(record, some)
+        for column, judge in enumerate(judges or ()) if spec.each_judge(condition) else ():
+            own = run.label([judge], *spec.questions)
+            record = msgspec.structs.replace(started, by={**condition, "judge": judge}, label=own)
+            yield estimate_of(record, counted.by_judge(column), run, spec)
+
+
+def _told_of(counted: Counted, spec: Spec) -> bool:
+    """Whether a group has anybody in it, or where that is asked for, anything to count."""
+    if spec.bare_groups:
+        return bool(counted.population.any())
+    return not bool(np.isnan(counted.table).all())
 
 
 def counted_once(run: RunArrays, reader: SpokenFor, spec: Spec, condition: Condition) -> Counted:
@@ -245,18 +281,26 @@ def estimate_of(
     record: Measure, counted: Counted, run: RunArrays, spec: Spec
 ) -> Estimate | Measure:
     """A record with its value, n and interval, and who is not in it or counts as wrong."""
-    counts = left_out_of(counted)
-    say = counted_as_wrong if counted.wrong else leaving_out
-    return spec.estimate(say(record, counts), counted, run, spec.unit)
+    decided = ~np.isnan(counted.table[counted.population]) | counted.wrong
+    out, wrong = (_without_answer(counted, some) for some in (~decided, decided))
+    return spec.estimate(counted_as_wrong(leaving_out(record, out), wrong), counted, run, spec.unit)
 
 
 def left_out_of(counted: Counted) -> dict[str, int]:
     """How many of the population have no answer, by what became of them."""
+    return _without_answer(counted, np.ones((int(counted.population.sum()), 1), dtype=bool))
+
+
+def _without_answer(counted: Counted, among: Mask) -> dict[str, int]:
+    """Cases of the population without an answer, by what became of them, at any of these judges."""
     if counted.why is None:
         return {}
     why = counted.why[counted.population]
+    why = why if why.ndim == 2 else why[:, None]
     return {
-        word: n for code, word in enumerate(OUTCOMES) if code and (n := int((why == code).sum()))
+        word: n
+        for code, word in enumerate(OUTCOMES)
+        if code and (n := int(((why == code) & among).any(axis=1).sum()))
     }
 
 
