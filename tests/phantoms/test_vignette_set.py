@@ -15,7 +15,6 @@ from scipy import ndimage
 
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS
 from overread.benchmarks.medcmr.edition import Options
-from overread.benchmarks.medcmr.loading import load, policy_at, root_of
 from overread.benchmarks.medcmr.trials import swaps
 from overread.case import BadInput
 from overread.phantoms import vignette, write_set
@@ -28,6 +27,7 @@ from overread.phantoms.vignette_pictures import CORNERS
 from overread.phantoms.vignette_plan import plan_vignettes
 from overread.phantoms.vignette_questions import VIEWS
 from overread.phantoms.vignette_rhythm import BEATS, SHIFTS
+from support.medcmr_sets import load, policy_at, root_of
 
 N = LEAST + 2
 MCQ = "dataset/cmed.copy.mcq_cate.cleaned.json"

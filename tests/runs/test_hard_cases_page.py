@@ -10,12 +10,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from overread.benchmarks.medcmr import loading, own_set, release
+from overread.benchmarks.medcmr import loading, release
 from overread.benchmarks.medcmr.cases import LETTERS
 from overread.benchmarks.medcmr.edition import CORRECTED, IMAGES, Options
 from overread.benchmarks.medcmr.importing import _KINDS, _Said
 from overread.benchmarks.medcmr.judged_questions import COMPONENTS, LINES, RUBRICS, grid_words
 from overread.benchmarks.medcmr.people_sheets import ERRORS
+from overread.benchmarks.medcmr.published_sets import PUBLISHED_SETS
 from overread.phantoms.vignette import LEAST
 from overread.published import inconsistencies
 from support.commands import Overread
@@ -136,22 +137,21 @@ def test_what_it_costs_is_what_plan_counts(overread: Overread, trees: Path) -> N
 
 def test_every_field_of_a_file_of_ones_own_is_named() -> None:
     told = part("A file of your own")
-    source = Path(own_set.__file__).read_text("utf-8")
-    read = set(re.findall(r'self\.(?:text|fact)\("(\w+)"\)|fields\.get\("(\w+)"\)', source))
-    fields = {one or other for one, other in read}
-    assert {"question", "answer", "image", "caption", "patient", "options"} <= fields
-    assert [name for name in sorted(fields) if f"`{name}`" not in told] == []
+    source = Path(loading.__file__).read_text("utf-8")
+    read = set(re.findall(r'row\.(?:text|fact|texts|raw|decoded)\("(\w+)"\)', source))
+    assert {"question", "answer", "image", "caption", "patient", "options"} <= read
+    assert [name for name in sorted(read) if f"`{name}`" not in told] == []
     assert f"`{LETTERS[0]}` to `{LETTERS[-1]}`" in told
 
 
 def test_every_layout_is_named_with_what_it_is_known_by() -> None:
     told = part("Other published sets")
     rows = {row.split(" | ")[0].strip("| "): row for row in told.splitlines() if row[:1] == "|"}
-    assert {layout.name for layout in loading.LAYOUTS} == set(list(rows)[2:])
+    assert {layout.name for layout in PUBLISHED_SETS} == set(list(rows)[2:])
     spanned = {"Choice B", "Choice C", "option_B"}  # "`Choice A` to `Choice D`"
     above = rows["VQA-RAD"]  # "the same parquet file"
-    for layout in loading.LAYOUTS:
-        needed = set(layout.fields) - spanned
+    for layout in PUBLISHED_SETS:
+        needed = set(layout.needed) - spanned
         cell = rows[layout.name] + (above if layout.name == "PathVQA" else "")
         assert [name for name in sorted(needed) if f"`{name}`" not in cell] == [], layout.name
 

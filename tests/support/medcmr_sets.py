@@ -15,6 +15,7 @@ from typing import Any
 
 from PIL import Image
 
+from overread.benchmarks.medcmr.loading import SETS
 from support.datasets import write_csv
 
 MCQ = "cmed.copy.mcq_cate.cleaned.json"
@@ -230,3 +231,16 @@ def write_medxpert(folder: Path, changes: Sequence[Mapping[str, Any]] = ({},)) -
     rows = [base | {"id": f"MM-{n}"} | dict(c) for n, c in enumerate(changes, start=1)]
     write_images(folder / "images", "MM-1-a.jpeg", "MM-1-b.jpeg")
     return write_lines(folder / "MM" / "test.jsonl", rows).parents[1]
+
+
+def load(path, options, *, seen=True):
+    """What lies at a path, under these options."""
+    return SETS.load(path, options, options.root, seen=seen)
+
+
+def policy_at(path, options):
+    return SETS.policy_at(path, options.root)
+
+
+def root_of(path, options):
+    return SETS.root_of(path, options.root)

@@ -12,10 +12,19 @@ from hypothesis import strategies as st
 from overread.benchmarks.medcmr import trials
 from overread.benchmarks.medcmr.cases import DIMENSIONS
 from overread.benchmarks.medcmr.edition import Options
-from overread.benchmarks.medcmr.loading import load, root_of
 from overread.case import BadInput, Source
 from overread.imaging import check_there
-from support.medcmr_sets import MCQ, OPEN, item, mcq, release_files, write_release, write_zip
+from support.medcmr_sets import (
+    MCQ,
+    OPEN,
+    item,
+    load,
+    mcq,
+    release_files,
+    root_of,
+    write_release,
+    write_zip,
+)
 
 MCQS = [mcq(n) for n in range(7)]
 OPENS = [item(n) for n in range(3)]

@@ -12,12 +12,13 @@ import msgspec
 
 import overread
 from overread.benchmarks.draws import lot
+from overread.benchmarks.files.layouts import Loaded
 from overread.benchmarks.medcmr import cases
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import BOOK
 from overread.benchmarks.medcmr.judged_questions import RUBRICS, judge_trials, reminded, rubrics_at
-from overread.benchmarks.medcmr.loading import Loaded, load, policy_at, root_of
+from overread.benchmarks.medcmr.loading import SETS
 from overread.benchmarks.medcmr.trials import reformulated_items as reformulated
 from overread.benchmarks.medcmr.trials import swap_remarks, swaps, trials
 from overread.benchmarks.medcmr.verdict_parser import read_verdict
@@ -87,7 +88,7 @@ class MedCMR:
         folder = place if place.is_dir() else place.parent
         opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
         images = (image for case in opened.cases() for image in case.images)
-        opened.policy = policy_at(place, opened.options, images)
+        opened.policy = SETS.policy_at(place, opened.options.root, images)
         rubrics_at(opened.options.rubrics)  # words that cannot be read are found before
         _ = opened._reformulated  # and so is a list of items
         return opened
@@ -108,7 +109,7 @@ class MedCMR:
         return self.rules.label
 
     def policy_at(self, path: str | Path) -> Policy:
-        return policy_at(path, self.options)
+        return SETS.policy_at(path, self.options.root)
 
     @property
     def shows(self) -> frozenset[str]:
@@ -125,8 +126,8 @@ class MedCMR:
     # ------------------------------------------------------------ cases
 
     @cached_property
-    def _loaded(self) -> Loaded:
-        found = load(self._kept_path(), self.options)
+    def _loaded(self) -> Loaded[MedCase]:
+        found = SETS.load(self._kept_path(), self.options, self.options.root)
         kept = [case for case in found.cases if case.kind in self.options.kinds]
         if not kept:
             kinds = ", ".join(self.options.kinds)
@@ -177,7 +178,7 @@ class MedCMR:
     def root(self) -> str:
         if self.path is None:  # judges and controls, who see no image, may be asked all the same
             return ""
-        return str(root_of(self.path, self.options).absolute())
+        return str(SETS.root_of(self.path, self.options.root).absolute())
 
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse pairs of readers that are not in the run, and sheets that are not there."""

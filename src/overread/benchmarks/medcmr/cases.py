@@ -1,17 +1,20 @@
 """One question about one or more images, whatever set it comes from (MEDCMR, "The release").
 
-The case, the names of its labels as a set may spell them, and the columns it is kept in.
+The case, the names of its labels and the letters of its options as a set may write them, what keeps
+it from being asked, and the columns it is kept in.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from overread.benchmarks.files.fields import quoted
+from overread.benchmarks.files.layouts import first_of, unsafe_name
 from overread.benchmarks.texts import storable
 
 if TYPE_CHECKING:
@@ -29,13 +32,19 @@ __all__ = [
     "Kind",
     "MedCase",
     "ability_of",
+    "answer_among",
     "answer_schema",
     "case_row",
     "case_schema",
     "cases_in",
     "dimension_of",
+    "lack_of",
+    "letter_of",
     "modality_of",
+    "remarks_on",
+    "same_text",
     "system_of",
+    "unlettered",
 ]
 
 
@@ -46,6 +55,8 @@ Kind: TypeAlias = Literal["mcq", "open"]
 KINDS: Final[tuple[Kind, ...]] = ("mcq", "open")
 LETTERS: Final = "ABCDEFGHIJ"
 """What options are called; those of the release are A to E."""
+# A shorter answer stands in many a question for good reason: "Is it left or right?"
+_TELLING_WORDS: Final = 4
 
 
 class MedCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -179,6 +190,152 @@ def system_of(text: str) -> str | None:
     found = _SYSTEMS.get(_folded(text))
     # "Respiratory system" is the respiratory system.
     return found or _SYSTEMS.get(_folded(text).removesuffix("system"))
+
+
+# ---------------------------------------------------------------- options and their letters
+# As sets write them; and what keeps an item from being asked, whatever its set.
+
+
+def same_text(text: str) -> str:
+    """What two texts have in common that differ in blanks and capitals alone."""
+    if "  " in text or not text.isprintable():
+        text = " ".join(text.split())
+    return text.strip().casefold()
+
+
+def letter_of(answer: str, options: Sequence[str], *, texts: bool = True) -> str | None:
+    """The letter of the right option, by its letter or (`texts`) the text of exactly one option.
+
+    None where it is neither, or one by its letter and another by its text.
+
+    >>> letter_of("b", ["left", "right"]), letter_of("Left ", ["left", "right"])
+    ('B', 'A')
+    """
+    word = answer.strip()
+    bare = word.strip("().:").strip().upper()
+    known = LETTERS[: len(options)]
+    named = bare if len(bare) == 1 and bare in known else None
+    if not texts:
+        return named
+    wanted = same_text(word)
+    quoted = [n for n, text in enumerate(options) if same_text(text) == wanted]
+    if not quoted:
+        return named
+    if len(quoted) > 1:
+        return None
+    letter = LETTERS[quoted[0]]
+    return letter if named in (None, letter) else None
+
+
+def unlettered(options: Sequence[str]) -> tuple[str, ...]:
+    """Options without letters of their own before them, if every one has its own; trimmed.
+
+    >>> unlettered(["A. left", "(B) right"]), unlettered(["A. left", "right"])
+    (('left', 'right'), ('A. left', 'right'))
+    """
+    kept: list[str] = []
+    for letter, text in zip(LETTERS, options, strict=False):
+        bare = _behind(letter, text)
+        if not bare:  # for most sets at the first option
+            break
+        kept.append(bare)
+    if 2 <= len(options) == len(kept):
+        return tuple(kept)
+    return tuple([text.strip() for text in options])
+
+
+def _behind(letter: str, text: str) -> str:
+    """What stands behind a letter and its mark; nothing where the text has no such beginning."""
+    if not text.lstrip(" (\t\n").startswith(letter):
+        return ""
+    found = re.match(rf"\s*\(?{letter}(?:\s*[.):、：．）]|\s+-\s)(.*)$", text, re.DOTALL)
+    return found[1].strip() if found else ""
+
+
+def answer_among(
+    answer: str, options: Sequence[str], *, texts: bool = True
+) -> tuple[str | None, tuple[str, ...]]:
+    """The letter of the right option, and the options without letters of their own.
+
+    An answer by its text may have its letter before it, whether or not the options have theirs.
+
+    >>> answer_among("right", ["A. left", "B. right"])
+    ('B', ('left', 'right'))
+    """
+    kept = unlettered(options)
+    found = letter_of(answer, options, texts=texts) or letter_of(answer, kept, texts=texts)
+    if found is None and texts:
+        for letter, text in zip(LETTERS, kept, strict=False):
+            if text and same_text(_behind(letter, answer)) == same_text(text):
+                found = letter
+    return found, kept
+
+
+def lack_of(case: MedCase) -> str | None:
+    """What keeps an item from being asked, whatever its set; None where nothing does."""
+    if not case.question.strip():
+        return "question is empty"
+    if not case.answer.strip():
+        return "answer is empty"
+    if case.kind == "mcq":
+        if not 2 <= len(case.options) <= len(LETTERS):
+            return f"it has {len(case.options)} options and may have 2 to {len(LETTERS)}"
+        empty = next((n for n, text in enumerate(case.options) if not text.strip()), None)
+        if empty is not None:
+            return f"option {LETTERS[empty]} is empty"
+        if case.answer not in LETTERS[: len(case.options)] or len(case.answer) != 1:
+            last = LETTERS[len(case.options) - 1]
+            return f'answer is "{quoted(case.answer, 60)}"; it is a letter, A to {last}'
+    if not case.images:
+        return "it names no image"
+    return next((told for told in map(unsafe_name, case.images) if told), None)
+
+
+def remarks_on(cases: Sequence[MedCase]) -> Iterator[str]:
+    """What should be told of items that can be asked about, and are odd."""
+    yield from _same_options(cases)
+    yield from _telling(cases)
+
+
+def _same_options(cases: Sequence[MedCase]) -> Iterator[str]:
+    found = [
+        case.case_id
+        for case in cases
+        if len({same_text(text) for text in case.options}) < len(case.options)
+    ]
+    if found:
+        items = _of(found, "item has", "items have")
+        yield f"{items} two options of the same text: {first_of(found)}."
+
+
+def _telling(cases: Sequence[MedCase]) -> Iterator[str]:
+    """Questions that give the caption or the answer away: readers are asked them as they stand."""
+    captions, answers = [], []
+    for case in cases:
+        asked = same_text(case.question)
+        if case.caption is not None and _holds(asked, case.caption):
+            captions.append(case.case_id)
+        truth = case.truth
+        if truth.count(" ") + 1 >= _TELLING_WORDS and _holds(asked, truth):
+            answers.append(case.case_id)
+    if captions:
+        yield f"{_questions(captions)} caption word for word: {first_of(captions)}."
+    if answers:
+        yield f"{_questions(answers)} answer word for word: {first_of(answers)}."
+
+
+def _of(found: Sequence[object], one: str, more: str) -> str:
+    return f"{len(found)} {one if len(found) == 1 else more}"
+
+
+def _questions(found: Sequence[object]) -> str:
+    return _of(found, "question holds its", "questions hold their")
+
+
+def _holds(asked: str, text: str) -> bool:
+    # The text's last two words are seldom in the question; all of it is looked for if they are.
+    end = " ".join(text.rsplit(None, 2)[-2:]).casefold()
+    return bool(end) and end in asked and same_text(text) in asked
 
 
 # ---------------------------------------------------------------- tables

@@ -29,7 +29,7 @@ from overread.benchmarks.medcmr.judged_questions import (
     about_of,
     question_of,
 )
-from overread.benchmarks.medcmr.loading import load, policy_at
+from overread.benchmarks.medcmr.loading import SETS
 from overread.benchmarks.medcmr.verdict_parser import read_verdict
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Reply, Request, Traits, Trial
@@ -229,7 +229,7 @@ def import_results(
     place = Path(cases)
     name = (place if place.is_dir() else place.parent).absolute().name
     digest = hashlib.sha256(tables.cases.write_json().encode()).hexdigest()[:8]
-    policy = policy_at(cases, options)
+    policy = SETS.policy_at(cases, options.root)
     bench = reopen_benchmark("medcmr", f"{name}@{digest}", policy, edition, words)
     return Imported(bench, tables, warnings, dict(words or {}))
 
@@ -250,7 +250,7 @@ def read_results(
         raise BadInput("--cases is missing: a reply is read against its item. Give the questions.")
     declared = {} if readers is None else declared_readers(Path(readers))
     files = [file for root in (replies, *also) for file in _files(Path(root))]
-    found = load(cases, options, seen=False)
+    found = SETS.load(cases, options, options.root, seen=False)
     kept = [case for case in found.cases if case.kind in options.kinds]
     taking = Taking(kept, rules)
     for file in files:

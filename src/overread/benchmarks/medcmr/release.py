@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
+from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, Stated, below, first_of
 from overread.benchmarks.left import Left
 from overread.benchmarks.medcmr.cases import (
     DIMENSIONS,
@@ -23,21 +24,14 @@ from overread.benchmarks.medcmr.cases import (
     MedCase,
     ability_of,
     dimension_of,
+    letter_of,
     modality_of,
     system_of,
-)
-from overread.benchmarks.medcmr.gathering import (
-    Loaded,
-    Stated,
-    below,
-    gather,
-    letter_of,
-    listed,
     unlettered,
 )
 from overread.case import BadInput
 
-__all__ = ["ARCHIVE", "FILES", "FOLDER", "Place", "find", "load"]
+__all__ = ["ARCHIVE", "FILES", "FOLDER", "RELEASE"]
 
 ARCHIVE: Final = "dataset.zip"
 FOLDER: Final = "dataset"
@@ -140,14 +134,23 @@ class _Row(msgspec.Struct, gc=False, rename={"ability": "question type", "system
     E: str | int | float | None = None
 
 
-def load(place: Place, root: Path, *, seen: bool = True) -> Loaded:
+def _find_release(path: Path) -> FoundSet | None:
+    place = find(path)
+    if place is None:
+        return None
+    files = [place.root] if place.zipped else [place.root / name for name in place.files.values()]
+    return FoundSet(tuple(files), place.root, place=place)
+
+
+def _read_release(found: FoundSet, root: Path, options: Any, seen: bool) -> Contents[MedCase]:
     """All items, multiple choice first, each file in its order; images stand below `root`."""
+    place: Place = found.place
     remarks: list[str] = []
     prefix = place.prefix
     if root != place.root:  # images kept elsewhere
         prefix = f"{FOLDER}/" if (root / FOLDER).is_dir() else ""
     facts = _Facts()
-    stated: list[Stated] = []
+    stated: list[Stated[MedCase]] = []
     for kind in KINDS:
         name = place.files.get(kind)
         if name is None:
@@ -162,8 +165,10 @@ def load(place: Place, root: Path, *, seen: bool = True) -> Loaded:
         stated.extend(_stated(kind, rows, prefix, facts))
     if not stated:
         raise BadInput(f"{place.root}: its lists of items are empty. Fetch the release again.")
-    found = gather(stated, root, seen=seen, remarks=remarks)
-    return found._replace(remarks=(*found.remarks, *facts.remarks()))
+    return Contents(stated, remarks, facts.remarks)
+
+
+RELEASE: Final = Layout("Med-CMR", _find_release, _read_release)
 
 
 _WORDS: Final[Mapping[Kind, str]] = {"mcq": "multiple-choice", "open": "open"}
@@ -179,7 +184,9 @@ def _rows(place: Place, name: str) -> list[msgspec.Raw]:
         raise BadInput(f"{where} is no JSON list: {told}. Fetch the release again.") from None
 
 
-def _stated(kind: Kind, rows: list[msgspec.Raw], prefix: str, facts: _Facts) -> Iterator[Stated]:
+def _stated(
+    kind: Kind, rows: list[msgspec.Raw], prefix: str, facts: _Facts
+) -> Iterator[Stated[MedCase]]:
     decode = msgspec.json.Decoder(_Row).decode
     for place, raw in enumerate(rows, start=1):
         where = f"{FILES[kind]} item {place}"
@@ -270,7 +277,7 @@ class _Facts:
             items = "1 item has" if len(self._short) == 1 else f"{len(self._short)} items have"
             yield (
                 f"{items} fewer than {len(_OPTIONS)} options, the last being empty: "
-                f"{listed(self._short)}. Only the others are shown."
+                f"{first_of(self._short)}. Only the others are shown."
             )
         for field, words in self._odd.items():
             named = [f'"{word}" ({n} {"item" if n == 1 else "items"})' for word, n in words.items()]
@@ -281,4 +288,4 @@ class _Facts:
                 else "not among the paper's and kept as given"
             )
             verb = "is" if len(named) == 1 else "are"
-            yield f"{field}: {listed(named, 5)} {verb} {end}."
+            yield f"{field}: {first_of(named, 5)} {verb} {end}."

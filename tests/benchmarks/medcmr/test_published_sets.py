@@ -6,11 +6,12 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.medcmr.edition import Options
-from overread.benchmarks.medcmr.loading import load, root_of
 from overread.case import BadInput, Source
 from overread.imaging import check_there
 from support.datasets import write_csv
 from support.medcmr_sets import (
+    load,
+    root_of,
     write_images,
     write_json,
     write_lines,
