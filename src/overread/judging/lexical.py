@@ -8,31 +8,35 @@ ones, and every table says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from overread.case import Limits, Prompt, Reply, Traits
 from overread.judging.lexical_answer import same_answer
-from overread.judging.lexical_steps import (
-    CATEGORIES,
-    STEP_TYPES,
-    GoldStep,
-    Said,
-    gold_steps,
-    matches,
-    split_steps,
-)
-from overread.judging.lexicon import content, share
+from overread.judging.lexicon import MODALITIES, content, contradict, opposites, share
 from overread.judging.rubric import asked_of, sections_of
 
-__all__ = ["NOT_COMPARABLE", "QUESTIONS", "REVISION", "LexicalJudge", "judged"]
+__all__ = [
+    "CATEGORIES",
+    "LOOSE",
+    "QUESTIONS",
+    "REVISION",
+    "STEP_TYPES",
+    "LexicalJudge",
+    "Said",
+    "category",
+    "covered",
+    "judged",
+    "matches",
+    "scores",
+]
 
 REVISION = 2
 """Raised whenever it may judge differently; it enters the key of every verdict."""
 
-NOT_COMPARABLE: Final = "judged by shared words; not comparable with published numbers"
 _LONGEST: Final = 100_000  # characters of a reply that are read
 _RESTATED: Final = 0.8
 
@@ -159,3 +163,320 @@ QUESTIONS: Final[Mapping[str, Callable[[Mapping[str, str]], Any]]] = {
     "order": _order,
 }
 """What it can judge; a benchmark with other questions passes its own as `more`."""
+
+
+# ----------------------- Steps of a reply: split, typed by keywords, matched to gold steps by words
+
+CATEGORIES: Final = ("modality", "feature", "conclusion", "others")
+STEP_TYPES: Final = {
+    "modality": "modality or examination types",
+    "feature": "image feature description",
+    "conclusion": "key conclusions",
+    "others": "additional analysis",
+}
+"""The protocol's names of the types, by category; `others` of a path is `additional analysis`."""
+LOOSE: Final = 0.6
+"""The share of words that makes a feature or an analysis match: most of them (M3COT 6)."""
+STRICT: Final = 0.8
+"""The share that makes a conclusion or an examination match."""
+
+_NAMES: Final = {
+    **{name: kind for kind, name in STEP_TYPES.items()},
+    **{kind: kind for kind in CATEGORIES},
+    "analysis": "others",
+    "key_conclusion": "conclusion",
+    "additional_analysis": "others",
+}
+_BULLET: Final = re.compile(
+    r"\s*(?:#{1,6}\s*)?(?:[*_]{0,3})(?:(?:step|reason)\s*\d{1,3}\s*[.:)-]*|\(?\d{1,3}[.):]|[-•–*+])"
+    r"(?=\s|\*|$)[\s*_]*",
+    re.IGNORECASE,
+)
+_LABEL: Final = re.compile(
+    r"[\s*_#]*(?P<label>[A-Za-z][A-Za-z /&-]{2,40}?)[\s*_]*:[\s*_]*(?P<rest>.*)", re.DOTALL
+)
+_HINTS: Final = (
+    ("modality", ("modality", "examination", "exam type", "imaging type")),
+    ("feature", ("feature", "observation", "image description", "visual", "finding")),
+    ("conclusion", ("conclusion", "diagnosis", "impression", "interpretation")),
+    (
+        "others",
+        ("analysis", "treatment", "cause", "option", "reasoning", "knowledge", "management"),
+    ),
+)
+_FINAL: Final = re.compile(
+    r"[\s*_#]*(?:the\s+)?(?:final\s+|correct\s+|my\s+)?answer\b[\s*_]*(?:is\b|:|=|-|$)",
+    re.IGNORECASE,
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?。])\s+(?=[A-Z(\"“'*]|$)")
+
+# Cues of each category, as beginnings of folded words or as phrases.
+_CUES: Final = {
+    "modality": re.compile(
+        r"\b(?:x-?rays?|radiograph\w*|ct|computed tomograph\w*|mri|magnetic resonance|ultrasound|"
+        r"ultrasonograph\w*|sonogra\w*|echocardiogra\w*|microscop\w*|histolog\w*|histopatholog\w*|"
+        r"smear|stain(?:ed)?|h&e|dermoscop\w*|endoscop\w*|colonoscop\w*|gastroscop\w*|fundus|oct|"
+        r"mammogra\w*|angiogra\w*|scintigra\w*|projection|modality|examination is|acquired|"
+        r"four-chamber view|weighted|photograph\w*)\b",
+        re.IGNORECASE,
+    ),
+    "feature": re.compile(
+        r"\b(?:opaci\w*|densit\w*|lucen\w*|line|markings?|border\w*|margin\w*|edges?|rim|shape\w*|"
+        r"shaped|round|oval|pointed|curved|crescents?|discs?|granul\w*|lobes?|lobed|bilobed|nucle\w*"
+        r"|cytoplasm|pallor|pale|pink|violet|orange|blue|grey|gray|white\w*|black|dark|bright|haze|"
+        r"hazy|cloudy|blurred|sharp|indistinct|homogeneous|patchy|confluent|meniscus|blunted|wider|"
+        r"silhouette|ratio|leaflets?|cavit\w*|sector|speckled|slender|bulging|scattered|lesion|mass|"
+        r"irregular|texture|intensity|hyper\w+|hypo\w+|echogenic|visible|seen|appear\w*|bodies|"
+        r"microcytic|symmetric|level|within the frame|frame lies|largest chamber|signal)\b",
+        re.IGNORECASE,
+    ),
+    "conclusion": re.compile(
+        r"\b(?:diagnos[ie]s|conclusion|conclude\w*|points? to|consistent with|"
+        r"indicat\w+ (?:a|an|of)|suggestive of|suggests?|"
+        r"therefore|thus|recogni[sz]ed as|identified as|is located|"
+        r"is (?:a|an|the) [a-z]+\.?$|(?:structure|cell|valve) is|lies on|count of|number of|"
+        r"more severe|severity|quality is|grade|impression|amounts? to|proven|speaks? for|must be|"
+        r"stage)\b",
+        re.IGNORECASE,
+    ),
+    "others": re.compile(
+        r"\b(?:treat\w*|therap\w*|surg\w*|antibiotic\w*|diuretic\w*|oxygen|iron|acid|drug\w*|dose|"
+        r"prescribed|cause[sd]?|causing|because|due to|leads? to|brings?|gives?|drives?|makes|made|"
+        r"can|may|tends?|risk|progno\w*|complicat\w*|recur\w*|symptom\w*|pain|fever|cough|fatigue|"
+        r"breath\w*|swollen|felt|function\w*|attacks|engulfs|kills|enters|becomes|keeps|stops|"
+        r"settles|restores|clears|option|incorrect|typically|usually|commonly|management|follow-up|"
+        r"sampled|relieves?|worked up|looked for|sought|irritate\w*|gathers|this kind|"
+        r"enlarge under|returns|compresses|infection|should|"
+        r"recommended|customary|usual|deserves|raises|"
+        r"harms?|trigger\w*)\b",
+        re.IGNORECASE,
+    ),
+}
+_WEIGHTS: Final = {"modality": 3, "feature": 2, "conclusion": 4, "others": 2}
+
+
+class GoldStep(msgspec.Struct, frozen=True):
+    """A gold step and its category; None where the prompt does not say."""
+
+    index: int
+    category: str | None
+    text: str
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One step of a reply: its words, its category, and whether it is the final answer."""
+
+    text: str
+    category: str
+    final: bool = False
+
+
+def gold_steps(text: str) -> list[GoldStep]:
+    """The gold steps of a prompt: JSON strings or objects with `content`, else one a line."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = [line for line in text.splitlines() if line.strip()]
+    steps = []
+    for place, entry in enumerate(found if isinstance(found, list) else []):
+        if isinstance(entry, dict):
+            words = next((entry[key] for key in ("content", "text") if key in entry), "")
+            kind = entry.get("step_type", entry.get("type"))
+            index = entry.get("step_index", place)
+        else:
+            words, kind, index = entry, None, place
+        known = _NAMES.get(kind.strip().casefold()) if isinstance(kind, str) else None
+        steps.append(GoldStep(index if isinstance(index, int) else place, known, str(words)))
+    return steps
+
+
+def split_steps(reply: str) -> list[Said]:
+    """The steps of a reply: numbered and bulleted lines whole, other lines by their sentences.
+
+    A line that is only a heading says what the steps below it are.
+    """
+    steps: list[Said] = []
+    hint: str | None = None
+    for line in reply.splitlines():
+        if not line.strip(" \t*_#-=`"):
+            continue
+        if _FINAL.match(line):
+            steps.append(Said(line.strip(), "conclusion", final=True))
+            continue
+        bullet = _BULLET.match(line)
+        words = line[bullet.end() :] if bullet else line
+        own, words = _labelled(words)
+        if not words.strip(" \t*_#-=:"):
+            hint = own
+            continue
+        parts = [words] if bullet else _SENTENCE.split(words)
+        for part in parts:
+            text = part.strip().strip("*_ ")
+            if _FINAL.match(text):
+                steps.append(Said(text, "conclusion", final=True))
+            elif text:
+                steps.append(Said(text, own or hint or category(text)))
+    return steps
+
+
+def _labelled(words: str) -> tuple[str | None, str]:
+    """The category that a label such as `Modality:` gives, and the words without it."""
+    found = _LABEL.fullmatch(words)
+    if found is None:
+        heading = words.strip().startswith("#")
+        return (_hinted(words), "") if heading else (None, words)
+    kind = _hinted(found["label"])
+    return (None, words) if kind is None else (kind, found["rest"])
+
+
+def _hinted(label: str) -> str | None:
+    said = label.casefold()
+    return next((kind for kind, words in _HINTS if any(word in said for word in words)), None)
+
+
+def category(text: str) -> str:
+    """What kind of step a sentence is, by the cues it has; without any, additional analysis."""
+    scores = {kind: _WEIGHTS[kind] * len(_CUES[kind].findall(text)) for kind in CATEGORIES}
+    best = max(scores.values())
+    return (
+        next(kind for kind in ("conclusion", *CATEGORIES) if scores[kind] == best)
+        if best
+        else ("others")
+    )
+
+
+def matches(said: str, gold: GoldStep) -> bool:
+    """Whether words of a reply say what a gold step says: most of the shorter text's words.
+
+    Examinations must be the very same; conclusions share nearly all; nothing may contradict.
+    """
+    one, two = content(said), content(gold.text)
+    if not one or not two or contradict(one, two):
+        return False
+    if gold.category == "modality":
+        names = one & MODALITIES, two & MODALITIES
+        if all(names):
+            return names[0] == names[1] and share(one, two) >= LOOSE
+    if len(one & two) < 2:
+        return one == two
+    return share(one, two) >= (LOOSE if gold.category in ("feature", "others", None) else STRICT)
+
+
+# ----------------- Scores by shared words: how much of a caption and of a true answer a reply says
+#
+# Vision and truth go by the words that are there, clarity and coherence by plain rules of language.
+# Only the material is looked at, and only its words: what a reply claims of itself raises nothing.
+
+# The share of words from which on a score is given, highest first.
+_SAID: Final = ((0.8, 4), (0.6, 3), (0.35, 2), (0.15, 1))
+_NEAR: Final = 0.3  # of the true answer's words, somewhere: slight overlap
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s*|\n+")
+_WORD: Final = re.compile(r"\w+")
+_HEDGES: Final = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|somehow|something|somewhat|unclear|unsure|uncertain|"
+    r"might|could|whatever|etc)\b",
+    re.IGNORECASE,
+)
+_LINKS: Final = re.compile(
+    r"\b(?:because|since|therefore|thus|hence|so|which|suggest\w*|indicat\w*|consistent|due|as|"
+    r"given|points?|support\w*|based|means?|follows?|leads?|explain\w*)\b",
+    re.IGNORECASE,
+)
+_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HEDGED: Final = 3  # words of doubt that leave a text vague
+_LONG: Final = 80  # words of a sentence nobody follows
+_REPEATED: Final = 0.3  # of the words different: the rest is babble
+_ENOUGH: Final = 30  # words from which on repetition tells
+
+
+def scores(sections: Mapping[str, str]) -> dict[str, float]:
+    """Clarity, coherence, vision (where there is a caption) and truth of reasoning and answer."""
+    reasoning, answer = sections.get("reasoning", ""), sections.get("answer", "")
+    found: dict[str, float] = {
+        "clarity": _clarity(f"{reasoning}\n{answer}"),
+        "coherence": _coherence(reasoning, answer),
+    }
+    if "caption" in sections:
+        found["visual"] = _graded(covered(sections["caption"], f"{reasoning}\n{answer}"))
+    found["truth"] = _truth(sections.get("truth", ""), reasoning, answer)
+    return found
+
+
+def covered(gold: str, said: str) -> float:
+    """The share of what `gold` says that `said` says too, less the share that it denies.
+
+    >>> covered("A round mass in the left lung.", "The left lung holds a round mass.")
+    1.0
+    >>> covered("A round mass in the left lung.", "The right lung holds a round mass.")
+    0.5
+    """
+    wanted, there = _words(gold), _words(said)
+    if not wanted:
+        return 1.0 if _plain(gold) and _plain(gold) == _plain(said) else 0.0
+    lacking = wanted - there
+    denied = sum(any(other in there for other in _against(word)) for word in lacking)
+    return max(0.0, (len(wanted) - len(lacking) - denied) / len(wanted))
+
+
+def _truth(gold: str, reasoning: str, answer: str) -> int:
+    """By the answer, where it says enough; else by what the whole reply has of the truth."""
+    in_answer, anywhere = covered(gold, answer), covered(gold, f"{reasoning}\n{answer}")
+    direct = _graded(in_answer)
+    if direct >= 3:
+        return direct
+    if answer.strip():
+        # What stands in the reasons and not in the answer is no more than partly right.
+        return max(direct, 2 if anywhere >= 0.8 else 1 if anywhere >= _NEAR else 0)
+    return min(3, _graded(anywhere))
+
+
+def _graded(share: float) -> int:
+    return next((score for least, score in _SAID if share >= least - 1e-9), 0)
+
+
+def _clarity(text: str) -> float:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    if len(words) < 2:
+        return 0
+    if len(words) >= _ENOUGH and len(set(words)) < _REPEATED * min(len(words), 300):
+        return 0
+    vague = len(_HEDGES.findall(text)) >= _HEDGED
+    return 0.5 if vague or max(map(_length, _sentences(text))) > _LONG else 1
+
+
+def _coherence(reasoning: str, answer: str) -> float:
+    """Reasons that have to do with the answer, or are joined to each other, hold together."""
+    if not _words(reasoning):
+        return 0
+    joined = bool(_LINKS.search(reasoning)) or len(_sentences(reasoning)) > 1
+    shared = bool(_words(reasoning) & _words(answer))
+    return 1 if joined and (shared or not answer.strip()) else 0.5
+
+
+def _sentences(text: str) -> Sequence[str]:
+    return [part for part in _SENTENCE_END.split(text) if part.strip()] or [""]
+
+
+def _length(text: str) -> int:
+    return len(_WORD.findall(text))
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a text; scripts without blanks by pairs of characters."""
+    found: set[str] = set()
+    for word in content(text):
+        if _CJK.search(word) and len(word) > 2:
+            found.update(word[at : at + 2] for at in range(len(word) - 1))
+        else:
+            found.add(word)
+    return frozenset(found)
+
+
+def _against(word: str) -> Sequence[str]:
+    """What denies a word: the same negated, or its opposite."""
+    turned = word.removeprefix("¬") if word.startswith("¬") else f"¬{word}"
+    return (turned, *opposites(word))
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))

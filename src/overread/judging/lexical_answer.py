@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from overread.judging.lexical_options import chosen, options_of
-from overread.judging.lexical_truth import truth_of, without_json
 from overread.judging.lexicon import content, contradict, opposites
 
-__all__ = ["final_answer", "same_answer"]
+__all__ = ["NEGATED", "chosen", "final_answer", "options_of", "same_answer", "truth_of"]
 
 _MARKER: Final = re.compile(
     r"(?:\bfinal\s+answer|\bcorrect\s+answer|\bcorrect\s+option|\bthe\s+answer|\bmy\s+answer|"
@@ -107,3 +106,161 @@ def _denied(word: str) -> bool:
 
 def _bare(text: str) -> str:
     return text.strip().strip("*_`\"' \t").rstrip(".").strip("*_`\"' \t")
+
+
+# ---------------------- Options of a question, by letter or number, and those that an answer names
+
+_ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+# How options may be labelled, and the place of a label in its row.
+_STYLES: Final[tuple[tuple[str, Callable[[str], int]], ...]] = (
+    ("[A-Z]", lambda label: ord(label) - 64),
+    ("[a-z]", lambda label: ord(label) - 96),
+    (r"\d{1,2}", int),
+    ("[IVX]{1,4}", lambda label: _ROMAN.index(label) + 1 if label in _ROMAN else 0),
+    ("[ivx]{1,4}", lambda label: _ROMAN.index(label.upper()) + 1 if label.upper() in _ROMAN else 0),
+)
+_REACH: Final = 120  # characters before a word in which it may be denied
+
+
+def options_of(question: str) -> dict[str, str]:
+    """The options a question offers, by letter (a capital) or number; fewer than two are none.
+
+    >>> options_of("Which organ? 1. Liver 2. Spleen")
+    {'1': 'Liver', '2': 'Spleen'}
+    """
+    for label, place in _STYLES:
+        pattern = (
+            rf"(?:^|\n|[ \t])\(?({label})[.):][ \t]*([^\n]*?)"
+            rf"(?=[ \t]+\(?{label}[.):][ \t]|\n|$)"
+        )
+        found = _row(re.findall(pattern, question), place)
+        if len(found) > 1:
+            return found
+    return {}
+
+
+def _row(found: Iterable[tuple[str, str]], place: Callable[[str], int]) -> dict[str, str]:
+    """Those whose labels follow one another from the first on; one may be missing."""
+    row: dict[str, str] = {}
+    last = 0
+    for label, text in found:
+        if last < place(label) <= last + 2:
+            last = place(label)
+            row[label.upper()] = text.strip()
+    return row
+
+
+def chosen(answer: str, options: dict[str, str]) -> frozenset[str]:
+    """The labels an answer names, by themselves or by what the options say."""
+    bare = answer.strip()
+    labels = "|".join(sorted(options, key=len, reverse=True))
+    letters = all(len(label) == 1 and label.isalpha() for label in options)
+    between = r"(?:\s|,|;|/|&|\+|\band\b)" + ("*" if letters else "+")
+    alone = rf"\(?(?:{labels})\)?(?:{between}\(?(?:{labels})\)?)*[.)]?"
+    if len(bare) <= 200 and re.fullmatch(alone, bare, re.IGNORECASE):
+        return frozenset(re.findall(labels, re.sub(r"\band\b", "", bare.lower()).upper()))
+    if not letters:
+        # A number before the last line may count steps, so that words come first.
+        return _worded(bare, options) or _labelled(bare, labels, r"(?:^|(?<=[;,]\s))")
+    return _labelled(bare, labels, r"(?<![A-Za-z])") or _worded(bare, options)
+
+
+def _labelled(bare: str, labels: str, start: str) -> frozenset[str]:
+    pattern = re.compile(
+        rf"{start}\(?({labels}|(?i:{labels})(?=\)))[.):](?=\s|$)"
+        rf"|\b[Oo]ption\s+\(?((?i:{labels}))\b|\(((?i:{labels}))\)"
+    )
+    named = []
+    for found in pattern.finditer(bare):
+        before = bare[max(0, found.start() - _REACH) : found.start()]
+        if not NEGATED.search(before):
+            named.append(next(filter(None, found.groups())).upper())
+    return frozenset(named)
+
+
+def _worded(bare: str, options: dict[str, str]) -> frozenset[str]:
+    said = content(bare)
+    named = {label: content(text) for label, text in options.items() if content(text)}
+    equal = [label for label, words in named.items() if words == said]
+    if equal:
+        return frozenset(equal[:1])
+    held = {label for label, words in named.items() if words <= said}
+    # An option whose words are all in another's that is named too was not meant.
+    return frozenset(
+        label for label in held if not any(named[label] < named[other] for other in held)
+    )
+
+
+# ------------- What a reply says to a yes-or-no question: true, false, or nothing that can be told
+
+_HOLDS: Final = frozenset({"true", "yes", "correct", "right"})
+# "No" and "right" are often no answer ("no effusion on the right"), nor is "the correct side".
+_ENDS: Final = (
+    r"(?=\W*$|\s*[.,;:!?)*_\"—–-]|\s+(?:because|since|as|that|and|but|for|given|here|based|due)\b)"
+)
+_TRUTH: Final = re.compile(
+    rf"\b(true|false|untrue|yes)\b|\b(correct|incorrect|wrong)\b{_ENDS}"
+    rf"|(?<!\bthe )\b(right)\b{_ENDS}|(?:^|(?<=[.,;:!?] ))\W{{0,4}}(no)\b(?=\W*$|\s*[.,;:!?*_—–-])",
+    re.IGNORECASE,
+)
+_BOTH: Final = re.compile(r"\b(?:true\s+or\s+false|yes\s+or\s+no)\b", re.IGNORECASE)
+_CLAUSE: Final = re.compile(
+    r"[.,;:!?\n]|\b(?:but|however|so|therefore|thus|hence)\b", re.IGNORECASE
+)
+_FILLERS: Final = (
+    "be|at|all|really|quite|entirely|completely|necessarily|actually|in|fact|a|an|the|to|that|it|"
+    "this|think|believe|say|agree|consider|considered|case|statement|claim|answer|option|choice|is|"
+    "was|likely|as|either"
+)
+NEGATED: Final = re.compile(
+    r"(?:\b(?:not|never|neither|nor|cannot|rather than|instead of|excluding|except)\b|n['’]t\b)"
+    rf"(?:\s+(?:{_FILLERS})\b)*\s*\W?$",
+    re.IGNORECASE,
+)
+"""Found in the words before a thing, it says that the thing is denied."""
+_UNSURE: Final = re.compile(
+    r"\b(?:unsure|uncertain|unclear|unknown|whether)\b"
+    r"|(?:\b(?:not|cannot)|n['’]t)(?:\s+(?:be|entirely|quite|completely|really))*"
+    r"\s+(?:sure|certain|clear|tell|say|determine|know|decide|judge|possible)\b(?!\s+that)",
+    re.IGNORECASE,
+)
+_OBJECT: Final = re.compile(r"(?<![\w\\])\{\s*[\"'“]?\w{1,40}[\"'”]?\s*:")
+_BRACE: Final = re.compile(r"[{}]")
+_PAIR: Final = re.compile(
+    r"[\"“']\w{1,40}[\"”']\s*:\s*[\"“']?(?:true|false|yes|no)\b", re.IGNORECASE
+)
+
+
+def truth_of(text: str) -> bool | None:
+    """What a text answers: its first word if that is an answer, else what all such words say.
+
+    >>> truth_of("It isn't true"), truth_of("I am not sure whether it is true")
+    (False, None)
+    """
+    text = _BOTH.sub("", text)
+    said: list[bool] = []
+    for found in _TRUTH.finditer(text):
+        before = text[max(0, found.start() - _REACH) : found.start()]
+        clause = _CLAUSE.split(before)[-1]
+        if _UNSURE.search(clause):
+            continue
+        word = next(filter(None, found.groups())).casefold()
+        holds = (word in _HOLDS) != bool(NEGATED.search(clause))
+        if not text[: found.start()].strip("*_`\"'( \t\n"):
+            return holds
+        said.append(holds)
+    return said[0] if len(set(said)) == 1 else None
+
+
+def without_json(text: str) -> str:
+    """A text without what looks like a JSON object, closed or not: a verdict is no answer."""
+    kept, at = [], 0
+    while (start := _OBJECT.search(text, at)) is not None:
+        kept.append(text[at : start.start()])
+        depth, at = 0, len(text)
+        for brace in _BRACE.finditer(text, start.start()):
+            depth += 1 if brace[0] == "{" else -1
+            if not depth:
+                at = brace.end()
+                break
+    return _PAIR.sub(" ", " ".join([*kept, text[at:]])) if kept else _PAIR.sub(" ", text)

@@ -7,140 +7,110 @@ counts as a different word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
 __all__ = ["MODALITIES", "content", "contradict", "modalities", "opposites", "share"]
 
-# Several words that are one, longest first; then single words. Both by their common meaning.
-_PHRASES: Final = {
-    "magnetic resonance imaging": "mri",
-    "magnetic resonance": "mri",
-    "mr imaging": "mri",
-    "computed tomography": "ct",
-    "computed tomographic": "ct",
-    "computerised tomography": "ct",
-    "computerized tomography": "ct",
-    "cat scan": "ct",
-    "optical coherence tomography angiography": "octa",
-    "optical coherence tomography": "oct",
-    "positron emission tomography": "pet",
-    "hematoxylin and eosin": "he_stain",
-    "haematoxylin and eosin": "he_stain",
-    "h and e": "he_stain",
-    "h&e": "he_stain",
-    "h e stain": "he_stain",
-    "fluorescein angiography": "ffa",
-    "scanning laser ophthalmoscopy": "slo",
-    "slit lamp": "slitlamp",
-    "chest x ray": "chest xray",
-    "x ray": "xray",
-    "heart attack": "myocardial infarction",
-    "high blood pressure": "hypertension",
-    "water on the lung": "pulmonary edema",
-    "collapsed lung": "pneumothorax",
-    "red blood cell": "erythrocyte",
-    "white blood cell": "leukocyte",
-    "enlarged heart": "cardiomegaly",
-    "heart enlargement": "cardiomegaly",
-    "cardiac enlargement": "cardiomegaly",
-    "none of the above": "none_above",
-    "all of the above": "all_above",
-}
-_WORDS: Final = {
-    "xrays": "xray",
-    "radiograph": "xray",
-    "radiography": "xray",
-    "radiographic": "xray",
-    "roentgenogram": "xray",
-    "cxr": "chest xray",
-    "mr": "mri",
-    "echo": "ultrasound",
-    "echocardiography": "ultrasound",
-    "echocardiogram": "ultrasound",
-    "echocardiographic": "ultrasound",
-    "sonography": "ultrasound",
-    "sonogram": "ultrasound",
-    "sonographic": "ultrasound",
-    "ultrasonography": "ultrasound",
-    "ultrasonographic": "ultrasound",
-    "us": "ultrasound",
-    "usg": "ultrasound",
-    "histopathology": "histology",
-    "histopathological": "histology",
-    "histological": "histology",
-    "dermatoscopy": "dermoscopy",
-    "dermoscopic": "dermoscopy",
-    "endoscopic": "endoscopy",
-    "colonoscopic": "colonoscopy",
-    "gastroscopic": "gastroscopy",
-    "microscopic": "microscopy",
-    "microscope": "microscopy",
-    "cytological": "cytology",
-    "tumour": "tumor",
-    "neoplasm": "tumor",
-    "oedema": "edema",
-    "haemorrhage": "hemorrhage",
-    "bleeding": "hemorrhage",
-    "bleed": "hemorrhage",
-    "haematoma": "hematoma",
-    "anaemia": "anemia",
-    "oesophagus": "esophagus",
-    "leucocyte": "leukocyte",
-    "rbc": "erythrocyte",
-    "wbc": "leukocyte",
-    "renal": "kidney",
-    "hepatic": "liver",
-    "cardiac": "heart",
-    "pulmonary": "lung",
-    "cerebral": "brain",
-    "gastric": "stomach",
-    "malignant": "cancer",
-    "malignancy": "cancer",
-    "carcinoma": "cancer",
-    "opacification": "opacity",
-    "bigger": "large",
-    "enlarged": "large",
-    "enlargement": "large",
-    "larger": "large",
-    "smaller": "small",
-    "larva": "larvae",
-    "grey": "gray",
-    "colour": "color",
-    "centre": "center",
-    "zero": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "i": "",
-}
-_IRREGULAR: Final = {
-    "diagnoses": "diagnosis",
-    "metastases": "metastasis",
-    "vertebrae": "vertebra",
-    "bronchi": "bronchus",
-    "nuclei": "nucleus",
-    "bacteria": "bacterium",
-    "indices": "index",
-    "biopsies": "biopsy",
-    "children": "child",
-    "feet": "foot",
-    "teeth": "tooth",
-    "lice": "louse",
-    "atria": "atrium",
-    "septa": "septum",
-    "axes": "axis",
-    "calculi": "calculus",
-    "lens": "lens",
-}
+
+def _by_meaning(words: Mapping[str, str]) -> dict[str, str]:
+    return {word: meaning for meaning, named in words.items() for word in named.split(", ")}
+
+
+def _pairs(words: str) -> list[tuple[str, str]]:
+    found = (pair.partition(" ") for pair in words.split(", "))
+    return [(one, two) for one, _, two in found]
+
+
+# Several words that are one, then single words. Both by their common meaning.
+_PHRASES: Final = _by_meaning(
+    {
+        "mri": "magnetic resonance imaging, magnetic resonance, mr imaging",
+        "ct": (
+            "computed tomography, computed tomographic, computerised tomography, "
+            "computerized tomography, cat scan"
+        ),
+        "octa": "optical coherence tomography angiography",
+        "oct": "optical coherence tomography",
+        "pet": "positron emission tomography",
+        "he_stain": "hematoxylin and eosin, haematoxylin and eosin, h and e, h&e, h e stain",
+        "ffa": "fluorescein angiography",
+        "slo": "scanning laser ophthalmoscopy",
+        "slitlamp": "slit lamp",
+        "chest xray": "chest x ray",
+        "xray": "x ray",
+        "myocardial infarction": "heart attack",
+        "hypertension": "high blood pressure",
+        "pulmonary edema": "water on the lung",
+        "pneumothorax": "collapsed lung",
+        "erythrocyte": "red blood cell",
+        "leukocyte": "white blood cell",
+        "cardiomegaly": "enlarged heart, heart enlargement, cardiac enlargement",
+        "none_above": "none of the above",
+        "all_above": "all of the above",
+    }
+)
+_WORDS: Final = _by_meaning(
+    {
+        "xray": "xrays, radiograph, radiography, radiographic, roentgenogram",
+        "chest xray": "cxr",
+        "mri": "mr",
+        "ultrasound": (
+            "echo, echocardiography, echocardiogram, echocardiographic, sonography, "
+            "sonogram, sonographic, ultrasonography, ultrasonographic, us, usg"
+        ),
+        "histology": "histopathology, histopathological, histological",
+        "dermoscopy": "dermatoscopy, dermoscopic",
+        "endoscopy": "endoscopic",
+        "colonoscopy": "colonoscopic",
+        "gastroscopy": "gastroscopic",
+        "microscopy": "microscopic, microscope",
+        "cytology": "cytological",
+        "tumor": "tumour, neoplasm",
+        "edema": "oedema",
+        "hemorrhage": "haemorrhage, bleeding, bleed",
+        "hematoma": "haematoma",
+        "anemia": "anaemia",
+        "esophagus": "oesophagus",
+        "leukocyte": "leucocyte, wbc",
+        "erythrocyte": "rbc",
+        "kidney": "renal",
+        "liver": "hepatic",
+        "heart": "cardiac",
+        "lung": "pulmonary",
+        "brain": "cerebral",
+        "stomach": "gastric",
+        "cancer": "malignant, malignancy, carcinoma",
+        "opacity": "opacification",
+        "large": "bigger, enlarged, enlargement, larger",
+        "small": "smaller",
+        "larvae": "larva",
+        "gray": "grey",
+        "color": "colour",
+        "center": "centre",
+        "0": "zero",
+        "1": "one",
+        "2": "two",
+        "3": "three",
+        "4": "four",
+        "5": "five",
+        "6": "six",
+        "7": "seven",
+        "8": "eight",
+        "9": "nine",
+        "10": "ten",
+        "": "i",
+    }
+)
+_IRREGULAR: Final = dict(
+    _pairs(
+        "diagnoses diagnosis, metastases metastasis, vertebrae vertebra, bronchi bronchus, "
+        "nuclei nucleus, bacteria bacterium, indices index, biopsies biopsy, children child, "
+        "feet foot, teeth tooth, lice louse, atria atrium, septa septum, axes axis, "
+        "calculi calculus, lens lens"
+    )
+)
 
 
 def _set(words: str) -> frozenset[str]:
@@ -166,20 +136,10 @@ _NEGATIONS: Final = _set(
     "no not without absent never neither nor none negative cannot denies lacks lacking free "
     "excluded unlikely absence isn aren doesn wasn hasn don didn"
 )
-_OPPOSITES: Final = (
-    ("left", "right"),
-    ("upper", "lower"),
-    ("open", "closed"),
-    ("increased", "decreased"),
-    ("higher", "lower"),
-    ("large", "small"),
-    ("dilated", "normal"),
-    ("normal", "abnormal"),
-    ("benign", "cancer"),
-    ("anterior", "posterior"),
-    ("medial", "lateral"),
-    ("true", "false"),
-    ("acute", "chronic"),
+_OPPOSITES: Final = _pairs(
+    "left right, upper lower, open closed, increased decreased, higher lower, large small, "
+    "dilated normal, normal abnormal, benign cancer, anterior posterior, medial lateral, "
+    "true false, acute chronic"
 )
 # What ends the reach of a negation: "no fracture in the X-ray" denies no X-ray.
 _ENDS: Final = frozenset(".;:!?\n") | _set("but although however in on at within with behind")

@@ -1,7 +1,8 @@
-"""A judge's words as JSON: strict first, then out of fences and prose, then repaired (M3COT 10).
+"""A judge's words as a verdict: as JSON, or as yes or no, without what it thinks aloud.
 
-Nothing here raises, whatever the text holds, and nothing takes long: a judge is a model, and what
-it read was written by another one.
+JSON is read strictly first, then out of fences and prose, then repaired (M3COT 10). Nothing
+here raises, whatever the text holds, and nothing takes long: a judge is a model, and what it read
+was written by another one.
 """
 
 from __future__ import annotations
@@ -10,13 +11,11 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, SupportsIndex, TypeAlias
 
-from overread.judging.repair import repaired
-from overread.judging.values import boolean, number, word
 from overread.judging.verdict import Read
 
-__all__ = ["DEEPEST", "LONGEST", "Shape", "boolean", "number", "read_json", "word"]
+__all__ = ["DEEPEST", "LONGEST", "LOOKS", "read_json", "read_yes_no", "repaired", "spoken"]
 
 Shape: TypeAlias = Literal["any", "object", "array"]
 
@@ -227,3 +226,166 @@ def _clean(value: Any, depth: int) -> Any:
 
 def _plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# --------------------------------------------------- Broken JSON mended by json-repair, on a leash
+#
+# The package is a parser with look-ahead: quotes and brackets without end cost it minutes and deep
+# nests its stack. It gets a text that counts how often it is looked at, and is stopped by count and
+# not by the clock, so that the same text is always read the same way.
+
+LONGEST_MENDED: Final = 24_000
+"""Characters of broken JSON at most; a verdict of 4096 tokens has about 20,000."""
+LOOKS: Final = 10
+"""How often each character may be looked at on average; broken verdicts need about two."""
+ESCAPES: Final = 8_000_000
+"""Backslashes times characters at most: for each escape json-repair walks the string again."""
+
+_BRACKETS: Final = re.compile(r"[\[\](){}]")
+
+
+class _TooMany(Exception):
+    pass
+
+
+class _Watched(str):
+    """Text that raises when it has been looked at too often; its parts share the count."""
+
+    left: list[int]
+
+    def of(self, left: list[int]) -> _Watched:
+        self.left = left
+        return self
+
+    def __getitem__(self, at: SupportsIndex | slice) -> str:
+        if isinstance(at, slice):
+            part = str.__getitem__(self, at)
+            self._look(1 + len(part) // 16)
+            return _Watched(part).of(self.left)
+        self._look(1)
+        return str.__getitem__(self, at)
+
+    def __add__(self, other: str) -> str:
+        self._look(1 + len(other) // 16)
+        return _Watched(str.__add__(self, other)).of(self.left)
+
+    def _look(self, count: int) -> None:
+        self.left[0] -= count
+        if self.left[0] < 0:
+            raise _TooMany
+
+
+def repaired(text: str, deepest: int) -> Any | None:
+    """What json-repair makes of a text: an object or an array, or None."""
+    size = len(text)
+    if size > LONGEST_MENDED or text.count("\\") * size > ESCAPES or _depth(text) > deepest:
+        return None
+    import json_repair
+
+    try:
+        value: Any = json_repair.loads(
+            _Watched(text).of([LOOKS * (size + 1000)]), skip_json_loads=True
+        )
+    # Whatever a parser of broken text raises (recursion, indices), the text is not mended.
+    except (_TooMany, RecursionError, ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+    return _thawed(value) if isinstance(value, dict | list) and value else None
+
+
+def _depth(text: str) -> int:
+    """The deepest nest of brackets, those in strings counted too."""
+    depth = deepest = 0
+    for match in _BRACKETS.finditer(text):
+        depth = max(0, depth + (1 if match[0] in "[({" else -1))
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _thawed(value: Any) -> Any:
+    """Plain strings in place of watched ones."""
+    if isinstance(value, dict):
+        return {str.__str__(key): _thawed(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_thawed(part) for part in value]
+    return "".join(value) if isinstance(value, str) else value
+
+
+# ------------------------------------------------------- What a reply says apart from its thinking
+
+# As models are known to write it; `<think>` is the protocol's. One pass, so many tags cost no more.
+# Of a reply in channels only the final one is said aloud: its tag ends the thinking.
+_TAG: Final = re.compile(
+    r"<(?P<end>/?)think(?:ing)?>|◁(?P<close>/?)think▷"
+    r"|<\|channel\|>(?:analysis|commentary|(?P<final>final))<\|message\|>",
+    re.IGNORECASE,
+)
+
+
+def spoken(text: str) -> str | None:
+    """The reply without `<think>…</think>`; None if the thinking never ended.
+
+    Some servers send the opening tag with the question, so that a reply holds only the closing
+    one: what stands before it is thinking too. Where thinking was opened and never closed, nothing
+    that was said counts, not even what stands before it: the reply was cut off before its answer.
+
+    >>> spoken("<think>A? No.</think>B"), spoken("A? No.</think>B"), spoken("A <think>or B")
+    ('B', 'B', None)
+    """
+    kept: list[str] = []
+    at, thinking = 0, False
+    for tag in _TAG.finditer(text):
+        if tag["end"] or tag["close"] or tag["final"]:
+            if not thinking:
+                kept.clear()
+            at, thinking = tag.end(), False
+        elif not thinking:
+            kept.append(text[at : tag.start()])
+            thinking = True
+    return None if thinking else "".join((*kept, text[at:]))
+
+
+# --------------------------------- A judge's words as yes or no, for judges that cannot write JSON
+#
+# The verdict stands at the end of a reply or at its very start, never in between: there a judge
+# tells what was asked and answered, in which yes and no are words of others.
+
+_SHORT: Final = 300  # characters of a line that are looked at
+_DRESS: Final = r"[\s*_`\"'“”‘’()\[\]{}<>#|~]*"
+_WORD: Final = r"(?P<said>yes|no)\b"
+_END: Final = rf"{_DRESS}[.!]*{_DRESS}"
+_LABEL: Final = (
+    r"(?:(?:(?:the|my|final)\s+)*(?:answer|verdict|judge?ment|result|conclusion|match|same)\b"
+    rf"{_DRESS}(?:is\b|[:=]){_DRESS})?"
+)
+_ALONE: Final = re.compile(rf"{_DRESS}{_LABEL}{_WORD}{_END}", re.IGNORECASE)
+# "No. 3" is a number.
+_OPENS: Final = re.compile(rf"{_DRESS}{_WORD}{_DRESS}[,.;:!—–-](?!\s*\d)", re.IGNORECASE)
+_CLOSES: Final = re.compile(rf"[.!?]\s+{_DRESS}{_WORD}{_END}$", re.IGNORECASE)
+
+
+def read_yes_no(text: str | None) -> Read:
+    """True for yes, False for no, as the last line says it, else as the first line begins.
+
+    `how` is `yesno` where the reply is nothing but the word, and `yesno+found` where it was found
+    in others. What a judge thinks (`<think>`) or quotes (`> …`) is not its verdict.
+
+    >>> read_yes_no("They differ.\\n**No**"), read_yes_no("Perhaps.").fault
+    (Read(value=False, how='yesno+found', fault=''), 'neither yes nor no')
+    """
+    said = spoken(text[:LONGEST]) if text else ""
+    if said is None:
+        return Read(how="yesno", fault="the reply ends in its thoughts")
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(">")]
+    if not lines:
+        return Read(how="yesno", fault="no reply")
+    found = (
+        _ALONE.fullmatch(lines[-1][:_SHORT])
+        or _CLOSES.search(lines[-1][-_SHORT:])
+        or _OPENS.match(lines[-1][:_SHORT])
+        or _ALONE.fullmatch(lines[0][:_SHORT])
+        or _OPENS.match(lines[0][:_SHORT])
+    )
+    if found is None:
+        return Read(how="yesno", fault="neither yes nor no")
+    bare = re.fullmatch(r"\W*\w+\W*", said) is not None
+    return Read(found["said"].lower() == "yes", "yesno" if bare else "yesno+found")

@@ -22,7 +22,7 @@ from overread.case import BadInput
 from overread.files import read_text
 from overread.judging.agreement import Agreement, pair_agreement
 from overread.judging.question import Question, about_of, choices_of, verdicts_in
-from overread.judging.reading import word
+from overread.judging.verdict import word
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,8 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from overread.benchmarks.m3cot.cases import STEPS
-from overread.judging.reading import DEEPEST
-from overread.judging.repair import repaired
+from overread.judging.reading import DEEPEST, repaired
 from overread.judging.verdict import Read
 
 __all__ = [

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 from overread.benchmarks.m3cot import authors
 from overread.benchmarks.m3cot.authors import ORDERS, RESTATEMENT, STATUS, STEP_NAMES, TABLE, UNREAD
 from overread.benchmarks.m3cot.edition import Edition
-from overread.judging.reading import read_json
+from overread.judging.reading import read_json, read_yes_no
 from overread.judging.verdict import Read
-from overread.judging.yes_no import read_yes_no
 
 if TYPE_CHECKING:
     import polars as pl

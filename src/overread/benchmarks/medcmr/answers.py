@@ -17,7 +17,7 @@ from overread.benchmarks.medcmr.letter_parser import (
 from overread.benchmarks.medcmr.trials import shown_order
 from overread.benchmarks.texts import storable
 from overread.case import Outcome, Reply, Traits, Trial
-from overread.judging.spoken import spoken
+from overread.judging.reading import spoken
 
 if TYPE_CHECKING:
     import polars as pl

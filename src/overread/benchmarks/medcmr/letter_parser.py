@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from overread.benchmarks.medcmr.cases import LETTERS
-from overread.judging.spoken import spoken
+from overread.judging.reading import spoken
 
 __all__ = [
     "DOUBTED",

@@ -28,10 +28,8 @@ from overread.benchmarks.medcmr.judged_questions import (
     grid_words,
 )
 from overread.judging import rereading
-from overread.judging.lexical import LexicalJudge
-from overread.judging.lexical_score import scores
-from overread.judging.reading import LONGEST, read_json
-from overread.judging.spoken import spoken
+from overread.judging.lexical import LexicalJudge, scores
+from overread.judging.reading import LONGEST, read_json, spoken
 from overread.judging.verdict import Read
 
 if TYPE_CHECKING:
