@@ -1,10 +1,7 @@
-"""Texts as tables can hold them."""
+"""Texts as tables can hold them: see `overread.benchmarks.tables`."""
 
 from __future__ import annotations
 
+from overread.benchmarks.tables import storable
+
 __all__ = ["storable"]
-
-
-def storable(text: str) -> str:
-    """The text with half characters (lone surrogates) replaced: no file can hold those."""
-    return text.encode("utf-8", "replace").decode("utf-8")
