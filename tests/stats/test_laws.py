@@ -223,7 +223,7 @@ def test_paired_difference_refuses_a_negative_cell():
 def test_the_stream_is_the_same_in_chunks(n, monkeypatch):
     values = (np.arange(n) % 3 == 0).astype(float)
     at_once = values[np.random.RandomState(5).randint(0, n, size=(700, n))].mean(axis=1)
-    monkeypatch.setattr("overread.stats._stream._WORDS", 4 * n + 1)
+    monkeypatch.setattr("overread.stats._authors._WORDS", 4 * n + 1)
     found = bootstrap_proportion(values, 700, 5)
     assert found.sd == at_once.std(ddof=1)
     assert [found.low, found.high] == np.percentile(at_once, [2.5, 97.5]).tolist()

@@ -10,27 +10,35 @@ from overread.stats._agreement import (
     percent_agreement,
     weighted_kappa,
 )
-from overread.stats._auroc import auroc, auroc_tie_bounds
-from overread.stats._auroc_authors import auroc_stepwise, bootstrap_auroc, bootstrap_auroc_many
-from overread.stats._bootstrap import (
+from overread.stats._auroc import (
+    auroc,
+    auroc_stepwise,
+    auroc_tie_bounds,
+    bootstrap_auroc,
+    bootstrap_auroc_many,
+)
+from overread.stats._authors import (
+    PairedResult,
     bootstrap_proportion,
     bootstrap_proportion_many,
-)
-from overread.stats._calibration import Bin, brier, calibration_bins, ece, informative
-from overread.stats._difference import independent_difference
-from overread.stats._exchangeable import exchangeable_groups_p
-from overread.stats._interval import Interval
-from overread.stats._multiplicity import benjamini_hochberg
-from overread.stats._paired import difference_p, paired_difference, sign_flip_p
-from overread.stats._paired_bootstrap import (
-    PairedResult,
     paired_bootstrap,
     paired_bootstrap_many,
 )
-from overread.stats._permutation import permutation_k_groups, permutation_two_groups
-from overread.stats._proportions import Z95, binomial_tail, design_effect, wilson
-from overread.stats._ranks import rank_sum_p
-from overread.stats._spearman import spearman, spearman_asymptotic_p, spearman_exact_p
+from overread.stats._calibration import Bin, brier, calibration_bins, ece, informative
+from overread.stats._differences import (
+    benjamini_hochberg,
+    difference_p,
+    independent_difference,
+    paired_difference,
+    sign_flip_p,
+)
+from overread.stats._permutation import (
+    exchangeable_groups_p,
+    permutation_k_groups,
+    permutation_two_groups,
+)
+from overread.stats._proportions import Z95, Interval, binomial_tail, design_effect, wilson
+from overread.stats._ranks import rank_sum_p, spearman, spearman_asymptotic_p, spearman_exact_p
 from overread.stats._weights import (
     PatientWeights,
     canonical,

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._interval import Interval
-from overread.stats._stream import resamples, tallies
-
-__all__ = ["bootstrap_kappa", "cohen_kappa", "percent_agreement", "weighted_kappa"]
+from overread.stats._authors import resamples, tallies
+from overread.stats._proportions import Interval
 
 
 def percent_agreement(a: ArrayLike, b: ArrayLike) -> float | None:

@@ -9,10 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._interval import Interval
-from overread.stats._proportions import design_effect, score_bounds
-
-__all__ = ["Bin", "brier", "calibration_bins", "ece", "informative"]
+from overread.stats._proportions import Interval, design_effect, score_bounds
 
 Edges = Literal["floor", "linspace"]
 

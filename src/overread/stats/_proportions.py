@@ -5,15 +5,38 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._interval import Interval
-
-__all__ = ["Z95", "binomial_tail", "design_effect", "wilson"]
-
 # The 97.5th percentile of the standard normal distribution, to the last bit.
 Z95: Final = 1.959963984540054
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """An estimate with its 95 % interval and spread; a field without a value is None.
+
+    `sd` is the standard error: analytic or the standard deviation of resampled estimates, as the
+    function that made it says. `n` counts what the estimate stands on.
+    """
+
+    point: float | None
+    low: float | None
+    high: float | None
+    sd: float | None
+    n: int
+
+    @property
+    def defined(self) -> bool:
+        return self.point is not None
+
+
+def outcomes_of(values: ArrayLike) -> NDArray[np.int64]:
+    """Outcomes as whole numbers, or a ValueError where one is neither 0 nor 1."""
+    x: NDArray[Any] = np.asarray(values)
+    if not np.isin(x, (0, 1)).all():
+        raise ValueError("an outcome is neither 0 nor 1")
+    return x.astype(np.int64)
 
 
 def wilson(k: int, n: int, *, design_effect: float = 1.0) -> Interval:

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PatientWeights", "canonical", "ratio_interval", "resample_interval"]
-
 # Patients drawn at a time, and how often before they are multiplied: a few tens of megabytes of
 # work space, whatever their number. Fewer, larger products wait less for a busy machine's cores.
 _CHUNK = 1 << 18

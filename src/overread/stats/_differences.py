@@ -1,4 +1,4 @@
-"""The difference of two proportions measured on the same cases: its interval and its p."""
+"""The difference of two proportions: its interval and its p, and the p of many at once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._interval import Interval
-from overread.stats._proportions import score_bounds
-
-__all__ = ["difference_p", "paired_difference", "sign_flip_p"]
+from overread.stats._proportions import Interval, score_bounds
 
 
 def paired_difference(
@@ -181,3 +178,92 @@ def _binomials(n: int) -> list[int]:
     for k in range(n):
         row.append(row[-1] * (n - k) // (k + 1))
     return row
+
+
+# ---------------------------------------------------------------- measured on different cases
+
+
+def independent_difference(first: Interval, second: Interval) -> Interval:
+    """Newcombe's interval (method 10 for independent samples) for p1 - p2, at 95 %.
+
+    The intervals [l, u] of the two proportions, such as Wilson's, are put together by squares::
+
+        d    = p1 - p2
+        low  = d - sqrt((p1 - l1)² + (u2 - p2)²)
+        high = d + sqrt((u1 - p1)² + (p2 - l2)²)
+
+    Parameters
+    ----------
+    first, second : Interval
+        Each with a point and bounds; their design effects are already in the bounds.
+
+    Returns
+    -------
+    Interval
+        `point` in [-1, 1]; `sd` from both standard errors; `n` the cases of both. All None where
+        either has no value; bounds None where either has none.
+
+    References
+    ----------
+    R. G. Newcombe (1998), Statistics in Medicine 17, 873-890.
+
+    Examples
+    --------
+    >>> from overread.stats import wilson
+    >>> found = independent_difference(wilson(56, 70), wilson(48, 80))
+    >>> f"{found.point:.3f} [{found.low:.4f}, {found.high:.4f}]"
+    '0.200 [0.0524, 0.3339]'
+    """
+    n = first.n + second.n
+    p1, p2 = first.point, second.point
+    if p1 is None or p2 is None:
+        return Interval(None, None, None, None, n)
+    point = p1 - p2
+    sd = None
+    if first.sd is not None and second.sd is not None:
+        sd = math.hypot(first.sd, second.sd)
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return Interval(point, None, None, sd, n)
+    low = point - math.hypot(p1 - first.low, second.high - p2)
+    high = point + math.hypot(first.high - p1, p2 - second.low)
+    return Interval(point, max(-1.0, low), min(1.0, high), sd, n)
+
+
+# ---------------------------------------------------------------- many tests at once
+
+
+def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
+    """Benjamini and Hochberg's adjusted p-values (q), controlling the false-discovery rate.
+
+    With the m defined p-values in ascending order::
+
+        q_(k) = min over r >= k of p_(r) · m / r, at most 1
+
+    Parameters
+    ----------
+    p : array of shape (tests,)
+        P-values. NaN marks a test that could not be made: it passes through and does not count.
+
+    Returns
+    -------
+    array of shape (tests,)
+        Q-values in [0, 1] in the order given, each at least its p; NaN where p is NaN.
+
+    References
+    ----------
+    Y. Benjamini and Y. Hochberg (1995), JRSS B 57, 289-300.
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, float("nan"), 0.04, 0.03]).tolist()
+    [0.03, nan, 0.04, 0.04]
+    """
+    values: NDArray[Any] = np.asarray(p, dtype=float)
+    q = np.full(values.shape, np.nan)
+    made = np.flatnonzero(~np.isnan(values))
+    if made.size == 0:
+        return q
+    ascending = made[np.argsort(values[made], kind="stable")]
+    raw = values[ascending] * made.size / np.arange(1, made.size + 1)
+    q[ascending] = np.minimum(np.minimum.accumulate(raw[::-1])[::-1], 1.0)
+    return q

@@ -15,7 +15,7 @@ from overread.stats import (
     paired_bootstrap,
     paired_bootstrap_many,
 )
-from overread.stats._stream import resampled_sums, resamples
+from overread.stats._authors import resampled_sums, resamples
 
 SIZES = st.lists(st.integers(1, 70), min_size=1, max_size=6)
 
@@ -45,7 +45,7 @@ def test_sizes_on_both_sides_of_a_power_of_two(n):
 
 @pytest.mark.parametrize("words", [1, 3, 64, 1000])
 def test_how_much_is_drawn_at_a_time_changes_nothing(words, monkeypatch):
-    monkeypatch.setattr("overread.stats._stream._WORDS", words)
+    monkeypatch.setattr("overread.stats._authors._WORDS", words)
     for n, places in drawn([1, 5, 33, 60, 64], 12, 4).items():
         assert np.array_equal(places, np.random.RandomState(4).randint(0, n, size=(12, n)))
 
