@@ -13,7 +13,7 @@ TESTS  ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench lock clean
+.PHONY: help demo test quick lint bench lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +22,10 @@ demo: $(VENV)/.runtime  ## install, then run the audit on synthetic patients
 	$(VENV)/bin/overread demo
 
 test: $(VENV)/.dev weights  ## install, then run the whole test suite (one file: make test TESTS=tests/test_x.py)
-	$(PY) -m pytest -n 2 --dist worksteal $(TESTS)
+	$(PY) -m pytest -n 4 --dist worksteal $(TESTS)
+
+quick: $(VENV)/.dev  ## install, then run what takes a minute: all but whole runs, servers and browsers
+	$(PY) -m pytest -n 2 --dist worksteal -q -m "not slow" $(TESTS)
 
 lint: $(VENV)/.dev  ## ruff, mypy --strict, import-linter
 	$(PY) -m ruff check .

@@ -20,6 +20,8 @@ settings.register_profile(
 settings.load_profile("suite")
 
 HERE = Path(__file__).parent
+# Whole runs, servers, browsers and processes: part of the suite, and of no quick look.
+SLOW = ("bench", "browser", "cli", "integration", "runs")
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +31,13 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("needs ../shared: not here")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make quick` leaves out what is marked slow, by hand or by the folder it stands in."""
+    for item in items:
+        if item.path.relative_to(HERE).parts[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 def _skips(config: pytest.Config) -> list[tuple[str, str]]:
