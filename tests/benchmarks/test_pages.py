@@ -275,8 +275,8 @@ def test_the_page_on_measures_says_by_what_each_of_medcmr_is_given() -> None:
 
 def test_the_page_on_measures_names_every_key_of_medcmr() -> None:
     from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS
-    from overread.benchmarks.medcmr.judged_questions import COMPONENTS, QUESTIONS
     from overread.benchmarks.medcmr.people_sheets import ERRORS
+    from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, QUESTIONS
 
     table = rows(section("measures.md", "medcmr"), "`by`")
     by = {name: row[1] for row in table for name in row[0].split("` `")}

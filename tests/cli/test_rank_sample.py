@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS
 from overread.benchmarks.medcmr.people_sheets import RANK_COLUMNS, code_of
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.phantoms.vignette import LEAST
 from overread.runs import run
 from support.commands import Overread, tree

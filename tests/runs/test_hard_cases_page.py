@@ -14,9 +14,10 @@ from overread.benchmarks.medcmr import loading, release
 from overread.benchmarks.medcmr.cases import LETTERS
 from overread.benchmarks.medcmr.edition import CORRECTED, IMAGES, Options
 from overread.benchmarks.medcmr.importing import _KINDS, _Said
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS, LINES, RUBRICS, grid_words
+from overread.benchmarks.medcmr.judged_questions import RUBRICS
 from overread.benchmarks.medcmr.people_sheets import ERRORS
 from overread.benchmarks.medcmr.published_sets import PUBLISHED_SETS
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, LINES, grid_words
 from overread.phantoms.vignette import LEAST
 from overread.published import inconsistencies
 from support.commands import Overread

@@ -10,7 +10,7 @@ import pytest
 
 import overread.report
 from overread.benchmarks.medcmr import people_sheets
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
 from overread.runs import ErrorSample, RankSample, error_sample, measure, rank_sample, run
 from support.commands import tree

@@ -37,8 +37,7 @@ from overread.benchmarks.medcmr.controls import (
     recovered,
 )
 from overread.benchmarks.medcmr.edition import BOOK
-from overread.benchmarks.medcmr.judge_fitness import fitness_in, labels_of
-from overread.benchmarks.medcmr.judged_questions import CHECKED, RUBRICS, judge_trials
+from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
 from overread.benchmarks.medcmr.letter_parser import read_choice
 from overread.benchmarks.medcmr.measures import measure
 from overread.benchmarks.medcmr.trials import (
@@ -50,7 +49,8 @@ from overread.benchmarks.medcmr.trials import (
 )
 from overread.benchmarks.medcmr.verdict_parser import lexical_judge, read_verdict
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
-from overread.judging.fitness import UNFIT
+from overread.judging.fitness import UNFIT, fitness_in, labels_of
+from overread.judging.question import question_trials
 from overread.judging.verdict import VERDICT_COLUMNS
 from support.med_verdicts import verdicts_of
 
@@ -554,7 +554,9 @@ def run(name, words):
                 row = dict(zip(ANSWER_COLUMNS, cells, strict=True)) | {"reader": control.name}
                 answers.append({column: row[column] for column in ("reader", *ANSWER_COLUMNS)})
                 for check in (0, 1) if key in CHECKED else (0,):
-                    for asking in judge_trials(row | {"check": check}, "score", case, RUBRICS):
+                    for asking in question_trials(
+                        questions(rules), row | {"check": check}, "score", case
+                    ):
                         text = reply(judge, asking.request).text
                         read = read_verdict(str(asking.condition["question"]), text)
                         assert read.how == "lines"
@@ -583,10 +585,14 @@ def run(name, words):
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
 def test_both_editions_recover_all_five(edition, words):
     tables, rules, options = run(edition, words | {"boot": "100"})
-    found = fitness_in(tables.verdicts, {case.case_id: case for case in cases_in(tables.cases)})
+    found = fitness_in(
+        questions(rules), tables.verdicts, {case.case_id: case for case in cases_in(tables.cases)}
+    )
     assert {(one.part, one.label) for one in found} == {("visual", None), ("truth", None)}
     judged = tables.verdicts.filter(~tables.verdicts["check"])
-    records = measure(tables, judged, rules, options, labels=labels_of(judged, found))
+    records = measure(
+        tables, judged, rules, options, labels=labels_of(questions(rules), judged, found)
+    )
     told = recovered(records)
     assert [one.control for one in told] == list(EXPECTED)
     assert [one.found for one in told] == list(EXPECTED.values())

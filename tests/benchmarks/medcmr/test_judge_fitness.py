@@ -8,26 +8,27 @@ import msgspec
 import pytest
 
 from overread.benchmarks.medcmr.answers import read_sections
-from overread.benchmarks.medcmr.cases import MedCase
+from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.controls import open_reply
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
-from overread.benchmarks.medcmr.judge_fitness import (
-    agreement_measures,
+from overread.benchmarks.medcmr.judged_questions import CHECKED, KNOWN, check_truth, questions
+from overread.benchmarks.medcmr.measures import agreement_measures
+from overread.benchmarks.medcmr.verdict_parser import (
+    COMPONENTS,
+    GRIDS,
+    SCORERS,
+    lexical_judge,
+    read_verdict,
+)
+from overread.judging.fitness import (
+    NOT_CHECKED,
+    UNFIT,
     fitness_in,
     fitness_measures,
     labels_of,
     shift_measures,
 )
-from overread.benchmarks.medcmr.judged_questions import (
-    CHECKED,
-    COMPONENTS,
-    GRIDS,
-    KNOWN,
-    check_pairs,
-    check_truth,
-)
-from overread.benchmarks.medcmr.verdict_parser import SCORERS, lexical_judge, read_verdict
-from overread.judging.fitness import NOT_CHECKED, UNFIT
+from overread.judging.question import by_name
 from overread.stats import percent_agreement, weighted_kappa
 from support.med_tables import found, opened, tables_of, wrote
 from support.med_verdicts import scored, verdicts_of
@@ -41,6 +42,7 @@ CASE = MedCase(
     answer="lung cancer",
     caption="A round opacity in the left upper lobe.",
 )
+ASKED = questions(CORRECTED)
 N = 20
 CASES = {f"open-{n}": msgspec.structs.replace(CASE, case_id=f"open-{n}", index=n) for n in range(N)}
 RIGHT, WRONG = (1, 1, 4, 4), (1, 0, 0, 0)
@@ -55,12 +57,12 @@ def checks(oracle=RIGHT, letter=WRONG, judge="j", question="score", n=N):
 
 
 def fitness(rows):
-    return {one.part: one for one in fitness_in(verdicts_of(rows), CASES)}
+    return {one.part: one for one in fitness_in(ASKED, verdicts_of(rows), CASES)}
 
 
 def labels(rows, judged=(("j", "score"),)):
     own = verdicts_of([scored(j, "r", "open-1", RIGHT, question=q) for j, q in judged])
-    return labels_of(own, fitness_in(verdicts_of(rows), CASES))
+    return labels_of(ASKED, own, fitness_in(ASKED, verdicts_of(rows), CASES))
 
 
 # ---------------------------------------------------------------- what is true of controls
@@ -78,8 +80,10 @@ def test_three_is_high_one_is_low_and_two_is_neither(part):
     value = dict.fromkeys(COMPONENTS, 0)
     for score in GRIDS[part]:
         told = value | {part: score}
-        high = {p: said for p, _, said in check_pairs("oracle", CASE, "score", told)}
-        low = {p: said for p, _, said in check_pairs("letter-a", CASE, "score", told)}
+        high, low = (
+            {one.part: one.said for one in by_name(ASKED)["score"].deserved(control, CASE, told)}
+            for control in ("oracle", "letter-a")
+        )
         assert high[part] is (score >= 3)
         assert low[part] is (score > 1)
 
@@ -161,7 +165,9 @@ def test_variants_and_other_readers_are_no_checks():
 
 
 def test_fitness_is_measured_by_judge_question_and_score():
-    records = list(fitness_measures(fitness_in(verdicts_of(checks(letter=(1, 1, 2, 0))), CASES)))
+    records = list(
+        fitness_measures(fitness_in(ASKED, verdicts_of(checks(letter=(1, 1, 2, 0))), CASES))
+    )
     assert len(records) == 4
     one = found(records, "judge_specificity", judge="j", question="score", component="visual")
     assert (one.value, one.k, one.n, one.label) == (0, 0, N, UNFIT)
@@ -176,9 +182,9 @@ def test_the_lexical_judge_is_fit_on_plain_cases():
         said = SCORERS["score"](told | {"reasoning": own.reasoning, "answer": own.answer})
         read = read_verdict("score", said)
         assert read.how == "lines"
-        pairs = check_pairs(control, CASE, "score", read.value)
+        pairs = list(by_name(ASKED)["score"].deserved(control, CASE, read.value))
         assert pairs
-        assert all(truth is found for _, truth, found in pairs)
+        assert all(one.truth is one.said for one in pairs)
     assert set(lexical_judge().more) == {"score", "score_uncaptioned"}
 
 
@@ -191,14 +197,14 @@ def test_a_score_that_changes_with_what_should_not_matter_is_counted():
         scored("j", "control:oracle", f"open-{k}", (1, 1, 4, 4 - k), check=True, variant="length")
         for k in range(2)
     ]
-    records = list(shift_measures(verdicts_of(rows), CASES))
+    records = list(shift_measures(ASKED, verdicts_of(rows), CASES))
     assert len(records) == len(COMPONENTS)
     by = {"judge": "j", "question": "score", "change": "length"}
     truth = found(records, "judge_shift", component="truth", **by)
     assert (truth.value, truth.k, truth.n) == (0.5, 1, 2)
     assert found(records, "judge_shift", component="visual", **by).value == 0
     lost = [*rows, scored("j", "control:letter-a", "open-0", None, check=True, variant="length")]
-    again = list(shift_measures(verdicts_of(lost), CASES))
+    again = list(shift_measures(ASKED, verdicts_of(lost), CASES))
     assert found(again, "judge_shift", component="truth", **by).note == (
         "1 without a verdict both times"
     )
@@ -208,12 +214,13 @@ def test_a_score_that_changes_with_what_should_not_matter_is_counted():
 
 MADE = [opened(n, dimension="SOD" if n % 2 else "CR") for n in range(12)]
 TABLES = tables_of(MADE, [wrote("r", n) for n in range(12)])
+KNOWN_CASES = {case.case_id: case for case in cases_in(TABLES.cases)}
 QUICK = {"boot": 200}
 
 
 def agreed(rows, edition=CORRECTED):
     rules = msgspec.structs.replace(edition, **QUICK)
-    return list(agreement_measures(TABLES.cases, verdicts_of(rows), rules))
+    return list(agreement_measures(TABLES.cases, verdicts_of(rows), rules, ASKED, KNOWN_CASES))
 
 
 def two_judges(first, second):

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from overread.benchmarks.medcmr.edition import CORRECTED, Options
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS
 from overread.benchmarks.medcmr.people_measures import alignment_measures, doubled_ranks
 from overread.benchmarks.medcmr.people_sheets import (
     RANK_COLUMNS,
@@ -25,6 +24,7 @@ from overread.benchmarks.medcmr.people_sheets import (
     write_rank_sheet,
 )
 from overread.benchmarks.medcmr.study import Study
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
 from support.med_scores import scored_by, verdicts_of
 from support.med_tables import found, mcq, opened, tables_of, wrote

@@ -13,20 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
-from overread.benchmarks.medcmr.judged_questions import (
+from overread.benchmarks.medcmr.judged_questions import RUBRICS, questions
+from overread.benchmarks.medcmr.verdict_parser import (
     COMPONENTS,
     COMPONENTS_OF,
     GRIDS,
     LINES,
     QUESTIONS,
-    RUBRICS,
-)
-from overread.benchmarks.medcmr.verdict_parser import (
     lines_of,
     read_verdict,
-    reread_verdicts,
     rescued,
 )
+from overread.judging.question import reread
 from overread.judging.verdict import VERDICT_COLUMNS
 
 GOOD = {"clarity": 1, "coherence": 0.5, "visual": 3, "truth": 4}
@@ -298,7 +296,7 @@ def test_kept_words_are_read_again(edition):
         kept | {"text": PLAIN, "question": "score_uncaptioned"},
     ]
     schema = dict.fromkeys(VERDICT_COLUMNS, pl.String) | {"check": pl.Boolean}
-    found = reread_verdicts(pl.DataFrame(rows, schema=schema, orient="row"), edition)
+    found = reread(questions(edition), pl.DataFrame(rows, schema=schema, orient="row"), {})
     assert found["outcome"].to_list() == ["judged", "invalid", "judged", "judged"]
     assert json.loads(found["payload"][0]) == GOOD
     assert found["payload"][1] is None

@@ -17,11 +17,10 @@ from overread.benchmarks.medcmr import cases
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import BOOK
-from overread.benchmarks.medcmr.judged_questions import RUBRICS, judge_trials, reminded, rubrics_at
+from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
 from overread.benchmarks.medcmr.loading import SETS
 from overread.benchmarks.medcmr.trials import reformulated_items as reformulated
 from overread.benchmarks.medcmr.trials import swap_remarks, swaps, trials
-from overread.benchmarks.medcmr.verdict_parser import read_verdict
 from overread.benchmarks.ranges import declared
 from overread.case import (
     BadInput,
@@ -37,6 +36,17 @@ from overread.case import (
     Traits,
     Trial,
 )
+from overread.judging.question import (
+    Question,
+    again,
+    choices_of,
+    judges_and_words,
+    question_trials,
+    read_verdict,
+    roles_of,
+    with_own_words,
+)
+from overread.judging.question import reread as reread_verdicts
 from overread.judging.verdict import Read, Role
 
 if TYPE_CHECKING:
@@ -89,7 +99,7 @@ class MedCMR:
         opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
         images = (image for case in opened.cases() for image in case.images)
         opened.policy = SETS.policy_at(place, opened.options.root, images)
-        rubrics_at(opened.options.rubrics)  # words that cannot be read are found before
+        _ = opened.questions  # words that cannot be read are found before
         _ = opened._reformulated  # and so is a list of items
         return opened
 
@@ -209,9 +219,14 @@ class MedCMR:
 
     # ------------------------------------------------------------ judging
 
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """What judges are asked, with the user's own words where there are any."""
+        return with_own_words(questions(self.rules), self.options.rubrics)
+
     @property
     def roles(self) -> tuple[Role, ...]:
-        return ("score",)
+        return roles_of(self.questions)
 
     def reask(self, condition: Condition) -> int:
         return self.rules.reask
@@ -219,8 +234,6 @@ class MedCMR:
     @property
     def checks(self) -> Sequence[str]:
         """Controls whose replies judges judge first; none where nothing is to be checked."""
-        from overread.benchmarks.medcmr.judged_questions import CHECKED
-
         return CHECKED if self.options.checks else ()
 
     def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
@@ -252,13 +265,9 @@ class MedCMR:
 
         return {"lexical-judge": lexical_judge()}
 
-    @cached_property
-    def _rubrics(self) -> Any:
-        return rubrics_at(self.options.rubrics)
-
     def again(self, trial: Trial, attempt: int) -> Trial:
         """The same question with a word on what was wrong."""
-        return reminded(trial, attempt)
+        return again(self.questions, trial, attempt)
 
     def usual_length(self, condition: Condition) -> int:
         """Characters: the some 300 tokens that models reason for; no judge is sent a letter."""
@@ -270,10 +279,10 @@ class MedCMR:
 
     def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
         varied = bool(row["check"]) and row["case"] in self._varied
-        return judge_trials(row, role, self._by_id[row["case"]], self._rubrics, varied=varied)
+        return question_trials(self.questions, row, role, self._by_id[row["case"]], varied=varied)
 
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
-        return read_verdict(str(condition["question"]), text)
+        return read_verdict(self.questions, text, None, condition)
 
     @property
     def for_judges(self) -> frozenset[str]:
@@ -284,58 +293,37 @@ class MedCMR:
         put = tables.answers.filter(tables.answers["form"] == "reformulated")
         self._loaded = Loaded(cases.cases_in(tables.cases), [])
         self._reformulated = frozenset(put["case"])
-        _ = self._rubrics  # words that cannot be read are found before
+        _ = self.questions  # words that cannot be read are found before
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        from overread.benchmarks.medcmr.judged_questions import CHOICES
-
-        return CHOICES
+        return choices_of(self.questions)
 
     def units(self, tables: Tables) -> list[Unit]:
         """What judges judged in a run, for a person to judge too."""
-        from overread.benchmarks.medcmr.judged_questions import units_of
+        from overread.judging.sheet import units_of
 
-        return units_of(tables)
+        if tables.verdicts is None:
+            return []
+        return units_of(self.questions, _known(tables), tables.answers, tables.verdicts)
 
     # ------------------------------------------------------------ measuring
 
     def reread(self, tables: Tables) -> Tables:
         """Replies and verdicts read again under this edition."""
         from overread.benchmarks.medcmr.answers import reread
-        from overread.benchmarks.medcmr.verdict_parser import reread_verdicts
 
-        known = {case.case_id: case for case in cases.cases_in(tables.cases)}
+        known = _known(tables)
         answers = reread(tables.answers, known, tables.readers, self.rules)
         verdicts = tables.verdicts
         if verdicts is not None:
-            verdicts = reread_verdicts(verdicts, self.rules)
+            verdicts = reread_verdicts(questions(self.rules), verdicts, known)
         return msgspec.structs.replace(tables, answers=answers, verdicts=verdicts)
 
     def measure(self, tables: Tables) -> list[Measure]:
-        from overread.benchmarks.medcmr.judge_fitness import (
-            agreement_measures,
-            fitness_in,
-            fitness_measures,
-            labels_of,
-            shift_measures,
-        )
-        from overread.benchmarks.medcmr.measures import measure
-        from overread.benchmarks.reporting import unseeing_noted
+        from overread.benchmarks.medcmr.measures import measure_run
 
-        verdicts = tables.verdicts
-        if verdicts is None:
-            records = measure(tables, None, self.rules, self.options)
-            return unseeing_noted(records, tables.readers, "unanswered_rate")
-        known = {case.case_id: case for case in cases.cases_in(tables.cases)}
-        found = fitness_in(verdicts, known)
-        judged = verdicts.filter(~verdicts["check"])
-        labels = labels_of(judged, found)
-        records = measure(tables, judged, self.rules, self.options, labels=labels)
-        records = unseeing_noted(records, tables.readers, "unanswered_rate")
-        agreed = agreement_measures(tables.cases, judged, self.rules)
-        shifted = shift_measures(verdicts, known)
-        return [*records, *fitness_measures(found), *shifted, *agreed]
+        return measure_run(tables, self.rules, self.options, questions(self.rules))
 
     def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
         from overread.benchmarks.medcmr.exhibits import exhibits
@@ -394,7 +382,7 @@ class MedCMR:
             f"images:{','.join(image for image in answers['image'].unique().sort())}",
             f"orders:{self._orders(answers)}",
             f"px:{options.px or 'own'}",
-            f"judges:{self._judged_by(tables)}",
+            f"judges:{judges_and_words(questions(rules), tables.verdicts)}",
             f"boot:{rules.boot}:{rules.seed}",
             f"overread:{overread.__version__}",
         ]
@@ -407,19 +395,6 @@ class MedCMR:
         """The most orders of its options that any item was shown in."""
         shown = answers.filter(answers["form"] == "mcq").select("case", "order").unique()
         return max(shown["case"].value_counts()["count"], default=1)
-
-    def _judged_by(self, tables: Tables) -> str:
-        """Each judge, and the words all of them got."""
-        if tables.verdicts is None or tables.verdicts.is_empty():
-            return "none"
-        names = ",".join(sorted(set(tables.verdicts["judge"])))
-        sent = set(tables.verdicts["prompt"].drop_nulls())
-        if not sent:
-            return f"{names}@theirs"
-        # Which items have captions decides which words are sent, and must not show here.
-        ours = {rubric.digest for rubric in RUBRICS.values()}
-        words = "".join(sorted(ours if sent <= ours else sent))
-        return f"{names}@{hashlib.sha256(words.encode()).hexdigest()[:6]}"
 
     def _digest(self) -> str:
         """Of what is asked about: every case's facts, in their order."""
@@ -487,3 +462,7 @@ class MedCMR:
         """The trials of a case for a reader that sees; none of a case the set has not."""
         case = self._by_id.get(name)
         return () if case is None else tuple(self.trials(case, Traits()))
+
+
+def _known(tables: Tables) -> dict[str, MedCase]:
+    return {case.case_id: case for case in cases.cases_in(tables.cases)}

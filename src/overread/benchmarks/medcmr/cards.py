@@ -9,7 +9,7 @@ import msgspec
 
 from overread.benchmarks.exhibits.texts import cut
 from overread.benchmarks.medcmr.cases import LETTERS, MedCase, cases_in
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS, COMPONENTS_OF, GRIDS
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, COMPONENTS_OF, GRIDS
 from overread.case import Card, Said, Slide, Trial
 
 if TYPE_CHECKING:

@@ -22,17 +22,12 @@ from overread.benchmarks.files.models import declared_readers
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase, answer_schema, case_row, case_schema
 from overread.benchmarks.medcmr.edition import BOOK, IMAGES, Edition
-from overread.benchmarks.medcmr.judged_questions import (
-    COMPONENTS,
-    FORMS,
-    LINES,
-    about_of,
-    question_of,
-)
+from overread.benchmarks.medcmr.judged_questions import FORMS, About, question_of
 from overread.benchmarks.medcmr.loading import SETS
-from overread.benchmarks.medcmr.verdict_parser import read_verdict
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, LINES, read_verdict
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Reply, Request, Traits, Trial
+from overread.judging.question import about_of
 from overread.judging.verdict import VERDICT_COLUMNS
 
 if TYPE_CHECKING:
@@ -158,7 +153,7 @@ class Taking:
             "question": question,
             "reader": key[0],
             "case": case.case_id,
-            "about": about_of(about),
+            "about": about_of(About, about),
             "check": False,
             "attempts": 1,
             "outcome": "judged" if read.valid else "invalid",

@@ -1,94 +1,39 @@
-"""What judges are asked about an open answer (MEDCMR, "Judging").
+"""What judges are asked about an open answer (MEDCMR, "Judging"): `questions` has all of it.
 
-The four scores and their grids, the rubrics, what is put to a judge, what a control's reply
-deserves, and the single scores that a person can give too.
+One question with the experts' caption, one without: their words, what is put to a judge, how its
+verdict is read, what a control's reply deserves, and the single scores that a person can give too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import Annotated, Any, Final
 
 import msgspec
 
-from overread.benchmarks.medcmr.cases import MedCase, cases_in
-from overread.case import Decoding, Request, Trial
-from overread.judging import asking
-from overread.judging.rubric import Rubric, frame, load_rubric, own_words
-from overread.judging.sheet import Unit
-from overread.judging.verdict import Role
+from overread.benchmarks.medcmr.cases import MedCase
+from overread.benchmarks.medcmr.edition import Edition
+from overread.benchmarks.medcmr.verdict_parser import (
+    COMPONENTS_OF,
+    GRIDS,
+    LINES,
+    QUESTIONS,
+    grid_words,
+    read_verdict,
+)
+from overread.case import Condition, Decoding
+from overread.judging.question import Compared, Deserved, JudgedPart, Question, Wording
+from overread.judging.rubric import Rubric
+from overread.judging.verdict import Read
 
-if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
-
-__all__ = [
-    "CHECKED",
-    "CHOICES",
-    "COMPONENTS",
-    "COMPONENTS_OF",
-    "DECODING",
-    "FORMS",
-    "GRIDS",
-    "KNOWN",
-    "LINES",
-    "QUESTIONS",
-    "QUESTIONS_OF",
-    "REMINDER",
-    "ROLES",
-    "RUBRICS",
-    "about_of",
-    "check_pairs",
-    "check_truth",
-    "grid_words",
-    "judge_trials",
-    "question_of",
-    "reminded",
-    "rubrics_at",
-    "said_in",
-    "sections",
-    "units_of",
-]
-
-
-# ---------------------------------------------------------------- the four scores
-# The four scores of an open answer: their names, their grids, and which question asks for which.
-#
-# S = (clarity + coherence + 4 visual + 4 truth) / 10 of the scores divided by their highest.
-
-COMPONENTS: Final = ("clarity", "coherence", "visual", "truth")
-LINES: Final[Mapping[str, str]] = {
-    "clarity": "Language Clarity",
-    "coherence": "Reasoning Coherence",
-    "visual": "Vision Feature Accuracy",
-    "truth": "Ground Truth Consistency",
-}
-"""What each is called in a judge's reply, in the order of its lines (MEDCMR, "Judging")."""
-GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
-    "clarity": (0, 0.5, 1),
-    "coherence": (0, 0.5, 1),
-    "visual": (0, 1, 2, 3, 4),
-    "truth": (0, 1, 2, 3, 4),
-}
-"""The scores there are, lowest first."""
-COMPONENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "score": COMPONENTS,
-    # Without a caption nothing says what is to be seen.
-    "score_uncaptioned": ("clarity", "coherence", "truth"),
-}
-QUESTIONS: Final = tuple(COMPONENTS_OF)
-
-
-def grid_words(component: str) -> tuple[str, ...]:
-    """The scores of a component as they are written: `0`, `0.5`, `1`."""
-    return tuple(f"{score:g}" for score in GRIDS[component])
+__all__ = ["CHECKED", "FORMS", "REMINDER", "RUBRICS", "About", "question_of", "questions"]
 
 
 # ---------------------------------------------------------------- rubrics
 # What judges are asked, in our own words from the protocol's facts (MEDCMR, "Judging").
 
-ROLES: Final[tuple[Role, ...]] = ("score",)
-QUESTIONS_OF: Final[Mapping[Role, tuple[str, ...]]] = {"score": QUESTIONS}
 DECODING: Final = Decoding(max_tokens=4096, temperature=0.0)
 
 _WHAT: Final[Mapping[str, str]] = {
@@ -168,36 +113,7 @@ RUBRICS: Final[Mapping[str, Rubric]] = {
 }
 
 
-def rubrics_at(folder: str | None) -> Mapping[str, Rubric]:
-    """The rubrics, with a user's own words where the folder has QUESTION.txt."""
-    if folder is None:
-        return RUBRICS
-    own = own_words(folder, RUBRICS)
-    return {
-        question: load_rubric(own[question], rubric) if question in own else rubric
-        for question, rubric in RUBRICS.items()
-    }
-
-
-def question_of(case: MedCase) -> str:
-    """Which question is asked of a case: with its caption, where it has one."""
-    return "score" if case.caption and case.caption.strip() else "score_uncaptioned"
-
-
-def sections(question: str, case: MedCase, reasoning: str, answer: str) -> dict[str, str]:
-    """The material of one judgment."""
-    found = {
-        "question": case.question,
-        "caption": case.caption or "",
-        "truth": case.truth,
-        "reasoning": reasoning,
-        "answer": answer,
-    }
-    return {name: found[name] for name in _SECTIONS[question]}
-
-
 # ---------------------------------------------------------------- what is put to judges
-# The questions put to judges about one open answer, and what their replies are worth.
 
 FORMS: Final = ("open", "reformulated")
 """The forms whose replies are judged; a letter needs no judge."""
@@ -207,10 +123,18 @@ REMINDER: Final = (
 )
 
 
-def about_of(row: Mapping[str, Any], variant: str = "") -> str:
-    """Which reply of a reader: its condition, as the verdicts name it; and what was changed."""
-    told = {key: row[key] for key in ("form", "image", "order")}
-    return msgspec.json.encode(told | ({"variant": variant} if variant else {})).decode()
+class About(msgspec.Struct, forbid_unknown_fields=True):
+    """Which reply of a reader: how the item was put; and what was changed before it was judged."""
+
+    form: str
+    image: str = "original"
+    order: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
+    variant: str = ""
+
+
+def question_of(case: MedCase) -> str:
+    """Which question is asked of a case: with its caption, where it has one."""
+    return "score" if case.caption and case.caption.strip() else "score_uncaptioned"
 
 
 def said_in(row: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -230,47 +154,28 @@ def said_in(row: Mapping[str, Any]) -> tuple[str, str] | None:
     return reasoning, answer
 
 
-def judge_trials(
-    row: Mapping[str, Any],
-    role: Role,
-    case: MedCase,
-    rubrics: Mapping[str, Rubric],
-    *,
-    varied: bool = False,
-) -> Iterator[Trial]:
-    """What a judge of this role is asked about one row of answers.
+def _asked(name: str, row: Mapping[str, Any], case: MedCase) -> bool:
+    """With the caption where the case has one; else vision is not asked for."""
+    if said_in(row) is None or question_of(case) != name:
+        return False
+    # A control says the same whatever it is shown.
+    return not row["check"] or (row["image"] == "original" and row["order"] == 0)
 
-    With the caption where the case has one; else vision is not asked for. `varied`: once more for
-    every harmless change of the material.
-    """
-    said, question = said_in(row), question_of(case)
-    if said is None or question not in QUESTIONS_OF.get(role, ()):
-        return
-    if row["check"] and not (row["image"] == "original" and row["order"] == 0):
-        return  # a control says the same whatever it is shown
-    rubric = rubrics[question]
-    condition: dict[str, str | int] = {
-        "role": role,
-        "question": question,
-        "reader": row["reader"],
-        "about": about_of(row),
-        "check": row["check"],
-        "prompt": rubric.digest,
+
+def _material(name: str, row: Mapping[str, Any], case: MedCase) -> dict[str, str]:
+    reasoning, answer = said_in(row) or ("", "")
+    found = {
+        "question": case.question,
+        "caption": case.caption or "",
+        "truth": case.truth,
+        "reasoning": reasoning,
+        "answer": answer,
     }
-    shown = sections(question, case, *said)
-    yield Trial(case.case_id, condition, Request(frame(rubric, shown), DECODING))
-    if not varied:
-        return
-    from overread.judging.sensitivity import variants
-
-    for variant in variants(rubric, shown, "reasoning"):
-        told = condition | {"about": about_of(row, variant.change)}
-        yield Trial(case.case_id, told, Request(frame(rubric, variant.sections), DECODING))
+    return {section: found[section] for section in _SECTIONS[name]}
 
 
-def reminded(trial: Trial, attempt: int) -> Trial:
-    """The question once more, with the reminder."""
-    return asking.reminded(trial, attempt, REMINDER)
+def _read(name: str, text: str, case: MedCase | None, condition: Condition) -> Read:
+    return read_verdict(name, text)
 
 
 # ---------------------------------------------------------------- what a control's reply deserves
@@ -300,69 +205,69 @@ def check_truth(control: str, case: MedCase, component: str) -> bool | None:
     return None if component == "truth" and _LETTER.fullmatch(case.truth) else False
 
 
-def check_pairs(
-    control: str, case: MedCase, question: str, value: Mapping[str, float] | None
-) -> list[tuple[str, bool, bool | None]]:
-    """Score by score: what is true, and what the judge said; None where it cannot be read."""
-    found: list[tuple[str, bool, bool | None]] = []
-    for component in COMPONENTS_OF[question]:
+def _deserved(
+    name: str, control: str, case: MedCase, given: Mapping[str, float] | None
+) -> Iterator[Deserved]:
+    for component in COMPONENTS_OF[name]:
         truth = check_truth(control, case, component)
         if truth is not None:
-            said = None if value is None else _high(value[component], truth)
-            found.append((component, truth, said))
-    return found
+            said = None if given is None else _high(given[component], truth)
+            yield Deserved(truth, said, component)
 
 
 def _high(score: float, truth: bool) -> bool:
     return score >= _HIGH if truth else score > _LOW
 
 
-# ---------------------------------------------------------------- single scores for people
-# What judges judged, cut into single scores that a person can give too.
-#
-# Each score of a reply is a unit with its grid as choices. The person sees what that score is to be
-# compared with: the caption for vision, the true answer for truth, neither for language and logic.
-
-CHOICES: Final[Mapping[str, tuple[str, ...]]] = {part: grid_words(part) for part in COMPONENTS}
-"""By score, what judge and person may give."""
+# ---------------------------------------------------------------- the questions
 
 
-def units_of(tables: Tables) -> list[Unit]:
-    """Every score of a run, with what each judge gave; judges' checks are left out."""
-    if tables.verdicts is None:
-        return []
-    cases = {case.case_id: case for case in cases_in(tables.cases)}
-    replies = {
-        (row["reader"], row["case"], about_of(row)): row["text"] or ""
-        for row in tables.answers.select(
-            "reader", "case", "form", "image", "order", "text"
-        ).iter_rows(named=True)
-    }
-    said: dict[tuple[str, str, str, str], dict[str, str]] = {}
-    for row in tables.verdicts.filter(~tables.verdicts["check"]).iter_rows(named=True):
-        told = {"image": "original", "order": 0} | msgspec.json.decode(row["about"])
-        place = (row["reader"], row["case"], about_of(told))
-        if row["payload"] is None or row["case"] not in cases or place not in replies:
-            continue
-        value = msgspec.json.decode(row["payload"])
-        for part in COMPONENTS_OF.get(row["question"], ()):
-            word = f"{value[part]:g}" if part in value else ""
-            if word in CHOICES[part]:
-                said.setdefault((*place, part), {})[row["judge"]] = word
-    return [
-        Unit(
-            item=name,
-            question=part,
-            reader=reader,
-            asked=cases[name].question,
-            gold=_gold(cases[name], part),
-            reply=replies[reader, name, about],
-            choices=CHOICES[part],
-            verdicts=verdicts,
-        )
-        for (reader, name, about, part), verdicts in said.items()
-    ]
+def _scores(name: str, given: Mapping[str, float]) -> Compared:
+    return {part: [given.get(part)] for part in COMPONENTS_OF[name]}
+
+
+def _single_scores(name: str, case: MedCase, given: Mapping[str, float]) -> Iterator[JudgedPart]:
+    """Each score of a reply is a unit with its grid as choices."""
+    for part in COMPONENTS_OF[name]:
+        if part in given:
+            yield JudgedPart(part, f"{given[part]:g}")
 
 
 def _gold(case: MedCase, part: str) -> str:
+    """What a person compares with: the caption for vision, the true answer for truth, neither for
+    language and logic."""
     return {"visual": case.caption or "", "truth": case.truth}.get(part, "")
+
+
+def questions(rules: Edition) -> tuple[Question, ...]:
+    """With a caption and without, in our own words.
+
+    Clarity and coherence cannot be checked; S goes by the scores that can be, four fifths of it.
+    """
+    return tuple(
+        Question(
+            name=name,
+            role="score",
+            wordings={"": Wording({"": RUBRICS[name]}, REMINDER)},
+            about=About,
+            asked=partial(_asked, name),
+            sections=partial(_material, name),
+            reply="reasoning",
+            decoding=DECODING,
+            reask=rules.reask,
+            payload=dict[str, float],
+            read=partial(_read, name),
+            parts=parts,
+            levels={part: GRIDS[part] for part in parts},
+            compared_by=partial(_scores, name),
+            deserved=partial(_deserved, name),
+            numbers={
+                **{part: (part,) for part in parts},
+                "score": tuple(part for part in parts if part in KNOWN),
+            },
+            choices={part: grid_words(part) for part in parts},
+            units=partial(_single_scores, name),
+            gold=_gold,
+        )
+        for name, parts in COMPONENTS_OF.items()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,13 +15,18 @@ from overread.benchmarks.drafts import Draft, Floats
 from overread.benchmarks.families import with_q
 from overread.benchmarks.medcmr import accuracy, leakage, letter_measures, outcome_rates, scores
 from overread.benchmarks.medcmr.accuracy import comparisons
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Edition, Options
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS
-from overread.benchmarks.medcmr.marks import MCQ, OPEN
+from overread.benchmarks.medcmr.marks import MCQ, OPEN, facts_of
 from overread.benchmarks.medcmr.people_measures import alignment_measures, error_measures
 from overread.benchmarks.medcmr.scores import score_comparisons, scored
 from overread.benchmarks.medcmr.study import Labels, Metric, Study
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import Measure
+from overread.judging.agreement import judge_counts
+from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
+from overread.judging.question import Question
+from overread.measuring.estimates import Estimate, Resampling
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,6 +186,71 @@ def measure(
     records.extend(alignment_measures(study, tables, chosen))
     records.extend(error_measures(study, tables, chosen))
     return with_q(records)
+
+
+def measure_run(
+    tables: Tables, edition: Edition, options: Options, questions: Sequence[Question]
+) -> list[Measure]:
+    """All measures of a run, with what its judges are worth beside every judged number."""
+    from overread.benchmarks.medcmr.cases import cases_in
+    from overread.benchmarks.reporting import unseeing_noted
+
+    verdicts = tables.verdicts
+    if verdicts is None:
+        records = measure(tables, None, edition, options)
+        return unseeing_noted(records, tables.readers, "unanswered_rate")
+    known = {case.case_id: case for case in cases_in(tables.cases)}
+    found = fitness_in(questions, verdicts, known)
+    judged = verdicts.filter(~verdicts["check"])
+    labels = labels_of(questions, judged, found)
+    records = measure(tables, judged, edition, options, labels=labels)
+    return [
+        *unseeing_noted(records, tables.readers, "unanswered_rate"),
+        *fitness_measures(found),
+        *shift_measures(questions, verdicts, known),
+        *agreement_measures(tables.cases, judged, edition, questions, known),
+    ]
+
+
+def agreement_measures(
+    cases: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    edition: Edition,
+    questions: Sequence[Question],
+    known: Mapping[str, MedCase],
+) -> Iterator[Measure]:
+    """`judge_agreement` and `judge_kappa` of each pair of judges at each score, and by dimension.
+
+    Of replies with the item's own image alone: those without it are other replies to the same
+    items. Replies to one item (to items of one image) are resampled together.
+    """
+    facts = facts_of(cases, edition.clusters)
+    at = {case: place for place, case in enumerate(facts.cases)}
+    counts = judge_counts(
+        questions,
+        verdicts,
+        known,
+        groups=dict(zip(facts.cases, facts.dimension.tolist(), strict=True)),
+        grouped_by="dimension",
+        among=lambda about: bool(about["image"] == "original"),
+    )
+    pairs = sorted((one for pair in counts for one in pair), key=lambda one: one.judges)
+    for _, group in groupby(pairs, key=lambda one: one.judges):
+        own = list(group)
+        clusters = facts.clusters[[at[case] for case in own[0].cases]]
+        yield from Resampling(clusters, boot=edition.boot, seed=edition.seed).finish(
+            [
+                Estimate(
+                    record=one.record,
+                    columns=one.columns,
+                    again=one.again,
+                    counted=one.counted,
+                    limits=one.limits,
+                    step=one.unit,
+                )
+                for one in own
+            ]
+        )
 
 
 def _made(study: Study) -> Iterator[Draft | Measure]:

@@ -21,7 +21,6 @@ from overread.benchmarks.drafts import (
     panel,
 )
 from overread.benchmarks.medcmr.edition import Options
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS
 from overread.benchmarks.medcmr.marks import MCQ, OPEN, REFORMULATED, Cell
 from overread.benchmarks.medcmr.people_sheets import (
     ERRORS,
@@ -36,6 +35,7 @@ from overread.benchmarks.medcmr.people_sheets import (
 )
 from overread.benchmarks.medcmr.scores import scored
 from overread.benchmarks.medcmr.study import Study
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput, Measure
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import msgspec
 
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.medcmr.cases import DIMENSIONS, LETTERS, MedCase, cases_in
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
 from overread.judging.sheet import guarded
 

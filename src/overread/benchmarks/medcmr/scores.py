@@ -24,9 +24,9 @@ from overread.benchmarks.drafts import (
     unseen,
 )
 from overread.benchmarks.flips import FLIPS, flip_ps, signs
-from overread.benchmarks.medcmr.judged_questions import COMPONENTS, GRIDS, QUESTIONS
 from overread.benchmarks.medcmr.marks import OPEN, REFORMULATED, Cell, Marks
 from overread.benchmarks.medcmr.study import Metric, Study
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, GRIDS, QUESTIONS
 from overread.case import Measure
 
 __all__ = [

@@ -18,35 +18,62 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from overread.benchmarks.medcmr.edition import Edition
-from overread.benchmarks.medcmr.judged_questions import (
-    COMPONENTS,
-    COMPONENTS_OF,
-    GRIDS,
-    LINES,
-    QUESTIONS,
-    grid_words,
-)
-from overread.judging import rereading
 from overread.judging.lexical import LexicalJudge, scores
 from overread.judging.reading import LONGEST, read_json, spoken
 from overread.judging.verdict import Read
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 __all__ = [
+    "COMPONENTS",
+    "COMPONENTS_OF",
+    "GRIDS",
+    "LINES",
     "QUESTIONS",
     "SCORERS",
+    "grid_words",
     "is_form",
     "lexical_judge",
     "lines_of",
     "read_verdict",
-    "reread_verdicts",
     "rescued",
     "score_in",
     "shortened",
 ]
+
+
+# ---------------------------------------------------------------- the four scores
+# The four scores of an open answer: their names, their grids, and which question asks for which.
+#
+# S = (clarity + coherence + 4 visual + 4 truth) / 10 of the scores divided by their highest.
+
+COMPONENTS: Final = ("clarity", "coherence", "visual", "truth")
+LINES: Final[Mapping[str, str]] = {
+    "clarity": "Language Clarity",
+    "coherence": "Reasoning Coherence",
+    "visual": "Vision Feature Accuracy",
+    "truth": "Ground Truth Consistency",
+}
+"""What each is called in a judge's reply, in the order of its lines (MEDCMR, "Judging")."""
+GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
+    "clarity": (0, 0.5, 1),
+    "coherence": (0, 0.5, 1),
+    "visual": (0, 1, 2, 3, 4),
+    "truth": (0, 1, 2, 3, 4),
+}
+"""The scores there are, lowest first."""
+COMPONENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "score": COMPONENTS,
+    # Without a caption nothing says what is to be seen.
+    "score_uncaptioned": ("clarity", "coherence", "truth"),
+}
+QUESTIONS: Final = tuple(COMPONENTS_OF)
+
+
+def grid_words(component: str) -> tuple[str, ...]:
+    """The scores of a component as they are written: `0`, `0.5`, `1`."""
+    return tuple(f"{score:g}" for score in GRIDS[component])
 
 
 # ---------------------------------------------------------------- one score of a line
@@ -295,11 +322,6 @@ def lines_of(value: Mapping[str, float]) -> str:
     Ground Truth Consistency: [4]
     """
     return "\n".join(f"{LINES[part]}: [{value[part]:g}]" for part in COMPONENTS if part in value)
-
-
-def reread_verdicts(verdicts: pl.DataFrame, rules: Edition) -> pl.DataFrame:
-    """Kept rows read again; both editions read alike."""
-    return rereading.reread(verdicts, lambda row: read_verdict(row["question"], row["text"]))
 
 
 def rescued(how: str | None) -> bool:

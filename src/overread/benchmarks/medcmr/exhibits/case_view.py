@@ -74,10 +74,11 @@ def _said(answers: pl.DataFrame, readers: Sequence[str]) -> _Said:
 def _scores(verdicts: pl.DataFrame | None, edition: Edition) -> _Scores:
     if verdicts is None or verdicts.is_empty():
         return {}
-    from overread.benchmarks.medcmr.verdict_parser import reread_verdicts
+    from overread.benchmarks.medcmr.judged_questions import questions
+    from overread.judging.question import reread
 
     found: dict[tuple[str, str], dict[str, Mapping[str, float]]] = {}
-    kept = reread_verdicts(verdicts, edition)
+    kept = reread(questions(edition), verdicts, {})
     own = kept.filter(~kept["check"]).select("judge", "reader", "case", "about", "payload")
     for judge, reader, case, about, payload in own.iter_rows():
         told = msgspec.json.decode(about)
