@@ -27,6 +27,7 @@ of `of`: a function of run and reader that yields estimates over the same resamp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -68,21 +69,26 @@ __all__ = [
     "OUTCOMES",
     "PLAIN",
     "READERS",
+    "READERS_PLAINLY",
     "SHARE_OF",
     "Against",
+    "Codes",
     "Condition",
     "Counted",
+    "Estimator",
     "Spec",
     "SpokenFor",
     "against",
     "contrasts_of",
     "counted_once",
     "coverage_specs",
+    "difference_of",
     "estimate_of",
     "left_out_of",
     "made_by",
     "measure",
     "named",
+    "paired_p",
     "values",
     "worst_cases",
 ]
@@ -101,13 +107,17 @@ class Counted(NamedTuple):
     `value` (cases,) or (cases, m) for m judges, seeds or draws; NaN does not decide. `population`
     is whom the number is about, `why` what became of each case (a place among OUTCOMES), or of each
     at each judge (cases, m). `wrong` says that whoever has no answer counts as wrong, and is not
-    left out; without it those count as wrong that have a value all the same.
+    left out; without it those count as wrong that have a value all the same. `unfit` are cases
+    that would belong to the population but for what they were shown, by what is wrong with that;
+    `remark` is for people, and of all the cases only.
     """
 
     value: Floats
     population: Mask
     why: Codes | None = None
     wrong: bool = False
+    unfit: Mapping[str, Mask] = MappingProxyType({})
+    remark: str = ""
 
     @property
     def table(self) -> Floats:
@@ -117,7 +127,11 @@ class Counted(NamedTuple):
 
     def within(self, members: Mask) -> Counted:
         """The same of some of the cases."""
-        return self._replace(population=self.population & members)
+        return self._replace(
+            population=self.population & members,
+            unfit={why: cases & members for why, cases in self.unfit.items()},
+            remark=self.remark if members.all() else "",
+        )
 
     def by_judge(self, column: int) -> Counted:
         """The same by one judge alone."""
@@ -132,7 +146,7 @@ class SpokenFor(Protocol):
     def reader(self) -> str: ...
 
 
-Estimator: TypeAlias = Callable[[Measure, Counted, "RunArrays", Unit], Estimate | Measure]
+Estimator: TypeAlias = Callable[[Measure, Counted, Any, Unit], Estimate | Measure]
 
 
 def SHARE_OF(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> Measure:  # noqa: N802
@@ -167,13 +181,15 @@ def MEAN_OF_CASES(record: Measure, counted: Counted, run: RunArrays, unit: Unit)
 
 class Against(msgspec.Struct, frozen=True):
     """A paired contrast: between `readers`, or of each condition with the one where `key` is
-    `value`."""
+    `value`. `plainly` is of readers under the condition without keys alone."""
 
     key: str = ""
     value: str = ""
+    plainly: bool = False
 
 
 READERS: Final = Against()
+READERS_PLAINLY: Final = Against(plainly=True)
 
 
 def against(**condition: str) -> Against:
@@ -195,8 +211,9 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     Of what is judged, `judges` names the columns of `of` (none where nobody judged, None where
     nothing was asked for) and `questions` says what they were asked: what they are worth there
     stands beside the number, which is also given by each judge under the conditions of
-    `each_judge`. `plain` says which conditions are given by `groups`, if not that without keys;
-    `bare_groups` whether groups are told of in which nothing is counted.
+    `each_judge`. `plain` says which conditions are given by `groups`, if not that without keys,
+    `ungrouped` which are given by no group; `bare_groups` whether groups are told of in which
+    nothing is counted.
     """
 
     name: str
@@ -217,6 +234,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[str, ...] = ()
     each_judge: Callable[[Condition], bool] = lambda condition: True
     plain: Callable[[Condition], bool] = lambda condition: not condition
+    ungrouped: Callable[[Condition], bool] = lambda condition: False
     bare_groups: bool = True
 
 
@@ -246,7 +264,7 @@ def made_by(run: RunArrays, reader: SpokenFor, spec: Spec) -> Iterator[Estimate 
             continue
         counted = counted_once(run, reader, spec, condition)
         label = run.label(judges or (), *spec.questions)
-        for group in run.groups(*(spec.groups if spec.plain(condition) else spec.groups_under)):
+        for group in run.groups(*_groups_under(spec, condition)):
             some = counted.within(group.members)
             if group.by and not _told_of(some, spec):
                 continue
@@ -261,6 +279,12 @@ def made_by(run: RunArrays, reader: SpokenFor, spec: Spec) -> Iterator[Estimate 
             own = run.label([judge], *spec.questions)
             record = msgspec.structs.replace(started, by={**condition, "judge": judge}, label=own)
             yield estimate_of(record, counted.by_judge(column), run, spec)
+
+
+def _groups_under(spec: Spec, condition: Condition) -> tuple[str, ...]:
+    if spec.plain(condition):
+        return spec.groups
+    return () if spec.ungrouped(condition) else spec.groups_under
 
 
 def _told_of(counted: Counted, spec: Spec) -> bool:
@@ -283,7 +307,9 @@ def estimate_of(
     """A record with its value, n and interval, and who is not in it or counts as wrong."""
     decided = ~np.isnan(counted.table[counted.population]) | counted.wrong
     out, wrong = (_without_answer(counted, some) for some in (~decided, decided))
-    return spec.estimate(counted_as_wrong(leaving_out(record, out), wrong), counted, run, spec.unit)
+    out |= {why: int(cases.sum()) for why, cases in counted.unfit.items()}
+    said = remarked(counted_as_wrong(leaving_out(record, out), wrong), counted.remark)
+    return spec.estimate(said, counted, run, spec.unit)
 
 
 def left_out_of(counted: Counted) -> dict[str, int]:
@@ -335,15 +361,15 @@ def contrasts_of(
                 yield from _conditions_apart(run, reader, spec, contrast)
         else:
             for one, two in ordered_pairs(readers):
-                yield from _readers_apart(run, one, two, spec)
+                yield from _readers_apart(run, one, two, spec, contrast)
 
 
 def _readers_apart(
-    run: RunArrays, one: SpokenFor, two: SpokenFor, spec: Spec
+    run: RunArrays, one: SpokenFor, two: SpokenFor, spec: Spec, contrast: Against
 ) -> Iterator[Estimate | Measure]:
     theirs = [dict(condition) for condition in spec.conditions(run, two)]
     for condition in spec.conditions(run, one):
-        if dict(condition) not in theirs:
+        if dict(condition) not in theirs or (contrast.plainly and condition):
             continue
         record = Measure(
             reader=one.reader,
@@ -352,7 +378,7 @@ def _readers_apart(
         )
         both = [counted_once(run, reader, spec, condition) for reader in (one, two)]
         which = " ".join(condition.values())
-        yield _difference(run, record, both, spec, f"diff_{spec.name} {which}".strip())
+        yield difference_of(run, record, both, spec, f"diff_{spec.name} {which}".strip())
 
 
 def _conditions_apart(
@@ -373,10 +399,10 @@ def _conditions_apart(
             yield noted(msgspec.structs.replace(record, n=0), NO_PICTURE)
             continue
         both = [counted_once(run, reader, spec, at) for at in (condition, usual)]
-        yield _difference(run, record, both, spec, f"diff_{spec.name} by {contrast.key}")
+        yield difference_of(run, record, both, spec, f"diff_{spec.name} by {contrast.key}")
 
 
-def _difference(
+def difference_of(
     run: RunArrays, record: Measure, both: Sequence[Counted], spec: Spec, family: str
 ) -> Estimate:
     """First less second over the cases that both count, each case by its mean over judges."""
@@ -394,10 +420,11 @@ def _difference(
     # One more case can move a difference of shares from one end to the other.
     step = 1 + abs(made.record.value or 0.0) if spec.unit.of_shares else None
     made = msgspec.structs.replace(made, step=step)
-    return tested(made, _p(run, each, members), family)
+    return tested(made, paired_p(run, each, members), family)
 
 
-def _p(run: RunArrays, each: Floats, members: Mask) -> float | None:
+def paired_p(run: RunArrays, each: Floats, members: Mask) -> float | None:
+    """The p of each case's difference, 0 outside `members`: exact where all are whole numbers."""
     from overread.measuring.contrasts import FLIPS, cluster_sums, flip_ps, signs
 
     if not members.any():
@@ -461,7 +488,8 @@ def coverage_specs(
     def counted(code: int) -> Callable[[Any, Any, Condition], Counted]:
         def of(run: Any, reader: Any, condition: Condition) -> Counted:
             asked, why = outcome_of(run, reader, condition)
-            return Counted((why == code).astype(float), asked)
+            said = np.where(why == OUTCOMES.index("not asked"), np.nan, why == code)
+            return Counted(said, asked)
 
         return of
 
