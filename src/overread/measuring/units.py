@@ -16,6 +16,7 @@ __all__ = [
     "FRAMES",
     "INDEX",
     "POINTS",
+    "RATIO",
     "SECONDS",
     "SHARE",
     "SKILL",
@@ -27,7 +28,8 @@ __all__ = [
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest and largest value, and the print: `scale` times the value, digits, suffix.
 
-    `signed` numbers show their sign: they are differences.
+    `signed` numbers show their sign: they are differences. `significant` ones have so many digits
+    wherever the point stands, so that 0.154 and 93.9 both say something.
     """
 
     low: float = -inf
@@ -36,6 +38,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     digits: int = 3
     suffix: str = ""
     signed: bool = False
+    significant: bool = False
 
     @property
     def of_shares(self) -> bool:
@@ -50,11 +53,13 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 SHARE: Final = Unit(low=0.0, high=1.0, scale=100.0, digits=1, suffix=" %")
 POINTS: Final = Unit(low=-1.0, high=1.0, scale=100.0, digits=1, suffix=" points", signed=True)
 """A difference of two shares, in percentage points."""
-INDEX: Final = Unit(low=-1.0, high=1.0)
+INDEX: Final = Unit(low=-1.0, high=1.0, digits=2)
 """A correlation, a kappa: between -1 and 1, and no percentage."""
-SKILL: Final = Unit(high=1.0)
+SKILL: Final = Unit(high=1.0, digits=2)
 FRAMES: Final = Unit(low=0.0, digits=2, suffix=" frames")
-SECONDS: Final = Unit(low=0.0, digits=2, suffix=" s")
+SECONDS: Final = Unit(low=0.0, suffix=" s", significant=True)
+RATIO: Final = Unit(low=0.0, significant=True)
+"""How many times as long, as often, as much."""
 AMOUNT: Final = Unit(low=0.0)
 ANY: Final = Unit()
 WORD: Final = Unit()

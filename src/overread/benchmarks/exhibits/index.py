@@ -1,13 +1,14 @@
-"""The measures of a run, found by reader, name and group."""
+"""The measures of a run, found by reader, name and group; and columns, which look them up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from overread.case import Measure
+from overread.measuring.units import Unit
 
-__all__ = ["Index"]
+__all__ = ["Column", "Index"]
 
 
 class Index:
@@ -75,3 +76,28 @@ class Index:
             return record is None, -(record.value or 0.0) if record is not None else 0.0
 
         return sorted(self.readers if readers is None else readers, key=key)
+
+
+class Column(NamedTuple):
+    """A measure of one group, as it heads a column of a table, a lane or an axis.
+
+    `question` is what judges were asked for it; `unit` what it is printed in, where that is not the
+    unit of its measure.
+    """
+
+    heading: str
+    measure: str
+    by: tuple[tuple[str, str], ...] = ()
+    question: str = ""
+    unit: Unit | None = None
+
+    def of(self, index: Index, reader: str, **more: str) -> Measure | None:
+        return index.get(reader, self.measure, **dict(self.by), **more)
+
+    def known(self, index: Index, reader: str, **more: str) -> Measure | None:
+        """The record, where it has a value."""
+        return index.known(reader, self.measure, **dict(self.by), **more)
+
+    def stands(self, index: Index) -> bool:
+        """Whether any reader has a value here."""
+        return index.any(self.measure, **dict(self.by))

@@ -6,14 +6,26 @@ No intervals: each figure made of this names another that has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from overread.benchmarks.exhibits.looks import Cast, point_row, told
-from overread.benchmarks.exhibits.style import FAINT, PAPER, Spec, figure_spec, label_room
-from overread.case import Measure
+from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.style import (
+    FAINT,
+    PAPER,
+    Cast,
+    Spec,
+    cast_of,
+    figure_spec,
+    label_room,
+    point_row,
+    spoken,
+    told,
+    unfit_note,
+)
+from overread.case import Figure, Measure
 
-__all__ = ["Web", "radar", "vertices"]
+__all__ = ["Web", "radar", "radar_figure", "vertices"]
 
 _SIDE: Final = 330
 _RINGS: Final = (25, 50, 75, 100)
@@ -28,6 +40,58 @@ class Web(NamedTuple):
 
     title: str
     headings: Sequence[str]
+
+
+def radar_figure(
+    index: Index,
+    signature: str,
+    sides: Mapping[str, Sequence[Column]],
+    *,
+    title: str,
+    says: str,
+    before: Iterable[str],
+    after: Callable[[Sequence[Web]], Iterable[str]] = lambda webs: (),
+) -> Figure | None:
+    """The readers that have every number of a side, around one circle for each of the sides.
+
+    A side is a title and its axes, three at least; one that stands alone has no title. `after` are
+    notes below those on open marks and on readers that are not drawn.
+    """
+    some = [(Web(name, [c.heading for c in axes]), axes) for name, axes in sides.items()]
+    some = [(web, axes) for web, axes in some if len(axes) > 2]
+    everyone = cast_of(index, [column for _, axes in some for column in axes])
+    rows: list[Spec] = []
+    for web, axes in some:
+        for reader, name in everyone.names.items():
+            found = [one for column in axes if (one := column.known(index, reader)) is not None]
+            if len(found) == len(axes):
+                rows += vertices(reader, name, web, found)
+    if not rows:
+        return None
+    drawn = {row["reader"] for row in rows}
+    webs = [web for web, _ in some if any(row["web"] == web.title for row in rows)]
+    # Not the vertices that close the lines.
+    once = [
+        r for web in webs for r in rows if r["web"] == web.title and r["turn"] < len(web.headings)
+    ]
+    missing = len(everyone.names) - len(drawn)
+    short = f"{missing} readers lack one of these and are in the tables only."
+    # Distinct names of the drawn alone, so that the legend has no others.
+    cast = Cast({r: name for r, name in everyone.names.items() if r in drawn}, 0)
+    return Figure(
+        name="radar",
+        title=title,
+        spec=radar(rows, webs, cast),
+        alt=f"{says} {spoken(once, 'measure')}.",
+        signature=signature,
+        notes=(
+            *before,
+            *unfit_note(rows),
+            *everyone.notes,
+            *([short] if missing else []),
+            *after(webs),
+        ),
+    )
 
 
 def vertices(

@@ -1,0 +1,188 @@
+"""Dot plots: lanes of points with their intervals, one per reader in every lane, panels abreast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.style import (
+    FAINT,
+    PAPER,
+    Cast,
+    Spec,
+    figure_spec,
+    label_room,
+    number_axis,
+    point_row,
+    spoken,
+    told,
+    unfit_note,
+)
+from overread.case import Figure
+
+__all__ = ["Lane", "Panel", "dot_figure", "dots", "lane_rows"]
+
+_PANEL: Final = 210
+_STEP: Final = 12
+
+
+class Panel(NamedTuple):
+    """One of the panels: its name, its axis, and a value that a dashed line stands for.
+
+    `column` is what it shows, where that is not what a lane does.
+    """
+
+    name: str
+    axis: str = "percent"
+    low: float = 0
+    high: float = 100
+    line: float | None = None
+    column: Column | None = None
+
+
+class Lane(NamedTuple):
+    """One of the lanes: its name, the group it is about, and what it shows where no panel says it.
+
+    `facts` stand in every row of the figure's data.
+    """
+
+    name: str
+    by: Mapping[str, str] = {}
+    column: Column | None = None
+    facts: Mapping[str, str] = {}
+
+
+def lane_rows(
+    index: Index,
+    lanes: Sequence[Lane],
+    panels: Sequence[Panel],
+    cast: Cast,
+    *,
+    by_panel: bool = False,
+) -> list[Spec]:
+    """A row for every number there is, lane by lane or panel by panel."""
+    places = [(lane, panel) for lane in lanes for panel in panels]
+    if by_panel:
+        places = [(lane, panel) for panel in panels for lane in lanes]
+    rows = []
+    for lane, panel in places:
+        column = panel.column or lane.column
+        assert column is not None
+        for reader, name in cast.names.items():
+            record = column.known(index, reader, **lane.by)
+            if record is not None:
+                where = {"lane": lane.name, "panel": panel.name, **lane.facts}
+                rows.append(point_row(reader, name, column.heading, record, **where))
+    return rows
+
+
+def dot_figure(
+    name: str,
+    title: str,
+    rows: Sequence[Spec],
+    panels: Sequence[Panel],
+    cast: Cast,
+    signature: str,
+    *,
+    says: str,
+    keys: Sequence[str],
+    before: Iterable[str],
+    after: Iterable[str] = (),
+) -> Figure | None:
+    """Lanes of points, of the rows that `lane_rows` made; None where there are none.
+
+    `says` opens the words for those who do not see the figure, `keys` say of what each number is.
+    Between the notes stands what open marks are and which readers are not drawn.
+    """
+    if not rows:
+        return None
+    lanes = list(dict.fromkeys(str(row["lane"]) for row in rows))
+    drawn = [panel for panel in panels if any(row["panel"] == panel.name for row in rows)]
+    return Figure(
+        name=name,
+        title=title,
+        spec=dots(rows, lanes, drawn, cast),
+        alt=f"{says} {spoken(rows, *keys)}.",
+        signature=signature,
+        notes=(*before, *unfit_note(rows), *cast.notes, *after),
+    )
+
+
+def dots(
+    rows: Sequence[Spec],
+    lanes: Sequence[str],
+    panels: Sequence[Panel],
+    cast: Cast,
+    *,
+    across: int = 4,
+) -> Spec:
+    """The whole figure: `lane` and `panel` of a row say where its point stands.
+
+    At most `across` panels stand beside each other.
+    """
+    alone = len(panels) == 1
+    drawn = [
+        _panel(panel, lanes, cast, first=number % across == 0, alone=alone)
+        for number, panel in enumerate(panels)
+    ]
+    if len(drawn) <= across:
+        return figure_spec(rows, hconcat=drawn, spacing=20)
+    beside = [
+        {"hconcat": drawn[at : at + across], "spacing": 20} for at in range(0, len(drawn), across)
+    ]
+    return figure_spec(rows, vconcat=beside, spacing=20)
+
+
+def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone: bool) -> Spec:
+    colour, shape = told(cast)
+    axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": first, "grid": False}
+    if first:
+        axis |= {"labelPadding": 8, "minExtent": label_room(lanes)}
+    y = {
+        "field": "lane",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": list(lanes), "paddingInner": 0.25, "paddingOuter": 0.2},
+        "axis": axis,
+    }
+    names = list(cast.names.values())
+    offset = {"field": "shown", "type": "nominal", "scale": {"domain": names}}
+    place = {"y": y, "yOffset": offset}
+    here = f"datum.panel === '{panel.name}'"
+    x = number_axis("value", panel.axis, panel.low, panel.high)
+
+    def layer(mark: Spec, test: str, **more: Spec) -> Spec:
+        return {
+            "transform": [{"filter": f"{here} && {test}"}],
+            "mark": mark,
+            "encoding": {**place, "x": x, "color": colour, **more},
+        }
+
+    point: Spec = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5}
+    bar = layer({"type": "rule", "strokeWidth": 1.5}, "isValid(datum.low)", x2={"field": "high"})
+    bar["encoding"]["x"] = {**x, "field": "low"}
+    return {
+        **({} if alone else {"title": {"text": panel.name, "frame": "group"}}),
+        "width": 2 * _PANEL if alone else _PANEL,
+        "height": {"step": _STEP},
+        "layer": [
+            *_line(panel),
+            bar,
+            layer({**point, "filled": True}, "!datum.unfit", shape=shape),
+            layer({**point, "filled": False, "fill": PAPER}, "datum.unfit", shape=shape),
+        ],
+    }
+
+
+def _line(panel: Panel) -> list[Spec]:
+    if panel.line is None:
+        return []
+    mark = {"type": "rule", "color": FAINT, "strokeDash": [4, 3]}
+    return [
+        {
+            "data": {"values": [{"value": panel.line}]},
+            "mark": mark,
+            "encoding": {"x": {"field": "value", "type": "quantitative"}},
+        }
+    ]

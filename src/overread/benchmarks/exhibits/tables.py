@@ -1,0 +1,233 @@
+"""Tables made of columns: readers down, readers within groups, and pairs of readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from overread.benchmarks.exhibits.cells import (
+    NOT_ASKED,
+    NOT_KNOWN,
+    cell,
+    p_value,
+    table,
+    told_apart,
+)
+from overread.benchmarks.exhibits.index import Column, Index
+from overread.case import Measure, Method, Table
+
+__all__ = [
+    "both_rates",
+    "difference_rows",
+    "differences",
+    "group_sizes",
+    "groups_table",
+    "interval_notes",
+    "kept_columns",
+    "reader_rows",
+    "readers_table",
+    "remarks_on",
+]
+
+Shows = Callable[[Measure | None], str]
+_MOST_REMARKS = 6
+
+
+def kept_columns(index: Index, columns: Sequence[Column], **by: Sequence[str]) -> list[Column]:
+    """The columns in which some reader has a value, overall or in one of some groups.
+
+    `by` is a key and its groups: `kept_columns(index, columns, task=tasks)`.
+    """
+    if not by:
+        return [column for column in columns if column.stands(index)]
+    ((key, groups),) = by.items()
+    return [
+        column
+        for column in columns
+        if any(column.known(index, r, **{key: group}) for r in index.readers for group in groups)
+    ]
+
+
+def reader_rows(
+    index: Index,
+    columns: Sequence[Column],
+    *,
+    readers: Iterable[str] | None = None,
+    shows: Shows | None = None,
+    absent: str = NOT_KNOWN,
+) -> list[tuple[str, ...]]:
+    """A row per reader: its name, and a cell in each column."""
+    return [
+        (reader, *_cells(index, columns, reader, {}, shows, absent))
+        for reader in (index.readers if readers is None else readers)
+    ]
+
+
+def _cells(
+    index: Index,
+    columns: Sequence[Column],
+    reader: str,
+    by: Mapping[str, str],
+    shows: Shows | None,
+    absent: str,
+) -> Iterator[str]:
+    for column in columns:
+        record = column.of(index, reader, **by)
+        yield shows(record) if shows else cell(record, unit=column.unit, absent=absent)
+
+
+def readers_table(
+    index: Index,
+    signature: str,
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    notes: Iterable[str] = (),
+    *,
+    readers: Iterable[str] | None = None,
+    shows: Shows | None = None,
+    absent: str = NOT_KNOWN,
+    only_asked: bool = False,
+    more: Iterable[Sequence[str]] = (),
+) -> Table | None:
+    """Readers down, measures across; None where nobody has any of them.
+
+    `shows` prints a record where that is not `cell`; `only_asked` leaves out readers without any
+    record; `more` are rows below the readers'.
+    """
+    rows = reader_rows(index, columns, readers=readers, shows=shows, absent=absent)
+    if only_asked:
+        rows = [row for row in rows if set(row[1:]) != {absent}]
+    headings = ("reader", *(column.heading for column in columns))
+    return table(name, title, headings, [*rows, *more], signature, notes)
+
+
+def groups_table(
+    index: Index,
+    signature: str,
+    name: str,
+    title: str,
+    key: str,
+    groups: Mapping[str, str] | Sequence[str],
+    columns: Sequence[Column],
+    notes: Iterable[str] = (),
+    *,
+    heading: str | None = None,
+    shows: Shows | None = None,
+    absent: str = NOT_KNOWN,
+) -> Table | None:
+    """Groups down, every reader within each, measures across.
+
+    `groups` may say how each is printed; `heading` heads their column, the key where left out.
+    """
+    printed = groups if isinstance(groups, Mapping) else {group: group for group in groups}
+    rows = [
+        (said, reader, *_cells(index, columns, reader, {key: group}, shows, absent))
+        for group, said in printed.items()
+        for reader in index.readers
+    ]
+    headings = (heading or key, "reader", *(column.heading for column in columns))
+    return table(name, title, headings, rows, signature, notes, facts=2)
+
+
+def group_sizes(index: Index, key: str, columns: Iterable[Column]) -> dict[str, int]:
+    """The most cases that any reader has in each group under a key, in any of these columns."""
+    sizes: dict[str, int] = {}
+    for column in columns:
+        for record in index.all(column.measure, key, *(name for name, _ in column.by)):
+            if all(record.by[name] == value for name, value in column.by):
+                group = record.by[key]
+                sizes[group] = max(sizes.get(group, 0), record.n or 0)
+    return sizes
+
+
+# ---------------------------------------------------------------- pairs of readers
+
+
+def differences(
+    index: Index,
+    named: Mapping[str, str],
+    key: str = "",
+    said: Callable[[str, str], str | None] = lambda name, group: f"{name} {group}",
+) -> Iterator[tuple[Measure, str]]:
+    """The records of each difference between two readers, with what they are of.
+
+    `named` are measures and what each is a difference of; those by one more `key` follow, named by
+    `said` from the measure's name and the group, or left out where it gives None.
+    """
+    for measure, name in named.items():
+        for record in index.all(measure, "versus"):
+            yield record, name
+        for record in index.all(measure, key, "versus") if key else ():
+            words = said(name, record.by[key])
+            if words is not None:
+                yield record, words
+
+
+def difference_rows(
+    found: Iterable[tuple[Measure, str]],
+    *,
+    beside: bool = False,
+    marked: bool = False,
+    absent: str = NOT_ASKED,
+) -> list[tuple[str, ...]]:
+    """A row for each: reader, the other, what of, the difference, p and q.
+
+    `beside` adds the two rates themselves, `marked` the mark of a q below 0.05.
+    """
+    return [
+        (
+            record.reader,
+            record.by["versus"],
+            said,
+            cell(record, absent=absent),
+            *([both_rates(record)] if beside else []),
+            p_value(record.p),
+            p_value(record.q) + (told_apart(record) if marked else ""),
+        )
+        for record, said in found
+    ]
+
+
+def both_rates(record: Measure) -> str:
+    """The two rates that a difference stands beside, in percent: `66.2 against 60.5`."""
+    if record.beside is None:
+        return NOT_KNOWN
+    first, second = record.beside
+    return f"{100 * first:.1f} against {100 * second:.1f}"
+
+
+# ---------------------------------------------------------------- below a table
+
+
+def remarks_on(index: Index, columns: Iterable[Column]) -> Iterator[str]:
+    """What was counted as wrong, as nothing, or left out: the records' notes, each once."""
+    kept, said = list(columns), dict[str, None]()
+    for reader in index.readers:
+        for column in kept:
+            record = column.known(index, reader)
+            if record is not None and record.note:
+                said.setdefault(f"{reader}, {column.heading}: {record.note}")
+    if said:
+        more = len(said) - _MOST_REMARKS
+        rest = f"; and {more} more, in measures.json" if more > 0 else ""
+        yield f"{'; '.join(list(said)[:_MOST_REMARKS])}{rest}."
+
+
+def interval_notes(index: Index, *measures: str, shared: str = "images") -> Iterator[str]:
+    """How the intervals of these measures were made; items may share what `shared` says."""
+    records = [r for name in measures for r in index.every(name) if r.low is not None]
+    said = dict.fromkeys(_method_words(r.how, shared) for r in records if r.how is not None)
+    if said:
+        yield f"[95 % interval]: {'; '.join(said)}."
+    elif records:
+        yield "[95 % interval] over items."
+
+
+def _method_words(how: Method, shared: str) -> str:
+    """How an interval was made, without what differs from cell to cell."""
+    if how.kind == "alike":
+        return f"Wilson's where all {how.of} agree"
+    if how.kind == "wilson":
+        wide = how.effect is not None and how.effect != 1
+        return f"Wilson's, widened where items share {shared}" if wide else "Wilson's"
+    return str(Method(kind=how.kind, of=how.of, boot=how.boot, seed=how.seed))
