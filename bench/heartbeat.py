@@ -149,11 +149,11 @@ def run(folder: Path, seeds: int) -> dict:
 @contextmanager
 def _counted() -> Iterator[tuple[Counter, Counter]]:
     """Count at the codecs themselves: (file, frame) decoded, and frames encoded by their mode."""
-    from overread.imaging import _clips, _films
+    from overread.imaging import _clips
 
     decoded: Counter = Counter()
     encoded: Counter = Counter()
-    decode, encode = _films.decode, _clips.encoded
+    decode, encode = _clips.decode, _clips.encoded
 
     def counting_decode(data, name, wanted):  # type: ignore[no-untyped-def]
         decoded.update((name, number) for number in wanted)
@@ -163,11 +163,11 @@ def _counted() -> Iterator[tuple[Counter, Counter]]:
         encoded[image.mode] += 1
         return encode(image, quality)
 
-    _films.decode, _clips.encoded = counting_decode, counting_encode
+    _clips.decode, _clips.encoded = counting_decode, counting_encode
     try:
         yield decoded, encoded
     finally:
-        _films.decode, _clips.encoded = decode, encode
+        _clips.decode, _clips.encoded = decode, encode
 
 
 if __name__ == "__main__":

@@ -196,11 +196,11 @@ def test_thirty_six_thousand_trials_have_keys_in_seconds_and_flat_memory(
 def test_each_frame_is_decoded_and_encoded_once_per_context(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from overread.imaging import _clips, _films
+    from overread.imaging import _clips
 
     decoded: Counter[tuple[str, int]] = Counter()
     encoded: Counter[str] = Counter()
-    decode, encode = _films.decode, _clips.encoded
+    decode, encode = _clips.decode, _clips.encoded
 
     def counting_decode(data, name, wanted):
         decoded.update((name, number) for number in wanted)
@@ -210,7 +210,7 @@ def test_each_frame_is_decoded_and_encoded_once_per_context(
         encoded[image.mode] += 1
         return encode(image, quality)
 
-    monkeypatch.setattr(_films, "decode", counting_decode)
+    monkeypatch.setattr(_clips, "decode", counting_decode)
     monkeypatch.setattr(_clips, "encoded", counting_encode)
     names = write_clips(tmp_path, 6)
     plan = plan_of(tmp_path, names, write_masks(tmp_path), repeats=5)
@@ -257,19 +257,19 @@ def test_what_arrives_is_the_frames_in_order(store: Store, tmp_path: Path) -> No
 def test_a_damaged_clip_is_recorded_and_the_others_go_on(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from overread.imaging import _films
+    from overread.imaging import _clips
 
     names = write_clips(tmp_path, 3)
     whole = (tmp_path / names[1]).read_bytes()
     (tmp_path / names[1]).write_bytes(whole[: len(whole) // 3])
     opened: Counter[str] = Counter()
-    decode = _films.decode
+    decode = _clips.decode
 
     def counting(data, name, wanted):
         opened[name] += 1
         return decode(data, name, wanted)
 
-    monkeypatch.setattr(_films, "decode", counting)
+    monkeypatch.setattr(_clips, "decode", counting)
     plan = plan_of(tmp_path, names, write_masks(tmp_path), repeats=4)
     studio, reader = Studio(Sources(store, 1)), Scripted()
     tally = asyncio.run(ask(plan, reader, store, studio, dataset=1))

@@ -22,7 +22,7 @@ from overread.case import (
     ShownClip,
 )
 from overread.imaging import Cache, _clips, lossless_clip, pixels, render, render_clip
-from overread.imaging._sheet import contact_sheet
+from overread.imaging._clips import contact_sheet
 from support.clip_files import SIZE, frame, number_of, png, video
 
 FRAMES = [frame(number) for number in range(30)]
@@ -161,11 +161,11 @@ def test_odd_sizes_become_even_ones() -> None:
 
 
 def test_a_video_that_lost_a_frame_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from overread.imaging import _movie
+    from overread.imaging import _video
 
-    real = _movie._encoded
+    real = _video._encoded
     monkeypatch.setattr(
-        _movie, "_encoded", lambda c, k, p, frames, *more: real(c, k, p, frames[:-1], *more)
+        _video, "_encoded", lambda c, k, p, frames, *more: real(c, k, p, frames[:-1], *more)
     )
     with pytest.raises(BadInput, match="12 frames came out with 11"):
         shown(form="video")

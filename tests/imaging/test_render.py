@@ -1,9 +1,13 @@
 """A recipe becomes exactly the pixels it says, in bytes that hold nothing else."""
 
+from __future__ import annotations
+
 import hashlib
 import io
+import json
 import struct
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from overread.case import BadInput, Box, Fill, Inline, Occlude, Overlay, Picture, Resize, Source
+from overread.case import (
+    BadInput,
+    Box,
+    Fill,
+    Inline,
+    Occlude,
+    Overlay,
+    Picture,
+    Resize,
+    Source,
+    Within,
+)
 from overread.imaging import RENDERER, digest, open_image, pixels, render
 from overread.imaging._dicom_file import DICOM_RENDERER
 
@@ -341,3 +356,55 @@ def test_pixels_reads_what_was_sent():
     sent = render(Picture(inline(noise(8, 8)), wire="jpeg:50"))
     np.testing.assert_array_equal(pixels(sent), np.asarray(open_image(sent.data, "sent")))
     assert pixels(sent).flags.writeable
+
+
+# ------------------------- Shrinking to within a number of pixels: what the cap of M3CoTBench does
+
+GOLDEN = json.loads(
+    (Path(__file__).parents[1] / "golden" / "m3cot" / "m3cot_prompts.json").read_text("utf-8")
+)
+SIZES = [
+    (entry["width"], entry["height"], int(name.removeprefix("max_")), expected)
+    for entry in GOLDEN["image_sizes"]
+    for name, expected in entry.items()
+    if name.startswith("max_")
+]
+
+
+def within(array, px):
+    return pixels(render(Picture(inline(array), (Within(px),))))
+
+
+@pytest.mark.parametrize(("width", "height", "px", "expected"), SIZES)
+def test_sizes_are_those_of_the_authors(width, height, px, expected):
+    array = np.zeros((height, width), np.uint8)
+    if isinstance(expected, str):  # there a side is cut to nothing
+        with pytest.raises(BadInput, match=f"{width} x {height} pixels within {px}"):
+            within(array, px)
+        return
+    assert within(array, px).shape == tuple(reversed(expected))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 80), st.integers(1, 80), st.integers(1, 80), st.booleans())
+def test_it_is_pillows_lanczos_and_never_enlarges(width, height, px, colour):
+    array = noise(height, width, 3) if colour else noise(height, width)
+    scale = px / max(width, height)
+    size = int(width * scale), int(height * scale)
+    if max(width, height) <= px:
+        expected = array
+    elif min(size) < 1:
+        with pytest.raises(BadInput, match="both must be above 0"):
+            within(array, px)
+        return
+    else:
+        expected = np.asarray(Image.fromarray(array).resize(size, Image.Resampling.LANCZOS))
+    found = within(array, px)
+    np.testing.assert_array_equal(found, expected)
+    assert max(found.shape[:2]) <= max(px, 1)
+
+
+@pytest.mark.parametrize("px", [0, -1, 10**9])
+def test_a_cap_that_cannot_be_is_refused(px):
+    with pytest.raises(BadInput, match=f"within {px} pixels"):
+        within(noise(4, 4), px)

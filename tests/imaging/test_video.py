@@ -274,15 +274,15 @@ def test_a_dicom_frame_beyond_the_end_and_one_cut_short() -> None:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    from overread.imaging import _films
+    from overread.imaging import _clips
 
-    real, decoded = _films.decode, []
+    real, decoded = _clips.decode, []
 
     def decode(data, name, wanted):
         decoded.extend(wanted)
         return real(data, name, wanted)
 
-    monkeypatch.setattr(_films, "decode", decode)
+    monkeypatch.setattr(_clips, "decode", decode)
     return decoded
 
 

@@ -384,11 +384,11 @@ def test_pictures_are_rendered_on_demand_and_frames_of_a_film_are_decoded_once(
     sheet = Slide(label="all", picture=Clip(film, (0, 5, 9)))
     broken = Slide(label="broken", picture=Picture(Inline(b"no picture")))
     pictures = Pictures([Card(case="c", title="c", slides=(*slides, sheet, broken))])
-    from overread.imaging import _films
+    from overread.imaging import _clips
 
     decoded = []
-    real = _films.decode
-    monkeypatch.setattr(_films, "decode", lambda *a: decoded.append(a[2]) or real(*a))
+    real = _clips.decode
+    monkeypatch.setattr(_clips, "decode", lambda *a: decoded.append(a[2]) or real(*a))
     assert len(pictures) == 5
     assert decoded == []
     shown = [pictures[key] for key in list(pictures)[:4]]

@@ -45,53 +45,30 @@ __all__ = [
 
 if TYPE_CHECKING:
     from overread.imaging._archive import Archive, Entry, archive, is_archive
-    from overread.imaging._budget import budgeted, check_time
-    from overread.imaging._cache import Cache
-    from overread.imaging._clips import clip_images, render_clip
+    from overread.imaging._budget import Cache, budgeted, check_time
+    from overread.imaging._clips import Films, clip_images, mask_shape, masks_of, render_clip
     from overread.imaging._dicom_file import header_file
     from overread.imaging._files import Place, check_there, digest, locate, place, stamp
-    from overread.imaging._films import Films
-    from overread.imaging._masks import mask_shape, masks_of
-    from overread.imaging._movie import lossless_clip, movie_frames
+    from overread.imaging._formats import MOST_PIXELS
     from overread.imaging._nifti import nifti_package, nifti_shape
     from overread.imaging._open import open_image
-    from overread.imaging._plain import MOST_PIXELS
     from overread.imaging._render import RENDERER, pixels, render
-    from overread.imaging._video import Feed, container_of, limit_video
+    from overread.imaging._video import Feed, container_of, limit_video, lossless_clip, movie_frames
 
-_HOME = {
-    "Archive": "_archive",
-    "Entry": "_archive",
-    "archive": "_archive",
-    "is_archive": "_archive",
-    "budgeted": "_budget",
-    "check_time": "_budget",
-    "Cache": "_cache",
-    "header_file": "_dicom_file",
-    "Place": "_files",
-    "check_there": "_files",
-    "digest": "_files",
-    "locate": "_files",
-    "place": "_files",
-    "stamp": "_files",
-    "Films": "_films",
-    "lossless_clip": "_movie",
-    "mask_shape": "_masks",
-    "masks_of": "_masks",
-    "nifti_package": "_nifti",
-    "nifti_shape": "_nifti",
-    "movie_frames": "_movie",
-    "clip_images": "_clips",
-    "render_clip": "_clips",
-    "open_image": "_open",
-    "MOST_PIXELS": "_plain",
-    "Feed": "_video",
-    "container_of": "_video",
-    "limit_video": "_video",
-    "RENDERER": "_render",
-    "pixels": "_render",
-    "render": "_render",
+# What each module has for others.
+_MODULES = {
+    "_archive": "Archive Entry archive is_archive",
+    "_budget": "Cache budgeted check_time",
+    "_clips": "Films clip_images mask_shape masks_of render_clip",
+    "_dicom_file": "header_file",
+    "_files": "Place check_there digest locate place stamp",
+    "_formats": "MOST_PIXELS",
+    "_nifti": "nifti_package nifti_shape",
+    "_open": "open_image",
+    "_render": "RENDERER pixels render",
+    "_video": "Feed container_of limit_video lossless_clip movie_frames",
 }
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,23 +1,32 @@
-"""A clip's recipe -> the frames a reader receives, as images, as a sheet or as a video."""
+"""A clip's recipe -> the frames a reader receives, as images, as a sheet or as a video.
+
+With it what it takes: frames of every kind of file by their number, and the masks laid over them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import io
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Hashable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
-from overread.case import BadInput, Clip, Overlay, Shown, ShownClip
+from overread.case import BadInput, Clip, Inline, Overlay, Shown, ShownClip, Source
 from overread.imaging._budget import budgeted, check_time, hold
-from overread.imaging._files import name_of
-from overread.imaging._films import Films
-from overread.imaging._masks import masks_of
-from overread.imaging._movie import movie
+from overread.imaging._dicom_file import looks_like_dicom
+from overread.imaging._files import images_of, locate, name_of, read, stamp
+from overread.imaging._formats import MOST_PIXELS, check_size, refuse_beyond, refuse_damaged
+from overread.imaging._nifti import decode_nifti, decode_nifti_masks, looks_like_nifti, nifti_shape
+from overread.imaging._open import one_line, open_mask
 from overread.imaging._render import applied, blended, check, encoded, jpeg_quality
-from overread.imaging._sheet import contact_sheet
+from overread.imaging._video import container_of, decode_video, movie
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -77,7 +86,309 @@ def _shown(clip: Clip, images: Sequence[Image.Image], quality: int | None) -> Sh
             sheet = encoded(contact_sheet(images), quality)
             return ShownClip((sheet,), len(images), clip.form)
         case "video":
-            import numpy as np
-
             video = movie([np.asarray(image.convert("RGB")) for image in images])
             return ShownClip((Shown("video/mp4", video),), len(images), clip.form)
+
+
+# ----------------------------------------- Frames -> one contact sheet, each tile under its number
+
+_GAP = 4
+_INK, _GROUND = 255, 0
+
+
+def contact_sheet(images: Sequence[Image.Image]) -> Image.Image:
+    """Rows of tiles from the top left, numbered from 0 in a band above each.
+
+    The numbers are places in the clip, as questions count them, and cover no pixel of a frame.
+    """
+    width = max(image.width for image in images)
+    height = max(image.height for image in images)
+    text = max(11, round(height / 9))
+    band = text + _GAP
+    across = max(1, round(math.sqrt(len(images) * (height + band) / width)))
+    across = min(across, len(images))
+    down = -(-len(images) // across)
+    size = (across * (width + _GAP) + _GAP, down * (height + band + _GAP) + _GAP)
+    if size[0] * size[1] > MOST_PIXELS:
+        raise BadInput(
+            f"a sheet of {len(images)} frames of {width} x {height} would have {size[0]} x "
+            f"{size[1]} pixels. Resize the frames, or show them as images."
+        )
+    grey = all(image.mode == "L" for image in images)
+    sheet = Image.new("L" if grey else "RGB", size, _GROUND)
+    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=text)
+    ink = _INK if grey else (_INK, _INK, _INK)
+    for number, image in enumerate(images):
+        left = _GAP + number % across * (width + _GAP)
+        top = _GAP + number // across * (height + band + _GAP)
+        pen.text((left + width / 2, top + band / 2), str(number), fill=ink, font=font, anchor="mm")
+        sheet.paste(image if grey else image.convert("RGB"), (left, top + band))
+    return sheet
+
+
+# ---- Clips of every kind by frame number, each decoded once for all who need its frames at a time
+
+_MEGABYTE = 1_000_000
+
+
+def decode(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray[np.uint8]]:
+    """Exactly the frames asked for of an AVI, MP4, MKV, multi-frame DICOM or NIfTI file."""
+    if not wanted:
+        raise BadInput(f"{name}: a clip of no frames was asked for. Name at least one frame.")
+    if min(wanted) < 0:
+        raise BadInput(f"{name}: there is no frame {min(wanted)}; frames are counted from 0.")
+    if not data:
+        raise BadInput(f"{name}: the file is empty (0 bytes). Fetch it again.")
+    try:
+        if container_of(data) is not None:
+            return decode_video(data, name, wanted)
+        if data[128:132] != b"DICM" and looks_like_nifti(data):
+            return decode_nifti(data, name, wanted)
+        if looks_like_dicom(data):
+            from overread.imaging._dicom import decode_dicom
+
+            return decode_dicom(data, name, wanted)
+    except (BadInput, ImportError):
+        raise
+    except Exception as error:  # decoders meet hostile bytes: whatever they raise is one refusal
+        refuse_damaged(name, one_line(error))
+    raise BadInput(
+        f"{name}: unknown format; a clip is an AVI, MP4, MKV, DICOM or NIfTI file. "
+        "Convert it to AVI or MP4."
+    )
+
+
+class _Film:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.frames: dict[int, NDArray[np.uint8]] = {}
+        self.size = 0  # bytes
+
+    def keep(self, frames: dict[int, NDArray[np.uint8]]) -> None:
+        """Frames that were not there before."""
+        self.frames |= frames
+        self.size += sum(frame.nbytes for frame in frames.values())
+
+
+class Films:
+    """Decoded frames of the clips used last.
+
+    A class, for it guards locks: contexts and questions that show one clip's frames share their
+    decoding, and a thread that needs a clip being decoded waits for it.
+    """
+
+    def __init__(self, most_bytes: int = 32 * _MEGABYTE) -> None:
+        self._most = most_bytes
+        self._kept: OrderedDict[Hashable, _Film] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def held_bytes(self) -> int:
+        with self._lock:
+            return sum(film.size for film in self._kept.values())
+
+    @budgeted
+    def frames(self, source: Source | Inline, wanted: Sequence[int]) -> list[NDArray[np.uint8]]:
+        """The frames asked for, in that order. They are shared: copy before changing them."""
+        key = _identity(source)
+        with self._lock:
+            film = self._kept.setdefault(key, _Film())
+            self._kept.move_to_end(key)
+        try:
+            with film.lock:
+                missing = set(wanted) - film.frames.keys()
+                if missing or not wanted:
+                    film.keep(decode(read(source), name_of(source), missing))
+                found = [film.frames[number] for number in wanted]
+        finally:
+            with self._lock:
+                self._forget()
+        return found
+
+    def _forget(self) -> None:
+        held = sum(film.size for film in self._kept.values())
+        while held > self._most:
+            _, oldest = self._kept.popitem(last=False)
+            held -= oldest.size
+        for key in [key for key, film in self._kept.items() if not film.frames]:
+            if not self._kept[key].lock.locked():
+                del self._kept[key]
+
+
+def _identity(source: Source | Inline) -> Hashable:
+    if isinstance(source, Inline):
+        return source
+    path = locate(source)
+    return str(path), *stamp(path)
+
+
+# ----------------------------------------- Masks of a clip's frames, however a data set keeps them
+
+# Of a lossy video of masks: half way between black and white.
+_WHITE = 128
+# How far a saturated channel stands above green in EchoNet's overlay, after compression.
+_SATURATED = 64
+# 10,000 frames of 1,000 x 1,000 bits.
+_MOST_BITS = 10_000_000_000
+_MOST_ARRAYS = 8
+_MOST_SHAPE = 4096  # bytes of an array of three numbers, its header included
+
+
+@budgeted
+def masks_of(
+    source: Source | Inline, wanted: Sequence[int], size: tuple[int, int], films: Films
+) -> list[NDArray[np.bool_]]:
+    """The mask of each frame asked for; `size` is the width and height of the clip's frames.
+
+    - npz: `lv`, bits packed along the second axis, with `shape` (frames, rows, columns); or one
+      array of that shape, where not zero.
+    - a folder: an image of each frame, numbered from 0 or 1, where not zero.
+    - a video: where the brightest channel is at least 128. One twice as wide as the clip is
+      EchoNet's output: the top right part holds the clip with red or blue saturated in the mask.
+    - NIfTI: where the label is 1.
+    """
+    name = name_of(source)
+    if not wanted:
+        return []
+    if isinstance(source, Source) and locate(source, folder=True).is_dir():
+        return _from_folder(source, wanted)
+    data = read(source)
+    if container_of(data) is not None or data[128:132] == b"DICM":
+        return [_of_frame(frame, size) for frame in films.frames(source, wanted)]
+    if data[:2] == b"PK":
+        return _packed(data, name, wanted)
+    if looks_like_nifti(data):
+        found = decode_nifti_masks(data, name, set(wanted))
+        return [found[number] for number in wanted]
+    refuse_unknown(name)
+
+
+@budgeted
+def mask_shape(source: Source) -> tuple[int, int, int] | None:
+    """Frames, width and height of masks, by their headers; None of a video, which has its own."""
+    path, name = locate(source, folder=True), source.name
+    if path.is_dir():
+        images = images_of(path, name)
+        first = Source(source.root, f"{name.rstrip('/')}/{images[0].name}")
+        return len(images), *open_mask(read(first), first.name).size
+    with path.open("rb") as file:
+        head = file.read(352)
+    if container_of(head) is not None or head[128:132] == b"DICM":
+        return None
+    if head[:2] == b"PK":
+        return _packed_shape(path, name)
+    if looks_like_nifti(head):
+        return nifti_shape(path, name)
+    refuse_unknown(name)
+
+
+def _packed_shape(path: Path, name: str) -> tuple[int, int, int]:
+    """Of an npz: from `shape`, or from the header of its one array; the pixels stay where they are.
+
+    What else may be wrong is said when they are read.
+    """
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.namelist() if member.endswith(".npy")]
+            stated = "shape.npy" in members
+            if stated and archive.getinfo("shape.npy").file_size > _MOST_SHAPE:
+                raise ValueError
+            with archive.open("shape.npy" if stated else members[0]) as file:
+                if stated:
+                    shape = [int(s) for s in np.lib.format.read_array(file, allow_pickle=False)]
+                else:
+                    shape = _header_of(file)
+    except Exception as error:  # zipfile, zlib and numpy each raise their own
+        refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+    if len(shape) != 3:
+        raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
+    return shape[0], shape[2], shape[1]
+
+
+def _header_of(file: Any) -> list[int]:
+    version = np.lib.format.read_magic(file)
+    reader = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else (np.lib.format.read_array_header_2_0)
+    )
+    return list(reader(file)[0])
+
+
+def refuse_unknown(name: str) -> NoReturn:
+    raise BadInput(
+        f"{name}: unknown format; masks of a clip are npz, a folder of PNG, a video or NIfTI. "
+        "Convert them to one of these."
+    )
+
+
+def _from_folder(source: Source, wanted: Sequence[int]) -> list[NDArray[np.bool_]]:
+    images = images_of(locate(source, folder=True), source.name)
+    refuse_beyond(source.name, wanted, len(images))
+    found = []
+    for number in wanted:
+        image = Source(source.root, f"{source.name.rstrip('/')}/{images[number].name}")
+        found.append(_one_mask(image))
+        hold(found[-1].nbytes, source.name)
+    return found
+
+
+@budgeted
+def _one_mask(image: Source) -> NDArray[np.bool_]:
+    return np.asarray(open_mask(read(image), image.name)) > 0
+
+
+def _of_frame(frame: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.bool_]:
+    width, height = size
+    if frame.shape[1] != 2 * width or frame.shape[0] not in (height, 2 * height):
+        brightest = frame if frame.ndim == 2 else frame.max(axis=2)
+        return brightest >= _WHITE
+    overlay = frame[:height, width:].astype(np.int16)
+    if overlay.ndim == 2:  # grey throughout: nothing is marked
+        return np.zeros((height, width), np.bool_)
+    marked: NDArray[np.bool_] = (
+        np.maximum(overlay[..., 0], overlay[..., 2]) - overlay[..., 1] > _SATURATED
+    )
+    return marked
+
+
+def _packed(data: bytes, name: str, wanted: Sequence[int]) -> list[NDArray[np.bool_]]:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            for member in file.zip.infolist()[:_MOST_ARRAYS]:
+                hold(member.file_size, name)
+            arrays: dict[str, Any] = {key: file[key] for key in file.files[:_MOST_ARRAYS]}
+    except BadInput:
+        raise
+    except Exception as error:  # zipfile, zlib and numpy each raise their own
+        refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+    stated = arrays.pop("shape", None)
+    if len(arrays) > 1 and "lv" in arrays:
+        arrays = {"lv": arrays["lv"]}
+    if len(arrays) != 1:
+        raise BadInput(
+            f"{name}: holds {', '.join(sorted(arrays)) or 'nothing'}; masks are `lv` (packed bits) "
+            "and `shape`, or one array. Write them so."
+        )
+    (array,) = arrays.values()
+    if stated is None:
+        if array.ndim != 3:
+            raise BadInput(f"{name}: masks have {array.ndim} axes; frames, rows and columns are 3.")
+        refuse_beyond(name, wanted, len(array))
+        hold(len(wanted) * array[0].size, name)
+        return [np.asarray(array[number] != 0) for number in wanted]
+    shape = tuple(int(side) for side in np.ravel(stated)[:4])
+    if len(shape) != 3 or min(shape) < 0 or shape[0] * shape[1] * shape[2] > _MOST_BITS:
+        raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
+    check_size(shape[2], shape[1], name)
+    bits = shape[1] * shape[2]
+    if array.dtype != np.uint8 or array.ndim != 2 or array.shape != (shape[0], -(-bits // 8)):
+        refuse_damaged(name, f"{array.shape} bytes cannot hold masks of {shape}")
+    refuse_beyond(name, wanted, shape[0])
+    hold(len(wanted) * bits, name)
+    return [
+        np.unpackbits(array[number], count=bits).reshape(shape[1:]).view(np.bool_)
+        for number in wanted
+    ]

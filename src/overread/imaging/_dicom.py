@@ -12,12 +12,17 @@ from PIL import Image
 
 from overread.case import BadInput
 from overread.imaging import _dicom_file as tags
-from overread.imaging import _jpeg
 from overread.imaging._budget import budgeted, check_time, hold
-from overread.imaging._depth import full_range_table, in_bands
 from overread.imaging._dicom_file import Elements, read_elements
-from overread.imaging._dicom_grey import shown_grey
-from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
+from overread.imaging._formats import (
+    JPEG,
+    check_size,
+    hold_scans,
+    read_jpeg_header,
+    refuse_beyond,
+    refuse_damaged,
+)
+from overread.imaging._grey import full_range_table, in_bands, shown_grey
 
 _JPEG_BASELINE = "1.2.840.10008.1.2.4.50"
 _RLE = "1.2.840.10008.1.2.5"
@@ -35,7 +40,7 @@ def open_dicom(data: bytes, name: str) -> Image.Image:
     """Open a single-frame DICOM file as the standard's display pipeline shows it.
 
     Grey: modality LUT or rescale, then the VOI LUT or the first window, then MONOCHROME1 turned
-    round (`_dicom_grey`). Colour: RGB, YBR and PALETTE COLOR, scaled from BitsStored to 8 bits.
+    round (`shown_grey`). Colour: RGB, YBR and PALETTE COLOR, scaled from BitsStored to 8 bits.
     """
     elements = read_elements(data, name)
     frames = elements.number(tags.FRAMES) or 1
@@ -202,10 +207,10 @@ def _check_coded(coded: bytes, syntax: str, size: tuple[int, int], name: str) ->
         (components,) = struct.unpack_from(">H", stream, 40)
         if tiles > _MOST_TILES or components > 4:
             refuse_damaged(name, f"a JPEG 2000 of {tiles} tiles and {components} components")
-    elif coded.startswith(_jpeg.MAGIC):
-        header = _jpeg.read_header(coded, name)
+    elif coded.startswith(JPEG):
+        header = read_jpeg_header(coded, name)
         width, height = header.width, header.height
-        _jpeg.hold_scans(header, coded, name)
+        hold_scans(header, coded, name)
     else:
         return
     if (width, height) != size:
@@ -238,7 +243,7 @@ def _as_coded(coded: bytes, photometric: str, syntax: str, name: str) -> str:
 
     pydicom decides the same way, but with a warning.
     """
-    header = _jpeg.read_header(coded, name)
+    header = read_jpeg_header(coded, name)
     if header.components in (b"RGB", b"rgb"):
         return "RGB"
     if header.jfif and "YBR" not in photometric:

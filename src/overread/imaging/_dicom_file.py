@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from overread.case import BadInput
 from overread.imaging._budget import BARE, ClockedFile, check_time, hold, inflated
-from overread.imaging._plain import refuse_damaged
+from overread.imaging._formats import refuse_damaged
 
 # Part of the digest of every DICOM file: raise it whenever such files, and no others, give other
 # pixels. Raising RENDERER instead would have every reply to every other picture asked again.

@@ -17,8 +17,8 @@ import numpy as np
 from overread.case import BadInput
 from overread.files import is_gzip, open_file
 from overread.imaging._budget import GZIP, budgeted, check_time, hold, inflated, make_room
-from overread.imaging._depth import fraction_of, range_of, to_bytes
-from overread.imaging._plain import check_size, refuse_beyond, refuse_damaged
+from overread.imaging._formats import check_size, refuse_beyond, refuse_damaged
+from overread.imaging._grey import fraction_of, range_of, to_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,9 +15,20 @@ from PIL import (
 )
 
 from overread.case import BadInput
-from overread.imaging import _jpeg, _png, _tiff, _webp
 from overread.imaging._budget import ClockedFile, budgeted, hold
-from overread.imaging._plain import Plain, check_size, refuse_damaged
+from overread.imaging._formats import (
+    JPEG,
+    PNG,
+    TIFF,
+    Plain,
+    check_size,
+    is_webp,
+    refuse_damaged,
+    strip_jpeg,
+    strip_png,
+    strip_tiff,
+    strip_webp,
+)
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
@@ -79,7 +90,7 @@ def open_mask(data: bytes, name: str) -> Image.Image:
             raise BadInput(f"{name}: a mask is a PNG, JPEG, TIFF or BMP. Convert it to PNG.")
         stored, plain = opened
         if _is_deep(stored):
-            from overread.imaging._depth import not_zero
+            from overread.imaging._grey import not_zero
 
             image = _turned(not_zero(stored), plain)
         else:
@@ -107,16 +118,16 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
     kind: type[ImageFile]
     if data[128:132] == b"DICM":  # first of all: its preamble may be a TIFF's
         return None
-    if data.startswith(_png.MAGIC):
-        plain, kind = _png.strip(data, name), PngImagePlugin.PngImageFile
-    elif data.startswith(_jpeg.MAGIC):
-        plain, kind = _jpeg.strip(data, name), JpegImagePlugin.JpegImageFile
-    elif data.startswith(_tiff.MAGICS):
-        plain, kind = _tiff.strip(data, name), TiffImagePlugin.TiffImageFile
+    if data.startswith(PNG):
+        plain, kind = strip_png(data, name), PngImagePlugin.PngImageFile
+    elif data.startswith(JPEG):
+        plain, kind = strip_jpeg(data, name), JpegImagePlugin.JpegImageFile
+    elif data.startswith(TIFF):
+        plain, kind = strip_tiff(data, name), TiffImagePlugin.TiffImageFile
     elif data.startswith(b"BM"):
         plain, kind = Plain(data), BmpImagePlugin.BmpImageFile
-    elif _webp.is_webp(data):
-        plain, kind = _webp.strip(data, name), WebPImagePlugin.WebPImageFile
+    elif is_webp(data):
+        plain, kind = strip_webp(data, name), WebPImagePlugin.WebPImageFile
     else:
         return None
     hold(2 * len(plain.data), name)
@@ -165,7 +176,7 @@ def _eight_bits(image: Image.Image, plain: Plain, name: str) -> Image.Image:
     if mode in ("L", "RGB"):
         pass
     elif _is_deep(image):
-        from overread.imaging._depth import scaled
+        from overread.imaging._grey import scaled
 
         shown = scaled(image, plain)
     elif mode == "1":

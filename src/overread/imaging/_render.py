@@ -22,9 +22,9 @@ from overread.case import (
 )
 from overread.imaging._budget import budgeted
 from overread.imaging._files import name_of, read
+from overread.imaging._formats import MOST_PIXELS
 from overread.imaging._occlude import mirrored, occluded
 from overread.imaging._open import open_image, open_mask
-from overread.imaging._plain import MOST_PIXELS
 
 if TYPE_CHECKING:
     import numpy as np

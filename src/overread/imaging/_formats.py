@@ -1,0 +1,433 @@
+"""An image file stripped to what its pixels need, with its declared size checked.
+
+Every container is walked here, before Pillow sees it, for three reasons. The declared size is
+known before anything is decoded. Metadata (EXIF, XMP, ICC, text) never enters the process beyond
+the one number we need, the orientation. And Pillow reports damaged metadata through `warnings`,
+whose filters cannot be changed safely from threads: with no metadata there is nothing to warn of.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Collection
+from typing import NamedTuple, NoReturn
+
+from overread.case import BadInput
+from overread.imaging._budget import hold
+
+# Pillow's own threshold for suspecting a decompression bomb: below it Pillow never warns.
+MOST_PIXELS = 89_478_485
+
+
+class Plain(NamedTuple):
+    """A container without metadata, and what the pixels mean where Pillow does not say.
+
+    `bits` and `signed` describe a grey sample as stored; `grey` says that all channels but alpha
+    are one; `inverted` that 0 is white and Pillow leaves it so, or that CMYK inks are complemented.
+    """
+
+    data: bytes
+    orientation: int = 1
+    bits: int = 8
+    signed: bool = False
+    grey: bool = False
+    inverted: bool = False
+
+
+def check_size(width: int, height: int, name: str) -> None:
+    """Refuse what cannot be a picture, before memory is set aside for it."""
+    if width < 1 or height < 1:
+        raise BadInput(f"{name}: declares {width} x {height} pixels. Fetch or export it again.")
+    if width * height > MOST_PIXELS:
+        raise BadInput(
+            f"{name}: declares {width} x {height} pixels, more than the {MOST_PIXELS} allowed. "
+            "Export it smaller."
+        )
+
+
+def refuse_damaged(name: str, why: str) -> NoReturn:
+    """The one line for a file that is broken."""
+    raise BadInput(f"{name}: damaged or cut short ({why}). Fetch it again or leave it out.")
+
+
+def refuse_beyond(name: str, wanted: Collection[int], count: int) -> None:
+    """The one line for a frame that is not there."""
+    if not count:
+        raise BadInput(f"{name}: the clip has no frames. Fetch it again or leave it out.")
+    beyond = [number for number in wanted if not 0 <= number < count]
+    if beyond:
+        raise BadInput(
+            f"{name}: frame {min(beyond)} is beyond the end: the clip has {count} frames, 0 to "
+            f"{count - 1}. Mend the list of frames or fetch the clip again."
+        )
+
+
+def exif_orientation(exif: bytes) -> int:
+    """Tag 0x0112 of an EXIF block, 1 (upright) where it is absent or makes no sense."""
+    order = {b"II": "<", b"MM": ">"}.get(exif[:2])
+    if order is None:
+        return 1
+    try:
+        (at,) = struct.unpack_from(order + "L", exif, 4)
+        (entries,) = struct.unpack_from(order + "H", exif, at)
+        for entry in range(entries):
+            tag, kind, count, value = struct.unpack_from(order + "HHLH", exif, at + 2 + entry * 12)
+            if tag == 0x0112:
+                return value if (kind, count) == (3, 1) and 1 <= value <= 8 else 1
+    except struct.error:
+        pass
+    return 1
+
+
+# -------------------------------------------------------- PNG, down to the chunks that hold pixels
+
+PNG = b"\x89PNG\r\n\x1a\n"
+_GREY, _PALETTE, _GREY_ALPHA = 0, 3, 4
+# Of 8 kB each, as most are written, as many as fit a gigabyte. Pillow walks them one by one.
+_MOST_CHUNKS = 1 << 17
+
+
+def strip_png(data: bytes, name: str) -> Plain:
+    """Keep header, palette, the palette's transparency and the pixels.
+
+    A single colour declared transparent in a grey or RGB image (tRNS without a palette) is
+    ignored: the stored pixels are what is shown. An animated PNG is refused.
+    """
+    if data[12:16] != b"IHDR" or len(data) < 33:
+        refuse_damaged(name, "no PNG header")
+    width, height, bits, colour = struct.unpack_from(">LLBB", data, 16)
+    check_size(width, height, name)
+    kept, orientation, at = io.BytesIO(), 1, len(PNG)
+    kept.write(PNG)
+    for _ in range(_MOST_CHUNKS):
+        if at + 12 > len(data):
+            refuse_damaged(name, "the PNG has no end")
+        (length,) = struct.unpack_from(">L", data, at)
+        kind, end = data[at + 4 : at + 8], at + 12 + length
+        if end > len(data):
+            refuse_damaged(name, "the PNG ends within a chunk")
+        if kind in (b"IHDR", b"PLTE", b"IDAT", b"IEND") or (kind == b"tRNS" and colour == _PALETTE):
+            kept.write(data[at:end])
+        elif kind == b"eXIf":
+            orientation = exif_orientation(data[at + 8 : end - 4])
+        elif kind == b"acTL":
+            raise BadInput(f"{name}: an animated PNG. Export the frame to be shown as one file.")
+        if kind == b"IEND":
+            return Plain(kept.getvalue(), orientation, bits, grey=colour in (_GREY, _GREY_ALPHA))
+        at = end
+    raise BadInput(f"{name}: a PNG of over {_MOST_CHUNKS} chunks. Save it anew.")
+
+
+# ------------------------------------------------------- WebP, down to the chunks that hold pixels
+
+_ANIMATED, _ALPHA = 0x02, 0x10
+_START = b"\x9d\x01\x2a"
+# Bytes: of canvases and copies for a pixel, and of a lossless picture's tables, which take three
+# bytes each in the file and six thousand in memory.
+_A_PIXEL, _A_TABLE, _MOST_TABLES = 8, 6000, 1 << 16
+
+
+def is_webp(data: bytes) -> bool:
+    """Whether these are the first bytes of a WebP file."""
+    return data[:4] == b"RIFF" and data[8:15] == b"WEBPVP8"
+
+
+def strip_webp(data: bytes, name: str) -> Plain:
+    """Keep the pixels and their alpha. An animation is refused."""
+    end = 8 + int.from_bytes(data[4:8], "little")
+    if end > len(data):
+        refuse_damaged(name, "the WebP ends early")
+    kept, orientation, at = [], 1, 12
+    while at + 8 <= end:
+        kind, length = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "little")
+        body = data[at + 8 : at + 8 + length]
+        if at + 8 + length > end:
+            refuse_damaged(name, "the WebP ends within a chunk")
+        if kind == b"VP8X":
+            if length < 10:
+                refuse_damaged(name, "no WebP header")
+            if body[0] & _ANIMATED:
+                raise BadInput(
+                    f"{name}: an animated WebP. Export the frame to be shown as one file."
+                )
+            body = bytes([body[0] & _ALPHA]) + body[1:]
+        if kind in (b"VP8X", b"VP8 ", b"VP8L"):
+            width, height = _webp_size(kind, body, name)
+            check_size(width, height, name)
+            hold(width * height * _A_PIXEL + min(_MOST_TABLES, length // 3) * _A_TABLE, name)
+        if kind in (b"VP8X", b"VP8 ", b"VP8L", b"ALPH"):
+            kept.append(data[at : at + 8] + body + b"\0" * (length % 2))
+        elif kind == b"EXIF":
+            orientation = exif_orientation(body.removeprefix(b"Exif\0\0"))
+        at += 8 + length + length % 2
+    whole = b"WEBP" + b"".join(kept)
+    return Plain(b"RIFF" + len(whole).to_bytes(4, "little") + whole, orientation)
+
+
+def _webp_size(kind: bytes, body: bytes, name: str) -> tuple[int, int]:
+    """Width and height as the chunk declares them; the decoder sets memory aside at once."""
+    if kind == b"VP8X":
+        return int.from_bytes(body[4:7], "little") + 1, int.from_bytes(body[7:10], "little") + 1
+    if kind == b"VP8L" and len(body) >= 5:
+        bits = int.from_bytes(body[1:5], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8 " and len(body) >= 10 and body[3:6] == _START:
+        width, height = (int.from_bytes(body[place : place + 2], "little") for place in (6, 8))
+        return width & 0x3FFF, height & 0x3FFF
+    refuse_damaged(name, "no WebP header")
+
+
+# ----------------------------------------------------- JPEG, down to the segments that hold pixels
+
+JPEG = b"\xff\xd8\xff"
+_SCAN, _END = 0xDA, 0xD9
+_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+# Start of frame; 0xF7 is JPEG-LS, which DICOM wraps. C4, C8 and CC are tables, not frames.
+_FRAME = (frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}) | {0xF7}
+_JFIF, _EXIF, _ADOBE = 0xE0, 0xE1, 0xEE
+_METADATA = frozenset({*range(0xE1, 0xF0), 0xFE}) - {_ADOBE}
+
+
+# Pixels times scans: a progressive file has some ten scans, and a large one may have three hundred
+# thousand, each of which goes over all pixels.
+_MOST_WORK = 1_500_000_000
+
+
+class JpegHeader(NamedTuple):
+    """What stands before the first scan."""
+
+    width: int = 0
+    height: int = 0
+    components: bytes = b""
+    jfif: bool = False
+    adobe: bool = False
+    orientation: int = 1
+    kept: tuple[bytes, ...] = ()
+
+
+def read_jpeg_header(data: bytes, name: str) -> JpegHeader:
+    """Walk the segments up to the first scan; `kept` is the file without its metadata."""
+    header, kept, at = JpegHeader(), [b"\xff\xd8"], 2
+    while True:
+        at = data.find(b"\xff", at)
+        while 0 <= at < len(data) and data[at] == 0xFF:
+            at += 1
+        if not 0 < at < len(data):
+            refuse_damaged(name, "the JPEG has no picture")
+        marker, at = data[at], at + 1
+        if marker == _SCAN:
+            kept.append(data[at - 2 :])
+            return header._replace(kept=tuple(kept))
+        if marker == _END:
+            refuse_damaged(name, "the JPEG has no picture")
+        if marker in _BARE or marker == 0:
+            continue
+        length = int.from_bytes(data[at : at + 2], "big")
+        body = data[at + 2 : at + length]
+        if length < 2 or len(body) != length - 2:
+            refuse_damaged(name, "the JPEG ends within its header")
+        if marker in _FRAME and len(body) >= 6:
+            header = header._replace(
+                height=int.from_bytes(body[1:3], "big"),
+                width=int.from_bytes(body[3:5], "big"),
+                components=body[6 : 6 + 3 * body[5] : 3],
+            )
+        elif marker == _JFIF and body.startswith(b"JFIF"):
+            header = header._replace(jfif=True)
+        elif marker == _ADOBE and body.startswith(b"Adobe"):
+            header = header._replace(adobe=True)
+        elif marker == _EXIF and body.startswith(b"Exif\0\0"):
+            header = header._replace(orientation=exif_orientation(body[6:]))
+        if marker not in _METADATA:
+            kept.append(b"\xff" + data[at - 1 : at + length])
+        at += length
+
+
+def scans_in(data: bytes, start: int = 0, end: int | None = None) -> int:
+    """How often a scan begins, at most: coded pixels hold no such mark, what else there is may."""
+    return data.count(b"\xff\xda", start, len(data) if end is None else end)
+
+
+def check_work(scans: int, pixels: int, name: str) -> None:
+    """Refuse a file that would be gone over for minutes."""
+    if scans > 1 and scans * pixels > _MOST_WORK:
+        raise BadInput(
+            f"{name}: a JPEG of {scans} scans over {pixels} pixels, which would take minutes to "
+            "decode. Save it anew."
+        )
+
+
+def hold_scans(header: JpegHeader, data: bytes, name: str) -> None:
+    """Where there are several scans a decoder keeps the coefficients of all pixels."""
+    scans, pixels = scans_in(data), header.width * header.height
+    check_work(scans, pixels, name)
+    if scans > 1:
+        hold(2 * pixels * max(1, len(header.components)), name)
+
+
+def strip_jpeg(data: bytes, name: str) -> Plain:
+    """Keep the tables and the scans. Of a multi-picture file (MPO) the first picture is shown.
+
+    Adobe's CMYK is stored complemented, and Pillow undoes that for every CMYK file; where Adobe's
+    mark is missing the inks are as stored, so `inverted` asks for Pillow's step to be taken back.
+    """
+    header = read_jpeg_header(data, name)
+    check_size(header.width, header.height, name)
+    kept = b"".join(header.kept)
+    hold_scans(header, kept, name)
+    inverted = len(header.components) == 4 and not header.adobe
+    return Plain(kept, header.orientation, inverted=inverted)
+
+
+# --------------------------------------------- TIFF and BigTIFF, down to the tags that hold pixels
+
+TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_SUBFILE, _WIDTH, _HEIGHT, _BITS, _PHOTOMETRIC = 254, 256, 257, 258, 262
+_ORIENTATION, _TILE_WIDTH, _TILE_HEIGHT, _SAMPLE_FORMAT = 274, 322, 323, 339
+# What a decoder needs; orientation is applied by us, everything else describes, it does not draw.
+_ONE_VALUE = frozenset({256, 257, 259, 262, 266, 277, 278, 284, 317, 322, 323})
+_DRAWS = _ONE_VALUE | {258, 273, 279, 292, 293, 320, 324, 325, 332, 338, 339, 347, 529, 530, 532}
+_BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
+_BYTES |= {16: 8, 17: 8, 18: 8}
+_INTEGER = {1: "B", 3: "H", 4: "L", 13: "L", 16: "Q", 18: "Q"}
+_REDUCED_OR_MASK = 0b101
+_STRIPS, _STRIP_BYTES, _STRIP_ROWS, _COMPRESSION, _SAMPLES = 273, 279, 278, 259, 277
+_TILES, _TILE_BYTES = 324, 325
+_JPEGS = (6, 7)
+# Far beyond what is written: a page has some twenty tags, a file a thumbnail or five, and a strip
+# holds several rows.
+_MOST_TAGS, _MOST_PAGES, _MOST_VALUES = 1 << 12, 1 << 10, 1 << 18
+
+
+class _Entry(NamedTuple):
+    """A tag as it is written, and where its values stand in the file."""
+
+    raw: bytes
+    kind: int
+    length: int
+    start: int
+
+
+class _Page(NamedTuple):
+    entries: dict[int, _Entry]
+    following: int
+
+
+class _Layout:
+    """The four ways a TIFF writes numbers: byte order, and classic or Big."""
+
+    def __init__(self, data: bytes) -> None:
+        self.order = "<" if data[:2] == b"II" else ">"
+        self.big = b"+" in data[2:4]
+        self.count, self.entry, self.offset = ("Q", "HHQ", "Q") if self.big else ("H", "HHL", "L")
+        self.field = 8 if self.big else 4
+        self.first_at = 8 if self.big else 4
+
+    def number(self, code: str, data: bytes, at: int) -> int:
+        (value,) = struct.unpack_from(self.order + code, data, at)
+        return int(value)
+
+
+def _read_page(data: bytes, at: int, layout: _Layout, name: str) -> _Page:
+    entries: dict[int, _Entry] = {}
+    count = layout.number(layout.count, data, at)
+    at += struct.calcsize(layout.order + layout.count)
+    head = struct.calcsize(layout.order + layout.entry)
+    if count > _MOST_TAGS or count * (head + layout.field) > len(data) - at:
+        refuse_damaged(name, "a TIFF page list runs past the end")
+    for _ in range(count):
+        tag, kind, length = struct.unpack_from(layout.order + layout.entry, data, at)
+        raw = data[at : at + head + layout.field]
+        at += head + layout.field
+        if tag not in _DRAWS and tag not in (_SUBFILE, _ORIENTATION):
+            continue
+        size = _BYTES.get(kind, 0) * length
+        start = at - layout.field
+        if size > layout.field:
+            start = layout.number(layout.offset, data, start)
+        most = 1 if tag in _ONE_VALUE else _MOST_VALUES
+        if not size or start + size > len(data) or length > most:
+            refuse_damaged(name, f"TIFF tag {tag} makes no sense")
+        entries[tag] = _Entry(raw, kind, length, start)
+    return _Page(entries, layout.number(layout.offset, data, at))
+
+
+def _value(data: bytes, page: _Page, tag: int, default: int, layout: _Layout) -> int:
+    return next(iter(_values(data, page, tag, layout, 1)), default)
+
+
+def _values(
+    data: bytes, page: _Page, tag: int, layout: _Layout, most: int = _MOST_VALUES
+) -> tuple[int, ...]:
+    """The whole numbers of a tag; none where it is missing or holds others."""
+    entry = page.entries.get(tag)
+    code = _INTEGER.get(entry.kind) if entry else None
+    if entry is None or code is None:
+        return ()
+    return struct.unpack_from(f"{layout.order}{min(most, entry.length)}{code}", data, entry.start)
+
+
+def strip_tiff(data: bytes, name: str) -> Plain:
+    """Keep one page's drawing tags: a fresh page list is added at the end and pointed to.
+
+    A second page is refused, since which one is meant is not ours to guess; thumbnails and masks
+    (marked as such in their page) are no pages.
+    """
+    layout = _Layout(data)
+    try:
+        at = layout.number(layout.offset, data, layout.first_at)
+        page = _read_page(data, at, layout, name)
+        seen, following = {at}, page.following
+        while following and following not in seen:
+            seen.add(following)
+            other = _read_page(data, following, layout, name)
+            if (
+                not _value(data, other, _SUBFILE, 0, layout) & _REDUCED_OR_MASK
+                or len(seen) > _MOST_PAGES
+            ):
+                raise BadInput(f"{name}: a TIFF of several pages. Save the page to show by itself.")
+            following = other.following
+    except struct.error:
+        refuse_damaged(name, "the TIFF ends within its header")
+
+    def value(tag: int, default: int) -> int:
+        return _value(data, page, tag, default, layout)
+
+    width, height, bits = value(_WIDTH, 0), value(_HEIGHT, 0), value(_BITS, 1)
+    check_size(width, height, name)
+    # What libtiff decodes at once: a tile, or a strip of some rows.
+    part = value(_TILE_WIDTH, width), value(_TILE_HEIGHT, min(height, value(_STRIP_ROWS, height)))
+    check_size(*part, name)
+    hold(part[0] * part[1] * max(4, value(_SAMPLES, 1) * -(-bits // 8)) + 2 * len(data), name)
+    if value(_COMPRESSION, 1) in _JPEGS:
+        starts = _values(data, page, _TILES, layout) or _values(data, page, _STRIPS, layout)
+        long = _values(data, page, _TILE_BYTES, layout) or _values(data, page, _STRIP_BYTES, layout)
+        if sum(long) > 2 * len(data):
+            refuse_damaged(name, "its parts lie over each other")
+        scans = sum(scans_in(data, s, s + n) for s, n in zip(starts, long, strict=False))
+        check_work(scans, part[0] * part[1], name)
+    orientation = value(_ORIENTATION, 1)
+    return Plain(
+        _with_one_page(data, page, layout),
+        orientation if 1 <= orientation <= 8 else 1,
+        bits,
+        signed=value(_SAMPLE_FORMAT, 1) != 1,
+        # Pillow turns white-is-zero round for up to 8 bits and leaves it for more.
+        inverted=bits > 8 and value(_PHOTOMETRIC, 1) == 0,
+    )
+
+
+def _with_one_page(data: bytes, page: _Page, layout: _Layout) -> bytes:
+    drawing = sorted(tag for tag in page.entries if tag in _DRAWS)
+    body = data + b"\0" * (-len(data) % 8)
+    return b"".join(
+        (
+            body[: layout.first_at],
+            struct.pack(layout.order + layout.offset, len(body)),
+            body[layout.first_at + layout.field :],
+            struct.pack(layout.order + layout.count, len(drawing)),
+            *(page.entries[tag].raw for tag in drawing),
+            struct.pack(layout.order + layout.offset, 0),
+        )
+    )
