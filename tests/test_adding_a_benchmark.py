@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -45,7 +46,7 @@ def lights(
 
 def test_it_is_short() -> None:
     lines = [line for line in CODE.splitlines() if line.strip()]
-    assert len(lines) < 100
+    assert len(lines) < 90
     assert max(map(len, CODE.splitlines())) <= 100
 
 
@@ -55,7 +56,8 @@ def test_it_runs(lights: Path, overread: Overread) -> None:
     assert done.code == 0
     found = json.loads(done.out)
     assert re.fullmatch(
-        r"lights\|edition:corrected\|cases:8@\w{8}\|px:64\|parser:1", found["signature"]
+        r"lights\|edition:corrected\|cases:8@\w{8}\|px:64\|parser:1\|overread:[\w.]+",
+        found["signature"],
     )
     right = {m["by"]["image"]: (m["k"], m["n"], m["value"]) for m in found["measures"]}
     assert right == {"original": (8, 8, 1.0), "masked": (0, 8, 0.0)}
@@ -77,10 +79,21 @@ def test_its_mistakes_are_named(lights: Path, overread: Overread) -> None:
     assert (done.code, "lights.jsonl row 1" in done.complaint) == (2, True)
 
 
-def test_every_member_of_the_protocol_is_on_the_page() -> None:
-    from overread.benchmarks.benchmark import Benchmark
+def test_every_member_that_has_to_be_said_is_on_the_page() -> None:
+    from overread.benchmarks.base import Benchmark
 
-    members = {name for name in vars(Benchmark) if not name.startswith("_")}
-    members |= set(Benchmark.__annotations__)
     table = PAGE.partition("## A whole one")[0]
-    assert members <= set(re.findall(r"`(\w+)`", table))
+    named = set(re.findall(r"`(\w+)`", PAGE))
+    assert {name for name in vars(Benchmark) if "NotImplementedError" in source(name)} <= named
+    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) <= set(dir(Benchmark))
+    (code,) = re.findall(r"^class Lights\(Benchmark\):\n(.*?)^\w", CODE, re.M | re.S)
+    assert set(re.findall(r"^    (?:def )?(\w+)", code, re.M)) <= named
+
+
+def source(name: str) -> str:
+    """The code of a member; nothing of what has none."""
+    from overread.benchmarks.base import Benchmark
+
+    member = vars(Benchmark)[name]
+    function = member.fget if isinstance(member, property) else member
+    return inspect.getsource(function) if inspect.isfunction(function) else ""

@@ -288,4 +288,7 @@ def test_of_grounding_it_is_a_sheet_of_right_answers_that_stayed(
     again = overread(*asked)
     assert (again.code, "is there already" in again.err) == (2, True)
     other = overread(*asked[:-1], "b", "--right-for", "control:looks")
-    assert (other.code, "--right-for goes with medcmr" in other.err) == (2, True)
+    assert (
+        other.code,
+        "--right-for: the sheet of grounding goes by one reader alone" in other.err,
+    ) == (2, True)

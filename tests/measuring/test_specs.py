@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.benchmark import ReaderRecord
+from overread.benchmarks.base import ReaderRecord
 from overread.case import Traits
 from overread.measuring.arrays import RunArrays, codes_of
 from overread.measuring.estimates import Resampling

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from overread.benchmarks.base import ComparedWords
+from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.case import Measure
 from overread.report.compared_lines import comparison_line
 from overread.report.comparing import differences
@@ -135,6 +137,14 @@ def difference(measure: str, value: float | None, q: float | None, **more: objec
     )  # type: ignore[arg-type]  # fmt: skip
 
 
+def words(record: Measure) -> ComparedWords:
+    """Those of whichever benchmark compares readers by the record's measure."""
+    measure = record.family or ""
+    classes = [class_of(name) for name in BENCHMARKS]
+    own = [one for one in classes if any(words.measure == measure for words in one.compared)]
+    return (own or classes)[0].words_of(measure)
+
+
 @pytest.mark.parametrize(
     ("record", "line"),
     [
@@ -177,11 +187,12 @@ def difference(measure: str, value: float | None, q: float | None, **more: objec
     ],
 )
 def test_a_difference_is_one_sentence_about_whoever_has_more(record: Measure, line: str) -> None:
-    assert comparison_line(record, higher_is_better=None) == line
+    assert comparison_line(record, words(record), higher_is_better=None) == line
 
 
 def test_where_less_is_better_the_sentence_says_so() -> None:
-    line = comparison_line(difference("uar", 0.071, 0.004), higher_is_better=False)
+    record = difference("uar", 0.071, 0.004)
+    line = comparison_line(record, words(record), higher_is_better=False)
     assert line.startswith(
         "A keeps its answer to a like image of another patient on 7.1 points more"
     )

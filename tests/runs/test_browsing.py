@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import overread as ov
-from overread.benchmarks.benchmark import Tables
+from overread.benchmarks.base import Tables
 from overread.benchmarks.m3cot import M3CoT
 from overread.benchmarks.medcmr import MedCMR
 from overread.case import Picture
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 def tables_of(run: Run, bench: M3CoT | MedCMR) -> Tables:
-    from overread.benchmarks.benchmark import ReaderRecord
+    from overread.benchmarks.base import ReaderRecord
 
     return Tables(
         cases=read_frame(run.folder / "cases.parquet", bench.case_schema),

@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.case import BadInput
 from overread.records import read_record, write_record
 from overread.runs import compare, measure, run

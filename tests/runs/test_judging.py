@@ -7,11 +7,11 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from overread.benchmarks.base import Benchmark
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.m3cot.controls import CONTROLS
 from overread.benchmarks.m3cot.judge_questions import REMINDER, REMINDER_YES_NO
@@ -195,7 +195,7 @@ def test_only_the_chosen_items_are_judged(bench: Callable[..., Bench]) -> None:
 
 
 def test_a_benchmark_that_asks_no_judge_says_so(tmp_path: Path) -> None:
-    other: Any = SimpleNamespace(name="grounding")
+    other = Benchmark.of_run("set@0", "open")
     with Store(tmp_path / "store.sqlite") as store, pytest.raises(BadInput, match="asks no judge"):
         Judging(other, None, lambda: iter(()), store, Studio(Sources(store, 1)))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput
 from overread.records import RunRecord
 from overread.runs import _measuring
@@ -29,18 +30,15 @@ def test_what_was_shown_cannot_be_set_afterwards_be_it_set_before_or_not() -> No
             _check_shown(shows, {"frames": "20"}, asked)
 
 
-class Pictures:
+class Pictures(Benchmark):
     """As much of a benchmark as is looked at."""
 
     name = "heartbeat"
-
     policy = "open"
+    pictures = True
 
     def __init__(self, dataset: str = "set@1") -> None:
         self.dataset = dataset
-
-    def pictured(self, tables: object, signature: str) -> list[object]:
-        return []
 
 
 def shown(
@@ -60,7 +58,7 @@ def shown(
         return Pictures(found)
 
     monkeypatch.setattr(_measuring, "open_cases", open_cases)
-    return with_pictures(Pictures(), record, include_images)[1]  # type: ignore[arg-type]
+    return with_pictures(Pictures(), record, include_images)[1]
 
 
 def test_pictures_are_shown_of_an_open_set_and_of_another_when_told(

@@ -103,7 +103,7 @@ def test_requests_hold_no_truth(overread: Overread) -> None:
 def test_requests_of_a_credentialed_set_are_private(
     overread: Overread, declares: bool, others: int
 ) -> None:
-    shutil.copytree(open_cases("grounding", "phantom:16", "corrected", {}).manifest.parent, "set")
+    shutil.copytree(open_cases("grounding", "phantom:16", "corrected", {}).kept_path.parent, "set")
     if not declares:  # a set that says nothing is credentialed
         Path("set/dataset.toml").unlink()
     Path("requests.jsonl").touch(0o644)  # from an earlier forecast of another set

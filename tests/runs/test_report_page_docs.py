@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from overread.benchmarks.registry import BENCHMARKS
+from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.case import Measure
 from overread.records import read_record, write_record
 from overread.report import browser, sampling
@@ -180,8 +180,9 @@ def test_the_lines_of_compare_are_those_of_the_code() -> None:
     apart = msgspec.structs.replace(
         alike, reader="control:always-yes", value=-13 / 60, low=-0.367, high=-0.067, q=0.021
     )
+    words = class_of("grounding").words_of("accuracy")
     for record in (apart, alike):
-        assert f"\n{comparison_line(record, True)}\n" in PAGE
+        assert f"\n{comparison_line(record, words, True)}\n" in PAGE
     assert f"q at most {TOLD_APART}" in PLAIN
     assert f"{BOOT:,} times" in PLAIN
 

@@ -172,7 +172,7 @@ def test_a_recipe_has_its_own_folder(workspace: Path) -> None:
 @pytest.fixture
 def closed_set(workspace: Path) -> Path:
     """The phantoms as somebody's own data, without a word on who may see them."""
-    made = open_cases("grounding", "phantom:16", "corrected", {}).manifest.parent
+    made = open_cases("grounding", "phantom:16", "corrected", {}).kept_path.parent
     shutil.copytree(made, "hospital")
     Path("hospital/dataset.toml").unlink()
     return Path("hospital")

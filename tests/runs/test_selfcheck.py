@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from overread.benchmarks.benchmark import Recovered
+from overread.benchmarks.base import Benchmark, PlainRules, Recovered
 from overread.runs import _selfcheck
 
 
@@ -15,9 +15,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Two editions that are never run: what they find is made up, what they were asked is kept."""
     asked = []
 
-    class Bench:
+    class Bench(Benchmark):
         def __init__(self, name, cases, edition, settings):
-            self.edition = edition
+            self.rules = PlainRules(name=edition)
             asked.append((cases, edition))
 
         def expected(self):

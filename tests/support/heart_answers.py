@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.heartbeat.marks import phases_of
 
 COLUMNS = {

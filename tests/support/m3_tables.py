@@ -7,7 +7,7 @@ import json
 import msgspec
 import polars as pl
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.m3cot.cases import case_schema
 from overread.benchmarks.m3cot.trials import answer_schema
 from overread.benchmarks.m3cot.verdicts import read_verdict

@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 from hypothesis import strategies as st
 
-from overread.benchmarks.benchmark import Tables
+from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding import Grounding
 from support.measured import Records
 

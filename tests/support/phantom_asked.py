@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.registry import open_benchmark
 from overread.case import Picture, Prompt, PromptMessage, Request
 from overread.imaging import render, render_clip

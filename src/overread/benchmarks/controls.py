@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 
 import msgspec
 
-from overread.benchmarks.benchmark import Recovered
+from overread.benchmarks.base import Recovered
 from overread.case import Limits, Measure, Prompt, Reply, Traits
 
 __all__ = [

@@ -7,12 +7,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
-from overread.benchmarks.benchmark import Benchmark, Imported
+from overread.benchmarks.base import Benchmark, Imported
 from overread.benchmarks.ranges import Range
 from overread.case import BadInput, Policy
 
 __all__ = [
     "BENCHMARKS",
+    "class_of",
     "importer",
     "metrics",
     "open_benchmark",
@@ -36,7 +37,7 @@ def open_benchmark(
     settings: Mapping[str, str] | None = None,
 ) -> Benchmark:
     """A benchmark over a set of cases, ready to ask."""
-    return cast(Benchmark, _class_of(name).open(cases_path, edition, settings))
+    return class_of(name).open(cases_path, edition, settings)
 
 
 def reopen_benchmark(
@@ -47,7 +48,7 @@ def reopen_benchmark(
     settings: Mapping[str, str] | None = None,
 ) -> Benchmark:
     """A benchmark over the kept tables of a run: it measures again, and asks nothing."""
-    return cast(Benchmark, _class_of(name).of_run(dataset, policy, edition, settings))
+    return class_of(name).of_run(dataset, policy, edition, settings)
 
 
 Importer: TypeAlias = Callable[..., Imported]
@@ -58,32 +59,32 @@ def importer(name: str) -> Importer:
 
     It takes (cases or None, replies, readers or None, edition, settings, reparse, also).
     """
-    place = _class_of(name).__module__.rpartition(".")[0] + ".importing"
-    try:
-        module = import_module(place)
-    except ModuleNotFoundError as error:
-        if error.name != place:
-            raise
-        raise BadInput(f"{name} has no results to import. Use overread run.") from None
-    return cast(Importer, module.import_results)
+    place = class_of(name).importer
+    if not place:
+        raise BadInput(f"{name} has no results to import. Use overread run.")
+    return cast(Importer, _at(place))
 
 
 def range_of(name: str, measure: str) -> Range | None:
     """What values a measure of a benchmark can have; None of one that it does not declare."""
-    declared: Mapping[str, Range] = getattr(_class_of(name), "ranges", {})
-    return declared.get(measure)
+    return class_of(name).ranges.get(measure)
 
 
 def metrics() -> Iterator[tuple[str, Any]]:
     """Every registered metric of every benchmark as (benchmark, metric), for the law tests."""
-    for name, where in BENCHMARKS.items():
-        module = import_module(where.partition(":")[0] + ".measures")
-        for metric in module.METRICS.values():
-            yield name, metric
+    for name in BENCHMARKS:
+        if place := class_of(name).metrics:
+            for metric in _at(place).values():
+                yield name, metric
 
 
-def _class_of(name: str) -> Any:
+def class_of(name: str) -> type[Benchmark]:
+    """A benchmark's class: what it declares is known before any set is opened."""
     if name not in BENCHMARKS:
         raise BadInput(f'benchmark is "{name}"; the benchmarks are {", ".join(BENCHMARKS)}.')
-    module, _, attribute = BENCHMARKS[name].partition(":")
+    return cast(type[Benchmark], _at(BENCHMARKS[name]))
+
+
+def _at(place: str) -> Any:
+    module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

@@ -12,7 +12,7 @@ from overread.benchmarks.rules import label_words
 from overread.case import Measure
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import ReaderRecord
+    from overread.benchmarks.base import ReaderRecord
 
 __all__ = [
     "LEXICAL",

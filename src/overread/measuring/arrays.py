@@ -25,7 +25,7 @@ from overread.measuring.estimates import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import ReaderRecord
+    from overread.benchmarks.base import ReaderRecord
 
 __all__ = [
     "JUDGES_WORTH",

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark
+from overread.benchmarks.base import Benchmark
 from overread.case import Reader, Trial
 from overread.engine import Plan, Store, Studio, Tally, ask
 from overread.readers import Served

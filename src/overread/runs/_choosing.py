@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, LeavesOut, SubSampled
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput
 from overread.files import read_text
 
@@ -51,7 +51,7 @@ def survey(bench: Benchmark, limit: int | None, only: str | Path | None = None) 
     chosen = named
     if limit is not None and limit < total:
         chosen, total = stratified_sample(strata, limit), limit
-    if chosen is not None and isinstance(bench, SubSampled):
+    if chosen is not None:
         bench.sample_from(chosen)
     if only is None or named is None:
         return Chosen(chosen, total)
@@ -78,7 +78,7 @@ def _named(path: Path, bench: Benchmark) -> frozenset[str]:
 def _strange(names: Sequence[str], bench: Benchmark) -> str:
     first = ", ".join(f'"{name[:60]}"' for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    left = dict(bench.left_out) if isinstance(bench, LeavesOut) else {}
+    left = dict(bench.left_out or ())
     why = f" ({names[0]} is left out: {left[names[0]].rstrip('.')})" if names[0] in left else ""
     return f"{first}{more} {'are no cases' if len(names) > 1 else 'is no case'} of the set{why}."
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from overread.benchmarks.benchmark import Compared
+from overread.benchmarks.base import ComparedWords
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value
 from overread.case import BadInput, Measure, Table
 from overread.runs._joining import differing, joined_tables, labels_of
@@ -81,7 +81,7 @@ def compare(
 
 def _check_alike(runs: Sequence[Kept]) -> None:
     first = runs[0]
-    if not isinstance(first.bench, Compared):
+    if not first.bench.compared:
         raise BadInput(
             f"{first.folder} is a run of {first.record.benchmark}, whose readers are not compared "
             "case by case."
@@ -118,9 +118,9 @@ class _Together:
         self.record = runs[0].record
         self.labels = labels_of(runs)
         bench = runs[0].bench
-        assert isinstance(bench, Compared)
         # Together, not run by run: a benchmark counts only judges and settings that all share.
         self.values: Mapping[str, pl.DataFrame] = bench.per_case(joined_tables(runs, self.labels))
+        self.words = {name: bench.words_of(name) for name in self.values}
         self.higher = bench.higher_is_better
         self.readers = [name for own in self.labels for name in own.values()]
 
@@ -130,7 +130,7 @@ class _Together:
         return [*dict.fromkeys(self.readers), *plain]
 
     def compared(self, measures: Sequence[str], readers: Sequence[str]) -> Comparison:
-        from overread.report.compared_lines import comparison_line, in_shares
+        from overread.report.compared_lines import comparison_line
         from overread.report.comparing import differences
 
         every = list(combinations(self.readers, 2))
@@ -142,7 +142,7 @@ class _Together:
             there = set(values["reader"].unique())
             pairs = [pair for pair in every if there.issuperset(pair)]
             # All of them, whoever is shown: else choosing readers would choose q.
-            made = differences(name, values, pairs, shares=in_shares(name))
+            made = differences(name, values, pairs, shares=self.words[name].in_shares)
             found.extend(one for one in made if (one.reader, one.by["versus"]) in shown)
         notes = list(self._notes())
         return Comparison(
@@ -160,7 +160,11 @@ class _Together:
             readers=self.readers,
             notes=notes,
             differences=found,
-            lines=[comparison_line(one, self.higher.get(one.family or "")) for one in found],
+            lines=[
+                comparison_line(one, self.words[measure], self.higher.get(measure))
+                for one in found
+                if (measure := one.family) is not None
+            ],
             table=self._table(found, notes),
         )
 
@@ -211,7 +215,7 @@ class _Together:
             name="compare",
             title=f"{self.record.benchmark}, edition {self.record.edition}: readers compared",
             columns=("measure", "reader", "versus", "difference", "n", "p", "q"),
-            rows=tuple(_row(record) for record in found),
+            rows=tuple(_row(record, self.words[record.family or ""]) for record in found),
             notes=tuple(notes),
             signature=" ".join(dict.fromkeys(run.record.signature for run in self.runs)),
         )
@@ -222,14 +226,13 @@ def _partial(runs: Sequence[Kept]) -> str:
     return f", {', '.join(partial)} a sample of the set" if partial else ""
 
 
-def _row(record: Measure) -> tuple[str, ...]:
+def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:
     from overread.report.compared_lines import amount
 
-    name = record.family or ""
-    value = amount(record.value, name, signed=True)
+    value = amount(record.value, words, signed=True)
     if record.low is not None and record.high is not None:
-        low, high = (amount(end, name, signed=True) for end in (record.low, record.high))
+        low, high = (amount(end, words, signed=True) for end in (record.low, record.high))
         value = f"{value} [{low}, {high}]"
     n = NOT_KNOWN if record.n is None else str(record.n)
     p, q = p_value(record.p), p_value(record.q)
-    return name, record.reader, record.by["versus"], value, n, p, q
+    return words.measure, record.reader, record.by["versus"], value, n, p, q

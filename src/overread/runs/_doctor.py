@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from overread import __version__
-from overread.benchmarks.benchmark import Benchmark, LeavesOut
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, ReaderFailure, Source, Traits
 from overread.engine import Store, is_network_mount
 from overread.readers import models_of, parse_spec, unlisted
@@ -202,10 +202,8 @@ def _looked_at(bench: Benchmark) -> tuple[int, int, list[str]]:
 
 def _left_out(bench: Benchmark, what: str) -> list[Finding]:
     """A line for each reason why something in the set is not asked about, the commonest first."""
-    if not isinstance(bench, LeavesOut):
-        return []
     kinds: dict[str, list[tuple[str, str]]] = {}
-    for name, reason in bench.left_out:
+    for name, reason in bench.left_out or ():
         # A reason may begin with its file, and numbers are each clip's own.
         file, _, rest = reason.partition(": ")
         kind = re.sub(r"\d+", "0", rest if "." in file or "/" in file else reason)

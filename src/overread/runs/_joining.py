@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from overread.benchmarks.benchmark import Tables
+from overread.benchmarks.base import Tables
 from overread.runs._kept import Kept
 
 __all__ = ["differing", "joined_tables", "labels_of"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Judged, Tables
+from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Reader
 from overread.engine import Sources, Store, Studio, Tally
 from overread.judging import VERDICT_COLUMNS
@@ -103,7 +103,6 @@ def judged_answers(
     """Ask judges about the answers of these tables; inside, what they said can be written."""
     config = load_config()
     specs, panel = open_judges(bench, judges, config, concurrency)
-    assert isinstance(bench, Judged)
     _check_names(panel, others)
     bench.judge_over(tables)
     with Store(store if store is not None else default_store(config), tell) as kept:
@@ -226,7 +225,7 @@ def _as_asked(place: Path, record: RunRecord, given: Mapping[str, str]) -> Bench
     # A card may have been corrected since: texts go to judges under the policy that holds now.
     policy = policy_today(benchmark_of(record), record)
     bench = reopen_benchmark(record.benchmark, record.dataset, policy, edition, words)
-    if not isinstance(bench, Judged):
+    if not bench.roles:
         raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
     for key in given:
         if key not in bench.for_judges:

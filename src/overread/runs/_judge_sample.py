@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from overread.benchmarks.benchmark import ReaderRecord, Sampled, Tables
+from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
 from overread.case import BadInput, Table
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.agreement import Agreement
@@ -85,7 +85,7 @@ def person_agreement(
     )
 
 
-def _sampled(place: Path, record: RunRecord) -> Sampled:
+def _sampled(place: Path, record: RunRecord) -> Benchmark:
     from overread.benchmarks.registry import reopen_benchmark
 
     # As the verdicts were read when they were given.
@@ -93,7 +93,7 @@ def _sampled(place: Path, record: RunRecord) -> Sampled:
     bench = reopen_benchmark(
         record.benchmark, record.dataset, record.policy, edition, record.settings
     )
-    if not isinstance(bench, Sampled):
+    if not bench.choices:
         raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
     if not record.judges:
         raise BadInput(f"{place} has no verdicts: nobody judged. See overread judge --help.")

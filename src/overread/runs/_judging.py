@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Judged
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Reader, Reply, Trial
 from overread.engine import Given, Plan, Store, Studio, read_back
 from overread.judging import VERDICT_COLUMNS, Read, Role
@@ -81,9 +81,9 @@ class Judging:
         store: Store,
         studio: Studio,
     ) -> None:
-        if not isinstance(bench, Judged):
+        if not bench.roles:
             raise BadInput(f"--judge: {bench.name} asks no judge. Leave the option out.")
-        self._bench, self._judged = bench, bench
+        self._bench = bench
         self._chosen, self._answers = chosen, answers
         self._store, self._studio = store, studio
         controls = bench.controls()
@@ -91,7 +91,7 @@ class Judging:
 
     def check_plan(self, control: Reader) -> Plan:
         """What a control is asked, so that its replies can be judged."""
-        return trials_of(self._bench, self._judged.check_cases(self._chosen), control)
+        return trials_of(self._bench, self._bench.check_cases(self._chosen), control)
 
     def plan(self, judge: Judge, attempt: int = 0) -> Plan:
         """The judge's questions; from the second attempt on those it has not answered readably."""
@@ -102,7 +102,7 @@ class Judging:
             before = self.plan(judge, attempt - 1)
             for trial, reply, _ in self._replies(judge, before):
                 if self._again(trial, reply, attempt):
-                    yield self._judged.again(trial, attempt)
+                    yield self._bench.again(trial, attempt)
 
         return again
 
@@ -113,12 +113,12 @@ class Judging:
 
     def _again(self, trial: Trial, reply: Reply | None, attempt: int) -> bool:
         """Whether a reply is one that cannot be read, and may be asked for once more."""
-        if reply is None or attempt > self._judged.reask(trial.condition):
+        if reply is None or attempt > self._bench.reask(trial.condition):
             return False
         return not self._read(trial, reply).valid
 
     def _again_of(self, trials: Sequence[Trial], attempt: int) -> Plan:
-        return lambda: (self._judged.again(trial, attempt) for trial in trials)
+        return lambda: (self._bench.again(trial, attempt) for trial in trials)
 
     def first_plan(self, judge: Judge) -> Plan:
         """The judge's questions about the controls, which can be asked before any reader is."""
@@ -129,7 +129,7 @@ class Judging:
     ) -> Iterator[Trial]:
         for row in self._rows() if rows is None else rows:
             for role in judge.roles:
-                yield from self._judged.judge_trials(row, role, judge.rubric)
+                yield from self._bench.judge_trials(row, role, judge.rubric)
 
     def _checked_rows(self) -> Iterator[Mapping[str, Any]]:
         for control in self.checked:
@@ -142,7 +142,7 @@ class Judging:
         yield from self._answers()
 
     def _read(self, trial: Trial, reply: Reply) -> Read:
-        return self._judged.read_verdict(trial.case, trial.condition, reply.text)
+        return self._bench.read_verdict(trial.case, trial.condition, reply.text)
 
     def rows(self, judge: Judge, given: Given | None = None) -> Iterator[tuple[Any, ...]]:
         """One row of verdicts.parquet per question, in the order of the plan."""
@@ -180,7 +180,7 @@ class Judging:
         return (
             read is not None
             and not read.valid
-            and attempt <= self._judged.reask(verdict.trial.condition)
+            and attempt <= self._bench.reask(verdict.trial.condition)
         )
 
 

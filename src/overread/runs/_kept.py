@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, ReaderRecord, Tables
+from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
 from overread.records import (

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable
 from pathlib import Path
 
-from overread.benchmarks.benchmark import Benchmark, LeavesOut
+from overread.benchmarks.base import Benchmark
 from overread.judging.sheet import guarded
 
 __all__ = ["Tell", "remarks_of", "write_left_out"]
@@ -18,8 +18,6 @@ _FILE = "left_out.csv"
 
 def remarks_of(bench: Benchmark) -> tuple[str, ...]:
     """A line on what is left out, with the first reason, and the benchmark's own lines."""
-    if not isinstance(bench, LeavesOut):
-        return ()
     lines = tuple(bench.remarks)
     left = bench.left_out
     if left:
@@ -33,9 +31,10 @@ def remarks_of(bench: Benchmark) -> tuple[str, ...]:
 
 def write_left_out(folder: Path, bench: Benchmark) -> None:
     """One row for each that is left out, with its reason; only the header where there is none."""
-    if not isinstance(bench, LeavesOut):
+    left = bench.left_out
+    if left is None:  # it asks about everything
         return
     with (folder / _FILE).open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("name", "reason"))
-        rows.writerows([guarded(cell) for cell in row] for row in bench.left_out)
+        rows.writerows([guarded(cell) for cell in row] for row in left)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Browsed, Carded, Pictured, Shows
+from overread.benchmarks.base import Benchmark
 from overread.benchmarks.rules import absolute
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
 from overread.engine import Tally
@@ -150,8 +150,7 @@ def measure(
     words = record.settings | given
     name = edition or record.edition.partition("+")[0]
     bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
-    if isinstance(bench, Shows):
-        _check_shown(bench.shows, given, record.settings)
+    _check_shown(bench.shows, given, record.settings)
     record = msgspec.structs.replace(record, measured=given)
     record, opened = with_pictures(bench, record, include_images, tell)
     with folder_being_written(place, record.policy) as scratch:
@@ -170,7 +169,7 @@ def with_pictures(
 
     The latter where their pictures may be shown and are there.
     """
-    if include_images and not (isinstance(bench, Pictured | Browsed) and record.cases):
+    if include_images and not (bench.pictures and record.cases):
         raise BadInput(f"--include-images: this run of {bench.name} has no pictures to show.")
     policy, found = _today(bench, record, include_images)
     if policy != record.policy and tell is not None:
@@ -180,7 +179,7 @@ def with_pictures(
         )
     record = msgspec.structs.replace(record, policy=policy)
     bench.policy = policy  # what groups may be called goes by it
-    if not (policy == "open" or include_images) or not isinstance(bench, Pictured | Browsed):
+    if not (policy == "open" or include_images) or not bench.pictures:
         return record, None
     if isinstance(found, BadInput) or found is None:
         if include_images:
@@ -196,13 +195,13 @@ def with_pictures(
     return record, found
 
 
-def policy_today(bench: object, record: RunRecord) -> Policy:
+def policy_today(bench: Benchmark, record: RunRecord) -> Policy:
     """Who may see a run: the strictest of its record and of its cases' cards as they are now."""
     return _today(bench, record, False)[0]
 
 
 def _today(
-    bench: object, record: RunRecord, wanted: bool
+    bench: Benchmark, record: RunRecord, wanted: bool
 ) -> tuple[Policy, Benchmark | BadInput | None]:
     """The policy that holds today, and the cases opened, or why they cannot be.
 
@@ -230,10 +229,10 @@ def _today(
     return max(record.policy, now, key=get_args(Policy).index), found
 
 
-def _by_cards_alone(bench: object, cases: str) -> Policy:
+def _by_cards_alone(bench: Benchmark, cases: str) -> Policy:
     """Images may be gone and were never needed for an import: cards are where the items stand."""
     try:
-        return bench.policy_at(cases) if isinstance(bench, Carded) else "credentialed"
+        return bench.policy_at(cases)
     except BadInput:
         return "credentialed"
 

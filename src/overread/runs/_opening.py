@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Judged
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Reader, Traits
 from overread.engine import Enrolment, private_folder
 from overread.judging.panel import panel_of, with_rubric
@@ -148,7 +148,7 @@ def open_judges(
     """
     if not judges:
         return [], []
-    if not isinstance(bench, Judged):
+    if not bench.roles:
         raise BadInput(f"--judge: {bench.name} asks no judge. Leave the option out.")
     words = [judge for judge in judges if isinstance(judge, str)]
     panel = panel_of(words, bench.roles, bench.name)

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import (
-    Benchmark,
-    Browsed,
-    Described,
-    Headlined,
-    Pictured,
-    SubSampled,
-    Tables,
-)
+from overread.benchmarks.base import Benchmark, Tables
 from overread.case import (
     BadInput,
     Card,
@@ -66,22 +58,22 @@ def reported(
 
     signature = record.signature
     exhibits: dict[str, Table | Figure] = {x.name: x for x in bench.exhibits(measures, signature)}
-    if opened is not bench and record.partial and isinstance(opened, SubSampled):
+    if opened is not None and opened is not bench and record.partial:
         opened.sample_from(frozenset(tables.cases["case"]))
     pictured: list[Table | Figure] = []
-    if isinstance(opened, Pictured):
+    if opened is not None:
         pictured.extend(opened.pictured(tables, signature))
     exhibits |= {x.name: x for x in pictured}
     shown: list[Card] = []
     strata: list[str] = []
     total = 0
-    if isinstance(bench, Browsed) and cards > 0 and may_show_texts(record, include_images):
+    if bench.facets and cards > 0 and may_show_texts(record, include_images):
         index = bench.card_index(tables)
         total = index["case"].n_unique()
         chosen, strata = choose(index, cards, seed)
         shown = list(cards_with_slides(bench, opened, tables, chosen))
     slides = Pictures(shown)
-    methods, limitations = _described(bench, tables, measures)
+    asked = tables.asked_under
     return Reported(
         record=msgspec.structs.replace(
             record,
@@ -90,9 +82,9 @@ def reported(
         ),
         measures=list(measures),
         exhibits=list(exhibits.values()),
-        headlines=list(bench.headlines(measures)) if isinstance(bench, Headlined) else [],
-        methods=methods,
-        limitations=limitations,
+        headlines=list(bench.headlines(measures)),
+        methods=bench.methods(None if asked == bench.edition else asked),
+        limitations=bench.limitations(measures),
         published=_published(record, measures),
         cards=shown,
         card_total=total,
@@ -101,16 +93,6 @@ def reported(
         slides=slides,
         include_images=include_images,
     )
-
-
-def _described(
-    bench: Benchmark, tables: Tables, measures: Sequence[Measure]
-) -> tuple[Sequence[str], Sequence[str]]:
-    if not isinstance(bench, Described):
-        return (), ()
-    asked = tables.asked_under
-    methods = bench.methods(None if asked == bench.edition else asked)
-    return methods, bench.limitations(measures)
 
 
 def may_show_texts(record: RunRecord, include_images: bool) -> bool:
@@ -132,13 +114,13 @@ def _remarks(record: RunRecord, include_images: bool) -> tuple[str, ...]:
 
 
 def cards_with_slides(
-    bench: Browsed, opened: object, tables: Tables, chosen: Sequence[str]
+    bench: Benchmark, opened: Benchmark | None, tables: Tables, chosen: Sequence[str]
 ) -> Iterator[Card]:
     """Cards as this benchmark's edition reads them, with pictures as they were asked with.
 
     The two may be of different editions: what was shown stays what it was.
     """
-    if opened is bench or not isinstance(opened, Browsed):
+    if opened is None or opened is bench:
         yield from bench.cards(tables, chosen)
         return
     try:

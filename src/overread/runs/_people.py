@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, ForPeople, ReaderRecord, Reviewed, Tables
+from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
 from overread.records import RunRecord, folder_being_written, read_frame, read_record
@@ -53,36 +52,25 @@ def error_sample(
     from overread.report import error_page
 
     place, record = Path(folder), read_record(Path(folder))
-    reopened = _reopened(record)
-    if isinstance(reopened, Reviewed):
-        if right_for is not None:
-            raise BadInput(f"--right-for goes with medcmr; {place} is of {record.benchmark}.")
-        return _review(reopened, place, record, Path(out), reader, per_dimension, seed)
-    bench, tables = _for_people(place, record)
-    sheet, labelling = Path(out) / "errors.csv", Path(out) / "errors.html"
-    check_free(Path(out), sheet, labelling)
-    rows = bench.errors(tables, reader, per_dimension, seed, right_for)
+    bench = _reopened(record)
+    about = bench.error_sheet
+    if about is None:
+        raise _no_sheet(place, record)
+    if right_for is not None and not about.beside:
+        raise BadInput(f"--right-for: the sheet of {record.benchmark} goes by one reader alone.")
+    sheet, labelling = Path(out) / about.file, (Path(out) / about.file).with_suffix(".html")
+    page = labelling if about.words else None
+    check_free(Path(out), *filter(None, (sheet, page)))
+    rows = bench.errors(_read(bench, place, record), reader, per_dimension, seed, right_for)
     if not rows:
         beside = f" that {right_for} got right" if right_for is not None else ""
-        raise BadInput(f"{place}: {reader} has no wrong answer{beside}; nothing to label.")
+        raise BadInput(f"{place}: {about.nothing.format(reader=reader, beside=beside)}")
     with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         bench.write_errors(scratch / sheet.name, rows)
-        page = error_page(rows, record.signature)
-        (scratch / labelling.name).write_text(page, encoding="utf-8")
-    return ErrorSample(sheet=sheet, page=labelling, rows=len(rows))
-
-
-def _review(
-    bench: Reviewed, place: Path, record: RunRecord, out: Path, reader: str, n: int, seed: int
-) -> ErrorSample:
-    sheet = out / "ungrounded.csv"
-    check_free(out, sheet)
-    rows = bench.review(_read(bench, place, record), reader, n, seed)
-    if not rows:
-        raise BadInput(f"{place}: no right answer of {reader} stayed with its finding hidden.")
-    with folder_being_written(out, policy_today(bench, record)) as scratch:
-        bench.write_review(scratch / sheet.name, rows)
-    return ErrorSample(sheet=sheet, page=None, rows=len(rows))
+        if page is not None:
+            text = error_page(rows, record.signature)
+            (scratch / page.name).write_text(text, encoding="utf-8")
+    return ErrorSample(sheet=sheet, page=page, rows=len(rows))
 
 
 def rank_sample(
@@ -93,8 +81,11 @@ def rank_sample(
     What people fill in, `measure --set ranks=FILE` holds against the judges.
     """
     place, record = Path(folder), read_record(Path(folder))
-    bench, tables = _for_people(place, record)
-    sheet = Path(out) / "ranks.csv"
+    bench = _reopened(record)
+    if not bench.rank_sheet:
+        raise _no_sheet(place, record)
+    tables = _read(bench, place, record)
+    sheet = Path(out) / bench.rank_sheet
     check_free(Path(out), sheet)
     named = tuple(readers) or tuple(reader.name for reader in record.readers)
     with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
@@ -111,15 +102,11 @@ def check_free(out: Path, *files: Path) -> None:
             raise BadInput(f"{path} is there already. Move it away, or give another folder.")
 
 
-def _for_people(place: Path, record: RunRecord) -> tuple[ForPeople, Tables]:
-    """The benchmark as the run was last measured, and the tables read as they were then."""
-    bench = _reopened(record)
-    if not isinstance(bench, ForPeople):
-        raise BadInput(
-            f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of medcmr, "
-            "or for error-sample one of grounding."
-        )
-    return bench, _read(bench, place, record)
+def _no_sheet(place: Path, record: RunRecord) -> BadInput:
+    return BadInput(
+        f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of medcmr, "
+        "or for error-sample one of grounding."
+    )
 
 
 def _reopened(record: RunRecord) -> Benchmark:
@@ -130,10 +117,9 @@ def _reopened(record: RunRecord) -> Benchmark:
     return reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, words)
 
 
-def _read(bench: Any, place: Path, record: RunRecord) -> Tables:
+def _read(bench: Benchmark, place: Path, record: RunRecord) -> Tables:
     tables = _tables(place, record)
-    reread: Tables = tables if bench.edition == record.answers_edition else bench.reread(tables)
-    return reread
+    return tables if bench.edition == record.answers_edition else bench.reread(tables)
 
 
 def _tables(place: Path, record: RunRecord) -> Tables:

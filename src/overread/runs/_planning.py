@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, FollowsUp, Judged, Timed
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
 from overread.engine import Sources, Store, chunks, reply_key, request_digest
 from overread.readers import ReaderSpec
@@ -174,7 +174,6 @@ def _judge_forecast(
     spec: ReaderSpec,
 ) -> Forecast:
     """What a judge would be asked if every reply had its usual length; asked again for none."""
-    assert isinstance(bench, Judged)
     columns = tuple(bench.answer_schema)
     controls = bench.controls()
     asked: list[tuple[Reader, frozenset[str] | None, int]] = [
@@ -214,9 +213,9 @@ def _judge_forecast(
 def _not_counted(bench: Benchmark) -> Iterator[str]:
     """A line on what a run would ask beyond the forecast."""
     more = []
-    if isinstance(bench, FollowsUp) and bench.follows:
+    if bench.follows:
         more.append("what follows from the replies")
-    if isinstance(bench, Timed) and bench.times:
+    if bench.times:
         more.append("what is timed")
     if more:
         yield f"{' and '.join(more)} comes on top of this forecast, for readers and judges."

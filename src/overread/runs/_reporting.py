@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Measure, Policy
 from overread.records import folder_being_written, make_private
 from overread.runs._kept import Kept, kept_runs

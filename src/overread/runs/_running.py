@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, LeavesOut, LooksAhead
+from overread.benchmarks.base import Benchmark
 from overread.benchmarks.rules import absolute
 from overread.case import Decoding, Reader
 from overread.engine import Enrolment, Given, Plan, Sources, Store, Studio, Tally, moment, read_back
@@ -93,8 +93,7 @@ def run(
     config, words = load_config(), absolute(settings or {})
     bench = open_cases(benchmark, cases, edition, words)
     specs, opened = open_readers(bench, readers, config, concurrency)
-    if isinstance(bench, LooksAhead):
-        bench.look_ahead([reader.name for reader in opened])
+    bench.look_ahead([reader.name for reader in opened])
     judge_specs, panel = open_judges(bench, judges, config, concurrency)
     chosen, n_cases, named = survey(bench, limit, only)
     recipe = (limit if named is None else (limit, named), words)
@@ -129,7 +128,7 @@ def run(
                     n_cases=n_cases,
                     limit=limit,
                     only=named,
-                    left_out=len(bench.left_out) if isinstance(bench, LeavesOut) else 0,
+                    left_out=len(bench.left_out or ()),
                     remarks=remarks,
                     settings=words,
                     machine=machine(),

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Judged
+from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import BENCHMARKS
 from overread.case import BadInput
 from overread.runs._opening import open_cases
@@ -63,7 +63,7 @@ def selfcheck(
 
 def own_judges(bench: Benchmark) -> list[str]:
     """The judges that need no server, where a benchmark is judged."""
-    return [f"control:{name}" for name in bench.judges()] if isinstance(bench, Judged) else []
+    return [f"control:{name}" for name in bench.judges()]
 
 
 def _checked(name: str, cases: str, watch: Watch | None) -> list[Checked]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Browsed, Tables
+from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Card, Clip, Picture, Shown, Slide
 from overread.runs._environment import environment
 from overread.runs._kept import Kept, kept_runs
@@ -137,10 +137,10 @@ def browsable(kept: Kept, opened: Benchmark | None) -> Browsable | None:
     from overread.report.serving import Browsable
 
     bench = kept.bench
-    if not isinstance(bench, Browsed):
+    if not bench.facets:
         return None
     index = bench.card_index(kept.tables)
-    desk = _Cards(bench, opened if isinstance(opened, Browsed) else None, kept)
+    desk = _Cards(bench, opened, kept)
     return Browsable(
         index=index.select(
             "case", "reader", "right", "flipped", pl.col(bench.facets).cast(pl.String)
@@ -157,7 +157,7 @@ class _Cards:
     A class, for it keeps the slides of the cards made last: their pictures are asked for next.
     """
 
-    def __init__(self, bench: Browsed, opened: Browsed | None, kept: Kept) -> None:
+    def __init__(self, bench: Benchmark, opened: Benchmark | None, kept: Kept) -> None:
         from overread.imaging import Films
 
         record = kept.record

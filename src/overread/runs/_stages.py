@@ -11,7 +11,7 @@ from itertools import chain, groupby
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, FollowsUp, Timed
+from overread.benchmarks.base import Benchmark
 from overread.case import Limits, Prompt, Reader, Reply, Traits, Trial
 from overread.engine import Plan, Store, Studio, read_back
 from overread.runs._asking import trials_of
@@ -38,9 +38,9 @@ def stages_of(
     """What a reader is asked: its trials; what follows from its replies; what is timed."""
     first = trials_of(bench, chosen, reader)
     found = [Stage("trials", first)]
-    if isinstance(bench, FollowsUp) and bench.follows:
+    if bench.follows:
         found.append(Stage("follow-ups", _following(bench, first, reader, store, studio)))
-    if isinstance(bench, Timed) and bench.times:
+    if bench.times:
         found.append(Stage("timing", _timed(bench, chosen, reader.traits), alone=True))
     return found
 
@@ -50,7 +50,7 @@ def whole_plan(stages: Sequence[Stage]) -> Plan:
     return lambda: chain.from_iterable(stage.plan() for stage in stages)
 
 
-def _following(bench: FollowsUp, first: Plan, reader: Reader, store: Store, studio: Studio) -> Plan:
+def _following(bench: Benchmark, first: Plan, reader: Reader, store: Store, studio: Studio) -> Plan:
     def plan() -> Iterator[Trial]:
         said = read_back(first, reader, store, studio)
         for case, replies in groupby(said, key=lambda one: one[0].case):
@@ -60,7 +60,7 @@ def _following(bench: FollowsUp, first: Plan, reader: Reader, store: Store, stud
     return plan
 
 
-def _timed(bench: Timed, chosen: frozenset[str] | None, traits: Traits) -> Plan:
+def _timed(bench: Benchmark, chosen: frozenset[str] | None, traits: Traits) -> Plan:
     return lambda: bench.timed(chosen, traits)
 
 

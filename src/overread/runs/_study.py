@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.benchmark import Benchmark, Judged
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput
 from overread.engine import Enrolment, Store
 from overread.files import read_toml
@@ -158,7 +158,7 @@ def _checked(study: Study, path: Path) -> list[_Checked]:
     for part in study.run:
         bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
         specs, readers = open_readers(bench, study.reader, config, study.concurrency)
-        judges = study.judge if isinstance(bench, Judged) else []
+        judges = study.judge if bench.roles else []
         judge_specs, panel = open_judges(bench, judges, config, study.concurrency)
         who = enrolments(specs, readers, judge_specs, panel)
         survey(bench, part.limit, part.only)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.files.layouts import (
     FoundSet,
     Item,
@@ -20,7 +21,6 @@ from overread.benchmarks.files.layouts import (
     tables_at,
     unsafe_name,
 )
-from overread.benchmarks.left import Left
 from overread.case import BadInput
 
 

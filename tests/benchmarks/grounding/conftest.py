@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.base import Imported, ReaderRecord, Tables
 from overread.benchmarks.grounding.answers import answer_schema
 from overread.benchmarks.grounding.cases import GroundingCase, case_row, case_schema
 from overread.benchmarks.grounding.importing import import_results

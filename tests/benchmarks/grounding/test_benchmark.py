@@ -34,7 +34,7 @@ def answered(benchmark, replies: dict[str, Reply | None], traits=None) -> pl.Dat
 
 
 def tables_of(benchmark, answers):
-    from overread.benchmarks.benchmark import ReaderRecord, Tables
+    from overread.benchmarks.base import ReaderRecord, Tables
 
     rows = [benchmark.case_row(case) for case in benchmark.cases()]
     cases = pl.DataFrame(rows, schema=dict(benchmark.case_schema), orient="row")

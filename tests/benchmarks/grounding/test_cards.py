@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.benchmark import Browsed, ReaderRecord, Reviewed, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.cards import FACETS
 from overread.benchmarks.grounding.cases import truth
@@ -95,7 +95,7 @@ def test_the_index_and_the_cards_are_the_obvious_ones(bench, edition, data):
 
 
 def test_it_is_a_browsed_benchmark():
-    assert isinstance(Grounding.of_run("set@0", "open"), Browsed)
+    assert Grounding.of_run("set@0", "open").facets
 
 
 def test_each_condition_has_its_answer_and_how_sure_the_reader_was(bench):
@@ -268,10 +268,10 @@ def tables(bench):
 
 def test_it_has_the_correct_yes_that_the_mask_left_and_no_other(tables, tmp_path):
     made = Grounding.of_run("nih@0", "open")
-    assert isinstance(made, Reviewed)
-    rows = made.review(tables, "r", 100, 0)
+    assert made.error_sheet.file == "ungrounded.csv"
+    rows = made.errors(tables, "r", 100, 0)
     assert {row.case for row in rows} == {"c0", "c1", "c2", "c6"}
-    made.write_review(tmp_path / "sheet.csv", rows)
+    made.write_errors(tmp_path / "sheet.csv", rows)
     with (tmp_path / "sheet.csv").open(encoding="utf-8", newline="") as file:
         first = next(iter(csv.DictReader(file)))
     assert first["finding"] == "edema"
@@ -285,15 +285,15 @@ def test_it_has_the_correct_yes_that_the_mask_left_and_no_other(tables, tmp_path
 
 def test_fewer_rows_are_a_part_of_more_and_a_seed_gives_the_same(tables):
     made = Grounding.of_run("nih@0", "open")
-    most, few = (made.review(tables, "r", n, 3) for n in (4, 2))
-    assert few == most[:2] == made.review(tables, "r", 2, 3)
-    orders = {tuple(row.case for row in made.review(tables, "r", 4, seed)) for seed in range(8)}
+    most, few = (made.errors(tables, "r", n, 3) for n in (4, 2))
+    assert few == most[:2] == made.errors(tables, "r", 2, 3)
+    orders = {tuple(row.case for row in made.errors(tables, "r", 4, seed)) for seed in range(8)}
     assert len(orders) > 1
 
 
 def test_who_is_not_there_and_how_many_is_none_are_said(tables):
     made = Grounding.of_run("nih@0", "open")
     with pytest.raises(BadInput, match='reader is "s"; the readers of this run are r'):
-        made.review(tables, "s", 1, 0)
+        made.errors(tables, "s", 1, 0)
     with pytest.raises(BadInput, match="give 1 or more"):
-        made.review(tables, "r", 0, 0)
+        made.errors(tables, "r", 0, 0)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from overread.benchmarks.benchmark import Tables
+from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding.comparisons import ranks
 from overread.case import Traits
 from support.made_up import made_up, measured
@@ -476,7 +476,7 @@ def test_uar_per_phrasing_where_the_swap_was_asked(phrased):
 def test_a_reader_nobody_asked_in_that_phrasing(bench, phrased):
     tables = phrased(80, 60, 6)
     other = tables.answers.filter(phrasing="default").with_columns(reader=pl.lit("s"))
-    from overread.benchmarks.benchmark import ReaderRecord
+    from overread.benchmarks.base import ReaderRecord
 
     both = msgspec.structs.replace(
         joined(tables, other), readers=(*tables.readers, ReaderRecord(name="s"))

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.edition import CONDITIONS
 from overread.benchmarks.registry import metrics

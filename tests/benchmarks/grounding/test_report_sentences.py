@@ -7,7 +7,6 @@ import re
 import msgspec
 import pytest
 
-from overread.benchmarks.benchmark import Described, Headlined
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.benchmark import MISPLACED
@@ -49,10 +48,6 @@ def one_in(k, then, other):
 
 
 YES, NO = always(1), always(0)
-
-
-def test_it_is_a_headlined_benchmark():
-    assert isinstance(Grounding.of_run("set@0", "open"), Headlined)
 
 
 def test_a_reader_whose_answer_hangs_on_the_finding_looked(bench):
@@ -187,10 +182,6 @@ def test_a_name_in_a_sentence_is_left_as_it_is(bench):
 
 def methods(edition="corrected", asked=None, **words):
     return " ".join(Grounding.of_run("set@0", "open", edition, words).methods(asked))
-
-
-def test_it_is_a_described_benchmark():
-    assert isinstance(Grounding.of_run("set@0", "open"), Described)
 
 
 @pytest.mark.parametrize("edition", ["corrected", "authors"])

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from overread.benchmarks.benchmark import Tables
+from overread.benchmarks.base import Tables
 from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS
 from overread.benchmarks.heartbeat.authors.rules import t2_orders
 from overread.benchmarks.heartbeat.benchmark import Heartbeat, shown_frames

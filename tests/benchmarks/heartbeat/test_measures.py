@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.benchmark import Compared
 from overread.benchmarks.families import with_q
 from overread.benchmarks.heartbeat import Heartbeat, measures
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
@@ -531,7 +530,7 @@ def test_means_are_the_measures(edition, name):
         rows(said, true, wanted="edv_esv", count=N) + rows(votes, bits, wanted="edv", task="t2")
     )
     bench = Heartbeat.of_run("set@0", "open", edition, {"boot": "100"})
-    assert isinstance(bench, Compared)
+    assert bench.compared
     assert set(bench.higher_is_better) == set(HIGHER_IS_BETTER)
     measures = measure(tables, bench.rules)
     frames = bench.per_case(tables)

@@ -8,7 +8,6 @@ import msgspec
 import polars as pl
 import pytest
 
-from overread.benchmarks.benchmark import Compared
 from overread.benchmarks.m3cot import M3CoT
 from overread.benchmarks.m3cot.comparisons import HIGHER
 from support.m3_odd_runs import odd_run
@@ -153,7 +152,7 @@ def test_without_judges_or_answers_there_is_nothing_to_compare():
 
 
 def test_it_says_which_way_is_better():
-    assert isinstance(bench(), Compared)
+    assert bench().compared
     assert bench().higher_is_better == HIGHER
     frames = [bench().per_case(odd_run(seed)) for seed in range(8)]
     assert set().union(*frames) == set(HIGHER)

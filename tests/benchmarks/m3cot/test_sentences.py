@@ -7,7 +7,6 @@ import re
 import msgspec
 import pytest
 
-from overread.benchmarks.benchmark import Described
 from overread.benchmarks.m3cot import M3CoT
 from overread.benchmarks.m3cot.trials import INSTRUCTIONS
 from overread.case import Measure
@@ -33,7 +32,6 @@ def whole(sentences):
 
 
 def test_it_is_described_in_whole_sentences():
-    assert isinstance(bench(), Described)
     for edition in ("corrected", "authors"):
         assert whole(bench(edition).methods())
     assert whole(bench().limitations(everything_measured()))

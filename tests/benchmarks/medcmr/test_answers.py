@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.benchmark import ReaderRecord
+from overread.benchmarks.base import ReaderRecord
 from overread.benchmarks.medcmr.answers import (
     BY_WORDS,
     CUT_OFF,

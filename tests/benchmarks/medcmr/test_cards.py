@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from overread.benchmarks.benchmark import Browsed, ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.medcmr import MedCMR
 from overread.benchmarks.medcmr.cards import FACETS, UNKNOWN
 from overread.benchmarks.medcmr.importing import import_results
@@ -226,7 +226,7 @@ def test_slides_are_what_readers_were_shown_where_the_set_is_open(tmp_path):
     items = [made_mcq(n, task="SOD") for n in range(3)]
     place = write_release(tmp_path, items, [], zipped=False)
     bench = MedCMR.open(place, words={"images": "original,blank,swap,text", "px": "64"})
-    assert isinstance(bench, Browsed)
+    assert bench.facets
     cases = [*bench.cases()][:3]
     tables = Tables(
         cases=pl.DataFrame(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.medcmr.answers import answer_row, read_sections
 from overread.benchmarks.medcmr.cases import (
     ANSWER_COLUMNS,

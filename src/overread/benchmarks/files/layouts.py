@@ -15,9 +15,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields
-from overread.benchmarks.left import Left
 from overread.case import BadInput, Policy, Source
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import ReaderRecord
+from overread.benchmarks.base import ReaderRecord
 from overread.case import BadInput, Modality, Traits
 from overread.files import read_bytes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
+from overread.benchmarks.base import (
+    Benchmark,
+    ComparedWords,
+    ErrorSheet,
+    Loaded,
+    Recovered,
+    Tables,
+)
 from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.answers import (
@@ -30,7 +38,7 @@ from overread.benchmarks.grounding.cases import (
     manifest_path,
     refuse_films,
 )
-from overread.benchmarks.grounding.edition import SHOWS, settings
+from overread.benchmarks.grounding.edition import SHOWS, Edition, Options, settings
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.trials import Subset, askable, robustness_subset, trials
 from overread.benchmarks.ranges import declared
@@ -52,7 +60,6 @@ from overread.case import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Recovered, Tables
     from overread.benchmarks.grounding.cards import ReviewRow
 
 __all__ = ["MISPLACED", "Grounding"]
@@ -60,10 +67,23 @@ __all__ = ["MISPLACED", "Grounding"]
 MISPLACED = "Controls are made for phantoms: what they do on these films says nothing of either."
 
 
-class Grounding:
-    """Did it look at the image? Implements `Benchmark`."""
+class Grounding(Benchmark):
+    """Did it look at the image?"""
 
     name = "grounding"
+    question = "Did it look?"
+    metrics = "overread.benchmarks.grounding.measures:METRICS"
+    importer = "overread.benchmarks.grounding.importing:import_results"
+    published = "grounding"
+    pictures = True
+    shows = SHOWS
+    drawn = ("_subset",)
+    compared = (
+        ComparedWords.share("accuracy", "accuracy", "is right on"),
+        ComparedWords.share("cgr", "CGR", "changes its answer when the finding is covered on"),
+        ComparedWords.share("uar", "UAR", "keeps its answer to a like image of another patient on"),
+        ComparedWords.share("is", "IS", "keeps its answer when something else is covered on"),
+    )
     ranges = declared(
         share="accuracy sensitivity specificity parse_rate cgr uar is is_all image_contingent "
         "retest swap_consistency auroc brier ece ece_answer ece_label ece_authors confidence "
@@ -71,20 +91,12 @@ class Grounding:
         signed="gsp gap_cgr gap_uar text_gap diff_accuracy diff_uar diff_cgr diff_is rho",
     )
 
-    def __init__(
-        self,
-        *,
-        dataset: str,
-        policy: Policy,
-        manifest: Path | None,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> None:
-        self.dataset = dataset
-        self.policy = policy
-        self.manifest = manifest
-        self.rules, self.options = settings(edition, words)
-        self._chosen: frozenset[str] | None = None
+    rules: Edition
+    options: Options
+
+    @classmethod
+    def settings(cls, edition: str, words: Mapping[str, str] | None) -> tuple[Edition, Options]:
+        return settings(edition, words)
 
     @classmethod
     def open(
@@ -95,7 +107,7 @@ class Grounding:
         opened = cls(
             dataset=found.label,
             policy="credentialed",
-            manifest=found.manifest,
+            path=found.manifest,
             edition=edition,
             words=words,
         )
@@ -108,21 +120,6 @@ class Grounding:
             read_ratings(opened.options.ratings)
         return opened
 
-    @classmethod
-    def of_run(
-        cls,
-        dataset: str,
-        policy: Policy,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> Grounding:
-        """The benchmark over kept tables: it can measure, not ask. The manifest may be gone."""
-        return cls(dataset=dataset, policy=policy, manifest=None, edition=edition, words=words)
-
-    @property
-    def edition(self) -> str:
-        return self.rules.label
-
     def policy_at(self, path: str | Path) -> Policy:
         """Who may see the set: the strictest card where its manifest and its images stand."""
         manifest = manifest_path(path)
@@ -134,16 +131,6 @@ class Grounding:
         )
 
     @property
-    def shows(self) -> frozenset[str]:
-        """The settings that say what is shown, which measuring again cannot change."""
-        return SHOWS
-
-    def sample_from(self, chosen: frozenset[str]) -> None:
-        """Draw the sub-sample of further sizes and phrasings from these cases only."""
-        self._chosen = chosen
-        self.__dict__.pop("_subset", None)
-
-    @property
     def case_schema(self) -> Mapping[str, Any]:
         return case_schema()
 
@@ -151,10 +138,10 @@ class Grounding:
     def answer_schema(self) -> Mapping[str, Any]:
         return answer_schema()
 
-    def cases(self) -> Iterable[GroundingCase]:
-        manifest = self._kept_manifest()
+    def load(self) -> Loaded:
+        manifest = self.kept_path
         loaded = load_cases(manifest, self.rules)
-        return askable(loaded, self.rules, self.options, manifest.name)
+        return Loaded(list(askable(loaded, self.rules, self.options, manifest.name)))
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
         return case_row(case)
@@ -171,9 +158,8 @@ class Grounding:
         options = self.options
         if not options.more_px and not options.more_phrasings:
             return Subset()
-        loaded = load_cases(self._kept_manifest(), self.rules)
         chosen = self._chosen
-        cases = (case for case in loaded if chosen is None or case.case_id in chosen)
+        cases = (case for case in self.cases() if chosen is None or case.case_id in chosen)
         return robustness_subset(cases, self.rules, options.subset, self.rules.seed)
 
     @cached_property
@@ -183,12 +169,12 @@ class Grounding:
         A root on the card may be relative to it: a set can be moved together with its images.
         """
         root = self.options.root
-        named = self._root_of(self._kept_manifest()) if root is None else Path(root)
+        named = self._root_of(self.kept_path) if root is None else Path(root)
         if named.is_dir():
             return str(named)
         if root is not None:
             raise BadInput(f"--set root={root}: there is no such folder. Give the images' folder.")
-        card = self._kept_manifest().absolute().parent / "dataset.toml"
+        card = self.kept_path.absolute().parent / "dataset.toml"
         raise BadInput(
             f"{card} has the images in {named}, and there is no such folder. Give --set "
             "root=FOLDER, or mend its root."
@@ -263,8 +249,6 @@ class Grounding:
 
     def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
         """Each control's category. The published rule's words are shown, not held against it."""
-        from overread.benchmarks.benchmark import Recovered
-
         found = {m.reader: m for m in measures if m.measure == "category" and not m.by}
         return [
             Recovered(
@@ -332,7 +316,7 @@ class Grounding:
     def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
         from overread.benchmarks.grounding.cards import cards
 
-        opened = None if self.manifest is None else self._as_shown
+        opened = None if self.path is None else self._as_shown
         for card in cards(tables, chosen, self.rules, self.options, opened):
             said = tuple(
                 msgspec.structs.replace(one, lines=(*one.lines, ("control", "made for phantoms")))
@@ -343,19 +327,25 @@ class Grounding:
             yield msgspec.structs.replace(card, said=said)
 
     def _as_shown(self, name: str) -> tuple[GroundingCase, Sequence[Trial]] | None:
-        case = self._by_name.get(name)
+        case = self.by_id.get(name)
         return None if case is None else (case, list(self.trials(case, Traits())))
 
-    @cached_property
-    def _by_name(self) -> Mapping[str, GroundingCase]:
-        return {case.case_id: case for case in self.cases()}
+    @property
+    def error_sheet(self) -> ErrorSheet:
+        """Right answers that a person should look at."""
+        return ErrorSheet(
+            file="ungrounded.csv",
+            nothing="no right answer of {reader} stayed with its finding hidden.",
+        )
 
-    def review(self, tables: Tables, reader: str, n: int, seed: int) -> Sequence[ReviewRow]:
+    def errors(
+        self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None = None
+    ) -> Sequence[ReviewRow]:
         from overread.benchmarks.grounding.cards import ungrounded
 
         return ungrounded(tables, reader, n, seed, self.rules, self.options)
 
-    def write_review(self, path: Path, rows: Sequence[ReviewRow]) -> None:
+    def write_errors(self, path: Path, rows: Sequence[ReviewRow]) -> None:
         from overread.benchmarks.grounding.cards import write_review
 
         write_review(path, rows)
@@ -401,8 +391,3 @@ class Grounding:
         if recorded.is_empty() or not recorded.any():
             return str(self.rules.parser)
         return RECORDED if recorded.all() else f"{self.rules.parser}+{RECORDED}"
-
-    def _kept_manifest(self) -> Path:
-        if self.manifest is None:
-            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
-        return self.manifest

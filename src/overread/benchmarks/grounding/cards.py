@@ -27,7 +27,7 @@ from overread.judging.sheet import guarded
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = ["FACETS", "Opened", "ReviewRow", "card_index", "cards", "ungrounded", "write_review"]
 

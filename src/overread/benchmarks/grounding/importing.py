@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.base import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.answers import ANSWER_COLUMNS, RECORDED, Reading

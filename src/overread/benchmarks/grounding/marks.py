@@ -32,7 +32,7 @@ from overread.stats import Interval
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = [
     "AGAIN",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
+from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Recovered, Tables
 from overread.benchmarks.heartbeat.answers import (
     answer_row,
     answer_schema,
@@ -25,6 +26,8 @@ from overread.benchmarks.heartbeat.edition import (
     FORMATS,
     SHOWS,
     TASKS,
+    Edition,
+    Options,
     edition,
     settings,
 )
@@ -50,15 +53,35 @@ from overread.case import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Recovered, Tables
-
 __all__ = ["Heartbeat"]
 
 
-class Heartbeat:
-    """Can it follow a beating heart? Implements `Benchmark`."""
+def _nearer_to(measure: str, phase: str) -> ComparedWords:
+    return ComparedWords(
+        measure,
+        f"finding {phase}",
+        f"is {{d}} nearer to {phase} on the same {{n}} cases than {{other}}",
+        "frames",
+        less=True,
+    )
+
+
+class Heartbeat(Benchmark):
+    """Can it follow a beating heart?"""
 
     name = "heartbeat"
+    question = "Can it follow a heart?"
+    metrics = "overread.benchmarks.heartbeat.measures:METRICS"
+    importer = "overread.benchmarks.heartbeat.importing:import_results"
+    published = "heartbeat"
+    pictures = True
+    shows = SHOWS
+    compared = (
+        _nearer_to("mae_ed", "end-diastole"),
+        _nearer_to("mae_es", "end-systole"),
+        ComparedWords.share("accuracy_ed", "telling end-diastole", "tells end-diastole right on"),
+        ComparedWords.share("accuracy_es", "telling end-systole", "tells end-systole right on"),
+    )
     ranges = declared(
         share="accuracy accuracy_lenient precision recall f1 chance_accuracy seed_agreement parsed "
         "parsed_lenient out_of_range r2 left_out accuracy_seed",
@@ -69,19 +92,12 @@ class Heartbeat:
         any="predicted middle_bias diff_mae",
     )
 
-    def __init__(
-        self,
-        *,
-        dataset: str,
-        policy: Policy,
-        path: Path | None,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> None:
-        self.dataset = dataset
-        self.policy = policy
-        self.path = path
-        self.rules, self.options = settings(edition, words)
+    rules: Edition
+    options: Options
+
+    @classmethod
+    def settings(cls, edition: str, words: Mapping[str, str] | None) -> tuple[Edition, Options]:
+        return settings(edition, words)
 
     @classmethod
     def open(
@@ -99,27 +115,8 @@ class Heartbeat:
             read_specialists(opened.options.specialist)
         return opened
 
-    @classmethod
-    def of_run(
-        cls,
-        dataset: str,
-        policy: Policy,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> Heartbeat:
-        """The benchmark over kept tables: it can measure, not ask."""
-        return cls(dataset=dataset, policy=policy, path=None, edition=edition, words=words)
-
-    @property
-    def edition(self) -> str:
-        return self.rules.label
-
     def policy_at(self, path: str | Path) -> Policy:
         return policy_at(path, self.options)
-
-    @property
-    def shows(self) -> frozenset[str]:
-        return SHOWS
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
@@ -129,12 +126,11 @@ class Heartbeat:
     def answer_schema(self) -> Mapping[str, Any]:
         return answer_schema()
 
-    @cached_property
-    def loaded(self) -> tuple[list[HeartbeatCase], list[Left]]:
+    def load(self) -> Loaded:
         """The clips of the sample, and those that are not asked about, with the reason."""
         cases, left = load(self._kept_path(), self.rules, self.options)
         if "t1" not in self.options.tasks:
-            return cases, left
+            return Loaded(cases, [(one.clip, one.reason) for one in left])
         found = [window_of(case, self.rules, self.options) for case in cases]
         # Which of two frames needs no window.
         also = "; asked in T2 only" if "t2" in self.options.tasks else ""
@@ -145,7 +141,7 @@ class Heartbeat:
                 f"{without[0].reason}. Choose another --set frames=N."
             )
         # Those that are not asked about stay among the cases: who is left out is counted.
-        return cases, left + without
+        return Loaded(cases, [(one.clip, one.reason) for one in (*left, *without)])
 
     @cached_property
     def _placed(self) -> dict[str, tuple[int, Window | None]]:
@@ -156,9 +152,6 @@ class Heartbeat:
             placed[case.case_id] = (place, None if isinstance(window, Left) else window)
         return placed
 
-    def cases(self) -> Iterable[HeartbeatCase]:
-        return self.loaded[0]
-
     def case_row(self, case: HeartbeatCase) -> Sequence[Any]:
         """The case with the volumes of its frames, so that EF can be measured without the data."""
         window = self._placed[case.case_id][1]
@@ -166,10 +159,6 @@ class Heartbeat:
             return case_row(case)
         volumes = kept_volumes(case, window, self.root, self.options.volume)
         return case_row(case, volumes)
-
-    @property
-    def left_out(self) -> Sequence[tuple[str, str]]:
-        return [(left.clip, left.reason) for left in self.loaded[1]]
 
     @cached_property
     def remarks(self) -> Sequence[str]:
@@ -291,12 +280,8 @@ class Heartbeat:
         return cards(tables, chosen, self.rules, shown)
 
     def _as_shown(self, name: str, frames: tuple[int, ...], context: str) -> Clip | None:
-        case = self._by_name.get(name)
+        case = self.by_id.get(name)
         return None if case is None else clip_of(case, frames, context, self.root)
-
-    @cached_property
-    def _by_name(self) -> Mapping[str, HeartbeatCase]:
-        return {case.case_id: case for case in self.cases()}
 
     # ------------------------------------------------------------ controls and signature
 

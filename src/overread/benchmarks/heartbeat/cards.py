@@ -37,7 +37,7 @@ from overread.case import Card, Clip, Said, Slide
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = ["FACETS", "AsShown", "SaidOfClips", "card_index", "cards", "right_alone"]
 

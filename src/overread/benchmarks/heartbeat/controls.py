@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import Recovered
+from overread.benchmarks.base import Recovered
 from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS
 from overread.case import Limits, Measure, Modality, Prompt, Reader, Reply, Shown, Traits
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.base import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.heartbeat.answer_parser import (
     Found,

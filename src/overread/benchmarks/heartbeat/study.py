@@ -28,7 +28,7 @@ from overread.benchmarks.heartbeat.marks import (
 from overread.case import Measure
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = ["Draft", "Making", "Metric", "Study", "draft", "joined", "proportion"]
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
+from overread.benchmarks.base import Benchmark, ComparedWords, Left, Recovered, Tables
 from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot.authors import TRIES
 from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema, cases_in
-from overread.benchmarks.m3cot.edition import BOOK, MODES
+from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import (
     OTHERS,
     QUESTIONS_OF,
@@ -56,17 +57,31 @@ from overread.judging.verdict import Read, Role
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Recovered, Tables
-    from overread.benchmarks.left import Left
     from overread.judging.sheet import Unit
 
 __all__ = ["M3CoT"]
 
 
-class M3CoT:
-    """Did it reason as a clinician would? A `Benchmark` that is `Judged`, `FollowsUp`, `Timed`."""
+class M3CoT(Benchmark):
+    """Did it reason as a clinician would? Replies are judged, followed up and timed."""
 
     name = "m3cot"
+    question = "Does it reason?"
+    metrics = "overread.benchmarks.m3cot.measures:METRICS"
+    importer = "overread.benchmarks.m3cot.importing:import_results"
+    published = "m3cot"
+    pictures = True
+    roles = ROLES
+    drawn = ("_varied",)
+    compared = (
+        ComparedWords.share(
+            "accuracy_cot", "accuracy with reasoning", "is right after reasoning on"
+        ),
+        ComparedWords.share(
+            "accuracy_direct", "accuracy without reasoning", "is right without reasoning on"
+        ),
+        ComparedWords.more("step_f1", "step F1"),
+    )
     ranges = declared(
         share="accuracy precision precision_no_na recall f1 consistency consistency_medoid "
         "consistency_items mode_share path_likeness survives survives_chance answer_kept answered "
@@ -78,20 +93,9 @@ class M3CoT:
         amount="efficiency latency seconds",
     )
 
-    def __init__(
-        self,
-        *,
-        dataset: str,
-        policy: Policy,
-        path: Path | None,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> None:
-        self.dataset = dataset
-        self.policy = policy
-        self.path = path
-        self.rules, self.options = BOOK.settings(edition, words)
-        self._chosen: frozenset[str] | None = None
+    book = BOOK
+    rules: Edition
+    options: Options
 
     @classmethod
     def open(
@@ -106,27 +110,8 @@ class M3CoT:
         rubrics_at(opened.options.rubrics)  # words that cannot be read are found before
         return opened
 
-    @classmethod
-    def of_run(
-        cls,
-        dataset: str,
-        policy: Policy,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> M3CoT:
-        """The benchmark over kept tables: it can measure, not ask."""
-        return cls(dataset=dataset, policy=policy, path=None, edition=edition, words=words)
-
-    @property
-    def edition(self) -> str:
-        return self.rules.label
-
     def policy_at(self, path: str | Path) -> Policy:
         return policy_at(path, self.options)
-
-    @property
-    def shows(self) -> frozenset[str]:
-        return BOOK.shows
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
@@ -206,10 +191,6 @@ class M3CoT:
 
     # ------------------------------------------------------------ judging
 
-    @property
-    def roles(self) -> tuple[Role, ...]:
-        return ROLES
-
     def reask(self, condition: Condition) -> int:
         """How often a judge that cannot be read is asked again; the authors' order judge is."""
         if self.rules.verdicts == "published":
@@ -231,11 +212,6 @@ class M3CoT:
         among = [case.case_id for case in self.cases()]
         among = [name for name in among if chosen is None or name in chosen]
         return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
-
-    def sample_from(self, chosen: frozenset[str]) -> None:
-        """Draw the items whose variants are judged from these cases only."""
-        self._chosen = chosen
-        self.__dict__.pop("_varied", None)
 
     @cached_property
     def _varied(self) -> frozenset[str]:
@@ -275,10 +251,6 @@ class M3CoT:
         gold = len(self._by_id[case].steps)
         rubric = str(condition.get("rubric", ""))
         return read_verdict(str(condition["question"]), text, self.rules, gold, rubric)
-
-    @property
-    def for_judges(self) -> frozenset[str]:
-        return BOOK.for_judges
 
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the questions of a run's tables; no image is needed for that."""

@@ -24,7 +24,7 @@ from overread.case import Card, Said, Slide, Trial
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
     from overread.benchmarks.m3cot.cases import M3Case
 
 __all__ = [

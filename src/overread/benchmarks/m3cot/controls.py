@@ -25,7 +25,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.benchmark import Recovered
+from overread.benchmarks.base import Recovered
 from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.trials import ANSWER_FIRST, ANSWER_NOW, INSTRUCTIONS

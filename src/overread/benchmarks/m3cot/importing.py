@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.base import Imported, Left, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.files.workbook import sheet_of
-from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options

@@ -27,7 +27,7 @@ from overread.judging.sheet import Unit
 from overread.judging.verdict import Role
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = [
     "CHOICES",

@@ -19,11 +19,11 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 import msgspec
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.jsonl import lines_of
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.files.workbook import sheet_of
-from overread.benchmarks.left import Left
 from overread.benchmarks.m3cot.cases import (
     KINDS,
     STEPS,

@@ -16,7 +16,7 @@ from overread.case import Measure
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = ["METRICS", "Metric", "measure"]
 

@@ -22,7 +22,7 @@ from overread.judging.reading import spoken
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import ReaderRecord
+    from overread.benchmarks.base import ReaderRecord
 
 __all__ = [
     "BY_WORDS",

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
+from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Recovered, Tables
 from overread.benchmarks.draws import lot
 from overread.benchmarks.files.layouts import Loaded
 from overread.benchmarks.medcmr import cases
 from overread.benchmarks.medcmr.answers import answer_row
 from overread.benchmarks.medcmr.cases import MedCase
-from overread.benchmarks.medcmr.edition import BOOK
+from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
 from overread.benchmarks.medcmr.loading import SETS
 from overread.benchmarks.medcmr.trials import reformulated_items as reformulated
@@ -52,17 +53,27 @@ from overread.judging.verdict import Read, Role
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Recovered, Tables
     from overread.benchmarks.medcmr.people_sheets import ErrorRow
     from overread.judging.sheet import Unit
 
 __all__ = ["MedCMR"]
 
 
-class MedCMR:
-    """Can it integrate evidence on hard cases? A `Benchmark` that is `Judged`."""
+class MedCMR(Benchmark):
+    """Can it integrate evidence on hard cases? Open answers are judged."""
 
     name = "medcmr"
+    question = "Can it integrate?"
+    metrics = "overread.benchmarks.medcmr.measures:METRICS"
+    importer = "overread.benchmarks.medcmr.importing:import_results"
+    published = "medcmr"
+    pictures = True
+    drawn = ("_varied", "_reformulated")
+    rank_sheet = "ranks.csv"
+    compared = (
+        ComparedWords.share("accuracy", "accuracy", "is right on"),
+        ComparedWords.more("score", "score"),
+    )
     ranges = declared(
         share="accuracy accuracy_macro chance longest_rate accuracy_logprobs ece brier "
         "position_share position_bias order_consistency accuracy_all_orders only_base only_medical "
@@ -73,20 +84,9 @@ class MedCMR:
         amount="survives params_b",
     )
 
-    def __init__(
-        self,
-        *,
-        dataset: str,
-        policy: Policy,
-        path: Path | None,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> None:
-        self.dataset = dataset
-        self.policy = policy
-        self.path = path
-        self.rules, self.options = BOOK.settings(edition, words)
-        self._chosen: frozenset[str] | None = None
+    book = BOOK
+    rules: Edition
+    options: Options
 
     @classmethod
     def open(
@@ -103,27 +103,8 @@ class MedCMR:
         _ = opened._reformulated  # and so is a list of items
         return opened
 
-    @classmethod
-    def of_run(
-        cls,
-        dataset: str,
-        policy: Policy,
-        edition: str = "corrected",
-        words: Mapping[str, str] | None = None,
-    ) -> MedCMR:
-        """The benchmark over kept tables: it can measure, not ask."""
-        return cls(dataset=dataset, policy=policy, path=None, edition=edition, words=words)
-
-    @property
-    def edition(self) -> str:
-        return self.rules.label
-
     def policy_at(self, path: str | Path) -> Policy:
         return SETS.policy_at(path, self.options.root)
-
-    @property
-    def shows(self) -> frozenset[str]:
-        return BOOK.shows
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
@@ -248,12 +229,6 @@ class MedCMR:
     def _judged(self, case: MedCase) -> bool:
         return case.kind == "open" or case.case_id in self._reformulated
 
-    def sample_from(self, chosen: frozenset[str]) -> None:
-        """Draw what is asked of a sample from these cases only."""
-        self._chosen = chosen
-        for drawn in ("_varied", "_reformulated"):
-            self.__dict__.pop(drawn, None)
-
     @cached_property
     def _varied(self) -> frozenset[str]:
         """The first of the items that judges are checked on."""
@@ -283,10 +258,6 @@ class MedCMR:
 
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
         return read_verdict(self.questions, text, None, condition)
-
-    @property
-    def for_judges(self) -> frozenset[str]:
-        return BOOK.for_judges
 
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the items of a run's tables; no image is needed for that."""
@@ -335,6 +306,19 @@ class MedCMR:
         from overread.benchmarks.medcmr.exhibits.case_view import case_views
 
         return case_views(tables, self.rules, signature)
+
+    @property
+    def error_sheet(self) -> ErrorSheet:
+        """Wrong answers, each to be given the one word that says best why it is wrong."""
+        from overread.benchmarks.medcmr.people_sheets import ERRORS, SPELLINGS
+
+        return ErrorSheet(
+            file="errors.csv",
+            nothing="{reader} has no wrong answer{beside}; nothing to label.",
+            words=dict(ERRORS.items()),
+            spellings=SPELLINGS,
+            beside=True,
+        )
 
     def errors(
         self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None

@@ -15,7 +15,7 @@ from overread.case import Card, Said, Slide, Trial
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
     from overread.benchmarks.medcmr.cases import MedCase
 
 __all__ = [

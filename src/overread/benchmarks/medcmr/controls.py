@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.benchmark import Recovered
+from overread.benchmarks.base import Recovered
 from overread.benchmarks.draws import lot
 from overread.benchmarks.medcmr.cases import LETTERS, MedCase
 from overread.benchmarks.medcmr.trials import question_stem

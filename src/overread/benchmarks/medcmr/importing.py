@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from overread.benchmarks.benchmark import Imported, ReaderRecord, Tables
+from overread.benchmarks.base import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
 from overread.benchmarks.files.models import declared_readers
 from overread.benchmarks.medcmr.answers import answer_row

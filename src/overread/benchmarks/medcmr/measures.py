@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from overread.benchmarks.benchmark import ReaderRecord
+from overread.benchmarks.base import ReaderRecord
 from overread.benchmarks.drafts import Draft, Floats
 from overread.benchmarks.families import with_q
 from overread.benchmarks.medcmr import accuracy, leakage, letter_measures, outcome_rates, scores
@@ -31,7 +31,7 @@ from overread.measuring.estimates import Estimate, Resampling
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = [
     "HIGHER",

@@ -39,7 +39,7 @@ from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput, Measure
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = [
     "alignment_measures",

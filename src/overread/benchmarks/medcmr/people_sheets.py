@@ -21,12 +21,13 @@ from overread.case import BadInput
 from overread.judging.sheet import guarded
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = [
     "COLUMNS",
     "ERRORS",
     "RANK_COLUMNS",
+    "SPELLINGS",
     "Error",
     "ErrorLabel",
     "ErrorRow",
@@ -116,7 +117,7 @@ ERRORS: Final[Mapping[Error, str]] = {
     "format": "names no option, or none in a form that can be read",
 }
 """The words of a label, and what they mean."""
-_SPELLINGS: Final[Mapping[str, Error]] = {
+SPELLINGS: Final[Mapping[str, Error]] = {
     **{word: word for word in ERRORS},
     "medical knowledge": "knowledge",
     "question misunderstanding": "question",
@@ -226,7 +227,7 @@ def read_error_sheet(path: Path) -> list[ErrorLabel]:
     seen: dict[tuple[str, str], int] = {}
     for line, row in read_csv(path, ("case", "reader", "label")):
         said = " ".join(row["label"].casefold().split())
-        if said and said not in _SPELLINGS:
+        if said and said not in SPELLINGS:
             raise BadInput(
                 f'{path.name} row {line}: label is "{short(row["label"])}"; expected '
                 f"{', '.join(ERRORS)}, or nothing."
@@ -239,7 +240,7 @@ def read_error_sheet(path: Path) -> list[ErrorLabel]:
             raise BadInput(
                 f"{path.name} row {line}: the same case and reader as row {first}; keep one row."
             )
-        error = _SPELLINGS[said] if said else None
+        error = SPELLINGS[said] if said else None
         found.append(
             ErrorLabel(
                 file=path.name, line=line, case=row["case"], reader=row["reader"], error=error

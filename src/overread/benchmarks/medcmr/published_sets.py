@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.files.fields import Fields, fields_of
 from overread.benchmarks.files.layouts import (
     Contents,
@@ -25,7 +26,6 @@ from overread.benchmarks.files.layouts import (
     published,
     tables_at,
 )
-from overread.benchmarks.left import Left
 from overread.benchmarks.medcmr.cases import (
     LETTERS,
     MODALITIES,

@@ -27,7 +27,7 @@ from overread.judging.fitness import NOT_CHECKED, UNFIT
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = [
     "Group",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from overread.benchmarks.benchmark import Imported
+from overread.benchmarks.base import Imported
 from overread.benchmarks.grounding.exhibits import exhibits
 from overread.benchmarks.grounding.importing import import_results
 from overread.case import Figure, Measure, Table

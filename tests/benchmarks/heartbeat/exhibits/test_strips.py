@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from overread.benchmarks.benchmark import ReaderRecord, Tables
+from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.heartbeat.edition import CORRECTED
 from overread.benchmarks.heartbeat.exhibits import strips
 from overread.benchmarks.heartbeat.exhibits.strips import Seen, strip

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = [
     "COLOURS",

@@ -20,7 +20,7 @@ from overread.benchmarks.m3cot.verdicts import reread
 from overread.case import Table
 
 if TYPE_CHECKING:
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
     from overread.benchmarks.m3cot.cases import M3Case
 
 __all__ = ["case_views"]

@@ -20,7 +20,7 @@ from overread.case import Table
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.benchmark import Tables
+    from overread.benchmarks.base import Tables
 
 __all__ = ["ITEMS", "case_views"]
 

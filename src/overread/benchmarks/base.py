@@ -1,0 +1,657 @@
+"""What a benchmark is: a handful of small functions, all but `cases` pure.
+
+A benchmark makes trials and reads replies; it never asks. The engine does that. `Benchmark` is a
+base class: every member has a default that does nothing, `None` or empty says "does not", and a
+benchmark overrides what is its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import msgspec
+
+import overread
+from overread.benchmarks.draws import lot
+from overread.benchmarks.ranges import Range
+from overread.benchmarks.rules import EditionRules, Rulebook
+from overread.case import (
+    BadInput,
+    Card,
+    Condition,
+    Figure,
+    Headline,
+    Measure,
+    Policy,
+    Reader,
+    Reply,
+    Table,
+    Traits,
+    Trial,
+)
+from overread.judging import Read, Role
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from overread.judging.sheet import Unit
+
+__all__ = [
+    "Benchmark",
+    "ComparedWords",
+    "ErrorSheet",
+    "Imported",
+    "Left",
+    "Loaded",
+    "Phantoms",
+    "PlainRules",
+    "ReaderRecord",
+    "Recovered",
+    "Tables",
+]
+
+
+class ReaderRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the run's record says of one reader."""
+
+    name: str
+    traits: Traits = Traits()
+    identity: str = ""
+    # What the user declared: parameters in billions, and the group it belongs to.
+    params_b: float | None = None
+    group: str | None = None
+
+
+class Tables(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything measures are made of: frames of cases and answers, and the readers."""
+
+    cases: pl.DataFrame
+    answers: pl.DataFrame
+    # What judges said, where any were asked.
+    verdicts: pl.DataFrame | None = None
+    readers: tuple[ReaderRecord, ...]
+    partial: bool = False
+    # The digest of the cases that a user named, where one did.
+    only: str = ""
+    # The edition the readers were asked under; empty where somebody else asked them.
+    asked_under: str = ""
+
+    @property
+    def part(self) -> list[str]:
+        """How a signature ends where not all cases of the set were to be asked about."""
+        return [f"only:{self.only}"] * bool(self.only) + ["partial"] * self.partial
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """A control: what it is by construction, what the measures take it for, whether they agree."""
+
+    control: str
+    expected: str
+    found: str
+    ok: bool
+    note: str | None = None
+
+
+class Left(NamedTuple):
+    """An item that is not asked about: its case id, and why not; told with the run."""
+
+    case: str
+    reason: str
+
+
+class Loaded(NamedTuple):
+    """A set as it was loaded: the cases, what is left out of them, and lines a user should see.
+
+    `left` is None of a benchmark that asks about everything in a set.
+    """
+
+    cases: Sequence[Any]
+    left: Sequence[tuple[str, str]] | None = None
+    remarks: Sequence[str] = ()
+
+
+class Phantoms(msgspec.Struct, frozen=True, kw_only=True):
+    """Synthetic cases of a benchmark.
+
+    `maker` is "module:function"; it takes (root, n, seed), writes a set into a folder of its own
+    below `root` unless it is there, and returns what `open` takes. `size` is how many cases `demo`
+    and `selfcheck` ask about; `settings` are those of `selfcheck`.
+    """
+
+    maker: str
+    size: int
+    settings: Mapping[str, str] = {}
+
+
+class ComparedWords(msgspec.Struct, frozen=True):
+    """What a compared measure is called, and what the reader with more of it does.
+
+    `does` has the places {d} (the difference), {n} (cases) and {other} (the other reader); `unit`
+    is that of amounts. Where `less` is said of a measure (an error), the sentence is about the
+    reader with less.
+    """
+
+    measure: str
+    noun: str
+    does: str
+    unit: str = "points"
+    less: bool = False
+
+    @property
+    def in_shares(self) -> bool:
+        """Whether values are shares of one, printed as points."""
+        return self.unit == "points"
+
+    @classmethod
+    def share(cls, measure: str, noun: str, does: str) -> ComparedWords:
+        """Of a share of the cases: `does` says what the reader with more of them does."""
+        return cls(measure, noun, f"{does} {{d}} more of the same {{n}} cases than {{other}}")
+
+    @classmethod
+    def more(cls, measure: str, noun: str) -> ComparedWords:
+        """Of whatever a reader has more or less of."""
+        return cls(measure, noun, f"has {{d}} more {noun} on the same {{n}} cases than {{other}}")
+
+
+class ErrorSheet(msgspec.Struct, frozen=True, kw_only=True):
+    """The sheet that `error-sample` makes of a run: answers of a reader for a person to label.
+
+    `words` are the labels with what each means; where there are any, a page that fills the sheet
+    goes with it, and `spellings` are other words it takes for a label. `beside` says whether
+    `--right-for` may name another reader. `nothing` ends the line that says there is no such
+    answer; its places are {reader} and {beside}.
+    """
+
+    file: str
+    nothing: str
+    words: Mapping[str, str] = {}
+    spellings: Mapping[str, str] = {}
+    beside: bool = False
+
+
+class PlainRules(EditionRules, frozen=True, kw_only=True):
+    """The rules of a benchmark that reads and counts alike in both editions."""
+
+    seed: int = 0
+    # How many resamples its intervals stand on; None where nothing is resampled.
+    boot: int | None = None
+
+
+class Benchmark:
+    """One benchmark under one edition of its rules, over one set of cases.
+
+    A benchmark has at least `name`, the two schemas, `load`, `case_row`, `trials`, `answer` and
+    `measure`. Members that the class alone declares are known before any set is opened.
+    """
+
+    # ------------------------------------------------------------ declared
+
+    name: ClassVar[str] = ""
+    """What it is called on the command line and on every table."""
+    book: ClassVar[Rulebook[Any, Any] | None] = None
+    """Its rules and options; None where both editions read and count alike, and nothing is set."""
+    question: ClassVar[str] = ""
+    """What the report asks of each reader, as "Did it look?"; its name where it has none."""
+    ranges: ClassVar[Mapping[str, Range]] = {}
+    """What values its measures can have, by their names."""
+    metrics: ClassVar[str] = ""
+    """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
+    phantoms: ClassVar[Phantoms | None] = None
+    """Its synthetic cases; with them it joins `demo` and `selfcheck`."""
+    published: ClassVar[str] = ""
+    """The name of the paper's figures in `overread.published`."""
+    importer: ClassVar[str] = ""
+    """What reads results made with the paper's own scripts, "module:function".
+
+    It takes (cases or None, replies, readers or None, edition, settings, reparse, also) and returns
+    an `Imported`.
+    """
+    compared: ClassVar[tuple[ComparedWords, ...]] = ()
+    """The measures of `per_case`, by which readers are compared, in words."""
+    drawn: ClassVar[tuple[str, ...]] = ()
+    """Cached properties that are drawn from the cases a run has."""
+    pictures: ClassVar[bool] = False
+    """Whether some exhibits or cards show the cases' own pictures or texts."""
+    rank_sheet: ClassVar[str] = ""
+    """The file that `rank-sample` writes; empty where replies are not ranked by people."""
+
+    # ------------------------------------------------------------ opening
+
+    dataset: str
+    """What the cases are called, `NAME@DIGEST`."""
+    policy: Policy
+    """Who may see them; a set that declares no policy is `credentialed`."""
+    path: Path | None
+    """Where they stand; None of kept tables."""
+    rules: Any
+    """The edition: its `name`, its `label` with every changed rule, its `seed`, and what else."""
+    options: Any
+    """Every other setting."""
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        policy: Policy,
+        path: Path | None,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.policy = policy
+        self.path = path
+        self.rules, self.options = self.settings(edition, words)
+        self._chosen: frozenset[str] | None = None
+
+    @classmethod
+    def settings(cls, edition: str, words: Mapping[str, str] | None) -> tuple[Any, Any]:
+        """Rules and options of an edition with these words of `--set`."""
+        if cls.book is not None:
+            return cls.book.settings(edition, words)
+        if words or edition not in ("corrected", "authors"):
+            raise BadInput(
+                f"{cls.name} has the editions corrected and authors, and nothing to --set."
+            )
+        return PlainRules(name="authors" if edition == "authors" else "corrected"), None
+
+    @property
+    def shows(self) -> frozenset[str]:
+        """Settings that say what readers are shown: measuring again keeps those."""
+        return frozenset() if self.book is None else self.book.shows
+
+    @property
+    def for_judges(self) -> frozenset[str]:
+        """Settings that say what judges are asked, and nothing else."""
+        return frozenset() if self.book is None else self.book.for_judges
+
+    @classmethod
+    def open(
+        cls, path: str | Path, edition: str = "corrected", words: Mapping[str, str] | None = None
+    ) -> Self:
+        """The benchmark over a set of cases, ready to ask."""
+        opened = cls(
+            dataset="", policy="credentialed", path=Path(path), edition=edition, words=words
+        )
+        opened.dataset = opened.dataset_at(Path(path))
+        opened.policy = opened.policy_opened()
+        opened.check_opened()
+        return opened
+
+    @classmethod
+    def of_run(
+        cls,
+        dataset: str,
+        policy: Policy,
+        edition: str = "corrected",
+        words: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The benchmark over kept tables: it can measure, not ask. The cases may be gone."""
+        return cls(dataset=dataset, policy=policy, path=None, edition=edition, words=words)
+
+    @property
+    def edition(self) -> str:
+        """The edition as it is printed; a changed rule is part of it: `corrected+rule=value`."""
+        return str(self.rules.label)
+
+    def dataset_at(self, path: Path) -> str:
+        """What the set at a path is called: its folder's name, and the digest of what is asked."""
+        folder = path if path.is_dir() else path.parent
+        return f"{folder.absolute().name}@{self.digest()}"
+
+    def digest(self) -> str:
+        """Of what is asked about: every case's facts, in their order."""
+        return hashlib.sha256(msgspec.json.encode(list(self.cases()))).hexdigest()[:8]
+
+    def policy_at(self, path: str | Path) -> Policy:
+        """Who may see a set by its cards, though its images may be gone."""
+        return "credentialed"
+
+    def policy_opened(self) -> Policy:
+        """Who may see the set that was opened, all images of its cases looked at."""
+        return self.policy_at(self.kept_path)
+
+    def check_opened(self) -> None:
+        """Refuse settings whose files cannot be read: better known now than after asking."""
+
+    @property
+    def kept_path(self) -> Path:
+        """Where the cases stand, which must be there."""
+        if self.path is None:
+            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
+        return self.path
+
+    # ------------------------------------------------------------ cases
+
+    @property
+    def case_schema(self) -> Mapping[str, Any]:
+        """The columns of `cases.parquet`; the first is `case`."""
+        raise NotImplementedError
+
+    @property
+    def answer_schema(self) -> Mapping[str, Any]:
+        """The columns of `answers.parquet` but `reader`."""
+        raise NotImplementedError
+
+    def load(self) -> Loaded:
+        """The set at `kept_path`, checked: a bad row raises `BadInput` that names file and row."""
+        raise NotImplementedError
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The set, loaded once, when it is first needed."""
+        return self.load()
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Any]:
+        return {case.case_id: case for case in self.cases()}
+
+    def cases(self) -> Iterable[Any]:
+        """What is asked about; every case has a `case_id`."""
+        return self.loaded.cases
+
+    def case_row(self, case: Any) -> Sequence[Any]:
+        """One case as a row of `case_schema`."""
+        raise NotImplementedError
+
+    def stratum(self, case: Any) -> tuple[str, ...]:
+        """What `--limit` keeps in proportion."""
+        return ()
+
+    def sample_from(self, chosen: frozenset[str]) -> None:
+        """Draw whatever is asked of a sub-sample from these cases only."""
+        self._chosen = chosen
+        for name in self.drawn:
+            self.__dict__.pop(name, None)
+
+    @property
+    def left_out(self) -> Sequence[tuple[str, str]] | None:
+        """What in the set cannot be asked about, with the reason; it loads the set.
+
+        None of a benchmark that asks about everything.
+        """
+        return self.loaded.left
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """Further lines that a user should see before anybody is asked."""
+        return self.loaded.remarks
+
+    def look_ahead(self, readers: Sequence[str]) -> None:
+        """Refuse readers and files that measuring will name, before anybody is asked."""
+
+    # ------------------------------------------------------------ asking
+
+    def trials(self, case: Any, traits: Traits) -> Iterator[Trial]:
+        """Every condition of one case, for a reader of these traits."""
+        raise NotImplementedError
+
+    @property
+    def follows(self) -> bool:
+        """Whether readers are asked again with what they said."""
+        return False
+
+    def follow_ups(
+        self, case: str, said: Sequence[tuple[Trial, Reply]], traits: Traits
+    ) -> Iterator[Trial]:
+        """What follows from a reader's replies to one case."""
+        return iter(())
+
+    @property
+    def times(self) -> bool:
+        """Whether some questions are asked one at a time, to time them."""
+        return False
+
+    def timed(self, chosen: frozenset[str] | None, traits: Traits) -> Iterator[Trial]:
+        """The questions that are timed."""
+        return iter(())
+
+    def answer(
+        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+    ) -> Sequence[Any]:
+        """A reply as a row of `answer_schema`; of None, where it went unanswered, with the reason.
+
+        Never raises on odd text, and keeps the text.
+        """
+        raise NotImplementedError
+
+    def shown_of(self, name: str) -> Sequence[Trial]:
+        """The trials of a case for a reader that sees; none of a case the set has not."""
+        case = self.by_id.get(name)
+        return () if case is None else tuple(self.trials(case, Traits()))
+
+    # ------------------------------------------------------------ judging
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """What judges may judge; empty where nobody judges."""
+        return ()
+
+    def judges(self) -> Mapping[str, Reader]:
+        """Its own offline judges by name."""
+        return {}
+
+    @property
+    def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
+        """Rubrics that a judge may be asked with in place of the usual one."""
+        return {}
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """Controls whose replies show whether a judge is fit; judged first, over `check_cases`."""
+        return ()
+
+    def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
+        """A seeded sample of the items that judges are checked on."""
+        return frozenset(self.checkable(chosen)[: self.options.checks])
+
+    def checkable(self, chosen: frozenset[str] | None) -> list[str]:
+        """All items that judges may be checked on, in the order of their lots."""
+        among = [case.case_id for case in self.cases() if self.is_judged(case)]
+        among = [name for name in among if chosen is None or name in chosen]
+        return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
+
+    def is_judged(self, case: Any) -> bool:
+        """Whether replies to a case are judged."""
+        return True
+
+    @cached_property
+    def varied(self) -> frozenset[str]:
+        """The first of the items that judges are checked on: their variants are judged too."""
+        most = self.options.variants
+        return frozenset(self.checkable(self._chosen)[:most] if most else ())
+
+    def usual_length(self, condition: Condition) -> int:
+        """Characters of a usual reply, for forecasts; 0 where no judge is sent it."""
+        return 0
+
+    def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
+        """The questions about one row of answers, which has the columns reader and check too.
+
+        Each is a condition of role, question, reader, about, check and prompt.
+        """
+        return iter(())
+
+    def reask(self, condition: Condition) -> int:
+        """How often a judge that cannot be read is asked again."""
+        return 0
+
+    def again(self, trial: Trial, attempt: int) -> Trial:
+        """A question to a judge once more."""
+        return msgspec.structs.replace(trial, repeat=attempt)
+
+    def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
+        """A judge's words; never raises."""
+        raise NotImplementedError
+
+    def judge_over(self, tables: Tables) -> None:
+        """Judge these from now on, where the benchmark was opened from a run's tables."""
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        """The words that judge and person have for each question; empty: no person is asked."""
+        return {}
+
+    def units(self, tables: Tables) -> list[Unit]:
+        """The things judged in a run's tables, checks left out, for a person to judge too."""
+        return []
+
+    # ------------------------------------------------------------ measuring
+
+    def reread(self, tables: Tables) -> Tables:
+        """Kept rows read again under this edition; what cannot be read again stays as it is."""
+        return tables
+
+    def measure(self, tables: Tables) -> list[Measure]:
+        """Tables to numbers, each with its n and interval; nothing undefined gets a number."""
+        raise NotImplementedError
+
+    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
+        """Numbers to tables and figures, with the signature of what they stand on."""
+        return iter(())
+
+    def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
+        """Exhibits with the cases' own pictures or texts, made where these may be shown."""
+        return iter(())
+
+    def controls(self) -> Mapping[str, Reader]:
+        """Readers known by construction, by name."""
+        return {}
+
+    def expected(self) -> Mapping[str, str]:
+        """What each control must be found to be."""
+        return {}
+
+    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
+        """What a run's measures take the controls it holds for."""
+        return []
+
+    def signature(self, tables: Tables) -> str:
+        """One line that says whether two numbers may be compared."""
+        return self.signed(tables, self.signature_parts(tables))
+
+    def signature_parts(self, tables: Tables) -> Sequence[str]:
+        """What of its own changes a number, as `px:224`."""
+        return ()
+
+    def signed(
+        self,
+        tables: Tables,
+        parts: Sequence[str],
+        then: Sequence[str] = (),
+        last: Sequence[str] = (),
+    ) -> str:
+        """A signature: these parts among those that every benchmark has.
+
+        `then` follow the version; `last` follow the edition that the readers were asked under,
+        where that is not this one, for what was shown is that one's.
+        """
+        boot = self.rules.boot
+        every = [
+            self.name,
+            f"edition:{self.edition}",
+            f"cases:{tables.cases.height}@{self.dataset.rpartition('@')[2]}",
+            *parts,
+            *([] if boot is None else [f"boot:{boot}:{self.rules.seed}"]),
+            f"overread:{overread.__version__}",
+            *then,
+        ]
+        asked = tables.asked_under.partition("+")[0]
+        if asked and asked != self.rules.name:
+            every.append(f"shown:{asked}")
+        return "|".join([*every, *last, *tables.part])
+
+    # ------------------------------------------------------------ reporting
+
+    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
+        """What was found of each reader, in a word and a sentence."""
+        return iter(())
+
+    def methods(self, asked_under: str | None = None) -> Sequence[str]:
+        """What was asked and how it was counted, in whole sentences that an author may paste.
+
+        `asked_under` is the edition that readers were asked under, if not this one. Empty where
+        somebody else asked them.
+        """
+        return ()
+
+    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+        """What limits the numbers, as far as the benchmark and these measures give cause."""
+        return ()
+
+    @property
+    def higher_is_better(self) -> Mapping[str, bool]:
+        """Of the measures that `per_case` has, those of which it can be said."""
+        return {}
+
+    @classmethod
+    def words_of(cls, measure: str) -> ComparedWords:
+        """What is said of a compared measure; of one without words, that a reader has more."""
+        declared = (words for words in cls.compared if words.measure == measure)
+        return next(declared, ComparedWords.more(measure, measure.replace("_", " ")))
+
+    def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
+        """For each compared measure a frame of reader, case, cluster and value."""
+        return {}
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        """The facts to filter cases by, in order; empty where cases are not looked at."""
+        return ()
+
+    def card_index(self, tables: Tables) -> pl.DataFrame:
+        """A row for each case and reader: case, reader, right, flipped and the facets.
+
+        The two are null where neither can be said. Worked out in columns, for a run may have
+        200,000 answers.
+        """
+        raise NotImplementedError
+
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
+        """The cards of these cases in this order.
+
+        They have slides where the benchmark was opened over its cases.
+        """
+        return iter(())
+
+    # ------------------------------------------------------------ sheets for people
+
+    @property
+    def error_sheet(self) -> ErrorSheet | None:
+        """The answers that people may label; None where there is no such sheet."""
+        return None
+
+    def errors(
+        self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None
+    ) -> Sequence[Any]:
+        """At most `n` such answers of a reader in each group.
+
+        Only those that another reader got right, if one is named.
+        """
+        return ()
+
+    def write_errors(self, path: Path, rows: Sequence[Any]) -> None:
+        """A csv of them."""
+        raise NotImplementedError
+
+    def write_ranks(
+        self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
+    ) -> tuple[int, int]:
+        """A csv of the readers' replies to `n` items; says how many items and rows it has."""
+        raise NotImplementedError
+
+
+class Imported(NamedTuple):
+    """What an importer makes of results that somebody else's scripts wrote.
+
+    `warnings` has a line for everything passed over; `settings` are those given and those the files
+    themselves call for.
+    """
+
+    benchmark: Benchmark
+    tables: Tables
+    warnings: list[str]
+    settings: dict[str, str]
