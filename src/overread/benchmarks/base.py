@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.judging.sheet import Unit
+
+C = TypeVar("C")
 
 __all__ = [
     "Benchmark",
@@ -103,13 +105,13 @@ class Left(NamedTuple):
     reason: str
 
 
-class Loaded(NamedTuple):
-    """A set as it was loaded: the cases, what is left out of them, and lines a user should see.
+class Loaded(NamedTuple, Generic[C]):
+    """Cases in the order of the set, items left out with their reasons, and what should be told.
 
     `left` is None of a benchmark that asks about everything in a set.
     """
 
-    cases: Sequence[Any]
+    cases: Sequence[C]
     left: Sequence[tuple[str, str]] | None = None
     remarks: Sequence[str] = ()
 
@@ -336,12 +338,12 @@ class Benchmark:
         """The columns of `answers.parquet` but `reader`."""
         raise NotImplementedError
 
-    def load(self) -> Loaded:
+    def load(self) -> Loaded[Any]:
         """The set at `kept_path`, checked: a bad row raises `BadInput` that names file and row."""
         raise NotImplementedError
 
     @cached_property
-    def loaded(self) -> Loaded:
+    def loaded(self) -> Loaded[Any]:
         """The set, loaded once, when it is first needed."""
         return self.load()
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from overread.benchmarks.base import Left
+from overread.benchmarks.base import Left, Loaded
 from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields
 from overread.case import BadInput, Policy, Source
@@ -59,14 +59,6 @@ class FoundSet(NamedTuple):
     root: Path
     remarks: tuple[str, ...] = ()
     place: Any = None
-
-
-class Loaded(NamedTuple, Generic[C]):
-    """Cases in the order of the set, items left out with their reasons, and what should be told."""
-
-    cases: list[C]
-    left: list[Left]
-    remarks: tuple[str, ...] = ()
 
 
 class Contents(NamedTuple, Generic[C]):
@@ -403,8 +395,8 @@ class SetReader(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
             remarks=(*found.remarks, *contents.remarks),
         )
         if not loaded.cases:
-            left = loaded.left
-            first = f"; the first is {left[0].case}: {left[0].reason}" if left else ""
+            left = loaded.left or ()
+            first = "; the first is {}: {}".format(*left[0]) if left else ""
             raise BadInput(
                 f"{path}: no {self.item} can be asked about, {len(left)} are left out{first}."
             )

@@ -138,7 +138,7 @@ class Grounding(Benchmark):
     def answer_schema(self) -> Mapping[str, Any]:
         return answer_schema()
 
-    def load(self) -> Loaded:
+    def load(self) -> Loaded[GroundingCase]:
         manifest = self.kept_path
         loaded = load_cases(manifest, self.rules)
         return Loaded(list(askable(loaded, self.rules, self.options, manifest.name)))

@@ -126,7 +126,7 @@ class Heartbeat(Benchmark):
     def answer_schema(self) -> Mapping[str, Any]:
         return answer_schema()
 
-    def load(self) -> Loaded:
+    def load(self) -> Loaded[HeartbeatCase]:
         """The clips of the sample, and those that are not asked about, with the reason."""
         cases, left = load(self._kept_path(), self.rules, self.options)
         if "t1" not in self.options.tasks:

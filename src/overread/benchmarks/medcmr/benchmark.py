@@ -152,7 +152,7 @@ class MedCMR(Benchmark):
 
     @property
     def left_out(self) -> Sequence[tuple[str, str]]:
-        return self._loaded.left
+        return self._loaded.left or ()
 
     @cached_property
     def remarks(self) -> Sequence[str]:
