@@ -27,7 +27,8 @@ from support.served import served
 FILES = {"run.toml", "cases.parquet", "answers.parquet", "measures.json", "report.html"}
 FIELDS = [
     "reader", "measure", "by", "value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low",
-    "high", "method", "p", "q", "family", "label", "note",
+    "high", "method", "p", "q", "family", "label", "note", "how", "flags", "left_out", "as_wrong",
+    "beside",
 ]  # fmt: skip
 CASES = ("--cases", "phantom:16")
 

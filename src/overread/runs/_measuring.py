@@ -48,7 +48,9 @@ __all__ = [
     "with_pictures",
 ]
 
-_TEXT = ("reader", "measure", "by", "method", "family", "label", "note")
+_TEXT = ("reader", "measure", "method", "family", "label", "note")
+# What is more than a number or a text is JSON text in a frame.
+_JSON = ("by", "how", "flags", "left_out", "as_wrong", "beside")
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,17 +64,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def measures(self) -> pl.DataFrame:
-        """One row per record of `measures.json`; `by` is JSON text."""
+        """One row per record of `measures.json`; `by` and other mappings are JSON text."""
         import polars as pl
 
         rows = [
-            msgspec.structs.asdict(m) | {"by": msgspec.json.encode(m.by).decode()}
+            msgspec.structs.asdict(m)
+            | {name: msgspec.json.encode(getattr(m, name)).decode() for name in _JSON}
             for m in self.records
         ]
-        schema = {
-            name: pl.Int64 if name in ("n", "k") else pl.String if name in _TEXT else pl.Float64
-            for name in Measure.__struct_fields__
-        }
+        schema = dict.fromkeys(Measure.__struct_fields__, pl.Float64)
+        schema |= dict.fromkeys(("n", "k"), pl.Int64) | dict.fromkeys((*_TEXT, *_JSON), pl.String)
         return pl.DataFrame(rows, schema=schema)
 
     @property
