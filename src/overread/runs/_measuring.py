@@ -72,7 +72,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             | {name: msgspec.json.encode(getattr(m, name)).decode() for name in _JSON}
             for m in self.records
         ]
-        schema = dict.fromkeys(Measure.__struct_fields__, pl.Float64)
+        schema: dict[str, Any] = dict.fromkeys(Measure.__struct_fields__, pl.Float64)
         schema |= dict.fromkeys(("n", "k"), pl.Int64) | dict.fromkeys((*_TEXT, *_JSON), pl.String)
         return pl.DataFrame(rows, schema=schema)
 
