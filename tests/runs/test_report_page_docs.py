@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
