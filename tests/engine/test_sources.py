@@ -41,7 +41,7 @@ def test_a_file_is_read_once(store: Store, tmp_path: Path, monkeypatch) -> None:
     first = Sources(store, 1)
     found = first(source)
     first.keep()
-    monkeypatch.setattr("overread.engine.sources.digest", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("overread.engine.studio.digest", lambda _: pytest.fail("read again"))
     assert first(source) == found
     assert Sources(store, 1)(source) == found
 

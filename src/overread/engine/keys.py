@@ -19,8 +19,6 @@ import msgspec
 from overread.case import Clip, Inline, Overlay, Picture, Request, Source, Trial
 from overread.imaging import RENDERER
 
-__all__ = ["Slot", "clip_digest", "digests", "picture_digest", "reply_key", "request_digest"]
-
 SourceDigest = Callable[[Source | Inline], bytes]
 Slot: TypeAlias = Picture | Clip
 _encode = msgspec.msgpack.Encoder().encode

@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 from overread.case import Limits, ReaderFailure
 
-__all__ = ["Pace", "retry_delay"]
-
 _START = 8
 _LONGEST_WAIT = 60.0
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from overread.case import BadInput, Policy, Reader, Reply
-from overread.engine.mounts import is_network_mount
 from overread.engine.store_file import (
     APPLICATION,
     PATIENCE,
@@ -27,6 +26,7 @@ from overread.engine.store_file import (
     alive,
     create_private,
     held_elsewhere,
+    is_network_mount,
     make_private,
     only_writer,
     refuse_foreign,
@@ -35,8 +35,6 @@ from overread.engine.store_file import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["Asker", "Claimed", "Enrolment", "Kept", "Listed", "Row", "Store", "moment"]
 
 _SCHEMA_VERSION = 2
 # `replies` keeps its rows in order of arrival with an index of keys beside them: inserting random

@@ -15,20 +15,6 @@ from typing import IO, NamedTuple
 from overread.case import BadInput
 from overread.files import open_file
 
-__all__ = [
-    "APPLICATION",
-    "PATIENCE",
-    "Life",
-    "alive",
-    "create_private",
-    "held_elsewhere",
-    "make_private",
-    "only_writer",
-    "private_folder",
-    "refuse_foreign",
-    "this_process",
-]
-
 APPLICATION = 0x0E4EAD  # marks a database as ours
 PATIENCE = 8.0  # seconds until somebody is told that another process holds the store
 _WORKSPACE = ".overread"  # the folder that is ours alone, whoever made it first
@@ -194,3 +180,28 @@ def _began(pid: int) -> int:
         return -1 if words[0] in "ZX" else int(words[19])
     except (OSError, ValueError, IndexError):
         return 0
+
+
+# --------------- Whether a path lies on a network file system, where SQLite's WAL must not be used
+
+_NETWORK = ("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "glusterfs", "afs", "9p")
+_FUSE = ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "fuse.gcsfuse", "fuse.ceph")
+
+
+def is_network_mount(path: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -> bool:
+    """True when the longest mount point above `path` is of a network type; False if unknowable."""
+    try:
+        lines = mountinfo.read_text().splitlines()
+    except OSError:
+        return False
+    resolved = path.resolve()
+    kind, depth = "", -1
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        fields = left.split(" ")
+        if len(fields) < 5 or not right:
+            continue
+        mount = Path(fields[4].replace("\\040", " "))
+        if resolved.is_relative_to(mount) and len(mount.parts) >= depth:
+            kind, depth = right.split(" ")[0], len(mount.parts)
+    return kind.startswith(_NETWORK) or kind in _FUSE

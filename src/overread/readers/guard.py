@@ -14,8 +14,6 @@ import msgspec
 
 from overread.case import BadInput, Policy, ReaderFailure
 
-__all__ = ["Guard", "is_private", "on_this_network", "plain_host"]
-
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Spelt out, not `is_private`: that property also holds for documentation and carrier-grade ranges.
 _PRIVATE = tuple(

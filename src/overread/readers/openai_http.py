@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     import aiohttp
     from yarl import URL
 
-__all__ = ["OpenAIReader", "request_body"]
-
 _DEFAULT = Limits(concurrency=64)
 _MOST_BYTES = 32_000_000  # of a body: log-probabilities of every token take most of it
 _MOST_KEPT = 1_000_000  # characters of a reply: twice what the most talkative models may say

@@ -14,8 +14,6 @@ import msgspec
 from overread.case import Limits, ReaderFailure, Reply
 from overread.readers.secret import Secret
 
-__all__ = ["listed_models", "read_listing", "read_response", "transport_failure"]
-
 _HEALING = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
 _A_DAY = 86_400
 _LONGEST_LISTING = 500

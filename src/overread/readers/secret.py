@@ -14,8 +14,6 @@ import msgspec
 
 from overread.case import Reply
 
-__all__ = ["Secret"]
-
 _MASK = "****"
 # So many characters of a key in a row are hidden, wherever a server or a library cut it.
 _FRAGMENT = 8

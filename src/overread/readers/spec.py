@@ -12,8 +12,6 @@ import msgspec
 from overread.case import BadInput, ClipForm, Limits, Modality, Traits
 from overread.readers.guard import plain_host
 
-__all__ = ["KINDS", "ReaderSpec", "holds", "parse_spec"]
-
 KINDS = ("openai", "control", "recorded")
 # Keys by what their issuers put first, web tokens, and headers that carry one.
 _LOOKS_LIKE_KEY = re.compile(

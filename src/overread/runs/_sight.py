@@ -29,8 +29,7 @@ from overread.sight import (
     judge_clips,
     judge_sight,
 )
-from overread.sight.clips import frames_of
-from overread.sight.digits import digits_of
+from overread.sight.digits import digits_of, frames_of
 
 __all__ = ["sight", "sight_of_clips"]
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Literal
 
 import msgspec
 
-from overread.case import Reply
-from overread.sight.digits import DIGITS
+from overread.case import ClipForm, Reply
+from overread.sight.digits import DIGITS, FRAMES, HALF
 from overread.stats import binomial_tail, rank_sum_p
 
-__all__ = ["ALPHA", "Sight", "judge_sight", "movement", "movement_line"]
-
-Verdict = Literal["arrives and reads", "arrives", "does not arrive", "cannot tell"]
+SightVerdict = Literal["arrives and reads", "arrives", "does not arrive", "cannot tell"]
 ALPHA = 0.01
 
 
@@ -27,7 +26,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     reader: str
-    verdict: Verdict
+    verdict: SightVerdict
     digits_read: int = 0
     digits_shown: int = 0
     p_read: float | None = None
@@ -53,7 +52,7 @@ def judge_sight(
         told = f"every picture was refused while the bare question was answered: {refused}"
         return Sight(reader=reader, verdict="does not arrive", evidence=(told,))
     shown = DIGITS * len(first)
-    read = sum(_matches(digits[number], reply.text) for number, reply in first.items())
+    read = sum(_digits_read(digits[number], reply.text) for number, reply in first.items())
     p_read = binomial_tail(read, shown, 0.1)
     p_move, measured_by = movement(first, again)
     extra = _extra_tokens(first, bare)
@@ -63,7 +62,7 @@ def judge_sight(
         "prompt tokens a picture adds: "
         + ("not reported" if extra is None else f"{extra:.0f} on average"),
     ]
-    verdict: Verdict
+    verdict: SightVerdict
     if p_read < ALPHA:
         verdict = "arrives and reads"
     elif p_move is not None and p_move < ALPHA:
@@ -91,7 +90,7 @@ def _doubt(extra: float | None, measured_by: str) -> str:
     return f"neither tokens nor log-probabilities are reported, and its {measured_by} do not move"
 
 
-def _matches(digits: str, text: str) -> int:
+def _digits_read(digits: str, text: str) -> int:
     """How many digits stand in their places in the last run of as many digits that was said."""
     text = re.sub(r"<think>.*?</think>", " ", text, flags=re.DOTALL)
     runs = re.findall(rf"(?<!\d)\d(?:[ ,.-]{{0,2}}\d){{{DIGITS - 1}}}(?!\d)", text)
@@ -138,3 +137,183 @@ def movement_line(p: float | None, measured_by: str, n: int) -> str:
         return "movement: too few replies to tell"
     verdict = "move" if p < ALPHA else "do not move"
     return f"{measured_by} {verdict} with the picture beyond a repeat (p = {p:.2g}, n = {n})"
+
+
+# ------------------------------- From replies to clips to one of four words: do all frames arrive?
+
+ClipVerdict = Literal["all frames arrive", "thinned", "does not arrive", "cannot tell"]
+# Prompt tokens hold some for the turn itself, and patches are merged: a tenth may be lost in that.
+_NEARLY = 0.9
+# Which frames are left, as it is said.
+_SPREAD, _CUT = "evenly spread over", "the first of"
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """Replies to half a clip, to one frame, and to the bare question."""
+
+    half: Reply | None = None
+    one: Reply | None = None
+    none: Reply | None = None
+
+
+class ClipSight(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of one reader.
+
+    `frames_arrived` is the number that the replies or the tokens speak for. `p_read` is the exact
+    binomial chance of so many digits of the later half in their places blindly.
+    """
+
+    reader: str
+    verdict: ClipVerdict
+    form: ClipForm = "images"
+    frames_shown: int = FRAMES
+    frames_arrived: float | None = None
+    frames_said: float | None = None
+    digits_read: int = 0
+    digits_shown: int = 0
+    p_read: float | None = None
+    p_move: float | None = None
+    tokens_a_frame: float | None = None
+    evidence: tuple[str, ...] = ()
+
+
+def judge_clips(
+    reader: str,
+    form: ClipForm,
+    digits: Sequence[str],
+    first: Mapping[int, Reply],
+    again: Mapping[int, Reply],
+    parts: Parts,
+    refused: str = "",
+) -> ClipSight:
+    """Weigh what the replies show. `first` and `again` are replies by the number of the clip.
+
+    Reading decides: digits of the later half in their places mean that no frame was left out, and
+    fewer digits that fit evenly spread frames, or the first so many where that is how many a reply
+    says there are, mean that the rest was. Else tokens decide, which
+    can only show that frames are missing unless replies also move with the clip.
+    """
+    if not first and parts.none is not None:
+        told = f"every clip was refused while the bare question was answered: {refused}"
+        return ClipSight(reader=reader, form=form, verdict="does not arrive", evidence=(told,))
+    said = {number: said_of(reply.text) for number, reply in first.items()}
+    counts = [count for count, _ in said.values() if count is not None]
+    late = sum(_in_place(digits[n][HALF:], d[HALF:]) for n, (_, d) in said.items())
+    read = sum(_in_place(digits[n], d) for n, (_, d) in said.items())
+    p_read = binomial_tail(late, (FRAMES - HALF) * len(said), 0.1)
+    thin, p_thin, how = _thinned(digits, said)
+    p_move, measured_by = movement(first, again)
+    extra = _tokens(first[min(first)] if first else None, parts.none)
+    counted = _counted(form, extra, parts)
+    evidence = [
+        f"digits read in their places: {read} of {FRAMES * len(said)}, of the later half {late} of "
+        f"{(FRAMES - HALF) * len(said)} (chance of that blindly: p = {p_read:.2g})",
+        f"frames it says it sees: {median(counts):g} of {FRAMES}" if counts else "frames: not said",
+        movement_line(p_move, measured_by, len(first)).replace("the picture", "the clip"),
+        "prompt tokens a clip adds: " + ("not reported" if extra is None else f"{extra:.0f}"),
+    ]
+    moves = p_move is not None and p_move < ALPHA
+    verdict: ClipVerdict = "cannot tell"
+    arrived: float | None = None
+    cut = counted is None and p_thin < ALPHA and how == _CUT and thin < _NEARLY * FRAMES
+    if p_read < ALPHA and not cut and (counted is None or counted >= _NEARLY * FRAMES):
+        verdict, arrived = "all frames arrive", float(FRAMES)
+    elif p_thin < ALPHA:
+        verdict, arrived = "thinned", thin
+        evidence.append(f"what it reads fits {thin:g} frames, {how} {FRAMES}")
+    elif extra == 0 or (extra is None and measured_by == "log-probabilities" and not moves):
+        verdict = "does not arrive"
+    elif counted is not None and counted < _NEARLY * FRAMES:
+        verdict, arrived = "thinned", counted
+        evidence.append(f"the tokens counted are those of {counted:.0f} of {FRAMES} frames")
+    elif counted is not None and form == "images" and moves:
+        verdict, arrived = "all frames arrive", float(FRAMES)
+        evidence.append("the digits are not read, yet tokens are counted for every frame")
+    else:
+        evidence.append("the digits are not read, and the tokens do not settle it")
+    return ClipSight(
+        reader=reader,
+        verdict=verdict,
+        form=form,
+        frames_arrived=arrived,
+        frames_said=float(median(counts)) if counts else None,
+        digits_read=read,
+        digits_shown=FRAMES * len(said),
+        p_read=p_read,
+        p_move=p_move,
+        tokens_a_frame=None if extra is None else extra / FRAMES,
+        evidence=tuple(evidence),
+    )
+
+
+def said_of(text: str) -> tuple[int | None, str]:
+    """How many frames a reply says there are, and the digits it gives them."""
+    text = re.sub(r"<think>.*?</think>", " ", text, flags=re.DOTALL)
+    count = re.findall(r"FRAMES\W{0,3}(\d{1,6})(?!\d)", text, re.IGNORECASE)
+    rest = re.sub(r"FRAMES\W{0,3}\d+", " ", text, flags=re.IGNORECASE)
+    runs = re.findall(r"\d(?:[ ,.;-]{0,2}\d)*", rest)
+    digits = re.sub(r"\D", "", max(runs, key=len)) if runs else ""
+    return (int(count[-1]) if count else None), digits
+
+
+def _in_place(shown: str, said: str) -> int:
+    return sum(a == b for a, b in zip(shown, said, strict=False))
+
+
+def _thinned(
+    digits: Sequence[str], said: Mapping[int, tuple[int | None, str]]
+) -> tuple[float, float, str]:
+    """How many frames were read where fewer were than shown, the chance of that blindly, and which.
+
+    Servers spread the frames they keep from the first to the last, take every so manieth, or stop
+    after so many. A reader may stop as well: that counts only where it says there were no more.
+    """
+    few = {number: d for number, (_, d) in said.items() if 1 < len(d) < FRAMES}
+    if not few:
+        return 0.0, 1.0, ""
+    shown = sum(len(d) for d in few.values())
+    spreads = [(_to_the_last, _SPREAD), (_every, _SPREAD)]
+    if all(said[number][0] == len(d) for number, d in few.items()):
+        spreads.append((_first, _CUT))
+    best, how = max(
+        (
+            sum(_in_place("".join(digits[n][at] for at in ats(len(d))), d) for n, d in few.items()),
+            how,
+        )
+        for ats, how in spreads
+    )
+    p = len(spreads) * binomial_tail(best, shown, 0.1)  # so many ways were tried
+    return float(median(len(d) for d in few.values())), min(1.0, p), how
+
+
+def _first(count: int) -> list[int]:
+    return list(range(count))
+
+
+def _to_the_last(count: int) -> list[int]:
+    return [round(at * (FRAMES - 1) / (count - 1)) for at in range(count)]
+
+
+def _every(count: int) -> list[int]:
+    return [at * FRAMES // count for at in range(count)]
+
+
+def _tokens(reply: Reply | None, bare: Reply | None) -> float | None:
+    if reply is None or bare is None or reply.tokens_in is None or bare.tokens_in is None:
+        return None
+    return float(reply.tokens_in - bare.tokens_in)
+
+
+def _counted(form: ClipForm, extra: float | None, parts: Parts) -> float | None:
+    """Of how many frames the tokens speak; None where they do not.
+
+    Images are counted by the tokens of one. Videos have a least length, so a clip is set against
+    its half, which says only whether the second half added as much as the first. A sheet's tokens
+    follow its size.
+    """
+    if not extra or form == "sheet":
+        return None
+    less = _tokens(parts.one if form == "images" else parts.half, parts.none)
+    if not less or less < 0:
+        return None
+    return min(float(FRAMES), extra / less * (1 if form == "images" else HALF))
