@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.base import ReaderRecord, Tables
+from overread.benchmarks.letter_parser import read_choice
 from overread.benchmarks.medcmr.answers import answer_row, read_sections
 from overread.benchmarks.medcmr.cases import (
     ANSWER_COLUMNS,
@@ -38,7 +39,6 @@ from overread.benchmarks.medcmr.controls import (
 )
 from overread.benchmarks.medcmr.edition import BOOK
 from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
-from overread.benchmarks.medcmr.letter_parser import read_choice
 from overread.benchmarks.medcmr.measures import measure
 from overread.benchmarks.medcmr.trials import (
     mcq_prompt,

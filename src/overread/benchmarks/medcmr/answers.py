@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase, answer_schema
-from overread.benchmarks.medcmr.edition import Edition
-from overread.benchmarks.medcmr.letter_parser import (
+from overread.benchmarks.letter_parser import (
     REASONS,
     letter_probabilities,
     most_probable,
     read_choice,
 )
+from overread.benchmarks.medcmr.cases import LETTERS, MedCase, answer_schema
+from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.trials import shown_order
 from overread.benchmarks.texts import storable
 from overread.case import Outcome, Reply, Traits, Trial

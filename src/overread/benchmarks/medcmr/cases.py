@@ -15,6 +15,7 @@ import msgspec
 
 from overread.benchmarks.files.fields import quoted
 from overread.benchmarks.files.layouts import first_of, unsafe_name
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.texts import storable
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ __all__ = [
 # `mcq`: options, one of which is right. `open`: a free answer that judges score.
 Kind: TypeAlias = Literal["mcq", "open"]
 KINDS: Final[tuple[Kind, ...]] = ("mcq", "open")
-LETTERS: Final = "ABCDEFGHIJ"
-"""What options are called; those of the release are A to E."""
 # A shorter answer stands in many a question for good reason: "Is it left or right?"
 _TELLING_WORDS: Final = 4
 

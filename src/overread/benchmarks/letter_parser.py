@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from overread.benchmarks.medcmr.cases import LETTERS
 from overread.judging.reading import spoken
 
 __all__ = [
     "DOUBTED",
     "LETTER",
+    "LETTERS",
     "REASONS",
     "RUNGS",
     "WRAPPED",
@@ -31,6 +31,8 @@ __all__ = [
     "read_choice",
 ]
 
+LETTERS: Final = "ABCDEFGHIJ"
+"""What options are called in a question."""
 
 # ---------------------------------------------------------------- folding of characters
 # Replies with one spelling for what looks alike on purpose: full-width letters, quotes, dashes.

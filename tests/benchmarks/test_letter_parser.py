@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr.cases import LETTERS
-from overread.benchmarks.medcmr.letter_parser import (
+from overread.benchmarks.letter_parser import (
     REASONS,
     RUNGS,
     Choice,
@@ -18,6 +17,7 @@ from overread.benchmarks.medcmr.letter_parser import (
     most_probable,
     read_choice,
 )
+from overread.benchmarks.medcmr.cases import LETTERS
 from support.hard_replies import HARD_REPLIES, OPTIONS
 
 # ---------------------------------------------------------------- choice
