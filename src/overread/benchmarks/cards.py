@@ -1,0 +1,154 @@
+"""Cases one by one, as a person looks at them: the index to find cards by, and how they are dealt.
+
+A benchmark says what of a case is told and shown, what each reader said of it, and when that is
+right or flipped. Facets, the order of the index and the parts of a card are the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from overread.benchmarks.exhibits.cells import cut
+from overread.case import Card, Said, Slide, Trial
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from overread.benchmarks.base import Tables
+
+__all__ = [
+    "UNKNOWN",
+    "about_cases",
+    "deal",
+    "facet_values",
+    "index_of",
+    "rows_by_reader",
+    "slides_of",
+    "title_of",
+]
+
+UNKNOWN: Final = "not known"
+"""The facet of a case of which a set does not say it."""
+_TITLE_LENGTH: Final = 100
+_KEYS: Final = ("reader", "case")
+
+C = TypeVar("C")
+
+
+def about_cases(tables: Tables, chosen: Iterable[str]) -> Tables:
+    """The tables with the rows about these cases alone."""
+    import polars as pl
+
+    among = pl.col("case").is_in(list(dict.fromkeys(chosen)))
+    return msgspec.structs.replace(
+        tables,
+        cases=tables.cases.filter(among),
+        answers=tables.answers.filter(among),
+        verdicts=None if tables.verdicts is None else tables.verdicts.filter(among),
+    )
+
+
+def facet_values(cases: pl.DataFrame, facets: Mapping[str, str]) -> pl.DataFrame:
+    """The facets of each case as words; `facets` says in which column each stands."""
+    import polars as pl
+
+    def words(name: str, column: str) -> pl.Expr:
+        if column not in cases.columns:
+            return pl.lit(UNKNOWN).alias(name)
+        said = pl.col(column).cast(pl.String).fill_null("")
+        return pl.when(said == "").then(pl.lit(UNKNOWN)).otherwise(said).alias(name)
+
+    found = cases.select("case", *(words(name, column) for name, column in facets.items()))
+    return found.unique("case", keep="first", maintain_order=True)
+
+
+def index_of(
+    tables: Tables,
+    facets: pl.DataFrame,
+    told: pl.DataFrame,
+    asked: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """A row for each case and reader that was asked about it: right, flipped and the facets.
+
+    `told` has for each reader and case `right` and, where anything is changed, `flipped`; null
+    where neither can be said. `asked` are the answers that count, all where left out.
+    """
+    import polars as pl
+
+    names = dict.fromkeys(reader.name for reader in tables.readers)
+    readers = pl.DataFrame({"reader": list(names)}, schema={"reader": pl.String})
+    index = (tables.answers if asked is None else asked).select(_KEYS).unique()
+    index = index.join(readers.with_row_index("_reader"), on="reader", how="inner")
+    index = index.join(facets.with_row_index("_case"), on="case", how="inner")
+    index = index.join(told, on=list(_KEYS), how="left").sort("_case", "_reader")
+    if "flipped" not in told.columns:
+        index = index.with_columns(flipped=pl.lit(None, pl.Boolean))
+    kept = [name for name in facets.columns if name != "case"]
+    return index.select("case", "reader", "right", "flipped", *kept)
+
+
+def deal(
+    chosen: Iterable[str],
+    cases: Mapping[str, C],
+    index: pl.DataFrame,
+    facets: pl.DataFrame,
+    *,
+    title: Callable[[C], str],
+    texts: Callable[[C], Iterable[tuple[str, str]]],
+    slides: Callable[[C], Iterable[Slide]],
+    said: Callable[[C, str, bool | None, bool | None], Said],
+) -> Iterator[Card]:
+    """The cards of these cases, in this order; a name that is no case's is passed over.
+
+    `said` is what a reader said of a case, by its name, with what the index has of right and
+    flipped.
+    """
+    told: dict[str, list[tuple[str, bool | None, bool | None]]] = {}
+    for case, reader, right, flipped, *_ in index.iter_rows():
+        told.setdefault(case, []).append((reader, right, flipped))
+    facts = {row.pop("case"): row for row in facets.iter_rows(named=True)}
+    for name in dict.fromkeys(chosen):
+        if name in cases:
+            case_of_it = cases[name]
+            yield Card(
+                case=name,
+                title=title(case_of_it),
+                facts=facts[name],
+                texts=tuple(texts(case_of_it)),
+                slides=tuple(slides(case_of_it)),
+                said=tuple(said(case_of_it, *one) for one in told.get(name, ())),
+            )
+
+
+def rows_by_reader(
+    answers: pl.DataFrame, columns: Sequence[str]
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """By case and reader, the rows of the answers with these columns."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    kept = answers.select(list(dict.fromkeys((*_KEYS, *columns))))
+    for row in kept.iter_rows(named=True):
+        found.setdefault((row["case"], row["reader"]), []).append(row)
+    return found
+
+
+def title_of(question: str, name: str) -> str:
+    """What a card is headed with: the question, cut, or the name of a case without one."""
+    return cut(question, _TITLE_LENGTH) or cut(name, _TITLE_LENGTH)
+
+
+def slides_of(trials: Iterable[Trial], labels: Mapping[str, str]) -> Iterator[Slide]:
+    """What readers were shown, each kind of image once; several pictures of one are numbered."""
+    seen: set[str] = set()
+    for trial in trials:
+        image = str(trial.condition["image"])
+        if image in seen:
+            continue
+        seen.add(image)
+        pictures = trial.request.pictures
+        for number, picture in enumerate(pictures, start=1):
+            label = labels.get(image, image)
+            label = f"{label}, {number} of {len(pictures)}" if len(pictures) > 1 else label
+            yield Slide(label=label, picture=picture)
