@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from overread.case import Measure
+from overread.measuring.notes import NO_PICTURE, noted
 
 __all__ = ["measured", "nothing_known"]
 
@@ -96,7 +97,7 @@ def _of(reader: str, at: int) -> Iterator[Measure]:
 def _blind(record: Measure) -> Measure:
     if record.measure != "category" or record.by:
         return record
-    return msgspec.structs.replace(record, note="the reader gets no picture")
+    return noted(record, NO_PICTURE)
 
 
 def _against(reader: str, other: str, name: str, at: int, kind: str) -> Measure:

@@ -40,6 +40,7 @@ def audit(
     uar: int = 80,
     word: str = "uses image",
     note: str | None = None,
+    flags: tuple[str, ...] = (),
 ) -> list[Measure]:
     """The headline of one reader, out of a hundred cases each."""
     return [
@@ -52,7 +53,7 @@ def audit(
         rate(reader, "is", stable, 100),
         rate(reader, "image_contingent", 100 - uar, 100),
         record(reader, "gsp", (cgr + stable - 100) / 100, low=-0.1, high=0.5, n=98),
-        record(reader, "category", n=100, label=word, note=note),
+        record(reader, "category", n=100, label=word, note=note, flags=flags),
     ]  # fmt: skip
 
 

@@ -213,7 +213,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     stands beside the number, which is also given by each judge under the conditions of
     `each_judge`. `plain` says which conditions are given by `groups`, if not that without keys,
     `ungrouped` which are given by no group; `bare_groups` whether groups are told of in which
-    nothing is counted.
+    nothing is counted, `empty_groups` even those in which nobody is.
     """
 
     name: str
@@ -236,6 +236,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     plain: Callable[[Condition], bool] = lambda condition: not condition
     ungrouped: Callable[[Condition], bool] = lambda condition: False
     bare_groups: bool = True
+    empty_groups: bool = False
 
 
 # ---------------------------------------------------------------- numbers
@@ -289,6 +290,8 @@ def _groups_under(spec: Spec, condition: Condition) -> tuple[str, ...]:
 
 def _told_of(counted: Counted, spec: Spec) -> bool:
     """Whether a group has anybody in it, or where that is asked for, anything to count."""
+    if spec.empty_groups:
+        return True
     if spec.bare_groups:
         return bool(counted.population.any())
     return not bool(np.isnan(counted.table).all())

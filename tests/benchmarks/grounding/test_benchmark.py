@@ -181,7 +181,8 @@ def test_an_unknown_benchmark_lists_the_known(manifest):
 def test_the_registered_metrics():
     names = [metric.name for name, metric in metrics() if name == "grounding"]
     assert names == [
-        "accuracy", "sensitivity", "specificity", "parse_rate", "cgr", "uar", "is", "is_all",
+        "accuracy", "sensitivity", "specificity", "parse_rate",
+        "answered", "unparsed", "refused", "unanswered", "cgr", "uar", "is", "is_all",
         "retest", "gsp", "image_contingent", "swap_consistency", "category",
         "auroc", "brier", "ece", "ece_answer", "ece_label", "ece_authors", "confidence", "reliability",
         "rexerr_sensitivity", "gap_cgr", "gap_uar",

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from overread.benchmarks.grounding.category import Findings, category, published_rule, sweep
-from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, edition
+from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, Edition, edition
 from overread.case import Measure
 from overread.stats import paired_difference, wilson
 
@@ -34,6 +34,11 @@ def findings(cgr, uar, stable, premium=None, stable_all=None) -> Findings:
     )
 
 
+def said(given: Findings, rules: Edition, *, sees: bool = True) -> tuple[str | None, str | None]:
+    made = category(Measure(reader="r", measure="category"), given, rules, sees=sees)
+    return made.label, made.note
+
+
 @pytest.mark.parametrize(
     ("given", "word"),
     [
@@ -55,36 +60,36 @@ def findings(cgr, uar, stable, premium=None, stable_all=None) -> Findings:
 )
 def test_the_sound_rule(given, word):
     """[D21]"""
-    assert category(given, CORRECTED)[0] == word
+    assert said(given, CORRECTED)[0] == word
 
 
 def test_one_flip_more_than_none_is_no_use_of_the_image():
     """GROUNDING 10.3: a bound above zero at k = 1 is no evidence; the paired premium must be."""
     few = findings((4, 150), (390, 400), (147, 150))
-    word, note = category(few, CORRECTED)
+    word, note = said(few, CORRECTED)
     assert word == "indeterminate"
     assert "the published rule says uses image" in note
-    assert category(few, edition("corrected", {"category_needs_gsp": "no"}))[0] == "uses image"
+    assert said(few, edition("corrected", {"category_needs_gsp": "no"}))[0] == "uses image"
 
 
 def test_the_published_word_needs_about_four_flips():
     lax = edition("corrected", {"category_needs_gsp": "no"})
     for flips, published in ((3, "indeterminate"), (4, "uses image")):
-        word, note = category(findings((flips, 150), (390, 400), (150, 150)), lax)
+        word, note = said(findings((flips, 150), (390, 400), (150, 150)), lax)
         assert word == "uses image"
         assert (note or "").count(f"the published rule says {published}") == (flips == 3)
 
 
 def test_an_answer_that_follows_something_outside_the_box():
-    word, note = category(findings((2, 150), (200, 400), (147, 150)), CORRECTED)
+    word, note = said(findings((2, 150), (200, 400), (147, 150)), CORRECTED)
     assert word == "indeterminate"
     assert "the answer follows something outside the box" in note
-    _, quiet = category(findings((0, 150), (400, 400), (149, 150)), CORRECTED)
+    _, quiet = said(findings((0, 150), (400, 400), (149, 150)), CORRECTED)
     assert "outside the box" not in (quiet or "")
 
 
 def test_insufficient_says_what_is_missing_and_what_the_paper_would_say():
-    word, note = category(findings((40, 60), (300, 400), (60, 60)), CORRECTED)
+    word, note = said(findings((40, 60), (300, 400), (60, 60)), CORRECTED)
     assert word == "insufficient"
     assert note == (
         "CGR stands on 60 cases, IS stands on 60 cases; 100 are needed; "
@@ -95,17 +100,17 @@ def test_insufficient_says_what_is_missing_and_what_the_paper_would_say():
 def test_where_the_definition_of_stability_decides_it_is_said():
     """[D3]"""
     given = findings((60, 150), (300, 400), (147, 150), stable_all=(120, 200))
-    assert "with IS over all parsed answers it would be unstable" in category(given, CORRECTED)[1]
+    assert "with IS over all parsed answers it would be unstable" in said(given, CORRECTED)[1]
 
 
 def test_the_authors_have_no_minimum_and_no_insufficient():
     few = findings((2, 3), (3, 5), (3, 3))
     bounds = few.cgr.low
     assert bounds > 0
-    assert category(few, AUTHORS)[0] == "uses image"
+    assert said(few, AUTHORS)[0] == "uses image"
     none = findings((0, 0), (3, 5), (3, 3))
-    assert category(none, AUTHORS)[0] == "indeterminate"
-    assert category(few, edition("authors", {"minimum_n": "100"})) == (
+    assert said(none, AUTHORS)[0] == "indeterminate"
+    assert said(few, edition("authors", {"minimum_n": "100"})) == (
         "insufficient",
         "CGR stands on 3 cases, UAR stands on 5 cases, IS stands on 3 cases; 100 are needed; "
         "the published rule says uses image",
@@ -113,7 +118,7 @@ def test_the_authors_have_no_minimum_and_no_insufficient():
 
 
 def test_a_reader_without_pictures_is_said_to_be_one():
-    word, note = category(findings((0, 150), (400, 400), (150, 150)), CORRECTED, sees=False)
+    word, note = said(findings((0, 150), (400, 400), (150, 150)), CORRECTED, sees=False)
     assert (word, note) == ("ignores image", "the reader gets no picture")
 
 
@@ -157,10 +162,10 @@ def test_what_chance_flips_is_no_use_of_the_image(kept, word):
     given = msgspec.structs.replace(
         findings((60, 150), (300, 400), (147, 150)), retest=record("retest", kept, 150)
     )
-    found, note = category(given, CORRECTED)
+    found, note = said(given, CORRECTED)
     assert found == word
-    said = "the target mask flips no more answers than asking again does"
-    assert (said in (note or "")) == (word == "indeterminate")
+    words = "the target mask flips no more answers than asking again does"
+    assert (words in (note or "")) == (word == "indeterminate")
     if word == "indeterminate":
         assert "the published rule says uses image" in note
 
@@ -168,14 +173,14 @@ def test_what_chance_flips_is_no_use_of_the_image(kept, word):
 def test_a_retest_without_an_interval_decides_nothing():
     once = Measure(reader="r", measure="retest", value=0.0, n=1, k=0)
     given = msgspec.structs.replace(findings((60, 150), (300, 400), (147, 150)), retest=once)
-    assert category(given, CORRECTED) == ("uses image", None)
+    assert said(given, CORRECTED) == ("uses image", None)
 
 
 def test_a_premium_of_exactly_zero_at_its_lower_bound_is_not_above_it():
     given = findings((60, 150), (300, 400), (147, 150))
     for low, word in ((0.0, "indeterminate"), (1e-9, "uses image"), (None, "indeterminate")):
         premium = msgspec.structs.replace(given.gsp, low=low)
-        assert category(msgspec.structs.replace(given, gsp=premium), CORRECTED)[0] == word
+        assert said(msgspec.structs.replace(given, gsp=premium), CORRECTED)[0] == word
 
 
 @pytest.mark.parametrize("without", ["cgr", "uar", "is"])
@@ -183,9 +188,9 @@ def test_a_rate_nobody_was_asked_for_is_not_one_of_nothing_changed(without):
     """0 of 0 kept is no reader that ignores the image, under either rule."""
     counts = {"cgr": (0, 150), "uar": (400, 400), "is": (150, 150)} | {without: (0, 0)}
     given = findings(counts["cgr"], counts["uar"], counts["is"], premium=(0, 0, 0, 1))
-    word, note = category(given, CORRECTED)
+    word, note = said(given, CORRECTED)
     assert word == "insufficient"
     assert note.endswith("the published rule says indeterminate")
     lax = edition("corrected", {"minimum_n": "0"})
-    assert category(given, lax)[0] == "indeterminate"
-    assert category(given, AUTHORS)[0] == "indeterminate"
+    assert said(given, lax)[0] == "indeterminate"
+    assert said(given, AUTHORS)[0] == "indeterminate"

@@ -7,10 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from overread.benchmarks.grounding import proportions
 from overread.benchmarks.grounding.category import published_rule
 from overread.benchmarks.grounding.edition import AUTHORS, Options
-from overread.benchmarks.grounding.marks import marks_of
+from overread.benchmarks.grounding.marks import Study
+from overread.benchmarks.grounding.measures import METRICS
+from overread.benchmarks.grounding.rates import decided, hits
+from overread.measuring.specs import PLAIN, counted_once
 from overread.stats import wilson
 from support.measured import Records
 
@@ -55,19 +57,12 @@ def test_the_eligible_cases_and_their_order(as_published, expected):
     found = as_published
     names = found.tables.cases["case"].to_numpy()
     wanted = expected("eligible_cases")
-    counts = {
-        "accuracy": proportions.accuracy,
-        "CGR": proportions.cgr,
-        "UAR": proportions.uar,
-        "irrelevant_stable": proportions.is_correct,
-        "sensitivity": proportions.sensitivity,
-        "specificity": proportions.specificity,
-    }
-    for marks in marks_of(found.tables, AUTHORS, Options()):
+    run = Study(found.tables, AUTHORS, Options())
+    for marks in run.marks:
         for metric, eligible in wanted[marks.reader].items():
-            count = counts[metric](marks)
-            places = proportions.ordered(marks, count.population & (count.deciding >= 0))
-            pairs = zip(names[places], count.hits[places].astype(int), strict=True)
+            counted = counted_once(run, marks, METRICS[THEIRS[metric]], PLAIN)
+            places = marks.ordered(decided(counted))
+            pairs = zip(names[places], hits(counted)[places].astype(int), strict=True)
             assert [[case, int(hit)] for case, hit in pairs] == eligible, (marks.reader, metric)
 
 
@@ -136,7 +131,7 @@ def test_the_bootstrap_depends_on_the_order_of_the_file(study):
     found = study("authors", boot="1000")
     order = next(
         marks.order
-        for marks in marks_of(found.tables, AUTHORS, Options())
+        for marks in Study(found.tables, AUTHORS, Options()).marks
         if marks.reader == "vlm_half_unparsed"
     )
     assert (np.diff(order) < 0).any()

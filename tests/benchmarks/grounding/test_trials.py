@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overread.benchmarks.grounding.authors import any_sample
 from overread.benchmarks.grounding.cases import load_cases, truth
 from overread.benchmarks.grounding.conditions import FILLS, PAPER, WORDS, images_of
 from overread.benchmarks.grounding.edition import AUTHORS, CONDITIONS, CORRECTED, Options, settings
@@ -18,7 +19,6 @@ from overread.benchmarks.grounding.trials import (
     BLANK,
     Candidate,
     Subset,
-    any_sample,
     askable,
     balanced_sample,
     robustness_subset,

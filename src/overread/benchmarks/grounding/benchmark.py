@@ -298,9 +298,9 @@ class Grounding(Benchmark):
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
         """Of the measures that `per_case` has, those of which it can be said."""
-        from overread.benchmarks.grounding.measures import HIGHER
+        from overread.benchmarks.grounding.measures import SPECS
 
-        return HIGHER
+        return {s.name: s.better == "higher" for s in SPECS if s.by_case and s.better}
 
     @property
     def facets(self) -> tuple[str, ...]:

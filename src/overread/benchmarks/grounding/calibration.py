@@ -1,8 +1,9 @@
-"""Was a reader right to be as sure as it was? (GROUNDING 8.1)
+"""Was a reader right to be as sure as it was? (GROUNDING 8.1, 8.2)
 
 P(Yes) is what is stored. Three calibration errors are told apart [D7]: of P(Yes) against the key
 (`ece_label`), of the confidence in the answer given against its correctness (`ece_answer`), and the
-published mixture of both (`ece_authors`). `ece` is the edition's own.
+published mixture of both (`ece_authors`). `ece` is the edition's own. Then how sure a reader was by
+what became of the answer, and by tenth of P(Yes).
 """
 
 from __future__ import annotations
@@ -12,38 +13,38 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.edition import Edition
-from overread.benchmarks.grounding.marks import (
-    NO_ROW,
-    Column,
-    Done,
-    Making,
-    Marks,
-    Mask,
-    Metric,
-    Study,
+from overread.benchmarks.grounding.marks import NO_ROW, Column, Marks, Study
+from overread.case import Measure, Method
+from overread.measuring.estimates import Estimate, Floats, Ints, Mask, clustered_share, quotients
+from overread.measuring.notes import (
+    ALIKE,
+    NOTHING,
+    ONE_CLUSTER,
+    joined,
+    noted,
+    remarked,
+    with_method,
 )
-from overread.benchmarks.grounding.proportions import clustered, joined
-from overread.case import Measure
+from overread.measuring.specs import Spec
 from overread.stats import (
     Z95,
     Bin,
     auroc,
     auroc_stepwise,
-    bootstrap_auroc_many,
     brier,
     calibration_bins,
     design_effect,
     ece,
     informative,
-    resample_interval,
 )
 
-__all__ = ["METRICS", "auroc_bounds", "columns"]
+__all__ = ["SPECS", "WITHHELD", "columns"]
 
-Floats = NDArray[np.float64]
+WITHHELD: Final = "withheld"
+"""Flag of a reader whose confidences cannot be calibrated; the note says why."""
 
 _MOST_MISSING: Final = 0.1
 _BINS: Final = 10
@@ -54,7 +55,7 @@ _UNIT: Final = 1024
 class Calibrated(NamedTuple):
     """Parsed originals with a key and a confidence, in file order; or why there is nothing."""
 
-    places: NDArray[np.int64]
+    places: Ints
     p_yes: Floats
     truth: Floats
     correct: Floats
@@ -105,75 +106,66 @@ def calibrated(marks: Marks, edition: Edition) -> Calibrated:
     )
 
 
-Value = Callable[[Calibrated, Marks, Study], Measure]
-
-
-def _calibration_maker(name: str, value: Value) -> Making:
-    def make(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-        found = calibrated(marks, study.edition)
-        made = Measure(reader=marks.reader, measure=name)
-        if found.withheld:
-            yield msgspec.structs.replace(made, n=int(found.places.size), note=found.withheld)
-            return
-        record = value(found, marks, study)
-        yield msgspec.structs.replace(
-            record,
-            reader=marks.reader,
-            measure=name,
-            n=int(found.places.size),
-            note=joined(record.note, found.note),
-        )
-
-    return make
+def _calibrated_record(found: Calibrated, m: Marks, name: str) -> Measure:
+    """A record of whom calibration is about, which says what is odd about them."""
+    made = Measure(reader=m.reader, measure=name, n=int(found.places.size))
+    if found.withheld:
+        return noted(made, WITHHELD, found.withheld)
+    return remarked(made, found.note)
 
 
 # ---------------------------------------------------------------- AUROC and Brier
 
 
-def _auroc(found: Calibrated, marks: Marks, study: Study) -> Measure:
+def _make_auroc(run: Study, m: Marks) -> Iterator[Measure]:
     """AUROC of P(Yes) against the key, mid-rank with DeLong's interval by patient [D6]."""
-    empty, edition = Measure(reader="", measure="auroc"), study.edition
-    if edition.auroc == "stepwise":
+    found = run.once(("calibrated", m.reader), lambda: calibrated(m, run.edition))
+    made = _calibrated_record(found, m, "auroc")
+    if found.withheld:
+        yield made
+    elif run.edition.auroc == "stepwise":
         value = auroc_stepwise(found.p_yes, found.truth)
         if value is None:
-            return msgspec.structs.replace(empty, note="one class only")
-        low, high = study.auroc_bounds[marks.reader]
-        drawn = f"bootstrap:{edition.boot}:{edition.seed}"
-        return msgspec.structs.replace(empty, value=value, low=low, high=high, method=drawn)
-    patients = marks.facts.patients[found.places]
-    interval = auroc(found.p_yes, found.truth, patients)
-    if interval.point is None:
-        return msgspec.structs.replace(empty, note="one class only")
-    return msgspec.structs.replace(
-        empty,
-        value=interval.point,
-        se=interval.sd,
-        low=interval.low,
-        high=interval.high,
-        method="delong" if interval.low is not None else None,
-        note=None if interval.low is not None else "too few of a class for an interval",
-    )
+            yield noted(made, NOTHING, "one class only")
+            return
+        low, high = run.once(("published auroc",), lambda: _published_bounds(run))[m.reader]
+        how = Method(kind="bootstrap", boot=run.edition.boot, seed=run.edition.seed)
+        yield with_method(msgspec.structs.replace(made, value=value, low=low, high=high), how)
+    else:
+        interval = auroc(found.p_yes, found.truth, m.facts.patients[found.places])
+        if interval.point is None:
+            yield noted(made, NOTHING, "one class only")
+            return
+        made = msgspec.structs.replace(
+            made, value=interval.point, se=interval.sd, low=interval.low, high=interval.high
+        )
+        if interval.low is None:
+            yield remarked(made, "too few of a class for an interval")
+        else:
+            yield with_method(made, Method(kind="delong"))
 
 
-def auroc_bounds(study: Study) -> dict[str, tuple[float | None, float | None]]:
-    """The published bounds of every reader; they share their random numbers."""
-    found = {marks.reader: calibrated(marks, study.edition) for marks in study.marks}
-    kept = {name: part for name, part in found.items() if not part.withheld}
-    samples = [(part.p_yes, part.truth) for part in kept.values()]
-    drawn = bootstrap_auroc_many(samples, study.edition.boot, study.edition.seed)
-    return dict(zip(kept, drawn, strict=True))
+def _published_bounds(run: Study) -> dict[str, tuple[float | None, float | None]]:
+    found = {m.reader: calibrated(m, run.edition) for m in run.marks}
+    kept = {name: (part.p_yes, part.truth) for name, part in found.items() if not part.withheld}
+    return authors.auroc_bounds(kept, run.edition)
 
 
-def _brier(found: Calibrated, marks: Marks, study: Study) -> Measure:
+def _make_brier(run: Study, m: Marks) -> Iterator[Measure]:
     """Mean (P(Yes) - y)²."""
-    interval = brier(found.p_yes, found.truth, marks.facts.patients[found.places])
+    found = run.once(("calibrated", m.reader), lambda: calibrated(m, run.edition))
+    made = _calibrated_record(found, m, "brier")
+    if found.withheld:
+        yield made
+        return
+    interval = brier(found.p_yes, found.truth, m.facts.patients[found.places])
     value = float(np.mean((found.p_yes - found.truth) ** 2))
-    made = Measure(reader="", measure="brier", value=value)
-    if study.edition.intervals == "bootstrap" or interval.low is None:
-        return made
-    return msgspec.structs.replace(
-        made, se=interval.sd, low=interval.low, high=interval.high, method="clustered"
-    )
+    made = msgspec.structs.replace(made, value=value)
+    if run.published or interval.low is None:
+        yield made
+        return
+    bounded = msgspec.structs.replace(made, se=interval.sd, low=interval.low, high=interval.high)
+    yield with_method(bounded, Method(kind="clustered"))
 
 
 # ---------------------------------------------------------------- calibration errors
@@ -191,19 +183,17 @@ def _pairs(found: Calibrated, kind: str) -> tuple[Floats, Floats]:
 _KINDS: Final = ("ece_answer", "ece_label", "ece_authors")
 
 
-def columns(study: Study) -> Mapping[Column, Floats]:
+def columns(run: Study) -> Mapping[Column, Floats]:
     """What ECE's interval needs of every resample: per bin, confidence less outcome; and n.
 
     n_b/N · |mean c - mean o| is |Σc - Σo| / N, so the bin's own count is not needed.
     """
     found: dict[Column, Floats] = {}
-    if study.edition.intervals == "bootstrap":
-        return found  # the published code gives ECE no interval
-    for marks in study.marks:
-        part = calibrated(marks, study.edition)
+    for m in () if run.published else run.marks:  # the published code gives ECE no interval
+        part = calibrated(m, run.edition)
         if part.withheld:
             continue
-        found["ece", marks.reader, "n"] = _spread_out(part, np.ones(part.places.size), marks)
+        found["ece", m.reader, "n"] = _spread_out(part, np.ones(part.places.size), m)
         for kind in _KINDS:
             confidence, outcome = _pairs(part, kind)
             bins = np.minimum(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, _BINS - 1)
@@ -211,7 +201,7 @@ def columns(study: Study) -> Mapping[Column, Floats]:
             for b in range(_BINS):
                 gap = np.where(bins == b, np.rint(_UNIT * (confidence - outcome)), 0.0)
                 if gap.any():
-                    found[kind, marks.reader, str(b)] = _spread_out(part, gap, marks)
+                    found[kind, m.reader, str(b)] = _spread_out(part, gap, m)
     return found
 
 
@@ -221,231 +211,170 @@ def _spread_out(part: Calibrated, values: Floats, marks: Marks) -> Floats:
     return column
 
 
-def _ece_maker(name: str) -> Making:
-    def make(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-        kind = name if name != "ece" else f"ece_{study.edition.ece}"
-        found = calibrated(marks, study.edition)
-        made = Measure(reader=marks.reader, measure=name, n=int(found.places.size))
+def _ece_maker(name: str) -> Callable[[Study, Marks], Iterator[Measure]]:
+    def make(run: Study, m: Marks) -> Iterator[Measure]:
+        kind = name if name != "ece" else f"ece_{run.edition.ece}"
+        found = run.once(("calibrated", m.reader), lambda: calibrated(m, run.edition))
+        made = _calibrated_record(found, m, name)
         if found.withheld:
-            yield msgspec.structs.replace(made, note=found.withheld)
-            return
-        value = ece(*_pairs(found, kind))
-        made = msgspec.structs.replace(made, value=value, note=found.note)
-        if study.edition.intervals == "bootstrap" or found.places.size < 2 or value is None:
             yield made
             return
-        gaps = sum(
-            np.abs(study.resampled((kind, marks.reader, str(b))))
-            for b in range(_BINS)
-            if study.has((kind, marks.reader, str(b)))
-        )
-        n = study.resampled(("ece", marks.reader, "n"))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = np.asarray(gaps / n) / _UNIT
-        # Binned errors are biased upward when resampled; the interval is stretched to its point.
-        low, high, sd = resample_interval(drawn, value)
-        # Not low == high: the parts of _UNIT would leave a hair between them.
-        if np.nanmin(drawn) == np.nanmax(drawn):
-            yield msgspec.structs.replace(made, note=joined(found.note, "resamples do not differ"))
+        value = ece(*_pairs(found, kind))
+        made = msgspec.structs.replace(made, value=value)
+        if run.published or found.places.size < 2 or value is None:
+            yield made
             return
-        boot = f"patients:{study.edition.boot}:{study.edition.seed}"
-        yield msgspec.structs.replace(made, low=low, high=high, sd_boot=sd, method=boot)
+        bins = ((kind, m.reader, str(b)) for b in range(_BINS))
+        names = [*(name for name in bins if run.has(name)), ("ece", m.reader, "n")]
+        totals = run.resampled(*names)
+        drawn = _mean_gap(totals)
+        if np.nanmin(drawn) == np.nanmax(drawn):  # parts of _UNIT leave a hair to the value itself
+            yield noted(made, ALIKE)
+            return
+        # Binned errors are biased upward when resampled; the interval is stretched to its point.
+        estimate = Estimate(record=made, again=_mean_gap, counted=_counts(found, m), step=None)
+        yield run.resampling.finished(estimate, totals)
 
     return make
 
 
-_ORIGINAL: Final = ("original",)
-_CALIBRATION: Final = (
-    Metric(
-        name="auroc",
-        says="how well P(Yes) tells Yes from No",
-        needs=_ORIGINAL,
-        make=_calibration_maker("auroc", _auroc),
-    ),
-    Metric(
-        name="brier",
-        says="mean squared distance of P(Yes) from the key",
-        needs=_ORIGINAL,
-        make=_calibration_maker("brier", _brier),
-    ),
-    Metric(
-        name="ece", says="the edition's calibration error", needs=_ORIGINAL, make=_ece_maker("ece")
-    ),
-    Metric(
-        name="ece_answer",
-        says="confidence in the answer given against its correctness",
-        needs=_ORIGINAL,
-        make=_ece_maker("ece_answer"),
-    ),
-    Metric(
-        name="ece_label",
-        says="P(Yes) against the key",
-        needs=_ORIGINAL,
-        make=_ece_maker("ece_label"),
-    ),
-    Metric(
-        name="ece_authors",
-        says="P(Yes) against correctness, as published",
-        needs=_ORIGINAL,
-        make=_ece_maker("ece_authors"),
-    ),
-)
+def _mean_gap(totals: Floats) -> Floats:
+    """The bins' absolute gaps over n, of each row of totals; the last column is n."""
+    return quotients(np.abs(totals[:, :-1]).sum(axis=1), totals[:, -1]) / _UNIT
+
+
+def _counts(found: Calibrated, m: Marks) -> Mask:
+    counted = np.zeros(m.truth.size, dtype=bool)
+    counted[found.places] = True
+    return counted
 
 
 # ---------------------------------------------------------------- confidence by regime and by tenth
 # How sure a reader was, by what became of the answer and by tenth of P(Yes) (GROUNDING 8.2).
 
 
-def _edition_regimes(marks: Marks, edition: Edition) -> Mapping[str, Mask]:
+def _regimes(m: Marks, edition: Edition) -> Mapping[str, Mask]:
     """Grounded-correct, ungrounded-correct and incorrect: who stands where [D8]."""
-    target, confident = marks.target_mask, ~np.isnan(marks.p_yes)
     if edition.regimes == "figure":
-        row = (marks.original > NO_ROW) & confident
-        grounded = marks.correct & (target > NO_ROW) & (target != marks.original)
-        return {
-            "grounded_correct": row & grounded,
-            "ungrounded_correct": row & marks.correct & ~grounded,
-            "incorrect": row & ~marks.correct,
-        }
-    parsed = (marks.original >= 0) & (marks.truth >= 0) & confident
-    boxed = marks.facts.boxed
-    grounded = marks.correct & boxed & (target >= 0) & (target != marks.original)
+        return authors.regimes_of_figure(m)
+    parsed = m.parsed & (m.truth >= 0) & ~np.isnan(m.p_yes)
+    target = m.target_mask
+    grounded = m.correct & m.facts.boxed & (target >= 0) & (target != m.original)
     return {
         "grounded_correct": parsed & grounded,
-        "ungrounded_correct": parsed & marks.correct & ~grounded,
-        "incorrect": parsed & ~marks.correct,
+        "ungrounded_correct": parsed & m.correct & ~grounded,
+        "incorrect": parsed & ~m.correct,
     }
 
 
-def _published_regimes(marks: Marks) -> Mapping[str, Mask]:
-    """The definition of the published metrics, by the swap: regimes may overlap."""
-    parsed, confident = marks.original >= 0, ~np.isnan(marks.p_yes)
-    target, swap = marks.target_mask, marks.swap
-    flipped = marks.correct & marks.facts.boxed & (target >= 0) & (target != marks.original)
-    kept = marks.correct & (swap >= 0) & (swap == marks.original)
-    return {
-        "grounded_correct": flipped & confident,
-        "ungrounded_correct": kept & confident,
-        "incorrect": parsed & ~marks.correct & confident,
-    }
-
-
-def _make_confidence(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    edition = study.edition
-    said_yes = marks.original == 1
-    p_answer = np.where(said_yes, marks.p_yes, 1 - marks.p_yes)
-    p_yes = np.clip(marks.p_yes, 0, 1) if edition.regimes == "figure" else marks.p_yes
-    for regime, members in _edition_regimes(marks, edition).items():
-        yield _mean_confidence(marks, {"regime": regime}, p_yes, members, edition)
-        yield from _histogram(marks, regime, members)
+def _make_confidence(run: Study, m: Marks) -> Iterator[Measure]:
+    edition = run.edition
+    p_answer = np.where(m.original == 1, m.p_yes, 1 - m.p_yes)
+    p_yes = np.clip(m.p_yes, 0, 1) if edition.regimes == "figure" else m.p_yes
+    for regime, members in _regimes(m, edition).items():
+        yield _mean_confidence(run, m, {"regime": regime}, p_yes, members)
+        values = np.clip(m.p_yes[members], 0, 1)
+        for b in calibration_bins(values, values, edges="floor"):
+            yield _mean_of_bin(m, {"regime": regime, "bin": str(b.index)}, b)
         if edition.regimes == "parsed":
             of_answer = {"regime": regime, "of": "answer"}
-            yield _mean_confidence(marks, of_answer, p_answer, members, edition)
+            yield _mean_confidence(run, m, of_answer, p_answer, members)
     if edition.regimes == "figure":
-        for regime, members in _published_regimes(marks).items():
+        for regime, members in authors.regimes_by_swap(m).items():
             by = {"regime": regime, "definition": "metrics"}
-            yield _mean_confidence(marks, by, marks.p_yes, members, edition)
-    for b in _reliability_bins(marks, _reliability_cases(marks, edition)):
-        yield Measure(
-            reader=marks.reader,
-            measure="confidence",
-            by={"bin": str(b.index)},
-            value=b.mean_confidence,
-            n=b.n,
-            method="mean P(Yes) of the bin",
-        )
+            yield _mean_confidence(run, m, by, m.p_yes, members)
+    for b in _reliability_bins(m, _reliability_cases(m, edition)):
+        yield _mean_of_bin(m, {"bin": str(b.index)}, b)
+
+
+def _mean_of_bin(m: Marks, by: dict[str, str], b: Bin) -> Measure:
+    made = Measure(reader=m.reader, measure="confidence", by=by, value=b.mean_confidence, n=b.n)
+    return with_method(made, Method(kind="mean P(Yes) of the bin"))
 
 
 def _mean_confidence(
-    marks: Marks, by: dict[str, str], values: Floats, members: Mask, edition: Edition
+    run: Study, m: Marks, by: dict[str, str], values: Floats, members: Mask
 ) -> Measure:
     """A mean confidence. Its standard error is SD / √n, SD with n - 1."""
     kept = values[members]
     n = int(kept.size)
-    made = Measure(reader=marks.reader, measure="confidence", by=by, n=n)
+    made = Measure(reader=m.reader, measure="confidence", by=by, n=n)
     if n == 0:
-        note = "no answer with a probability is in this regime"
-        return msgspec.structs.replace(made, note=note)
+        return noted(made, NOTHING, "no answer with a probability is in this regime")
     value = float(kept.mean())
+    made = msgspec.structs.replace(made, value=value)
     if n < 2:
-        return msgspec.structs.replace(made, value=value, note="one case has no interval")
+        return noted(made, ONE_CLUSTER)
     se = float(kept.std(ddof=1) / np.sqrt(n)) if kept.min() < kept.max() else 0.0
-    made = msgspec.structs.replace(made, value=value, se=se)
-    if edition.intervals == "bootstrap":
+    made = msgspec.structs.replace(made, se=se)
+    if run.published:
         return made
-    effect = design_effect(kept, marks.facts.patients[members])
+    effect = design_effect(kept, m.facts.patients[members])
     half = Z95 * se * float(np.sqrt(effect))
     low, high = min(max(0.0, value - half), value), max(min(1.0, value + half), value)
     if not low < high:
-        return msgspec.structs.replace(made, note="all are equally sure; no interval")
-    return msgspec.structs.replace(made, low=low, high=high, method=f"normal:deff={effect:.3f}")
+        return noted(made, ALIKE, "all are equally sure; no interval")
+    bounded = msgspec.structs.replace(made, low=low, high=high)
+    return with_method(bounded, Method(kind="normal", effect=effect))
 
 
-def _histogram(marks: Marks, regime: str, members: Mask) -> Iterator[Measure]:
-    """How many of a regime stand in each tenth of P(Yes)."""
-    values = np.clip(marks.p_yes[members], 0, 1)
-    for b in calibration_bins(values, values, edges="floor"):
-        yield Measure(
-            reader=marks.reader,
-            measure="confidence",
-            by={"regime": regime, "bin": str(b.index)},
-            value=b.mean_confidence,
-            n=b.n,
-            method="mean P(Yes) of the bin",
-        )
-
-
-def _reliability_cases(marks: Marks, edition: Edition) -> Mask:
+def _reliability_cases(m: Marks, edition: Edition) -> Mask:
     """Whom the reliability diagram is about; the published one holds -1 too."""
-    row = marks.original > NO_ROW if edition.regimes == "figure" else marks.original >= 0
-    kept: Mask = row & ~np.isnan(marks.p_yes) & (marks.truth >= 0)
+    row = m.original > NO_ROW if edition.regimes == "figure" else m.parsed
+    kept: Mask = row & ~np.isnan(m.p_yes) & (m.truth >= 0)
     return kept
 
 
-def _reliability_bins(marks: Marks, kept: Mask) -> list[Bin]:
+def _reliability_bins(m: Marks, kept: Mask) -> list[Bin]:
     """Ten bins of P(Yes) against the share of Yes in the key."""
     # The figures of the paper take what lies outside [0, 1] for its nearer end.
-    p_yes = np.clip(marks.p_yes[kept], 0, 1)
-    return calibration_bins(p_yes, marks.truth[kept].astype(float), edges="floor")
+    p_yes = np.clip(m.p_yes[kept], 0, 1)
+    return calibration_bins(p_yes, m.truth[kept].astype(float), edges="floor")
 
 
-def _make_reliability(marks: Marks, study: Study, done: Done) -> Iterator[Measure]:
-    kept = _reliability_cases(marks, study.edition)
-    bins = _reliability_bins(marks, kept)
+def _make_reliability(run: Study, m: Marks) -> Iterator[Measure]:
+    kept = _reliability_cases(m, run.edition)
+    bins = _reliability_bins(m, kept)
     if not bins:
-        note = "no answer came with a probability"
-        yield Measure(reader=marks.reader, measure="reliability", n=0, note=note)
-    where = np.minimum(np.floor(10 * np.clip(marks.p_yes[kept], 0, 1)), _BINS - 1)
-    patients, yes = marks.facts.patients[kept], marks.truth[kept] == 1
-    if study.edition.intervals == "bootstrap":
+        made = Measure(reader=m.reader, measure="reliability", n=0)
+        yield noted(made, NOTHING, "no answer came with a probability")
+    where = np.minimum(np.floor(10 * np.clip(m.p_yes[kept], 0, 1)), _BINS - 1)
+    patients, yes = m.facts.patients[kept], m.truth[kept] == 1
+    if run.published:
         patients = np.arange(yes.size)  # for the authors every case stands alone
     for b in bins:
         inside = where == b.index
-        made = Measure(
-            reader=marks.reader,
-            measure="reliability",
-            by={"bin": str(b.index)},
-            value=b.rate,
-            n=b.n,
-            k=int(yes[inside].sum()),
+        made = Measure(reader=m.reader, measure="reliability", by={"bin": str(b.index)})
+        yield clustered_share(made, yes[inside], patients[inside])
+
+
+SPECS: Final = (
+    Spec(name="auroc", says="how well P(Yes) tells Yes from No", make=_make_auroc),
+    Spec(
+        name="brier",
+        says="mean squared distance of P(Yes) from the key",
+        better="lower",
+        make=_make_brier,
+    ),
+    *(
+        Spec(name=name, says=says, better="lower", make=_ece_maker(name))
+        for name, says in (
+            ("ece", "the edition's calibration error"),
+            ("ece_answer", "confidence in the answer given against its correctness"),
+            ("ece_label", "P(Yes) against the key"),
+            ("ece_authors", "P(Yes) against correctness, as published"),
         )
-        spread = clustered(yes[inside], patients[inside])
-        why = None if spread else "one case has no interval"
-        yield msgspec.structs.replace(made, note=why, **spread)
-
-
-_CONFIDENCE: Final = (
-    Metric(
+    ),
+    Spec(
         name="confidence",
         says="mean P(Yes) by regime: grounded-correct, ungrounded-correct, incorrect",
-        needs=_ORIGINAL,
+        better=None,
         make=_make_confidence,
     ),
-    Metric(
+    Spec(
         name="reliability",
         says="share of Yes in the key by tenth of P(Yes)",
-        needs=_ORIGINAL,
+        better=None,
         make=_make_reliability,
     ),
 )
-METRICS: Final = (*_CALIBRATION, *_CONFIDENCE)

@@ -294,8 +294,7 @@ def ungrounded(
         raise BadInput(f"{n} answers of a finding are asked for; give 1 or more.")
     every = marks_at(tables, edition, facts_of(tables.cases, edition), options.px, options.phrasing)
     marks = every[names.index(reader)]
-    yes = marks.facts.boxed & (marks.truth == 1) & (marks.original == 1)
-    stayed = yes & (marks.target_mask == 1)
+    stayed = marks.said_yes & (marks.target_mask == 1)
     replies = _reply_texts(tables, reader, options)
     pools: dict[str, list[dict[str, Any]]] = {}
     for row, left in zip(tables.cases.iter_rows(named=True), stayed, strict=True):

@@ -9,14 +9,31 @@ import msgspec
 
 from overread.benchmarks.grounding.edition import Edition
 from overread.case import Measure
+from overread.measuring.notes import NO_PICTURE, noted, remarked
 
-__all__ = ["SWEEP", "Findings", "category", "published_rule", "sweep"]
+__all__ = [
+    "BY_CHANCE",
+    "FEW_PARSED",
+    "RULE_DIFFERS",
+    "SWEEP",
+    "Findings",
+    "category",
+    "published_rule",
+    "sweep",
+]
 
 USES: Final = "uses image"
 IGNORES: Final = "ignores image"
 UNSTABLE: Final = "unstable"
 INDETERMINATE: Final = "indeterminate"  # the authors' "Other"
 INSUFFICIENT: Final = "insufficient"
+
+RULE_DIFFERS: Final = "rule_differs"
+"""Flag of a category that the published rule would not give."""
+BY_CHANCE: Final = "by_chance"
+"""Flag of a reader whose answers the target mask flips no more than asking again does."""
+FEW_PARSED: Final = "few_parsed"
+"""Flag of an accuracy over so few parsed answers that it says nothing."""
 
 # The IS, in percent, below which a reader is unstable, and from which it may use the image.
 UNSTABLE_BELOW: Final = 70
@@ -60,27 +77,30 @@ def sweep(findings: Findings, edition: Edition) -> Iterator[tuple[int, str]]:
         yield threshold, _word(findings, edition, threshold, threshold)
 
 
-def category(findings: Findings, edition: Edition, *, sees: bool = True) -> tuple[str, str | None]:
-    """The edition's word, and what a reader of the table should know beside it."""
+def category(
+    record: Measure, findings: Findings, edition: Edition, *, sees: bool = True
+) -> Measure:
+    """The record with the edition's word, and what a reader of the table should know beside it."""
     word = _word(findings, edition)
-    notes = [_why_insufficient(findings, edition)] if word == INSUFFICIENT else []
+    record = msgspec.structs.replace(record, label=word)
+    if word == INSUFFICIENT:
+        record = remarked(record, _why_insufficient(findings, edition))
     published = _published(findings, edition)
     if published != word:
-        notes.append(f"the published rule says {published}")
+        record = noted(record, RULE_DIFFERS, f"the published rule says {published}")
     needs_bound = edition.category_needs_gsp == "yes" and findings.gsp.low is None
     if word == INDETERMINATE and published == USES and needs_bound:
-        notes.append("GSP has no interval, so it cannot be said to lie above 0")
+        record = remarked(record, "GSP has no interval, so it cannot be said to lie above 0")
     if _no_more_than_chance(findings):
-        notes.append("the target mask flips no more answers than asking again does")
+        words = "the target mask flips no more answers than asking again does"
+        record = noted(record, BY_CHANCE, words)
     if word == INDETERMINATE and _looks_elsewhere(findings):
-        notes.append("the answer follows something outside the box")
+        record = remarked(record, "the answer follows something outside the box")
     if edition.stability == "correct":
         other = _word(msgspec.structs.replace(findings, is_=findings.is_all), edition)
         if other != word:
-            notes.append(f"with IS over all parsed answers it would be {other}")
-    if not sees:
-        notes.append("the reader gets no picture")
-    return word, "; ".join(notes) or None
+            record = remarked(record, f"with IS over all parsed answers it would be {other}")
+    return record if sees else noted(record, NO_PICTURE)
 
 
 def _first_match(*, unstable: bool, untouched: bool, grounded: bool) -> str:

@@ -6,7 +6,7 @@ comparison, as its definition reads (GROUNDING 8).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -26,7 +26,9 @@ from overread.benchmarks.grounding.cases import (
 from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
-from overread.case import BadInput, Measure, Modality
+from overread.case import BadInput, Modality
+from overread.measuring.arrays import Group, RunArrays, Words
+from overread.measuring.estimates import Floats, Ints, Mask, Resampling, ratio
 from overread.stats import Interval
 
 if TYPE_CHECKING:
@@ -42,27 +44,18 @@ __all__ = [
     "UNPARSED",
     "Codes",
     "Column",
-    "Done",
     "Facts",
-    "Grouping",
-    "Making",
     "Marks",
-    "Mask",
-    "Metric",
     "Study",
+    "age_names",
+    "columns_of_cases",
     "facts_of",
     "marks_at",
-    "marks_of",
 ]
 
-# ---------------------------------------------------------------- the cases
-# The facts of a run's cases as arrays, and the groups its cases fall into.
-#
-# Every array has one element per case, in the order of the cases.
-
-
 Codes = NDArray[np.int8]
-Mask = NDArray[np.bool_]
+
+# ---------------------------------------------------------------- the cases
 
 # (GROUNDING 8.) A film taken at exactly 70 stands in the third bin; the paper's label hides it.
 _AGES: Final = (0, 50, 70, 200)
@@ -70,25 +63,14 @@ _AGE_NAMES: Final = {
     "published": ("<50", "50-70", ">70"),
     "exact": ("<50", "[50,70)", ">=70"),
 }
-
-
-class Grouping(msgspec.Struct, frozen=True):
-    """One way of sorting cases into groups; -1 is a case that belongs to none."""
-
-    key: str
-    names: tuple[str, ...]
-    codes: NDArray[np.int64]
-
-    def members(self, name: str) -> Mask:
-        found: Mask = self.codes == self.names.index(name)
-        return found
+_VIEWS: Final = ("PA", "AP")
+_SEXES: Final = ("M", "F")
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What is true of the cases under one edition: the key y, who has a box, whose image it is."""
 
     truth: Codes
-    label: Codes
     boxed: Mask
     has_swap: Mask
     # A swapped image that could not be matched on the label is another intervention [D22].
@@ -97,8 +79,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     control_counts: Mask
     normal: Mask
     sentence: Mask
-    patients: NDArray[np.int64]
-    groupings: Mapping[str, Grouping]
+    patients: Ints
 
     @property
     def n(self) -> int:
@@ -106,7 +87,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
-    """`truth` and `boxed` of cases.py for all cases at once, and the groups."""
+    """`truth` and `boxed` of cases.py for all cases at once."""
     import polars as pl
 
     source = pl.col("source")
@@ -129,7 +110,6 @@ def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
     patient = pl.coalesce("subject_id", pl.lit("\0") + pl.col("case"))
     frame = cases.select(
         truth=key.fill_null(-1).cast(pl.Int8),
-        label=label.cast(pl.Int8),
         boxed=has_box,
         has_swap=pl.col("swap_image_path").is_not_null(),
         swap_counts=matched,
@@ -141,64 +121,49 @@ def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
     arrays: Mapping[str, NDArray[np.generic]] = {
         name: frame[name].to_numpy() for name in frame.columns
     }
-    return Facts(**arrays, groupings=_groupings(cases, edition))  # type: ignore[arg-type]
+    return Facts(**arrays)  # type: ignore[arg-type]
 
 
-def _groupings(cases: pl.DataFrame, edition: Edition) -> dict[str, Grouping]:
-    found = [
-        _grouped_by_text("source", cases["source"]),
-        _grouped_by_text("finding", cases["finding"]),
-        _grouped_by_text("view", cases["view"], ("PA", "AP")),
-        _grouped_by_text("sex", cases["gender"], ("M", "F")),
-        _grouped_by_age(cases["age"], _AGE_NAMES[edition.age_names]),
-        Grouping("label", ("1", "0"), (1 - cases["label"].to_numpy()).astype(np.int64)),
-    ]
-    return {grouping.key: grouping for grouping in (*found, *_grouped_by_error(cases))}
+def age_names(edition: Edition) -> tuple[str, ...]:
+    """What the edition calls the three bins of age."""
+    return _AGE_NAMES[edition.age_names]
 
 
-def _grouped_by_error(cases: pl.DataFrame) -> Iterator[Grouping]:
-    """Sentences by the group of their error, and errors by their type under one name each."""
+def columns_of_cases(cases: pl.DataFrame, edition: Edition) -> dict[str, Words]:
+    """What rates are given by: a word for each case, "" where it is of no group."""
     pairs = list(zip(cases["error_type"], cases["error_present"], strict=True))
     known = {pair: group_of(*pair) for pair in set(pairs)}
-    groups = [known[pair] for pair in pairs]
-    yield _grouped_by_name("error_group", groups, (*ERROR_GROUPS, CONTROL))
     named = {text: error_name(text) for text, _ in set(pairs) if text}
+    groups = [known[pair] for pair in pairs]
+    # Errors by their type under one name each.
     types = [
         named[text] if text and group not in (None, CONTROL) else None
         for (text, _), group in zip(pairs, groups, strict=True)
     ]
-    yield _grouped_by_name("error_type", types, tuple(sorted({t for t in types if t})))
+    ages = cases["age"].cast(float).fill_null(np.nan).to_numpy()
+    bins = np.full(ages.size, "", dtype="<U16")
+    for name, (low, high) in zip(age_names(edition), pairwise(_AGES), strict=True):
+        bins[(ages >= low) & (ages < high)] = name
+    return {
+        "source": _words(cases["source"]),
+        "finding": _words(cases["finding"]),
+        "view": _words(cases["view"], _VIEWS),
+        "sex": _words(cases["gender"], _SEXES),
+        "age": bins,
+        "label": _words(cases["label"].cast(str)),
+        "error_group": _words(groups),
+        "error_type": _words(types),
+    }
 
 
-def _grouped_by_name(key: str, values: Sequence[str | None], names: tuple[str, ...]) -> Grouping:
-    places = {name: place for place, name in enumerate(names)}
-    codes = [-1 if value is None else places.get(value, -1) for value in values]
-    return Grouping(key, names, np.array(codes, dtype=np.int64))
-
-
-def _grouped_by_text(key: str, column: pl.Series, names: tuple[str, ...] | None = None) -> Grouping:
-    """Groups by a text: those named, in their order, or all there are, in the alphabet's."""
-    if names is None:
-        names = tuple(sorted(column.drop_nulls().unique()))
-    return _grouped_by_name(key, column.to_list(), names)
-
-
-def _grouped_by_age(column: pl.Series, names: tuple[str, ...]) -> Grouping:
-    ages = column.cast(float).fill_null(np.nan).to_numpy()
-    codes = np.full(ages.size, -1, dtype=np.int64)
-    for place, (low, high) in enumerate(pairwise(_AGES)):
-        codes[(ages >= low) & (ages < high)] = place
-    return Grouping("age", names, codes)
+def _words(values: pl.Series | Sequence[str | None], known: tuple[str, ...] | None = None) -> Words:
+    kept = [value if value and (known is None or value in known) else "" for value in values]
+    return np.array(kept, dtype=np.str_)
 
 
 # ---------------------------------------------------------------- the answers of a reader
-# The answers of one reader laid out over the cases, ready to be counted.
-#
-# Every array has one element per case, in the order of the cases. A metric is then a mask and a
-# comparison, as its definition reads (GROUNDING 8).
 
-
-# An answer is 1 or 0; everything below is not an answer, and five different things.
+# An answer is 1 or 0; everything below is not an answer, and four different things.
 UNPARSED: Final = -1
 REFUSED: Final = -2
 UNANSWERED: Final = -3
@@ -216,10 +181,10 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     codes: Mapping[str, Codes]
     truth: Codes
     # P(Yes) on the original; NaN where the reader gave none.
-    p_yes: NDArray[np.float64]
+    p_yes: Floats
     facts: Facts
     # Where the cases stand in the reader's own file: the authors' bootstrap depends on it.
-    order: NDArray[np.int64]
+    order: Ints
     # Published bootstraps drawn beforehand, all at once, by the outcomes they are of.
     drawn: dict[bytes, Interval] = msgspec.field(default_factory=dict)
 
@@ -230,6 +195,10 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
     def asked(self, image: str) -> bool:
         return bool((self.under(image) > NO_ROW).any())
+
+    def ordered(self, eligible: Mask) -> Ints:
+        """The places that count, in the order of the reader's original answers."""
+        return self.order[eligible[self.order]]
 
     @property
     def further(self) -> list[str]:
@@ -254,8 +223,9 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         return self.under("target_mask")
 
     @property
-    def irrelevant_mask(self) -> Codes:
-        return self.under("irrelevant_mask")
+    def parsed(self) -> Mask:
+        found: Mask = self.original >= 0
+        return found
 
     @property
     def correct(self) -> Mask:
@@ -263,16 +233,11 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         right: Mask = (self.original >= 0) & (self.original == self.truth)
         return right
 
-
-def marks_of(tables: Tables, edition: Edition, options: Options) -> Iterator[Marks]:
-    """The marks of every reader at the headline's resolution and phrasing, in the run's order."""
-    found = marks_at(tables, edition, facts_of(tables.cases, edition), options.px, options.phrasing)
-    if not any(marks.codes for marks in found) and not tables.answers.is_empty():
-        raise BadInput(
-            f"no answer was given to phrasing={options.phrasing} at px={options.px}. "
-            "Measure with the settings the run was made with."
-        )
-    yield from found
+    @property
+    def said_yes(self) -> Mask:
+        """Correct Yes on a boxed finding: whom CGR and GSP are about."""
+        found: Mask = self.facts.boxed & (self.truth == 1) & (self.original == 1)
+        return found
 
 
 def marks_at(tables: Tables, edition: Edition, facts: Facts, px: int, phrasing: str) -> list[Marks]:
@@ -371,26 +336,56 @@ def _codes_by_image(
 
 
 # ---------------------------------------------------------------- a study
-# A run under one edition: its readers' marks, and what is worked out once for all of them.
 
-
-Done: TypeAlias = Mapping[str, Measure]
 Column: TypeAlias = tuple[str, ...]
 """The name of a column that is summed in every resample of patients."""
 
 
-class Study:
-    """The readers of a run. A class, for the patients are resampled once for all measures."""
+class Study(RunArrays):
+    """The readers of a run under one edition; the patients are resampled once for all measures.
+
+    Patients are numbered by what they contribute to all columns together, so that these are asked
+    for (`need`) before any total is read.
+    """
 
     def __init__(self, tables: Tables, edition: Edition, options: Options) -> None:
         self.tables, self.edition, self.options = tables, edition, options
-        self.marks: Final = tuple(marks_of(tables, edition, options))
-        self._columns: dict[Column, NDArray[np.float64]] = {}
+        self.facts: Final = facts_of(tables.cases, edition)
+        patients = self.facts.patients
+        super().__init__(
+            tables.cases["case"].to_list(),
+            patients,
+            tables.readers,
+            Resampling(
+                patients, boot=edition.boot, seed=edition.seed, of="patients", by_content=True
+            ),
+            columns=columns_of_cases(tables.cases, edition),
+            orders={
+                "view": _VIEWS,
+                "sex": _SEXES,
+                "age": age_names(edition),
+                "label": ("1", "0"),
+                "error_group": (*ERROR_GROUPS, CONTROL),
+            },
+        )
+        self.marks: Final = tuple(self.at(options.px, options.phrasing))
+        if not any(marks.codes for marks in self.marks) and not tables.answers.is_empty():
+            raise BadInput(
+                f"no answer was given to phrasing={options.phrasing} at px={options.px}. "
+                "Measure with the settings the run was made with."
+            )
+        self._needed: dict[Column, Floats] = {}
 
-    @cached_property
-    def facts(self) -> Facts:
+    def grouping(self, name: str) -> list[Group]:
+        """The groups of a column; those that have an order whether anybody is in them or not."""
+        if name not in self.orders:
+            return super().grouping(name)
+        return [Group({name: one}, self.columns[name] == one) for one in self.orders[name]]
 
-        return self.marks[0].facts if self.marks else facts_of(self.tables.cases, self.edition)
+    @property
+    def published(self) -> bool:
+        """Whether intervals are the published ones: bootstraps of cases, one stream for each."""
+        return self.edition.intervals == "bootstrap"
 
     @property
     def text_only(self) -> list[Marks]:
@@ -401,72 +396,40 @@ class Study:
         """The same readers at another resolution or phrasing."""
         return marks_at(self.tables, self.edition, self.facts, px, phrasing)
 
-    @cached_property
-    def compared(self) -> dict[tuple[str, str], list[Measure]]:
-        """The comparisons between readers, by (reader, measure)."""
-        from overread.benchmarks.grounding.comparisons import compared
-
-        return compared(self)
-
-    @cached_property
-    def auroc_bounds(self) -> dict[str, tuple[float | None, float | None]]:
-        """The published interval of AUROC, by reader."""
-        from overread.benchmarks.grounding.calibration import auroc_bounds
-
-        return auroc_bounds(self)
+    def of(self, reader: str) -> Marks:
+        """The marks of the reader of this name."""
+        return self.marks[self.readers.index(reader)]
 
     # ------------------------------------------------------------ resampling patients
 
-    def need(self, columns: Mapping[Column, NDArray[np.float64]]) -> None:
+    def need(self, columns: Mapping[Column, Floats]) -> None:
         """Ask for these columns (one number per case) to be summed in every resample."""
         assert "_totals" not in self.__dict__, "columns are asked for before any is read"
-        self._columns.update(columns)
+        self._needed.update(columns)
 
     def has(self, name: Column) -> bool:
-        return name in self._columns
+        return name in self._needed
 
-    def resampled(self, name: Column) -> NDArray[np.float64]:
-        """The sum of a column in each resample of patients; the same resamples for all columns."""
-        return self._totals[:, self._place[name]]
+    def resampled(self, *names: Column) -> Floats:
+        """The sums of these columns in each resample of patients: the same resamples for all."""
+        return self._totals[:, [self._places[name] for name in names]]
 
     def sd_of_rate(self, name: str, reader: str) -> float | None:
         """The standard deviation of a reader's rate over the resamples.
 
         None without columns, and for a single patient, whose resamples are all the same.
         """
-        from overread.stats import ratio_interval
+        from overread.stats import resample_interval
 
-        if not self.has(("hits", name, reader)) or self.facts.patients.max() < 1:
+        columns = [(what, name, reader) for what in ("hits", "asked")]
+        if not self.has(columns[0]) or self.clusters.max() < 1:
             return None
-        hits, asked = (self.resampled((what, name, reader)) for what in ("hits", "asked"))
-        return ratio_interval(hits, asked, 0.0)[2]
+        return resample_interval(ratio(self.resampled(*columns)), 0.0)[2]
 
     @cached_property
-    def _place(self) -> dict[Column, int]:
-        return {name: place for place, name in enumerate(self._columns)}
+    def _places(self) -> dict[Column, int]:
+        return {name: place for place, name in enumerate(self._needed)}
 
     @cached_property
-    def _totals(self) -> NDArray[np.float64]:
-        from overread.stats import PatientWeights, canonical
-
-        table = np.column_stack(list(self._columns.values()))
-        patients = canonical(self.facts.patients, table)
-        weights = PatientWeights(patients, n_boot=self.edition.boot, seed=self.edition.seed)
-        return weights.totals(table)
-
-
-Making: TypeAlias = Callable[[Marks, Study, Done], Iterator[Measure]]
-
-
-class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One registered measure.
-
-    `needs` are conditions without which it is null; `across` marks a measure of readers against
-    each other, which not every reader has.
-    """
-
-    name: str
-    says: str
-    needs: tuple[str, ...]
-    make: Making
-    across: bool = False
+    def _totals(self) -> Floats:
+        return self.resampling.totals(np.column_stack(list(self._needed.values())))

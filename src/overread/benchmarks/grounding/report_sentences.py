@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.category import (
+    BY_CHANCE,
     IGNORES,
     INSUFFICIENT,
     STEADY_FROM,
@@ -179,8 +180,7 @@ def _unmet_conditions(rates: _ReaderRates, category: Measure, edition: Edition) 
     elif edition.category_needs_gsp == "no" and (cgr.low is None or cgr.low <= 0):
         said.append("use of the image needs a CGR surely above 0")
     again = rates.get("retest")
-    chance = "no more answers than asking again"
-    if again is not None and chance in (category.note or ""):
+    if again is not None and BY_CHANCE in category.flags:
         said.append(f"asking again left only {rates.rate(again, 'retest')} as they were")
     return "; ".join(said)
 
@@ -528,21 +528,10 @@ def _unread_replies(index: Index) -> Iterator[str]:
             )
         yield f"Only {rate(parsed)} of the replies of {reader} held an answer{span}."
     for word, what in (("unanswered", "got no reply"), ("refused", "were refused")):
-        lost = {r: n for r in index.readers if (n := _left_out(index.get(r, "accuracy"), word))}
+        accuracies = [(r, index.get(r, "accuracy")) for r in index.readers]
+        lost = {r: n for r, m in accuracies if m is not None and (n := m.left_out.get(word))}
         if lost:
             yield (
                 f"{sum(lost.values())} original questions to {readers_listed(list(lost))} {what} "
                 "and are in no rate."
             )
-
-
-def _left_out(record: Measure | None, word: str) -> int:
-    """How many a record's note says were left out for this reason: `left out: 3 unanswered`."""
-    note = (record.note if record is not None else None) or ""
-    for part in note.split("; "):
-        if part.startswith("left out: "):
-            for some in part.removeprefix("left out: ").split(", "):
-                number, _, reason = some.partition(" ")
-                if reason == word and number.isdecimal():
-                    return int(number)
-    return 0

@@ -5,7 +5,7 @@ Also what can be asked of a set at all, and of which cases further sizes and phr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, TypeVar
@@ -49,7 +49,6 @@ __all__ = [
     "BLANK",
     "Candidate",
     "Subset",
-    "any_sample",
     "askable",
     "balanced_sample",
     "robustness_subset",
@@ -126,8 +125,6 @@ def _refuse_condition(name: str, word: str, lack: str, remedy: str) -> None:
 # hundred cases show whether a number depends on either.
 
 
-# The authors' `random_state`, for both of their sub-samples.
-_AUTHORS_SEED: Final = 42
 _Stratum = TypeVar("_Stratum", int, str)
 
 
@@ -164,22 +161,14 @@ def robustness_subset(
         if case.source != SENTENCE_SOURCE and candidate.answer >= 0:
             about_findings.append(candidate)
     if edition.robustness == "boxed":
+        from overread.benchmarks.grounding.authors import any_sample
+
         both = frozenset(any_sample([c.case for c in with_box], n))
         return Subset(both, both)
     return Subset(
         frozenset(balanced_sample(with_box, n, seed)),
         frozenset(balanced_sample(about_findings, n, seed)),
     )
-
-
-def any_sample(ids: Sequence[str], n: int) -> tuple[str, ...]:
-    """n ids in the order drawn, as the authors' `DataFrame.sample(n, random_state=42)` gives."""
-    import numpy as np
-
-    if not 0 < n < len(ids):
-        n = len(ids)
-    chosen = np.random.RandomState(_AUTHORS_SEED).choice(len(ids), n, replace=False)
-    return tuple(ids[k] for k in chosen)
 
 
 def balanced_sample(candidates: Iterable[Candidate], n: int, seed: int = 0) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ def record(reader, measure, **facts):
 def test_who_gets_the_image_and_what_it_is_called():
     index = Index([
         record("a", "category", label="uses image"),
-        record("b", "category", label="ignores image", note="x; the reader gets no picture"),
+        record("b", "category", label="ignores image", flags=("x", "no_picture")),
         record("c", "category"),
     ])  # fmt: skip
     assert [index.sees(reader) for reader in ("a", "b", "c", "none such")] == [

@@ -181,8 +181,8 @@ def test_no_two_categories_look_alike_even_without_colour():
 
 
 def test_a_reader_without_pictures_is_drawn_open():
-    note = "the published rule says unstable; the reader gets no picture"
-    figure = made(audit("sees") + audit("text", note=note), "triad")
+    flags = ("rule_differs", "no_picture")
+    figure = made(audit("sees") + audit("text", flags=flags), "triad")
     assert row_of(figure, "sees")["gets_image"] is True
     assert row_of(figure, "text")["gets_image"] is False
     plain = made(audit("sees") + audit("text"), "triad")

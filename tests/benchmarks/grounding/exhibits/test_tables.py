@@ -99,7 +99,10 @@ def test_the_summary_has_one_row_per_reader_in_the_run_s_order(golden_measures, 
 
 def test_the_summary_says_where_the_published_rule_differs():
     other = "the published rule says unstable"
-    table = summary(audit("a") + audit("b", word="indeterminate", note=other), SIGNATURE)
+    table = summary(
+        audit("a") + audit("b", word="indeterminate", note=other, flags=("rule_differs",)),
+        SIGNATURE,
+    )
     assert [row[1] for row in table.rows] == ["uses image", "indeterminate*"]
     assert any(note.startswith("* The published rule") for note in table.notes)
     assert f"b: {other}." in table.notes
@@ -212,7 +215,7 @@ def test_calibration_that_is_withheld_says_why():
 def difference(a: str, b: str, value: float, q: float, kind: str) -> Measure:
     return record(
         a, "diff_accuracy", value, by={"versus": b, "comparison": kind}, n=90, p=q / 2, q=q,
-        low=value - 0.03, high=value + 0.03, family="f", note="0.6620 against 0.6050",
+        low=value - 0.03, high=value + 0.03, family="f", beside=(0.6620, 0.6050),
     )  # fmt: skip
 
 
@@ -250,7 +253,7 @@ def test_an_accuracy_over_few_parsed_answers_is_marked():
     measures = [
         *audit("r"),
         rate("r", "parse_rate", 14, 100, **by),
-        record("r", "accuracy", 0.5, by=by, n=14, note=few),
+        record("r", "accuracy", 0.5, by=by, n=14, note=few, flags=("few_parsed",)),
     ]
     table = made(measures, "phrasing")
     assert table.columns[2] == "parse rate"

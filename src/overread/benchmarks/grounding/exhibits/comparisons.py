@@ -83,21 +83,17 @@ def _comparison_rows(index: Index, kind: str) -> Iterator[tuple[str, ...]]:
                     record.by["versus"],
                     title,
                     cell(record),
-                    _both_rates(record.note),
+                    _both_rates(record),
                     p_value(record.p),
                     p_value(record.q) + mark,
                 )
 
 
-def _both_rates(note: str | None) -> str:
-    """The rates that were compared, from fractions to percent: `0.6620 against 0.6050`."""
-    if note is None:
+def _both_rates(record: Measure) -> str:
+    """The rates that were compared, in percent."""
+    if record.beside is None:
         return NOT_KNOWN
-    first, _, second = note.partition(" against ")
-    try:
-        return f"{100 * float(first):.1f} against {100 * float(second):.1f}"
-    except ValueError:
-        return note
+    return f"{100 * record.beside[0]:.1f} against {100 * record.beside[1]:.1f}"
 
 
 # ---------------------------------------------------------------- the figure

@@ -28,10 +28,10 @@ from overread.benchmarks.grounding.category import (
     USES,
 )
 from overread.case import Figure, Measure
+from overread.measuring.notes import NO_PICTURE
 
 __all__ = [
     "LANE",
-    "NO_PICTURE",
     "UNKNOWN",
     "WIDTH",
     "Index",
@@ -55,10 +55,6 @@ __all__ = [
 # The measures of a grounding run, found by reader, name and group, and each reader's category.
 
 
-NO_PICTURE: Final = "the reader gets no picture"
-"""What a category's note says of a text-only reader; measures hold no modality."""
-
-
 class Index(Plain):
     """The records by what they are about, with what every grounding exhibit says of a reader."""
 
@@ -69,7 +65,7 @@ class Index(Plain):
     def sees(self, reader: str) -> bool:
         """Whether the reader gets pictures at all."""
         record = self.get(reader, "category")
-        return record is None or NO_PICTURE not in (record.note or "")
+        return record is None or NO_PICTURE not in record.flags
 
 
 # ---------------------------------------------------------------- how a category is drawn

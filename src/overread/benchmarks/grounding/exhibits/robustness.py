@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from overread.benchmarks.exhibits.cells import cell, p_value, table
 from overread.benchmarks.exhibits.style import Spec, figure_spec, number_axis, reader_axis, shown
+from overread.benchmarks.grounding.category import FEW_PARSED
 from overread.benchmarks.grounding.exhibits.dot_plot import Index, hundred, identity
 from overread.case import Figure, Measure, Table
 
@@ -33,7 +34,7 @@ def phrasing(index: Index, signature: str) -> Table | None:
     """Parse rate first: an accuracy over few parsed answers is not one."""
 
     def accuracy(record: Measure | None) -> str:
-        few = record is not None and (record.note or "").startswith("uninterpretable")
+        few = record is not None and FEW_PARSED in record.flags
         return cell(record, "†" if few else "")
 
     return table(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, percent, table
-from overread.benchmarks.grounding.category import SWEEP
+from overread.benchmarks.grounding.category import RULE_DIFFERS, SWEEP
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.case import Measure, Table
 
@@ -34,7 +34,6 @@ _RETEST: Final = (
     "Retest: answers given again when the same question is put again. What changes then is chance, "
     "and CGR, UAR and IS are to be read against it."
 )
-_PUBLISHED: Final = "the published rule says"
 _STARRED: Final = "* The published rule gives this reader another category; its note says which."
 
 
@@ -70,7 +69,7 @@ def _category_word(index: Index, reader: str) -> str:
     record = index.get(reader, "category")
     if record is None or record.label is None:
         return NOT_KNOWN
-    return record.label + ("*" if _PUBLISHED in (record.note or "") else "")
+    return record.label + ("*" if RULE_DIFFERS in record.flags else "")
 
 
 def _category_remarks(index: Index) -> Iterator[str]:

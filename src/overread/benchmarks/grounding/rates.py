@@ -1,0 +1,516 @@
+"""The rates of the causal audit: accuracy, the triad CGR, UAR and IS, and the premium GSP.
+
+A rate is a population, the answers that decide it, and which of them are hits. Groups, further
+conditions, what was left out and worst cases follow from its declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from overread.benchmarks.grounding import authors
+from overread.benchmarks.grounding.category import Findings, category, sweep
+from overread.benchmarks.grounding.conditions import PAPER, image_of
+from overread.benchmarks.grounding.marks import (
+    AGAIN,
+    NO_ROW,
+    UNANSWERED,
+    Codes,
+    Column,
+    Marks,
+    Study,
+)
+from overread.case import Measure, Method
+from overread.measuring.estimates import Floats, Ints, Mask
+from overread.measuring.notes import NOTHING, ONE_CLUSTER, leaving_out, noted, remarked, with_method
+from overread.measuring.specs import (
+    PLAIN,
+    SHARE_OF,
+    Condition,
+    Counted,
+    Spec,
+    counted_once,
+    coverage_specs,
+    estimate_of,
+    left_out_of,
+    made_by,
+    named,
+)
+from overread.measuring.units import POINTS, WORD, Unit
+
+__all__ = [
+    "BY_NAME",
+    "COMPARED",
+    "SPECS",
+    "columns",
+    "columns_beside",
+    "counted_rate",
+    "decided",
+    "hits",
+    "newcombe",
+    "overall",
+    "premium",
+    "rated",
+]
+
+# ---------------------------------------------------------------- what each rate says of a case
+
+_UNMATCHED: Final = "swapped to an unmatched image"
+_OVERLAPPING: Final = "whose irrelevant box covers some of the finding"
+
+
+def counted_rate(population: Mask, deciding: Codes, hit: Mask, remark: str = "") -> Counted:
+    """Whom a rate is about, whose answers decide it, and which of these are hits."""
+    return Counted(
+        np.where(deciding >= 0, hit, np.nan),
+        population,
+        np.maximum(-deciding, 0).astype(np.int8),
+        remark=remark,
+    )
+
+
+def decided(counted: Counted) -> Mask:
+    """Those of the population who have an answer."""
+    found: Mask = ~np.isnan(counted.table[:, 0])
+    return found
+
+
+def hits(counted: Counted) -> Mask:
+    found: Mask = counted.table[:, 0] == 1
+    return found
+
+
+def _fit(counted: Counted, fit: Mask, why: str) -> Counted:
+    """Over those who were shown what they should be; the others are counted apart."""
+    whole = counted.population
+    return counted._replace(population=whole & fit, unfit={why: whole & ~fit})
+
+
+def _accuracy(run: Study, m: Marks, condition: Condition) -> Counted:
+    """With a remark of what the other key of normal films would give [D1]."""
+    right, keyed = m.original == m.truth, (m.truth >= 0) & (m.original >= 0)
+    normals, remark = m.facts.normal & keyed, ""
+    if normals.any():
+        wrong_way = keyed & (right ^ normals)
+        word = "no" if run.edition.normals == "yes" else "yes"
+        share = int(wrong_way.sum()) / int(keyed.sum())
+        remark = f"with key {word} for normal films {share:.4f}"
+    return counted_rate(m.truth >= 0, m.original, right, remark)
+
+
+def _sensitivity(run: Study, m: Marks, condition: Condition) -> Counted:
+    return counted_rate(m.truth == 1, m.original, m.original == 1)
+
+
+def _specificity(run: Study, m: Marks, condition: Condition) -> Counted:
+    return counted_rate(m.truth == 0, m.original, m.original == 0)
+
+
+def _cgr(run: Study, m: Marks, condition: Condition) -> Counted:
+    """Causal grounding rate: of correct Yes on a boxed finding, those the mask flips."""
+    answers = m.under(condition.get("condition", "target_mask"))
+    return counted_rate(m.said_yes, answers, answers != m.original)
+
+
+def _uar(run: Study, m: Marks, condition: Condition) -> Counted:
+    """Unrelated-image answer rate: of correct answers, those a like image leaves."""
+    answers = m.under(condition.get("condition", "swap"))
+    stayed = answers == m.original
+    if condition:
+        return counted_rate(m.correct & (answers > NO_ROW), answers, stayed)
+    swapped = m.correct & (m.facts.has_swap | (answers > NO_ROW))
+    return _fit(counted_rate(swapped, answers, stayed), m.facts.swap_counts, _UNMATCHED)
+
+
+def _is(run: Study, m: Marks, condition: Condition) -> Counted:
+    """Irrelevant-mask stability: of correct answers on a boxed case, those the mask leaves.
+
+    Over boxes inside the body every draw of every case counts, and patients are the units.
+    """
+    population = m.facts.boxed & (m.correct if run.edition.stability == "correct" else m.parsed)
+    image = condition.get("condition", "irrelevant_mask")
+    if image != "matched":
+        return _left_alone(m, population, image)
+    draws = [_left_alone(m, population, draw) for draw in m.matched]
+    values = np.stack([draw.value for draw in draws], axis=1)
+    return Counted(values, population, remark=f"{len(draws)} draws; n counts draws")
+
+
+def _is_all(run: Study, m: Marks, condition: Condition) -> Counted:
+    """The same without the condition of a correct answer, as the paper words it [D3]."""
+    return _left_alone(m, m.facts.boxed & m.parsed, "irrelevant_mask")
+
+
+def _left_alone(m: Marks, population: Mask, image: str) -> Counted:
+    answers = m.under(image)
+    counted = counted_rate(population, answers, answers == m.original)
+    return _fit(counted, _controls(m, image), _OVERLAPPING)
+
+
+def _controls(m: Marks, image: str) -> Mask:
+    """The cases whose box of this image hides nothing of the finding: all matched boxes are so."""
+    clean = m.facts.control_counts
+    return clean if image_of(image).kind == "irrelevant" else np.ones_like(clean)
+
+
+def _swap_consistency(run: Study, m: Marks, condition: Condition) -> Counted:
+    """Of answers that another image changed, those it changed to the right one."""
+    changed = m.parsed & (m.swap >= 0) & (m.swap != m.original) & (m.truth >= 0)
+    counted = counted_rate(changed, m.swap, m.swap == m.truth)
+    return _fit(counted, m.facts.swap_counts, _UNMATCHED)
+
+
+def _retest(run: Study, m: Marks, condition: Condition) -> Counted:
+    """Of parsed answers, those given again when the same question is put again."""
+    again = m.under(AGAIN)
+    return counted_rate(m.parsed & (again > NO_ROW), again, again == m.original)
+
+
+def _replies(run: Study, m: Marks, condition: Condition) -> Counted:
+    """What the parse rate counts: every reply of a condition. An error is no reply [D28]."""
+    codes = m.under(condition.get("condition", "original"))
+    replied = codes > (NO_ROW if run.edition.failures == "as_text" else UNANSWERED)
+    # A reply decides whether it could be parsed or not, so each counts as decided.
+    deciding = np.where(replied, 0, codes).astype(np.int8)
+    return counted_rate(codes > NO_ROW, deciding, codes >= 0)
+
+
+def _outcome(run: Study, m: Marks, condition: Condition) -> tuple[Mask, Codes]:
+    codes = m.under(condition.get("condition", "original"))
+    return codes > NO_ROW, np.maximum(-codes, 0).astype(np.int8)
+
+
+def _every_image(run: Study, m: Marks) -> Iterator[Condition]:
+    """Each condition over its own rows; overall means the original."""
+    yield PLAIN
+    for image in (*PAPER, *m.further, *([AGAIN] if m.asked(AGAIN) else [])):
+        yield {"condition": image}
+
+
+def _also_under(*kinds: str) -> Callable[[Study, Marks], Iterable[Condition]]:
+    """The headline's images, and every further one of these kinds that was asked; the headline
+    never moves."""
+
+    def conditions(run: Study, m: Marks) -> Iterator[Condition]:
+        yield PLAIN
+        for image in m.further:
+            if image_of(image).kind in kinds:
+                yield {"condition": image}
+        if "irrelevant" in kinds and m.matched:
+            yield {"condition": "matched"}
+
+    return conditions
+
+
+# ---------------------------------------------------------------- from a count to a record
+
+
+def _rate(record: Measure, counted: Counted, run: Study, unit: Unit) -> Measure:
+    return rate_of(run.of(record.reader), record, counted, run, unit)
+
+
+def rate_of(m: Marks, record: Measure, counted: Counted, run: Study, unit: Unit) -> Measure:
+    """k of n with Wilson's interval, n over the design effect by patient; or as published.
+
+    Overall it also has its standard deviation over resamples of patients.
+    """
+    if run.published and counted.value.ndim == 1:
+        made = authors.bootstrapped_rate(m, record, counted, run.edition)
+    else:
+        made = SHARE_OF(record, counted, run, unit)
+        sd = None if record.by or made.low is None else run.sd_of_rate(made.measure, made.reader)
+        made = made if sd is None else msgspec.structs.replace(made, sd_boot=sd)
+    lost = _replies_lost(counted)
+    if not lost or not made.n or made.k is None:
+        return made
+    low, high = made.k / (made.n + lost), (made.k + lost) / (made.n + lost)
+    return remarked(made, f"with the replies among them between {low:.4f} and {high:.4f}")
+
+
+def _replies_lost(counted: Counted) -> int:
+    left = left_out_of(counted)
+    return left.get("unparsed", 0) + left.get("refused", 0)
+
+
+def rated(
+    run: Study, m: Marks, name: str, counted: Counted, by: Mapping[str, str] = PLAIN
+) -> Measure:
+    """The record of a rate of these marks, which need not be the headline's."""
+    record = Measure(reader=m.reader, measure=name, by=dict(by))
+    made = estimate_of(record, counted, run, Spec(name=name, says="", estimate=partial(rate_of, m)))
+    assert isinstance(made, Measure)
+    return made
+
+
+def overall(run: Study, m: Marks, name: str) -> Measure:
+    """A measure's record of all cases under the headline's condition."""
+
+    def make() -> Measure:
+        made = next(iter(made_by(run, m, BY_NAME[name])))
+        assert isinstance(made, Measure)
+        return made
+
+    return run.once(("overall", name, m.reader), make)
+
+
+# ---------------------------------------------------------------- columns to be resampled
+
+
+def columns(run: Study) -> Mapping[Column, Floats]:
+    """Per reader and rate, who decides it and who is a hit; and the premium's changes."""
+    found: dict[Column, Floats] = {}
+    if run.published:
+        return found  # the published bootstrap has a stream of its own
+    for m in run.marks:
+        for name in _RESAMPLED:
+            found |= _rate_columns(run, m, name)
+        both, change = _changes(m, "target_mask", "irrelevant_mask")
+        found["asked", "gsp", m.reader] = both.astype(float)
+        found["hits", "gsp", m.reader] = np.where(both, change, 0).astype(float)
+    return found
+
+
+def columns_beside(run: Study) -> Mapping[Column, Floats]:
+    """The same of what is asked beside the headline: after all others, which it must not move."""
+    found: dict[Column, Floats] = {}
+    for m in () if run.published else run.marks:
+        found |= _rate_columns(run, m, "retest")
+    return found
+
+
+def _rate_columns(run: Study, m: Marks, name: str) -> dict[Column, Floats]:
+    counted = counted_once(run, m, BY_NAME[name], PLAIN)
+    return {
+        ("asked", name, m.reader): decided(counted).astype(float),
+        ("hits", name, m.reader): hits(counted).astype(float),
+    }
+
+
+# ---------------------------------------------------------------- the premium
+
+
+def _changes(m: Marks, target: str, control: str) -> tuple[Mask, Ints]:
+    """Who was answered under both masks, and what the target flipped less what the control did."""
+    yes = m.said_yes & _controls(m, control)
+    both: Mask = yes & (m.under(target) >= 0) & (m.under(control) >= 0)
+    flipped = (m.under(target) != m.original).astype(np.int64)
+    return both, flipped - (m.under(control) != m.original)
+
+
+def _make_gsp(run: Study, m: Marks) -> Iterator[Measure]:
+    """CGR - (1 - IS): flips under the target mask beyond those any mask of that size causes."""
+    if run.edition.gsp == "difference":
+        yield authors.premium_of_rates(overall(run, m, "cgr"), overall(run, m, "is"))
+    else:
+        record = premium(m, "target_mask", ["irrelevant_mask"])
+        sd = run.sd_of_rate("gsp", m.reader) if record.low is not None else None
+        yield msgspec.structs.replace(record, sd_boot=sd)
+    for image in m.further:
+        found = image_of(image)
+        control = f"irrelevant_{found.fill}"
+        if found.kind == "target" and control in m.further:
+            yield premium(m, image, [control], {"condition": str(found.fill)})
+    if draws := m.matched:
+        yield premium(m, "target_mask", draws, {"condition": "matched"})
+
+
+def premium(
+    m: Marks, target: str, controls: list[str], by: dict[str, str] | None = None
+) -> Measure:
+    """GSP case by case: correct Yes on a boxed finding, answered under the target and a control.
+
+    With several controls (draws of a matched box) every draw pairs with the case's target answer,
+    and patients remain the units.
+    """
+    flips, shakes, who, unanswered, unfit = [], [], [], 0, 0
+    for control in controls:
+        yes = m.said_yes & _controls(m, control)
+        unfit += int((m.said_yes & ~yes).sum())
+        both, _ = _changes(m, target, control)
+        unanswered += int((yes & ~both).sum())
+        places = m.ordered(both)
+        flips.append(m.under(target)[places] != m.original[places])
+        shakes.append(m.under(control)[places] != m.original[places])
+        who.append(m.facts.patients[places])
+    flipped, shaken, patients = (np.concatenate(parts) for parts in (flips, shakes, who))
+    made = leaving_out(
+        Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(flipped.size)),
+        {"without an answer under both masks": unanswered, _OVERLAPPING: unfit},
+    )
+    return newcombe(made, flipped, shaken, patients)
+
+
+def newcombe(record: Measure, one: Mask, other: Mask, patients: Ints) -> Measure:
+    """The difference of two paired rates with Newcombe's interval, design effect by patient."""
+    from overread.stats import design_effect, paired_difference
+
+    n = int(one.size)
+    if not n:
+        return noted(record, NOTHING)
+    change = one.astype(np.int64) - other.astype(np.int64)
+    record = msgspec.structs.replace(record, value=int(change.sum()) / n, n=n)
+    if n < 2:
+        return noted(record, ONE_CLUSTER)
+    effect = design_effect(change, patients)
+    table = [int((one == x)[other == y].sum()) for x in (1, 0) for y in (1, 0)]
+    found = paired_difference(*table, design_effect=effect)
+    bounded = msgspec.structs.replace(record, se=found.sd, low=found.low, high=found.high)
+    return with_method(bounded, Method(kind="newcombe10", effect=effect))
+
+
+# ---------------------------------------------------------------- 1 - UAR, and the category
+
+
+def _make_image_contingent(run: Study, m: Marks) -> Iterator[Measure]:
+    """1 - UAR: the share of correct answers that a like image of another patient changes."""
+    uar = overall(run, m, "uar")
+    if uar.value is None or uar.n is None or uar.k is None:
+        yield msgspec.structs.replace(uar, measure="image_contingent")
+        return
+    said = leaving_out(Measure(reader=m.reader, measure="image_contingent"), uar.left_out)
+    yield msgspec.structs.replace(
+        uar,
+        measure=said.measure,
+        value=(uar.n - uar.k) / uar.n,
+        k=uar.n - uar.k,
+        low=None if uar.high is None else 1 - uar.high,
+        high=None if uar.low is None else 1 - uar.low,
+        note=said.note,
+    )
+
+
+def _make_category(run: Study, m: Marks) -> Iterator[Measure]:
+    cgr, uar, is_, is_all, gsp, retest = (
+        overall(run, m, name) for name in ("cgr", "uar", "is", "is_all", "gsp", "retest")
+    )
+    findings = Findings(cgr=cgr, uar=uar, is_=is_, is_all=is_all, gsp=gsp, retest=retest)
+    # A category stands on no more cases than the smallest of the rates it is read from.
+    n = min(record.n or 0 for record in (cgr, uar, is_))
+    made = Measure(reader=m.reader, measure="category", n=n)
+    yield category(made, findings, run.edition, sees=m.modality != "text")
+    for threshold, swept in sweep(findings, run.edition):
+        by = {"unstable_below": f"{threshold / 100:.2f}"}
+        yield msgspec.structs.replace(made, by=by, label=swept)
+
+
+# ---------------------------------------------------------------- the declarations
+
+_PATIENTS: Final = ("view", "sex", "age")
+COMPARED: Final = ("accuracy", "uar", "cgr", "is")
+"""The rates that readers, resolutions and runs are compared by."""
+_RESAMPLED: Final = (
+    *("accuracy", "sensitivity", "specificity", "cgr", "uar", "is", "is_all"),
+    "swap_consistency",
+)
+
+SPECS: Final = (
+    Spec(
+        name="accuracy",
+        says="right on the original, of parsed answers with a key",
+        of=_accuracy,
+        groups=("source", "finding", *_PATIENTS, "label"),
+        empty_groups=True,
+        estimate=_rate,
+        bounds=True,
+        by_case=True,
+    ),
+    Spec(
+        name="sensitivity",
+        says="Yes on the original where the key is Yes",
+        of=_sensitivity,
+        groups=("finding",),
+        empty_groups=True,
+        estimate=_rate,
+    ),
+    Spec(
+        name="specificity",
+        says="No on the original where the key is No",
+        of=_specificity,
+        groups=("finding",),
+        empty_groups=True,
+        estimate=_rate,
+    ),
+    Spec(
+        name="parse_rate",
+        says="replies in which an answer was found",
+        of=_replies,
+        conditions=_every_image,
+        estimate=_rate,
+    ),
+    *coverage_specs(_every_image, _outcome),
+    Spec(
+        name="cgr",
+        says="causal grounding rate: correct Yes that the target mask flips",
+        of=_cgr,
+        conditions=_also_under("target"),
+        groups=("finding", *_PATIENTS, "label"),
+        empty_groups=True,
+        estimate=_rate,
+        bounds=True,
+        by_case=True,
+    ),
+    Spec(
+        name="uar",
+        says="unrelated-image answer rate: correct answers a like image of another patient leaves",
+        # The other patient has the same finding and label, so that who looks and who does not both
+        # keep their answer: more is neither better nor worse.
+        better=None,
+        of=_uar,
+        conditions=_also_under("opposite", "blank", "none"),
+        groups=("source", "finding", *_PATIENTS, "label"),
+        empty_groups=True,
+        estimate=_rate,
+        bounds=True,
+        by_case=True,
+    ),
+    Spec(
+        name="is",
+        says="irrelevant-mask stability: correct answers the irrelevant mask leaves",
+        of=_is,
+        conditions=_also_under("irrelevant"),
+        groups=("finding", *_PATIENTS),
+        empty_groups=True,
+        estimate=_rate,
+        bounds=True,
+        by_case=True,
+    ),
+    Spec(
+        name="is_all",
+        says="the same over all parsed answers, correct or not",
+        of=_is_all,
+        estimate=_rate,
+        bounds=True,
+    ),
+    Spec(
+        name="retest",
+        says="answers given again when the original is asked again",
+        of=_retest,
+        estimate=_rate,
+    ),
+    Spec(
+        name="gsp",
+        says="grounding-specificity premium: CGR - (1 - IS)",
+        unit=POINTS,
+        make=_make_gsp,
+    ),
+    Spec(name="image_contingent", says="1 - UAR", better=None, make=_make_image_contingent),
+    Spec(
+        name="swap_consistency",
+        says="answers another image changed that it changed to the right one",
+        of=_swap_consistency,
+        estimate=_rate,
+    ),
+    Spec(
+        name="category",
+        says="what CGR, UAR, IS and GSP say together",
+        unit=WORD,
+        better=None,
+        make=_make_category,
+    ),
+)
+BY_NAME: Final = named(SPECS)
