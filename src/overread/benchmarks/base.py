@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -38,7 +39,10 @@ from overread.judging import Read, Role
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.judging.sheet import Unit
+    from overread.judging.sheet import Unit as JudgedUnit
+    from overread.measuring.arrays import RunArrays
+    from overread.measuring.specs import Spec, SpokenFor
+    from overread.measuring.units import Unit
 
 C = TypeVar("C")
 
@@ -54,6 +58,7 @@ __all__ = [
     "ReaderRecord",
     "Recovered",
     "Tables",
+    "place_of",
 ]
 
 
@@ -497,7 +502,7 @@ class Benchmark:
         """The words that judge and person have for each question; empty: no person is asked."""
         return {}
 
-    def units(self, tables: Tables) -> list[Unit]:
+    def units(self, tables: Tables) -> list[JudgedUnit]:
         """The things judged in a run's tables, checks left out, for a person to judge too."""
         return []
 
@@ -507,13 +512,41 @@ class Benchmark:
         """Kept rows read again under this edition; what cannot be read again stays as it is."""
         return tables
 
+    @classmethod
+    def specs(cls) -> tuple[Spec, ...]:
+        """Its measures, as `metrics` declares them."""
+        from overread.measuring.specs import Spec
+
+        found = place_of(cls.metrics) if cls.metrics else ()
+        every = found.values() if isinstance(found, Mapping) else found
+        return tuple(one for one in every if isinstance(one, Spec))
+
+    @classmethod
+    def unit_of(cls, measure: str) -> Unit | None:
+        """What a measure is counted in; None of one that it does not declare."""
+        from overread.measuring.specs import difference_unit
+
+        units = {spec.name: spec.unit for spec in cls.specs()}
+        of = measure.removeprefix("diff_")
+        if measure not in units and of in units:
+            return difference_unit(units[of])
+        return units.get(measure)
+
+    def arrays(self, tables: Tables) -> tuple[RunArrays, Sequence[SpokenFor]]:
+        """The run as arrays, and what each reader said of its cases: what the specs are given."""
+        raise NotImplementedError
+
     def measure(self, tables: Tables) -> list[Measure]:
         """Tables to numbers, each with its n and interval; nothing undefined gets a number."""
-        raise NotImplementedError
+        from overread.measuring.specs import measure
+
+        return measure(*self.arrays(tables), self.specs())
 
     def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
         """Numbers to tables and figures, with the signature of what they stand on."""
-        return iter(())
+        from overread.benchmarks.exhibits.from_specs import exhibits_of
+
+        yield from exhibits_of(self.specs(), measures, signature, self.question or self.name)
 
     def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
         """Exhibits with the cases' own pictures or texts, made where these may be shown."""
@@ -587,7 +620,11 @@ class Benchmark:
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
         """Of the measures that `per_case` has, those of which it can be said."""
-        return {}
+        return {
+            spec.name: spec.better == "higher"
+            for spec in self.specs()
+            if spec.by_case and spec.better is not None
+        }
 
     @classmethod
     def words_of(cls, measure: str) -> ComparedWords:
@@ -597,7 +634,10 @@ class Benchmark:
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
         """For each compared measure a frame of reader, case, cluster and value."""
-        return {}
+        from overread.measuring.specs import values
+
+        compared = [spec for spec in self.specs() if spec.by_case]
+        return values(*self.arrays(tables), compared) if compared else {}
 
     @property
     def facets(self) -> tuple[str, ...]:
@@ -657,3 +697,9 @@ class Imported(NamedTuple):
     tables: Tables
     warnings: list[str]
     settings: dict[str, str]
+
+
+def place_of(place: str) -> Any:
+    """What stands at "module:attribute", imported when it is needed."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
-from overread.benchmarks.base import Benchmark, Imported
+from overread.benchmarks.base import Benchmark, Imported, place_of
 from overread.benchmarks.ranges import Range
 from overread.case import BadInput, Policy
 
@@ -62,7 +61,7 @@ def importer(name: str) -> Importer:
     place = class_of(name).importer
     if not place:
         raise BadInput(f"{name} has no results to import. Use overread run.")
-    return cast(Importer, _at(place))
+    return cast(Importer, place_of(place))
 
 
 def range_of(name: str, measure: str) -> Range | None:
@@ -74,7 +73,8 @@ def metrics() -> Iterator[tuple[str, Any]]:
     """Every registered metric of every benchmark as (benchmark, metric), for the law tests."""
     for name in BENCHMARKS:
         if place := class_of(name).metrics:
-            for metric in _at(place).values():
+            found = place_of(place)
+            for metric in found.values() if isinstance(found, Mapping) else found:
                 yield name, metric
 
 
@@ -82,9 +82,4 @@ def class_of(name: str) -> type[Benchmark]:
     """A benchmark's class: what it declares is known before any set is opened."""
     if name not in BENCHMARKS:
         raise BadInput(f'benchmark is "{name}"; the benchmarks are {", ".join(BENCHMARKS)}.')
-    return cast(type[Benchmark], _at(BENCHMARKS[name]))
-
-
-def _at(place: str) -> Any:
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)
+    return cast(type[Benchmark], place_of(BENCHMARKS[name]))

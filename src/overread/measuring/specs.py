@@ -58,7 +58,7 @@ from overread.measuring.notes import (
     remarked,
     with_method,
 )
-from overread.measuring.units import SHARE, Unit
+from overread.measuring.units import POINTS, SHARE, Unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,6 +83,7 @@ __all__ = [
     "counted_once",
     "coverage_specs",
     "difference_of",
+    "difference_unit",
     "estimate_of",
     "left_out_of",
     "made_by",
@@ -443,16 +444,27 @@ def paired_p(run: RunArrays, each: Floats, members: Mask) -> float | None:
 # ---------------------------------------------------------------- values by case
 
 
+def difference_unit(unit: Unit) -> Unit:
+    """What a difference of two numbers in this unit is counted in."""
+    if unit.of_shares and unit.low == 0:
+        return POINTS
+    return msgspec.structs.replace(unit, low=unit.low - unit.high, high=unit.high - unit.low)
+
+
 def values(
-    run: RunArrays, readers: Sequence[SpokenFor], specs: Sequence[Spec], clusters: Sequence[str]
+    run: RunArrays,
+    readers: Sequence[SpokenFor],
+    specs: Sequence[Spec],
+    clusters: Sequence[str] | None = None,
 ) -> dict[str, pl.DataFrame]:
     """By measure, what it says of each case: reader, case, cluster and value.
 
     Of measures `by_case`, under their plain condition: what `compare` goes by. `clusters` are names
-    of the cases' clusters, in the order of the cases.
+    of the cases' clusters in the order of the cases, their codes where left out.
     """
     import polars as pl
 
+    clusters = list(map(str, run.clusters.tolist())) if clusters is None else clusters
     found: dict[str, list[pl.DataFrame]] = {}
     for spec in specs:
         if not spec.by_case or spec.of is None:
