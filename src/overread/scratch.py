@@ -26,7 +26,7 @@ _OURS: Final = re.compile(r"\.unfinished\.[a-z0-9_]{8}|\..+\.\d+-[0-9a-f]{8}\.pa
 def scratch_folder(beside: Path) -> Iterator[Path]:
     """A new folder in `beside`, gone at the end, and with it what dead writers left there."""
     sweep(beside)
-    scratch, lock = _made(beside)
+    scratch, lock = _locked_folder(beside)
     try:
         yield scratch
     finally:
@@ -34,7 +34,7 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def _made(beside: Path) -> tuple[Path, int]:
+def _locked_folder(beside: Path) -> tuple[Path, int]:
     """A folder and the lock on it, which no sweeper held when we got it."""
     while True:
         scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=beside))

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.case import Prompt, PromptMessage, Reader
+from overread.judging import Role
 from overread.judging.fitness import LIMIT, Check, fitness_of
 from overread.judging.lexical import STEP_TYPES, LexicalJudge, covered, judged, scores
 from overread.judging.lexical_answer import final_answer, same_answer
 from overread.judging.lexicon import content
 from overread.judging.rubric import Rubric, frame
-from overread.judging.verdict import Role
 
 NEEDS: dict[str, tuple[Role, tuple[str, ...]]] = {
     "answer": ("answer", ("question", "answer", "reply")),

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.judging.reading import DEEPEST, LONGEST, read_json, read_yes_no, repaired
-from overread.judging.verdict import boolean, number, word
 
 VERDICT = {"match": True, "final_answer": "B"}
 STEPS = [{"step_type": "key conclusions", "Step information": "x", "judgment": "Match"}]
@@ -173,53 +172,6 @@ def test_repair_stops_by_count_and_so_always_at_the_same_place() -> None:
     assert repaired("[" * (DEEPEST + 1), DEEPEST) is None
     (step,) = repaired('[{"a": "x" }', DEEPEST) or [None]
     assert type(step["a"]) is str
-
-
-# ---------------------------------------------------------------- values
-
-
-@pytest.mark.parametrize(
-    ("value", "said"), [(True, True), (False, False), ("true", True), (" FALSE. ", False)]
-)
-def test_truths_and_their_words(value: Any, said: bool) -> None:
-    assert boolean(value).value is said
-
-
-@pytest.mark.parametrize("value", [1, 0, None, "yes", "", "falsely", [], {"a": 1}, "true or false"])
-def test_nothing_else_is_a_truth(value: Any) -> None:
-    assert not boolean(value).valid
-
-
-@pytest.mark.parametrize(
-    ("value", "said"), [(1, 1), (5.0, 5), ("3.5", 3.5), (3.5, 3.5), (" 2 ", 2)]
-)
-def test_numbers_in_steps(value: Any, said: float) -> None:
-    assert number(value, 1, 5, 0.5).value == said
-
-
-@pytest.mark.parametrize(
-    "value",
-    [0, 5.1, 3.25, True, None, "three", "4/5", float("nan"), float("inf"), 10**400, "1e1", "٣"],
-)
-def test_no_such_number(value: Any) -> None:
-    assert not number(value, 1, 5, 0.5).valid
-
-
-def test_words_as_they_stand_folded_and_by_alias() -> None:
-    choices, aliases = ("Matched", "Unmatched"), {"not found": "Unmatched"}
-    assert word("Matched", choices, aliases).how == "exact"
-    assert word(" unMATCHED.", choices, aliases) == word("Unmatched", choices).__class__(
-        "Unmatched", "folded"
-    )
-    assert word("Not  found", choices, aliases).value == "Unmatched"
-    assert word("Match", choices, aliases).fault == "none of Matched, Unmatched"
-    assert not word(None, choices).valid
-
-
-@given(VALUES)
-def test_converters_never_raise(value: Any) -> None:
-    for read in (boolean(value), number(value, 0, 1), word(value, ("a",))):
-        assert read.valid == (read.value is not None)
 
 
 # ---------------------------------------- Yes or no: read where a verdict stands, and nowhere else

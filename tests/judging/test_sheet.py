@@ -131,6 +131,13 @@ def test_a_sheet_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["k.csv"]
 
 
+def test_a_persons_word_is_taken_in_any_case_and_with_marks_around_it(tmp_path: Path) -> None:
+    sheet, key = tmp_path / "s.csv", tmp_path / "k.csv"
+    write_sheet(UNITS[:2], sheet, key)
+    fill(sheet, {UNITS[0].key: " No  MATCH.", UNITS[1].key: "'match"})
+    assert read_sheet(sheet, CHOICES) == {UNITS[0].key: "no match", UNITS[1].key: "match"}
+
+
 def test_faults_in_a_filled_sheet_are_one_line_with_the_row(tmp_path: Path) -> None:
     sheet, key = tmp_path / "s.csv", tmp_path / "k.csv"
     write_sheet(UNITS[:2], sheet, key)

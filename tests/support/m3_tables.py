@@ -11,7 +11,7 @@ from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.m3cot.cases import case_schema
 from overread.benchmarks.m3cot.trials import answer_schema
 from overread.benchmarks.m3cot.verdicts import read_verdict
-from overread.judging.verdict import VERDICT_COLUMNS
+from overread.judging import VERDICT_COLUMNS
 
 ROLE = {"answer": "answer", "precision": "steps", "recall": "steps", "order": "order"}
 

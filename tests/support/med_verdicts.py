@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 
-from overread.judging.verdict import VERDICT_COLUMNS
+from overread.judging import VERDICT_COLUMNS
 
 COMPONENTS = ("clarity", "coherence", "visual", "truth")
 

@@ -59,11 +59,11 @@ class Studio:
                 else:
                     key = pictures[part]
                     kept = self.cache.peek(key)
-                    parts.append(kept if kept is not None else await self._made(part, key))
+                    parts.append(kept if kept is not None else await self._rendered_once(part, key))
             messages.append(PromptMessage(message.role, tuple(parts)))
         return Prompt(tuple(messages), request.decoding, digest.hex())
 
-    async def _made(self, picture: Slot, key: bytes) -> Shown | ShownClip:
+    async def _rendered_once(self, picture: Slot, key: bytes) -> Shown | ShownClip:
         """Render in a thread; those who ask meanwhile await it without a thread of their own."""
         making = self._making.get(key)
         if self.films is None and isinstance(picture, Clip):
@@ -129,7 +129,11 @@ class Sources:
         """The digest if it is known without reading the file."""
         known = self._known.get(source)
         if known is None:
-            known = _held(source) if isinstance(source, Inline) else self._kept(place(source))
+            known = (
+                _inline_place(source)
+                if isinstance(source, Inline)
+                else self._with_digest(place(source))
+            )
             if known is not None:
                 self._remember(source, known)
         return known.digest if known is not None else None
@@ -185,16 +189,16 @@ class Sources:
 
     def _learn(self, source: Source | Inline) -> Place:
         if isinstance(source, Inline):
-            return self._remember(source, _held(source))
+            return self._remember(source, _inline_place(source))
         file = place(source)
-        known = self._kept(file)
+        known = self._with_digest(file)
         if known is None:
             known = msgspec.structs.replace(file, digest=digest(source))
             row = (known.kept_as, known.size, known.mark, known.digest, self._dataset)
             self._fresh.append(row)
         return self._remember(source, known)
 
-    def _kept(self, file: Place) -> Place | None:
+    def _with_digest(self, file: Place) -> Place | None:
         if file.digest:  # by the index of its archive
             return file
         kept = self._store.source(file.kept_as, file.size, file.mark)
@@ -207,7 +211,7 @@ class Sources:
         return file
 
 
-def _held(source: Inline) -> Place:
+def _inline_place(source: Inline) -> Place:
     return Place(digest=digest(source))
 
 

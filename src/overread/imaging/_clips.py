@@ -43,7 +43,7 @@ def render_clip(clip: Clip, films: Films | None = None) -> ShownClip:
     if clip.mask is not None:
         check(Overlay(clip.mask.source, clip.mask.color, clip.mask.alpha))
     images = clip_images(clip, films if films is not None else Films(0))
-    shown = _shown(clip, images, quality)
+    shown = _encoded_clip(clip, images, quality)
     if shown.count != len(clip.frames):
         raise BadInput(
             f"{name_of(clip.source)}: {shown.count} of {len(clip.frames)} frames were encoded; all "
@@ -77,7 +77,7 @@ def clip_images(clip: Clip, films: Films) -> list[Image.Image]:
     return images
 
 
-def _shown(clip: Clip, images: Sequence[Image.Image], quality: int | None) -> ShownClip:
+def _encoded_clip(clip: Clip, images: Sequence[Image.Image], quality: int | None) -> ShownClip:
     match clip.form:
         case "images":
             parts = tuple(encoded(image, quality) for image in images)

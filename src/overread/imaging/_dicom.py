@@ -50,7 +50,7 @@ def open_dicom(data: bytes, name: str) -> Image.Image:
             "Export the frame to be shown as one file."
         )
     ((stored, photometric),) = _decode(elements, name, [0], 1)
-    return Image.fromarray(_shown(stored, photometric, elements, name))
+    return Image.fromarray(_display_pixels(stored, photometric, elements, name))
 
 
 def decode_dicom(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray[np.uint8]]:
@@ -68,12 +68,12 @@ def decode_dicom(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
     hold(len(numbers) * columns * rows * samples, name)
     frames = _decode(elements, name, numbers, count)
     return {
-        number: _shown(stored, photometric, elements, name, whole_range=True)
+        number: _display_pixels(stored, photometric, elements, name, whole_range=True)
         for number, (stored, photometric) in zip(numbers, frames, strict=True)
     }
 
 
-def _shown(
+def _display_pixels(
     stored: NDArray[Any], photometric: str, elements: Elements, name: str, whole_range: bool = False
 ) -> NDArray[np.uint8]:
     if photometric in ("MONOCHROME1", "MONOCHROME2") and stored.ndim == 2:

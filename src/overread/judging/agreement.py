@@ -17,8 +17,6 @@ from overread.stats import Interval, bootstrap_kappa, percent_agreement, wilson
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Agreement", "agreements", "judge_counts", "pair_agreement"]
-
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 # Reader, case and condition of a reply.

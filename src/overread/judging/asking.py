@@ -6,8 +6,6 @@ import msgspec
 
 from overread.case import Message, Trial
 
-__all__ = ["reminded", "variant_of"]
-
 
 def variant_of(about: str) -> str:
     """What was changed before it was judged; empty where nothing was."""

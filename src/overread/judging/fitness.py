@@ -8,29 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from overread.case import Measure
+from overread.judging import Role
 from overread.judging.question import Compared, Label, Question, Verdict, verdicts_in
 from overread.judging.sensitivity import CHANGES, Change, Sensitivity, changed, shift_measure
-from overread.judging.verdict import Role
 from overread.stats import Interval, wilson
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "ENOUGH",
-    "LIMIT",
-    "NOT_CHECKED",
-    "UNFIT",
-    "Check",
-    "Fitness",
-    "fitness_in",
-    "fitness_measures",
-    "fitness_of",
-    "labels_of",
-    "panel_label",
-    "shift_measures",
-    "worst_label",
-]
 
 UNFIT: Final = "judge unfit"
 NOT_CHECKED: Final = "judge not checked"

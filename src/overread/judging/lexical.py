@@ -19,21 +19,6 @@ from overread.judging.lexical_answer import same_answer
 from overread.judging.lexicon import MODALITIES, content, contradict, opposites, share
 from overread.judging.rubric import asked_of, sections_of
 
-__all__ = [
-    "CATEGORIES",
-    "LOOSE",
-    "QUESTIONS",
-    "REVISION",
-    "STEP_TYPES",
-    "LexicalJudge",
-    "Said",
-    "category",
-    "covered",
-    "judged",
-    "matches",
-    "scores",
-]
-
 REVISION = 2
 """Raised whenever it may judge differently; it enters the key of every verdict."""
 

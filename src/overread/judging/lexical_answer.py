@@ -8,8 +8,6 @@ from typing import Final
 
 from overread.judging.lexicon import content, contradict, opposites
 
-__all__ = ["NEGATED", "chosen", "final_answer", "options_of", "same_answer", "truth_of"]
-
 _MARKER: Final = re.compile(
     r"(?:\bfinal\s+answer|\bcorrect\s+answer|\bcorrect\s+option|\bthe\s+answer|\bmy\s+answer|"
     r"^\W{0,4}answer)\W{0,4}\s*(?:(?:is|are|would\s+be|:|=|-)\W{0,4})+",

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["MODALITIES", "content", "contradict", "modalities", "opposites", "share"]
-
 
 def _by_meaning(words: Mapping[str, str]) -> dict[str, str]:
     return {word: meaning for meaning, named in words.items() for word in named.split(", ")}
@@ -168,11 +166,6 @@ def content(text: str) -> frozenset[str]:
     ['xray', '¬fracture']
     """
     return frozenset(_tokens(text))
-
-
-def modalities(text: str) -> frozenset[str]:
-    """The examinations a text names."""
-    return content(text) & MODALITIES
 
 
 def share(one: frozenset[str], two: frozenset[str]) -> float:

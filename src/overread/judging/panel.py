@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 import msgspec
 
 from overread.case import BadInput
-from overread.judging.verdict import Role
-
-__all__ = ["Panel", "check_names", "panel_of", "parse_judge", "with_rubric"]
+from overread.judging import Role
 
 # A role is a word before the first "="; a spec has its kind and a colon before any "=".
 _ROLE = re.compile(r"\s*([A-Za-z_ -]*?)\s*=(.*)", re.DOTALL)
@@ -99,15 +97,3 @@ def with_rubric(spec: str) -> tuple[str, str]:
     if not rubric:
         raise BadInput("a judge's option rubric is empty. Name one, or leave it out.")
     return what + "?" * bool(rest) + "&".join(rest), rubric
-
-
-def check_names(panel: Panel, names: Mapping[str, str]) -> None:
-    """Judges of one panel need names of their own; `names` gives them by spec."""
-    taken: dict[str, str] = {}
-    for spec in panel.specs:
-        other = taken.setdefault(names[spec], spec)
-        if other != spec:
-            raise BadInput(
-                f"--judge {other} and --judge {spec} have the same name, {names[spec]}. "
-                "Add ?label=NAME to one of them."
-            )

@@ -17,37 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from overread.case import Condition, Decoding, Message, Request, Trial, printable
+from overread.judging import Read, Role
 from overread.judging.rubric import Rubric, frame, load_rubric, own_words
-from overread.judging.verdict import Read, Role
 
 if TYPE_CHECKING:
     import polars as pl
 
     from overread.judging.sensitivity import Change
-
-__all__ = [
-    "Compared",
-    "Deserved",
-    "JudgedPart",
-    "Label",
-    "Question",
-    "Verdict",
-    "Wording",
-    "about_of",
-    "again",
-    "by_name",
-    "choices_of",
-    "judges_and_words",
-    "other_rubrics",
-    "question_trials",
-    "read_verdict",
-    "reread",
-    "roles_of",
-    "variant_of",
-    "verdict_fault",
-    "verdicts_in",
-    "with_own_words",
-]
 
 Row: TypeAlias = Mapping[str, Any]
 Label: TypeAlias = Hashable | None

@@ -13,9 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, SupportsIndex, TypeAlias
 
-from overread.judging.verdict import Read
-
-__all__ = ["DEEPEST", "LONGEST", "LOOKS", "read_json", "read_yes_no", "repaired", "spoken"]
+from overread.judging import Read
 
 Shape: TypeAlias = Literal["any", "object", "array"]
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.judging.verdict import Read
+from overread.judging import Read
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["reread"]
 
 
 def reread(verdicts: pl.DataFrame, read: Callable[[Mapping[str, Any]], Read]) -> pl.DataFrame:

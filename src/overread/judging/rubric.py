@@ -17,9 +17,7 @@ import msgspec
 
 from overread.case import BadInput, Message
 from overread.files import MOST_TOML, read_text
-from overread.judging.verdict import Role
-
-__all__ = ["NOTICE", "Rubric", "asked_of", "frame", "load_rubric", "own_words", "sections_of"]
+from overread.judging import Role
 
 NOTICE: Final = (
     "Below, the material stands between tags with a fence, <name fence=…> and </name fence=…>. "

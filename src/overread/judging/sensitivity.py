@@ -15,18 +15,6 @@ from overread.case import Measure
 from overread.judging.rubric import Rubric
 from overread.stats import Interval, wilson
 
-__all__ = [
-    "CHANGES",
-    "SHIFT",
-    "Change",
-    "Sensitivity",
-    "Variant",
-    "changed",
-    "restored",
-    "shift_measure",
-    "variants",
-]
-
 T = TypeVar("T")
 Change: TypeAlias = Literal["sections", "steps", "length"]
 SHIFT: Final = "judge_shift"

@@ -22,21 +22,9 @@ from overread.case import BadInput
 from overread.files import read_text
 from overread.judging.agreement import Agreement, pair_agreement
 from overread.judging.question import Question, about_of, choices_of, verdicts_in
-from overread.judging.verdict import word
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "PERSON",
-    "Unit",
-    "guarded",
-    "person_agreement",
-    "read_sheet",
-    "sample",
-    "units_of",
-    "write_sheet",
-]
 
 PERSON: Final = "person"
 _SHEET: Final = ("id", "item", "question", "asked", "gold", "reply", "part", "choices", PERSON)
@@ -217,13 +205,13 @@ def read_sheet(sheet: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, s
                 f'{sheet.name} row {line}: question is "{_short(row["question"])}"; expected '
                 f"{', '.join(choices)}. Leave that column as it was written."
             )
-        read = word(written, tuple(allowed))
-        if not read.valid:
+        read = _choice(written, allowed)
+        if read is None:
             raise BadInput(
                 f'{sheet.name} row {line}: {PERSON} is "{_short(written)}"; expected '
                 f"{', '.join(allowed)}, or nothing."
             )
-        if said.setdefault(name, read.value) != read.value:
+        if said.setdefault(name, read) != read:
             raise BadInput(f"{sheet.name} row {line}: {name} is judged twice; keep one row.")
     return said
 
@@ -295,3 +283,14 @@ def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]
 def _short(text: str) -> str:
     plain = " ".join(_plain(text).split())
     return plain if len(plain) <= 40 else plain[:40] + "…"
+
+
+def _choice(written: str, choices: Sequence[str]) -> str | None:
+    """The choice that was written, in any case and with any blanks or marks around it."""
+    if written in choices:
+        return written
+    return next((one for one in choices if _folded(one) == _folded(written)), None)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .:;\"'`*")

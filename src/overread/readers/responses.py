@@ -87,11 +87,11 @@ def read_response(
 
     Neither holds the secret, however the server repeated it.
     """
-    reply = _read(status, headers, body, seconds, sent, secret.hide if secret else str)
+    reply = _reply_in(status, headers, body, seconds, sent, secret.hide if secret else str)
     return secret.hidden(reply) if secret else reply
 
 
-def _read(
+def _reply_in(
     status: int, headers: Mapping[str, str], body: bytes, seconds: float, sent: str, hide: Hide
 ) -> Reply:
     if status == 200:
@@ -143,7 +143,7 @@ def _read_with_care(status: int, headers: Mapping[str, str], body: bytes, hide: 
     if not isinstance(data, dict):
         raise ReaderFailure("not a chat completion: the body is not an object", heals=True)
     if data.get("error"):
-        raise _failure(_error_status(data["error"]), _said(data["error"], hide), headers)
+        raise _failure(_error_status(data["error"]), _error_line(data["error"], hide), headers)
     return _reply(data, hide)
 
 
@@ -154,7 +154,7 @@ def _reply(data: dict[str, Any], hide: Hide) -> Reply:
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise ReaderFailure("not a chat completion: there is no choices[0].message", heals=True)
     if choice.get("error"):  # how gateways tell of an upstream that broke off
-        raise _failure(_error_status(choice["error"]), _said(choice["error"], hide), {})
+        raise _failure(_error_status(choice["error"]), _error_line(choice["error"], hide), {})
     usage = data.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Reply(
@@ -266,11 +266,11 @@ def _message(body: bytes, hide: Hide) -> str:
     try:
         data = msgspec.json.decode(body)
     except _UNREADABLE:
-        return _said(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide)
-    return _said(data.get("error", data) if isinstance(data, dict) else data, hide)
+        return _error_line(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide)
+    return _error_line(data.get("error", data) if isinstance(data, dict) else data, hide)
 
 
-def _said(error: object, hide: Hide) -> str:
+def _error_line(error: object, hide: Hide) -> str:
     said = error.get("message", error) if isinstance(error, dict) else error
     try:
         return _line(said, hide, 300) or "no message"

@@ -12,8 +12,8 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Reader, Traits
 from overread.engine import Enrolment, private_folder
+from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
-from overread.judging.verdict import Role
 from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import WORKSPACE, Config, cache_folder, environment
 from overread.runs._judging import Judge

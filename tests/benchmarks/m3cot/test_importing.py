@@ -16,7 +16,7 @@ from overread.benchmarks.m3cot.edition import AUTHORS, BOOK, CORRECTED
 from overread.benchmarks.m3cot.importing import import_results, read_results
 from overread.benchmarks.m3cot.measures import measure
 from overread.case import BadInput
-from overread.judging.verdict import VERDICT_COLUMNS
+from overread.judging import VERDICT_COLUMNS
 from support.m3_trees import LABELS, Item, write_m3cot, write_sheet
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "m3cot"

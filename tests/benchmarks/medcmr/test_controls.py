@@ -49,9 +49,9 @@ from overread.benchmarks.medcmr.trials import (
 )
 from overread.benchmarks.medcmr.verdict_parser import lexical_judge, read_verdict
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
+from overread.judging import VERDICT_COLUMNS
 from overread.judging.fitness import UNFIT, fitness_in, labels_of
 from overread.judging.question import question_trials
-from overread.judging.verdict import VERDICT_COLUMNS
 from support.med_verdicts import verdicts_of
 
 # ---------------------------------------------------------------- controls

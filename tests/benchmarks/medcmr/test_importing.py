@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.medcmr.importing import NOT_KEPT, import_results, read_results
 from overread.case import BadInput
-from overread.judging.verdict import VERDICT_COLUMNS
+from overread.judging import VERDICT_COLUMNS
 from support.medcmr_sets import item, mcq, write_json, write_lines, write_release
 
 OPEN_REPLY = "Reasoning: a spot is seen.\nAnswer: a cause"

@@ -24,8 +24,8 @@ from overread.benchmarks.medcmr.verdict_parser import (
     read_verdict,
     rescued,
 )
+from overread.judging import VERDICT_COLUMNS
 from overread.judging.question import reread
-from overread.judging.verdict import VERDICT_COLUMNS
 
 GOOD = {"clarity": 1, "coherence": 0.5, "visual": 3, "truth": 4}
 PLAIN = """\

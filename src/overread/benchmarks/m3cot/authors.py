@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from overread.benchmarks.m3cot.cases import STEPS
+from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
-from overread.judging.verdict import Read
 
 __all__ = [
     "ORDERS",

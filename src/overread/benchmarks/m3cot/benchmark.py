@@ -52,7 +52,7 @@ from overread.case import (
     Traits,
     Trial,
 )
-from overread.judging.verdict import Read, Role
+from overread.judging import Read, Role
 
 if TYPE_CHECKING:
     import polars as pl

@@ -46,7 +46,7 @@ from overread.benchmarks.m3cot.trials import answer_schema
 from overread.benchmarks.m3cot.verdicts import read_verdict
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Policy, Traits
-from overread.judging.verdict import VERDICT_COLUMNS
+from overread.judging import VERDICT_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,11 +20,10 @@ import msgspec
 
 from overread.benchmarks.m3cot.cases import STEPS, Kind, M3Case, cases_in
 from overread.case import Decoding, Request, Trial
-from overread.judging import asking
+from overread.judging import Role, asking
 from overread.judging.rubric import Rubric, frame, load_rubric, own_words
 from overread.judging.sensitivity import variants
 from overread.judging.sheet import Unit
-from overread.judging.verdict import Role
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 from overread.benchmarks.m3cot import authors
 from overread.benchmarks.m3cot.authors import ORDERS, RESTATEMENT, STATUS, STEP_NAMES, TABLE, UNREAD
 from overread.benchmarks.m3cot.edition import Edition
+from overread.judging import Read
 from overread.judging.reading import read_json, read_yes_no
-from overread.judging.verdict import Read
 
 if TYPE_CHECKING:
     import polars as pl

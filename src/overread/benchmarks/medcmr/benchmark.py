@@ -37,6 +37,7 @@ from overread.case import (
     Traits,
     Trial,
 )
+from overread.judging import Read, Role
 from overread.judging.question import (
     Question,
     again,
@@ -48,7 +49,6 @@ from overread.judging.question import (
     with_own_words,
 )
 from overread.judging.question import reread as reread_verdicts
-from overread.judging.verdict import Read, Role
 
 if TYPE_CHECKING:
     import polars as pl

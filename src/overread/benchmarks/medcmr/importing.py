@@ -27,8 +27,8 @@ from overread.benchmarks.medcmr.loading import SETS
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, LINES, read_verdict
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Reply, Request, Traits, Trial
+from overread.judging import VERDICT_COLUMNS
 from overread.judging.question import about_of
-from overread.judging.verdict import VERDICT_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,9 +24,9 @@ from overread.benchmarks.medcmr.verdict_parser import (
     read_verdict,
 )
 from overread.case import Condition, Decoding
+from overread.judging import Read
 from overread.judging.question import Compared, Deserved, JudgedPart, Question, Wording
 from overread.judging.rubric import Rubric
-from overread.judging.verdict import Read
 
 __all__ = ["CHECKED", "FORMS", "REMINDER", "RUBRICS", "About", "question_of", "questions"]
 

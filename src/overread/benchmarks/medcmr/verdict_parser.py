@@ -18,9 +18,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from overread.judging import Read
 from overread.judging.lexical import LexicalJudge, scores
 from overread.judging.reading import LONGEST, read_json, spoken
-from overread.judging.verdict import Read
 
 if TYPE_CHECKING:
     pass
