@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from overread.phantoms.chest_film import CHANGED, film
-from overread.phantoms.chest_findings import FINDINGS
+from overread.phantoms.chest_film import CHANGED, FINDINGS, film
 
 # The least side of a box in source pixels: 50 of 224 (GROUNDING 2.2).
 LEAST = 229

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,11 +19,8 @@ from PIL import Image
 from overread.benchmarks.grounding.boxes import closed, irrelevant_box, overlap, rescale_box
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, load_cases
 from overread.case import BadInput, Box
-from overread.phantoms import chest, write_set
-from overread.phantoms.chest import write_chest_set
-from overread.phantoms.chest_findings import FINDINGS
-from overread.phantoms.chest_matched import DRAWS, TRUNK, on_the_trunk
-from overread.phantoms.chest_plan import plan_set
+from overread.phantoms.chest import COLUMNS, DRAWS, TRUNK, on_the_trunk, plan_set, write_chest_set
+from overread.phantoms.chest_film import FINDINGS
 
 N = 48
 
@@ -67,7 +63,7 @@ def test_the_same_seed_gives_the_same_bytes_however_many_workers(tmp_path):
 
 def test_the_manifest_has_the_columns_and_proportions_of_the_protocol(folder, rows):
     header = (folder / "manifest.csv").read_text().splitlines()[0].split(",")
-    assert header == list(chest.COLUMNS)
+    assert header == list(COLUMNS)
     assert tuple(header[26:]) == EXTRA_COLUMNS
     assert len(rows) == N
     for finding in FINDINGS:
@@ -207,7 +203,7 @@ def test_the_set_says_what_it_is(folder):
     facts = tomllib.loads((folder / "dataset.toml").read_text())
     assert facts["name"] == "phantom-chest"
     assert facts["policy"] == "open"
-    assert (facts["n"], facts["seed"], facts["generator"]) == (N, 3, chest.REVISION)
+    assert (facts["n"], facts["seed"], facts["generator"]) == (N, 3, write_chest_set.revision)
     assert facts["licence"]
 
 
@@ -252,32 +248,6 @@ def test_seeds_differ():
 # ---------------------------------------------------------------- whole or not at all
 
 
-@pytest.mark.parametrize(
-    ("n", "seed", "workers"), [(15, 0, None), (-1, 0, None), (16, -1, None), (16, 0, 0)]
-)
-def test_bad_requests_are_refused_in_one_line(tmp_path, n, seed, workers):
-    with pytest.raises(BadInput) as refused:
-        write_chest_set(tmp_path / "set", n, seed, workers)
-    assert "\n" not in str(refused.value)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_finished_set_is_not_made_again(folder, monkeypatch):
-    monkeypatch.setattr(chest, "make_films", _fail)
-    assert write_chest_set(folder, N, seed=3) == folder / "manifest.csv"
-
-
-def test_a_benchmark_finds_its_phantoms(tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr("overread.phantoms.chest.write_chest_set", lambda *how: asked.append(how))
-    write_set("grounding", tmp_path, 48, 2)
-    write_set("grounding", tmp_path, 48, 3)
-    assert [how[1:] for how in asked] == [(48, 2), (48, 3)]
-    assert len({how[0] for how in asked}) == 2
-    with pytest.raises(BadInput, match="no phantoms"):
-        write_set("another", tmp_path, 48)
-
-
 def test_another_folder_is_never_overwritten(folder, tmp_path):
     with pytest.raises(BadInput, match="something other"):
         write_chest_set(folder, N, seed=4)
@@ -285,13 +255,6 @@ def test_another_folder_is_never_overwritten(folder, tmp_path):
     with pytest.raises(BadInput, match="something other"):
         write_chest_set(tmp_path, N)
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(chest, "make_films", _fail)
-    with pytest.raises(RuntimeError):
-        write_chest_set(tmp_path / "set", 16)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_killed_writer_leaves_no_set_and_what_it_leaves_goes_with_the_next(tmp_path):
@@ -310,14 +273,3 @@ def test_a_killed_writer_leaves_no_set_and_what_it_leaves_goes_with_the_next(tmp
     (tmp_path / ".set.4711-0a1b2c3d.part").mkdir()  # as earlier versions left it
     write_chest_set(tmp_path / "set", 16)
     assert [p.name for p in tmp_path.iterdir()] == ["set"]
-
-
-def _fail(*_: object) -> None:
-    raise RuntimeError("no films today")
-
-
-def test_what_the_system_refuses_a_worker_is_the_systems_refusal(tmp_path):
-    from overread.phantoms.chest_worker import make_films
-
-    with pytest.raises(FileNotFoundError, match="absent"):
-        make_films(Path(tmp_path / "absent"), 0, plan_set(16, 0).films[:2], 2)

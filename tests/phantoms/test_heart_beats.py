@@ -11,10 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.heartbeat.volumes import volumes_of
-from overread.phantoms.heart_patient import patient
-from overread.phantoms.heart_rhythm import opening, rhythm, volumes
-from overread.phantoms.heart_shape import cavity, full_volume, motion, profile
-from overread.phantoms.heart_worker import heart as drawn
+from overread.phantoms.heart import heart as drawn
+from overread.phantoms.heart_body import (
+    cavity,
+    full_volume,
+    motion,
+    opening,
+    patient,
+    profile,
+    rhythm,
+    volumes,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 EFS = st.floats(0.2, 0.75)

@@ -15,11 +15,10 @@ from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.loading import find_csv, load_csv
 from overread.benchmarks.heartbeat.trials import fixed_window
 from overread.benchmarks.heartbeat.volumes import ejected, neighbours, read_volumes, volumes_of
-from overread.case import BadInput, Clip, Source
+from overread.case import Clip, Source
 from overread.imaging import pixels, render_clip
-from overread.phantoms import heart
 from overread.phantoms.heart import COLUMNS, write_heart_set
-from overread.phantoms.heart_worker import heart as drawn
+from overread.phantoms.heart import heart as drawn
 from support.clip_files import masks_at
 
 N = 4
@@ -134,37 +133,5 @@ def test_the_set_says_what_it_is(folder):
         "licence": "Apache-2.0",
         "seed": 3,
         "n": N,
-        "generator": heart.HEART_REVISION,
+        "generator": write_heart_set.revision,
     }
-
-
-@pytest.mark.parametrize(("n", "seed", "workers"), [(0, 0, None), (4, -1, None), (4, 0, 0)])
-def test_bad_requests_are_refused_in_one_line(tmp_path, n, seed, workers):
-    with pytest.raises(BadInput) as error:
-        write_heart_set(tmp_path / "set", n, seed, workers)
-    assert "\n" not in str(error.value)
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_finished_set_is_not_made_again(folder, monkeypatch):
-    monkeypatch.setattr(heart, "make_hearts", None)
-    assert write_heart_set(folder, N, seed=3) == folder / "cases.csv"
-
-
-def test_another_folder_is_never_overwritten(folder, tmp_path):
-    with pytest.raises(BadInput, match="holds something other"):
-        write_heart_set(folder, N, seed=4)
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(BadInput, match="holds something other"):
-        write_heart_set(tmp_path, N, seed=3)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    def fails(*args):
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(heart, "make_hearts", fails)
-    with pytest.raises(OSError, match="full"):
-        write_heart_set(tmp_path / "set", N, seed=3)
-    assert not any(tmp_path.iterdir())

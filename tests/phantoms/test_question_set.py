@@ -19,14 +19,10 @@ from overread.benchmarks.m3cot.cases import KINDS, STEPS, TASKS, kind_of
 from overread.benchmarks.m3cot.edition import Options
 from overread.benchmarks.m3cot.loading import load, policy_at
 from overread.benchmarks.m3cot.trials import swaps
-from overread.case import BadInput
-from overread.phantoms import question, write_set
 from overread.phantoms.question import LEAST, plan_questions, write_question_set
-from overread.phantoms.question_items import BUILDERS, kinds_of
-from overread.phantoms.question_pictures import chest, heart
-from overread.phantoms.question_words import asked
-from overread.phantoms.smear import SIDE, smear
-from overread.phantoms.smear_cells import WHITE_CELLS
+from overread.phantoms.question_items import BUILDERS, asked, kinds_of
+from overread.phantoms.question_scenes import film_of, heart
+from overread.phantoms.smear import SIDE, WHITE_CELLS, smear
 
 N = LEAST + 4
 SEEDS = st.integers(0, 2**32 - 1)
@@ -161,48 +157,8 @@ def test_the_set_says_what_it_is(folder):
         "licence": "Apache-2.0",
         "seed": 3,
         "n": N,
-        "generator": question.QUESTION_REVISION,
+        "generator": write_question_set.revision,
     }
-
-
-@pytest.mark.parametrize(("n", "seed", "workers"), [(LEAST - 1, 0, 1), (N, -1, 1), (N, 0, 0)])
-def test_bad_requests_are_refused_in_one_line(tmp_path, n, seed, workers):
-    with pytest.raises(BadInput) as error:
-        write_question_set(tmp_path / "set", n, seed, workers)
-    assert "\n" not in str(error.value)
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_finished_set_is_not_made_again(folder, monkeypatch):
-    monkeypatch.setattr(question, "make_items", None)
-    assert write_question_set(folder, N, seed=3) == folder / "questions.jsonl"
-
-
-def test_another_folder_is_never_overwritten(folder, tmp_path):
-    with pytest.raises(BadInput, match="holds something other"):
-        write_question_set(folder, N, seed=4)
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(BadInput, match="holds something other"):
-        write_question_set(tmp_path, N, seed=3)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_a_set_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    def fail(*_):
-        raise RuntimeError("no room")
-
-    monkeypatch.setattr(question, "make_items", fail)
-    with pytest.raises(RuntimeError):
-        write_question_set(tmp_path / "set", N, seed=3)
-    assert not any(tmp_path.iterdir())
-
-
-def test_the_set_of_m3cot_is_this_one(tmp_path, monkeypatch):
-    made = []
-    monkeypatch.setattr(question, "write_question_set", lambda *given: made.append(given))
-    write_set("m3cot", tmp_path, N, 3)
-    revision = question.QUESTION_REVISION
-    assert made == [(tmp_path / f"phantom-question-{N}-3-r{revision}", N, 3)]
 
 
 # ---------------------------------------------------------------- truth
@@ -212,17 +168,17 @@ def test_the_set_of_m3cot_is_this_one(tmp_path, monkeypatch):
 def test_a_question_of_any_kind_has_the_answer_that_is_true(kind):
     _, truth = BUILDERS["Symptom"][0](np.random.default_rng(7))
     for seed in range(40):
-        put = asked(np.random.default_rng(seed), truth, kind, "Record 1.")
-        offered = options_of(put.question)
+        question, answer = asked(np.random.default_rng(seed), truth, kind, "Record 1.")
+        offered = options_of(question)
         if kind == "bool":
-            stated = put.question.rsplit(": ", 1)[1].rstrip(".")
+            stated = question.rsplit(": ", 1)[1].rstrip(".")
             right = {text.casefold() for text in truth.right}
-            assert put.answer == str(stated.casefold() in right)
+            assert answer == str(stated.casefold() in right)
         elif kind == "short":
-            assert put.answer == truth.right[0]
+            assert answer == truth.right[0]
         else:
             right = {letter for letter, text in offered.items() if text in truth.right}
-            assert set(put.answer.split(", ")) == right
+            assert set(answer.split(", ")) == right
             assert len(right) == (1 if kind == "single" else len(truth.right))
 
 
@@ -237,7 +193,7 @@ def test_what_is_right_is_never_offered_as_wrong(task):
 def test_the_side_of_a_finding_is_where_the_film_changed():
     sides = set()
     for seed in range(6):
-        shown = chest(np.random.default_rng(seed), "pleural_effusion")
+        shown = film_of(np.random.default_rng(seed), "pleural_effusion")
         base = shown.pixels[400:470].astype(float)
         # Fluid is bright at one base; the patient's right is on the left of the film.
         brighter = "right" if base[:, 100:220].mean() > base[:, 420:540].mean() else "left"

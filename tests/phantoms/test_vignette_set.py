@@ -16,17 +16,10 @@ from scipy import ndimage
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.trials import swaps
-from overread.case import BadInput
-from overread.phantoms import vignette, write_set
 from overread.phantoms.smear import Cell, smear
-from overread.phantoms.vignette import LEAST, VIGNETTE_REVISION, write_vignette_set
-from overread.phantoms.vignette_blood import PLACES
-from overread.phantoms.vignette_brain import CHANGES
-from overread.phantoms.vignette_head import HEAD, MM, REGIONS, SHAPES
-from overread.phantoms.vignette_pictures import CORNERS
-from overread.phantoms.vignette_plan import plan_vignettes
-from overread.phantoms.vignette_questions import VIEWS
-from overread.phantoms.vignette_rhythm import BEATS, SHIFTS
+from overread.phantoms.vignette import LEAST, plan_vignettes, write_vignette_set
+from overread.phantoms.vignette_pictures import CORNERS, HEAD, MM, REGIONS, SHAPES
+from overread.phantoms.vignette_views import BEATS, CHANGES, PLACES, SHIFTS, VIEWS
 from support.medcmr_sets import load, policy_at, root_of
 
 N = LEAST + 2
@@ -140,38 +133,8 @@ def test_the_set_says_what_it_is(path):
         "licence": "Apache-2.0",
         "seed": 3,
         "n": N,
-        "generator": VIGNETTE_REVISION,
+        "generator": write_vignette_set.revision,
     }
-
-
-@pytest.mark.parametrize(("n", "seed", "workers"), [(LEAST - 1, 0, 1), (N, -1, 1), (N, 0, 0)])
-def test_bad_requests_are_refused_in_one_line(tmp_path, n, seed, workers):
-    with pytest.raises(BadInput) as error:
-        write_vignette_set(tmp_path / "set", n, seed, workers)
-    assert "\n" not in str(error.value)
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_finished_set_is_not_made_again(path, monkeypatch):
-    monkeypatch.setattr(vignette, "make_pictures", None)
-    assert write_vignette_set(path.parent, N, seed=3) == path
-
-
-def test_a_set_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    def fail(*_):
-        raise RuntimeError("no room")
-
-    monkeypatch.setattr(vignette, "make_pictures", fail)
-    with pytest.raises(RuntimeError):
-        write_vignette_set(tmp_path / "set", N, seed=3)
-    assert not any(tmp_path.iterdir())
-
-
-def test_the_set_of_medcmr_is_this_one(tmp_path, monkeypatch):
-    made = []
-    monkeypatch.setattr(vignette, "write_vignette_set", lambda *given: made.append(given))
-    write_set("medcmr", tmp_path, N, 3)
-    assert made == [(tmp_path / f"phantom-vignette-{N}-3-r{VIGNETTE_REVISION}", N, 3)]
 
 
 # ---------------------------------------------------------------- pictures show their facts

@@ -12,10 +12,8 @@ from PIL import Image
 from overread.benchmarks.grounding.boxes import rescale_box
 from overread.case import Box, Fill, Inline, Mirror, Occlude, Operation, Picture
 from overread.imaging import pixels, render
-from overread.phantoms.chest_anatomy import layers
-from overread.phantoms.chest_film import FILM, changed_box, developed, grain
-from overread.phantoms.chest_findings import afflict
-from overread.phantoms.chest_patient import patient
+from overread.phantoms.chest_body import layers, patient
+from overread.phantoms.chest_film import FILM, afflict, changed_box, developed, grain
 
 __all__ = ["filled", "left", "pairs"]
 

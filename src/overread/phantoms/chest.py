@@ -6,25 +6,208 @@ are for testing instruments, never for training or judging a clinical model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
+from PIL import Image
 
-from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
+from overread.benchmarks.grounding.boxes import RESOLUTION, irrelevant_box, rescale_box
+from overread.benchmarks.grounding.build.body import matched_boxes
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
 from overread.case import Box
-from overread.phantoms.chest_matched import on_the_trunk
-from overread.phantoms.chest_plan import Order, SetPlan, plan_set
-from overread.phantoms.chest_shapes import FILM
-from overread.phantoms.chest_worker import Made, make_films
-from overread.phantoms.set_folder import Card, write_csv, write_once
-from overread.phantoms.workers import worker_count
+from overread.phantoms.chest_body import FILM
+from overread.phantoms.chest_film import FINDINGS, film
+from overread.phantoms.sets import Job, SetMaker, write_csv
 
-__all__ = ["COLUMNS", "REVISION", "write_chest_set"]
+__all__ = [
+    "COLUMNS",
+    "DRAWS",
+    "JOB",
+    "TRUNK",
+    "Made",
+    "on_the_trunk",
+    "plan_set",
+    "write_chest_set",
+]
 
-REVISION = 2
-"""Raised whenever the same seed would give other bytes."""
+# ---------------------------------------------------------------- which films a set needs
+#
+# How many of what, under which names, decided before any is drawn. The standard set has 480 cases:
+# for each of eight findings 40 films that show it and 20 healthy films that do not. Two things
+# besides the finding go with the label, as in real archives, and a reader may lean on either
+# instead of looking: the marker (seven films in eight agree with the label) and the view (bedside
+# AP films are more often of the sick).
+
+MARKER_AGREES = 0.875
+AP_WHEN_PRESENT, AP_WHEN_ABSENT = 0.65, 0.35
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One film to make. `number` seeds it; `name` is its file's stem and says nothing of it."""
+
+    number: int
+    name: str
+    finding: str
+    present: bool
+    view: str
+    marker: bool
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """One case: its film, another patient's that agrees with it, and one that does not."""
+
+    case_id: str
+    film: Order
+    swap: Order
+    opposite: Order
+
+
+class SetPlan(msgspec.Struct, frozen=True):
+    """All films, and the cases in the order of their ids.
+
+    Films that are no case are spare: the other patient where a finding has a single case.
+    """
+
+    seed: int
+    films: tuple[Order, ...]
+    cases: tuple[Planned, ...]
+
+
+def plan_set(n: int, seed: int) -> SetPlan:
+    """The plan for n cases; the same n and seed always give the same plan."""
+    rng = np.random.default_rng([seed, 0])
+    positives = round(n * 2 / 3)
+    strata = [(f, True, k) for f, k in _shares(positives)]
+    strata += [(f, False, k) for f, k in _shares(n - positives)]
+    spares = [(f, True, 1) for f, present, k in strata if present and k == 1]
+
+    kinds = [(f, present) for f, present, k in strata + spares for _ in range(k)]
+    marker = np.concatenate(
+        [_spread(rng, strata, True, MARKER_AGREES), _spread(rng, strata, False, 1 - MARKER_AGREES)]
+    )
+    bedside = np.concatenate(
+        [_spread(rng, strata, True, AP_WHEN_PRESENT), _spread(rng, strata, False, AP_WHEN_ABSENT)]
+    )
+    extra = np.ones(len(spares), bool)
+    marker, bedside = np.concatenate([marker, extra]), np.concatenate([bedside, extra])
+    names = rng.permutation(len(kinds))
+    films = tuple(
+        Order(k, f"film_{names[k]:05d}", f, present, "AP" if bedside[k] else "PA", bool(marker[k]))
+        for k, (f, present) in enumerate(kinds)
+    )
+    ids = rng.permutation(n)
+    swaps = _swaps(rng, films, n)
+    # A stream of their own: what was planned before they were thought of stays as it was.
+    opposites = _opposites(np.random.default_rng([seed, 2]), films, n)
+    cases = (Planned(f"phantom_{ids[k]:05d}", films[k], swaps[k], opposites[k]) for k in range(n))
+    return SetPlan(seed, films, tuple(sorted(cases, key=lambda case: case.case_id)))
+
+
+def _shares(total: int) -> list[tuple[str, int]]:
+    """As near to equal parts as whole numbers allow, the first findings taking what is over."""
+    each, over = divmod(total, len(FINDINGS))
+    return [(finding, each + (i < over)) for i, finding in enumerate(FINDINGS)]
+
+
+def _spread(
+    rng: np.random.Generator, strata: Sequence[tuple[str, bool, int]], present: bool, share: float
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """True for a share of each stratum, exact over all strata together, shuffled within each."""
+    flags, given, seen = [], 0, 0
+    for _, stratum, k in strata:
+        if stratum is present:
+            seen += k
+            due = round(share * seen) - given
+            flags.append(rng.permutation(np.arange(k) < due))
+            given += due
+    return np.concatenate(flags)
+
+
+def _swaps(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
+    """For each of the first n films another patient's, of the same finding and label.
+
+    A healthy film lacks every finding, so where a finding has one healthy film any other serves.
+    """
+    alike = _alike(films)
+    healthy = [film for film in films if not film.present]
+    swaps = []
+    for one in films[:n]:
+        pool = alike[one.finding, one.present]
+        pool = pool if len(pool) > 1 else healthy
+        other = pool[int(rng.integers(len(pool) - 1))]
+        swaps.append(pool[-1] if other is one else other)  # uniform over all but the film itself
+    return swaps
+
+
+def _opposites(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
+    """For each of the first n films one of the same finding and the opposite label.
+
+    In a small set some findings have no healthy film of their own; any healthy film lacks them.
+    """
+    alike = _alike(films)
+    healthy = [film for film in films if not film.present]
+    pools = (alike.get((film.finding, not film.present), healthy) for film in films[:n])
+    return [pool[int(rng.integers(len(pool)))] for pool in pools]
+
+
+def _alike(films: Sequence[Order]) -> dict[tuple[str, bool], list[Order]]:
+    alike: dict[tuple[str, bool], list[Order]] = {}
+    for one in films:
+        alike.setdefault((one.finding, one.present), []).append(one)
+    return alike
+
+
+# ---------------------------------------------------------------- films
+
+QUALITY = 95
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What is known of a finished film; `box` in source pixels."""
+
+    name: str
+    sex: str
+    age: int
+    phrase: str
+    box: Box | None
+
+
+def _film(folder: Path, seed: int, order: Order) -> Made:
+    one = film(
+        np.random.default_rng([seed, 1, order.number]),
+        view=order.view,
+        finding=order.finding if order.present else None,
+        marker=order.marker,
+    )
+    Image.fromarray(one.pixels).save(folder / _path(order), "JPEG", quality=QUALITY)
+    return Made(order.name, one.person.sex, one.person.age, one.phrase, one.box)
+
+
+JOB = Job("film", __name__, Order, Made, _film, "films")
+
+
+# ---------------------------------------------------------------- masks that should not matter
+#
+# Boxes of a finding's size elsewhere. Where a patient's trunk is need not be found: it is known.
+
+DRAWS = 5
+TRUNK = Box(27, 43, 170, 181)
+"""Inside every patient's outline at 224, below the shoulders and clear of where markers stand."""
+
+
+def on_the_trunk(rng: np.random.Generator, target: Box) -> tuple[Box, ...]:
+    """Up to five different boxes of the target's size, drawn evenly from all places there are.
+
+    A target as large as the heart of a cardiomegaly leaves no room for any.
+    """
+    trunk = np.zeros((RESOLUTION, RESOLUTION), np.bool_)
+    trunk[TRUNK.y : TRUNK.y + TRUNK.h, TRUNK.x : TRUNK.x + TRUNK.w] = True
+    return matched_boxes(target, trunk, DRAWS, rng)
+
+
+# ---------------------------------------------------------------- the set
 
 COLUMNS = (
     "case_id", "source", "image_path", "report_path", "dicom_id", "subject_id", "study_id", "view",
@@ -36,31 +219,16 @@ COLUMNS = (
 """The manifest's columns: the paper's 26 (GROUNDING 1.2), and what a builder knows besides."""
 
 
-def write_chest_set(folder: Path, n: int = 480, seed: int = 0, workers: int | None = None) -> Path:
-    """Write n cases below `folder` and return the manifest's path.
-
-    The folder appears whole or not at all. A folder that already holds this very set is left as it
-    is; one that holds anything else is refused.
-    """
-    plan = plan_set(n, seed)
-    hands = worker_count(workers, len(plan.films), share=12, drawn="films")
-
-    def fill(staging: Path) -> None:
-        images = staging / "images"
-        images.mkdir()
-        made = make_films(images, seed, plan.films, hands)
-        write_csv(staging / "manifest.csv", COLUMNS, _manifest(plan, made, seed))
-        write_csv(staging / "phantom_truth.csv", _TRUTH, _truths(plan, made))
-
-    return write_once(folder, Card("chest", "manifest.csv", n, seed, REVISION), fill)
-
-
-# ---------------------------------------------------------------- tables
-
 _TRUTH = ("case_id", "marker", "view", "box_x", "box_y", "box_w", "box_h")
 
 
-def _manifest(plan: SetPlan, made: Mapping[str, Made], seed: int) -> Iterable[dict[str, object]]:
+def _write(folder: Path, plan: SetPlan, made: Sequence[Made]) -> None:
+    films = {one.name: one for one in made}
+    write_csv(folder / "manifest.csv", COLUMNS, _manifest(plan, films))
+    write_csv(folder / "phantom_truth.csv", _TRUTH, _truths(plan, films))
+
+
+def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, object]]:
     for number, case in enumerate(plan.cases):
         order = case.film
         shown = made[order.name]
@@ -81,7 +249,7 @@ def _manifest(plan: SetPlan, made: Mapping[str, Made], seed: int) -> Iterable[di
             "label_value": int(order.present),
             "swap_match": "label",
             "opposite_image_path": _path(case.opposite),
-            **_boxes(shown.box, np.random.default_rng([seed, 3, order.number])),
+            **_boxes(shown.box, np.random.default_rng([plan.seed, 3, order.number])),
         }
 
 
@@ -112,3 +280,18 @@ def _boxes(source: Box | None, rng: np.random.Generator) -> dict[str, object]:
     matched = ";".join(f"{m.x} {m.y} {m.w} {m.h}" for m in on_the_trunk(rng, box))
     boxes = _sides("box", box) | _sides("irrelevant_box", irrelevant_box(box))
     return {**boxes, "matched_boxes": matched}
+
+
+write_chest_set = SetMaker(
+    kind="chest",
+    index="manifest.csv",
+    revision=2,
+    standard=480,
+    least=16,
+    cases="cases",
+    plan=plan_set,
+    orders=lambda plan: plan.films,
+    job=JOB,
+    folders=("images",),
+    write=_write,
+)

@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from overread.phantoms.heart_patient import SIDE, Patient
-from overread.phantoms.heart_shape import Axes, Field, Motion, axes, profile
+from overread.phantoms.heart_body import SIDE, Axes, Field, Motion, Patient, axes, profile
 
-__all__ = ["echo"]
+__all__ = ["Frames", "echo"]
 
 Frames = npt.NDArray[np.uint8]
 
@@ -125,10 +124,7 @@ def _speckle(grain: Field, person: Patient, moved: Motion, place: Axes) -> Field
     shift = np.sign(place.across) * (person.radius - radius) * shape * fall
     below = np.clip(1 - (place.y - length) / person.atrial_height, 0, 1)
     lift = (person.length - length) * np.clip(place.share, 0, 1) * below
-    where = [
-        (place.y + lift + _MARGIN) * _GRAIN,
-        (place.x + shift + SIDE / 2 + _MARGIN) * _GRAIN,
-    ]
+    where = [(place.y + lift + _MARGIN) * _GRAIN, (place.x + shift + SIDE / 2 + _MARGIN) * _GRAIN]
     found: Field = ndimage.map_coordinates(
         grain, np.asarray(where, np.float32), order=1, mode="grid-wrap"
     )

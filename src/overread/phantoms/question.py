@@ -7,23 +7,74 @@ may share the set. It is for testing instruments, never for training or judging 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import numpy as np
+from PIL import Image
 
-from overread.benchmarks.m3cot.cases import TASKS
-from overread.case import BadInput
-from overread.phantoms.question_items import BUILDERS, kinds_of
-from overread.phantoms.question_worker import IMAGES, Order, make_items
-from overread.phantoms.set_folder import Card, write_once
-from overread.phantoms.workers import worker_count
+from overread.benchmarks.m3cot.cases import STEPS, TASKS, Kind, Step
+from overread.phantoms.question_items import BUILDERS, asked, kinds_of, opening
+from overread.phantoms.sets import Job, SetMaker
 
-__all__ = ["LEAST", "QUESTION_REVISION", "plan_questions", "write_question_set"]
+__all__ = ["JOB", "LEAST", "Order", "plan_questions", "write_question_set"]
 
-QUESTION_REVISION = 1
-"""Raised whenever the same seed would give other bytes."""
+IMAGES = "images"
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One item to make: `number` seeds it; `way` is which of the task's ways to make one."""
+
+    number: int
+    name: str
+    record: int
+    task: str
+    way: int
+    kind: Kind
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A finished item: one line of questions.jsonl."""
+
+    case_id: str
+    question: str
+    answer: str
+    image: str
+    task: str
+    steps: tuple[Step, ...]
+    kind: Kind
+    patient: str
+    examination: str
+
+
+def _item(folder: Path, seed: int, order: Order) -> Made:
+    rng = np.random.default_rng([seed, 1, order.number])
+    scene, truth = BUILDERS[order.task][order.way](rng)
+    opened = opening(rng, order.record, scene.sex, scene.age)
+    question, answer = asked(rng, truth, order.kind, opened)
+    told = zip(STEPS, (scene.modality, *truth.told), strict=False)
+    image = f"{IMAGES}/{order.name}.png"
+    # Fast compression: grain hardly compresses, and the set is made while somebody waits.
+    Image.fromarray(scene.pixels).save(folder / image, compress_level=1)
+    return Made(
+        order.name,
+        question,
+        answer,
+        image,
+        order.task,
+        tuple(Step(which, text) for which, text in told),
+        order.kind,
+        f"{order.record:05d}",
+        scene.examination,
+    )
+
+
+JOB = Job("question", __name__, Order, Made, _item, "pictures")
+
+
+# ---------------------------------------------------------------- the set
 
 EACH = 2
 """Items of the smallest task: as many as a swap within the task needs."""
@@ -34,32 +85,8 @@ _INDEX = "questions.jsonl"
 _PUBLISHED: Final = (453, 193, 135, 81, 72, 40, 31, 22, 18, 13, 9, 7, 5)
 
 
-def write_question_set(
-    folder: Path, n: int = 60, seed: int = 0, workers: int | None = None
-) -> Path:
-    """Write n items below `folder` and return the path of questions.jsonl.
-
-    The folder appears whole or not at all. A folder that already holds this very set is left as it
-    is; one that holds anything else is refused.
-    """
-    orders = plan_questions(n, seed)
-    hands = worker_count(workers, n, share=12, drawn="pictures")
-
-    def fill(staging: Path) -> None:
-        (staging / IMAGES).mkdir()
-        made = make_items(staging, seed, orders, hands)
-        lines = b"".join(msgspec.json.encode(one) + b"\n" for one in made)
-        (staging / _INDEX).write_bytes(lines)
-
-    return write_once(folder, Card("question", _INDEX, n, seed, QUESTION_REVISION), fill)
-
-
 def plan_questions(n: int, seed: int) -> tuple[Order, ...]:
     """Which items a set of n has; the same n and seed always give the same plan."""
-    if n < LEAST:
-        raise BadInput(f"a question set of {n} items is too small; ask for at least {LEAST}.")
-    if seed < 0:
-        raise BadInput(f"seed {seed} is negative; use 0 or above.")
     rng = np.random.default_rng([seed, 0])
     # Names and record numbers are in no order of anything, so that they say nothing.
     names, records = rng.permutation(n), rng.permutation(n) + 10_000
@@ -91,3 +118,24 @@ def _shares(n: int) -> dict[str, int]:
     late = np.argsort(given - due, kind="stable")[: n - LEAST - int(given.sum())]
     given[late] += 1
     return {task: EACH + int(extra) for task, extra in zip(tasks, given, strict=True)}
+
+
+def _write(folder: Path, plan: Sequence[Order], made: Sequence[Made]) -> None:
+    """The items in the order of their names."""
+    items = sorted(made, key=lambda one: one.case_id)
+    (folder / _INDEX).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in items))
+
+
+write_question_set = SetMaker(
+    kind="question",
+    index=_INDEX,
+    revision=1,
+    standard=60,
+    least=LEAST,
+    cases="items",
+    plan=plan_questions,
+    orders=lambda plan: plan,
+    job=JOB,
+    folders=(IMAGES,),
+    write=_write,
+)

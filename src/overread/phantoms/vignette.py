@@ -9,49 +9,209 @@ from __future__ import annotations
 
 import shutil
 import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import numpy as np
+from PIL import Image
 
-from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, LETTERS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, KINDS, LETTERS, Kind
 from overread.benchmarks.medcmr.release import ARCHIVE, FILES, FOLDER
-from overread.phantoms.set_folder import Card, write_once
-from overread.phantoms.vignette_plan import LEAST, Plan, Vignette, plan_vignettes
-from overread.phantoms.vignette_questions import VIEWS
-from overread.phantoms.vignette_worker import make_pictures
-from overread.phantoms.workers import worker_count
+from overread.phantoms.sets import Job, SetMaker, one_of
+from overread.phantoms.vignette_questions import QUESTIONS, Question
+from overread.phantoms.vignette_views import VIEWS
 
-__all__ = ["LEAST", "VIGNETTE_REVISION", "write_vignette_set"]
+__all__ = ["EACH", "JOB", "LEAST", "Picture", "drawn", "plan_vignettes", "write_vignette_set"]
 
-VIGNETTE_REVISION = 1
-"""Raised whenever the same seed would give other bytes."""
+# ---------------------------------------------------------------- which vignettes a set has
+#
+# The options of an item are drawn first and the true one last, evenly among them, and the picture
+# is then made to fit: whoever sees only the text is right by chance, whatever rule he follows.
 
+EACH = 2
+"""Items of each kind that every dimension has at least: as many as a swap needs."""
+LEAST = 2 * EACH * len(DIMENSIONS)
+_OFFERED = 5
+_SHARED = 0.25  # of the items look for a picture that another item has
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A picture to draw: `number` seeds it, and `facts` say all that is true of it."""
+
+    number: int
+    name: str
+    view: str
+    facts: dict[str, str]
+
+
+class Vignette(msgspec.Struct, frozen=True, kw_only=True):
+    """One item; `picture` is its place among the pictures."""
+
+    index: int
+    kind: Kind
+    dimension: str
+    asked: Question
+    question: str
+    options: tuple[str, ...]
+    answer: str
+    truth: str
+    picture: int
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The items of both kinds in the order of their files, and the pictures."""
+
+    vignettes: tuple[Vignette, ...]
+    pictures: tuple[Picture, ...]
+
+    def of(self, kind: Kind) -> tuple[Vignette, ...]:
+        return tuple(one for one in self.vignettes if one.kind == kind)
+
+
+class _Draft(msgspec.Struct):
+    """A picture as far as items have fixed it."""
+
+    view: str
+    facts: dict[str, str]
+    dimensions: set[str]
+
+
+def plan_vignettes(n: int, seed: int) -> Plan:
+    """A quarter of the items open, the others multiple choice; the dimensions in equal parts."""
+    rng = np.random.default_rng([seed, 0])
+    # Record numbers are in no order of anything, so that they say nothing.
+    records = iter((rng.permutation(n) + 10_000).tolist())
+    letters = _deck(rng)
+    drafts: list[_Draft] = []
+    made: list[Vignette] = []
+    for dimension, wanted in _wanted(n).items():
+        ways = QUESTIONS[dimension]
+        for k, kind in enumerate(wanted):
+            asked = ways[k % len(ways)]
+            options, answer, truth = _answers(rng, asked, kind, letters)
+            values = [value for value, said in asked.says.items() if said == truth]
+            place = _placed(rng, drafts, dimension, asked, one_of(rng, values))
+            made.append(
+                Vignette(
+                    index=0,
+                    kind=kind,
+                    dimension=dimension,
+                    asked=asked,
+                    question=_put(rng, asked, next(records)),
+                    options=options,
+                    answer=answer,
+                    truth=truth,
+                    picture=place,
+                )
+            )
+    names = rng.permutation(len(drafts))
+    pictures = tuple(_finished(rng, k, int(names[k]), draft) for k, draft in enumerate(drafts))
+    return Plan(tuple(_numbered(rng, made)), pictures)
+
+
+def _wanted(n: int) -> dict[str, list[Kind]]:
+    """By dimension, the kinds of its items."""
+    opened = max(EACH * len(DIMENSIONS), round(n / 4))
+    counts: tuple[tuple[Kind, int], ...] = (("mcq", n - opened), ("open", opened))
+    found: dict[str, list[Kind]] = {dimension: [] for dimension in DIMENSIONS}
+    for kind, count in counts:
+        each, more = divmod(count, len(DIMENSIONS))
+        for place, dimension in enumerate(DIMENSIONS):
+            found[dimension].extend(repeat(kind, each + (place < more)))
+    return found
+
+
+def _deck(rng: np.random.Generator) -> Iterator[str]:
+    """Letters in random order, each once in every five."""
+    while True:
+        yield from (LETTERS[k] for k in rng.permutation(_OFFERED))
+
+
+def _answers(
+    rng: np.random.Generator, asked: Question, kind: Kind, letters: Iterator[str]
+) -> tuple[tuple[str, ...], str, str]:
+    """The options, the answer as a file has it, and the truth in words."""
+    said = list(dict.fromkeys(asked.says.values()))
+    drawn = [said[k] for k in rng.permutation(len(said))]
+    if kind == "open":
+        return (), drawn[0], drawn[0]
+    letter = next(letters)
+    options = tuple(drawn[:_OFFERED])
+    return options, letter, options[LETTERS.index(letter)]
+
+
+def _placed(
+    rng: np.random.Generator, drafts: list[_Draft], dimension: str, asked: Question, value: str
+) -> int:
+    """The place of the item's picture: now and then one that an item of another dimension has."""
+    if rng.random() < _SHARED:
+        for place, draft in enumerate(drafts):
+            fits = draft.view == asked.view and asked.facet not in draft.facts
+            if fits and len(draft.dimensions) == 1 and dimension not in draft.dimensions:
+                draft.facts[asked.facet] = value
+                draft.dimensions.add(dimension)
+                return place
+    drafts.append(_Draft(asked.view, {asked.facet: value}, {dimension}))
+    return len(drafts) - 1
+
+
+def _finished(rng: np.random.Generator, number: int, name: int, draft: _Draft) -> Picture:
+    """What no item asks for is drawn at random."""
+    facets: Mapping[str, tuple[str, ...]] = VIEWS[draft.view].facets
+    facts = {
+        facet: draft.facts.get(facet) or one_of(rng, values) for facet, values in facets.items()
+    }
+    return Picture(number, f"vignette_{name:05d}", draft.view, facts)
+
+
+def _put(rng: np.random.Generator, asked: Question, record: int) -> str:
+    """The question in words. `record` is unique within a set, and so is the question."""
+    forms = (
+        f"Record {record:05d}.",
+        f"The image belongs to record {record:05d}.",
+        f"Seen in clinic, record {record:05d}.",
+    )
+    ask = one_of(rng, asked.asks)
+    return f"{one_of(rng, forms)} {ask}"
+
+
+def _numbered(rng: np.random.Generator, made: list[Vignette]) -> Iterator[Vignette]:
+    """Each kind in random order, numbered from 1."""
+    for kind in KINDS:
+        some = [one for one in made if one.kind == kind]
+        for index, k in enumerate(rng.permutation(len(some)), start=1):
+            yield msgspec.structs.replace(some[k], index=index)
+
+
+# ---------------------------------------------------------------- pictures
+
+
+def drawn(seed: int, picture: Picture) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """The pixels of a picture; the same seed and facts always give the same."""
+    rng = np.random.default_rng([seed, 1, picture.number])
+    return VIEWS[picture.view].draw(rng, picture.facts)
+
+
+def _picture(folder: Path, seed: int, picture: Picture) -> str:
+    # Fast compression: grain hardly compresses, and the set is made while somebody waits.
+    image = Image.fromarray(drawn(seed, picture))
+    image.save(folder / _LOOSE / f"{picture.name}.png", compress_level=1)
+    return picture.name
+
+
+JOB = Job("vignette", __name__, Picture, str, _picture, "pictures")
+
+
+# ---------------------------------------------------------------- the set
+
+_LOOSE = "loose"
 _IMAGES = f"{FOLDER}/imgs"
 _STALE = 5
 _FORK: Final = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        "
 """How the files begin that a Macintosh adds to an archive."""
-
-
-def write_vignette_set(
-    folder: Path, n: int = 80, seed: int = 0, workers: int | None = None
-) -> Path:
-    """Write n items below `folder` and return the path of dataset.zip.
-
-    The folder appears whole or not at all. A folder that already holds this very set is left as it
-    is; one that holds anything else is refused.
-    """
-    plan = plan_vignettes(n, seed)
-    hands = worker_count(workers, len(plan.pictures), share=12, drawn="pictures")
-
-    def fill(staging: Path) -> None:
-        loose = staging / "loose"
-        loose.mkdir()
-        make_pictures(loose, seed, plan.pictures, hands)
-        _pack(staging / ARCHIVE, loose, plan)
-        shutil.rmtree(loose)
-
-    return write_once(folder, Card("vignette", ARCHIVE, n, seed, VIGNETTE_REVISION), fill)
 
 
 def _row(vignette: Vignette, plan: Plan) -> dict[str, Any]:
@@ -78,22 +238,23 @@ def _titled(name: str) -> str:
     return name.title().replace(" And ", " and ")
 
 
-def _pack(path: Path, loose: Path, plan: Plan) -> None:
+def _write(folder: Path, plan: Plan, made: Sequence[str]) -> None:
     """The archive, with a stale copy and a Macintosh's own files, which no loader may read."""
     rows = {kind: [_row(one, plan) for one in plan.of(kind)] for kind in FILES}
     members = {f"{FOLDER}/{name}": _written(rows[kind]) for kind, name in FILES.items()}
     stale = [{**row, "answer": LETTERS[0]} for row in rows["mcq"][:_STALE]]
     members[f"{FOLDER}/{FILES['mcq']}.bak"] = _written(stale)
     members[f"__MACOSX/{FOLDER}/._{FILES['mcq']}"] = _FORK
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for folder in (f"{FOLDER}/", f"{_IMAGES}/"):
-            archive.writestr(_entry(folder), b"")
+    with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_STORED) as archive:
+        for name in (f"{FOLDER}/", f"{_IMAGES}/"):
+            archive.writestr(_entry(name), b"")
         for member, held in members.items():
             archive.writestr(_entry(member), held)
-        for picture in sorted(one.name for one in plan.pictures):
-            held = (loose / f"{picture}.png").read_bytes()
+        for picture in sorted(made):
+            held = (folder / _LOOSE / f"{picture}.png").read_bytes()
             archive.writestr(_entry(f"{_IMAGES}/{picture}.png"), held)
             archive.writestr(_entry(f"__MACOSX/{_IMAGES}/._{picture}.png"), _FORK)
+    shutil.rmtree(folder / _LOOSE)
 
 
 def _written(rows: list[dict[str, Any]]) -> bytes:
@@ -106,3 +267,18 @@ def _entry(name: str) -> zipfile.ZipInfo:
     entry.create_system = 3
     entry.external_attr = (0o40755 << 16 | 0x10) if name.endswith("/") else 0o100644 << 16
     return entry
+
+
+write_vignette_set = SetMaker(
+    kind="vignette",
+    index=ARCHIVE,
+    revision=1,
+    standard=80,
+    least=LEAST,
+    cases="items",
+    plan=plan_vignettes,
+    orders=lambda plan: plan.pictures,
+    job=JOB,
+    folders=(_LOOSE,),
+    write=_write,
+)

@@ -14,7 +14,7 @@ from overread.benchmarks.heartbeat.measures import measure
 from overread.benchmarks.heartbeat.study import Study
 from overread.benchmarks.heartbeat.trials import window_of
 from overread.case import Measure
-from overread.phantoms.heart_rhythm import rhythm
+from overread.phantoms.heart_body import rhythm
 from overread.stats import wilson
 from support.heart_answers import found, rows, tables_of
 

@@ -24,7 +24,7 @@ from overread.benchmarks.heartbeat.volumes import (
 )
 from overread.case import BadInput
 from overread.imaging import lossless_clip
-from overread.phantoms.heart_rhythm import rhythm, volumes
+from overread.phantoms.heart_body import rhythm, volumes
 from support.clip_files import masks_at
 from support.datasets import write_csv
 from support.echo_trees import write_masks
