@@ -437,6 +437,8 @@ def paired_p(run: RunArrays, each: Floats, members: Mask) -> float | None:
     if (whole == each).all():
         return exact_p(whole[members].astype(np.int64), run.clusters[members])
     sums = cluster_sums(each, run.clusters)[:, None]
+    if run.resampling.by_content:
+        sums = sums[np.lexsort((sums[:, 0], np.abs(sums[:, 0])))]
     coins = run.once(("coins", FLIPS), lambda: signs(len(sums), FLIPS, run.resampling.seed))
     return flip_ps(sums, coins)[0]
 

@@ -17,7 +17,7 @@ from overread.benchmarks.heartbeat.ejection import (
     specialist_measures,
 )
 from overread.benchmarks.heartbeat.measures import measure
-from overread.benchmarks.heartbeat.study import Study
+from overread.benchmarks.heartbeat.study import HeartRun
 from overread.case import BadInput
 from support.heart_answers import found, rows, tables_of
 
@@ -233,7 +233,7 @@ def test_single_formats_are_paired_within_a_context():
 
 
 def test_a_specialist_stands_beside_the_readers():
-    study = Study(golden_tables(), CORRECTED, VOLUMES)
+    study = HeartRun(golden_tables(), CORRECTED, VOLUMES)
     (got,) = specialist_measures("echoclip", {"v000": 70.0, "v001": 85.0}, study)
     assert (got.reader, got.measure, got.n) == ("echoclip", "ef_mae", 2)
     want = (abs(70 - CASES[0]["gt_ef"]) + abs(85 - CASES[1]["gt_ef"])) / 2

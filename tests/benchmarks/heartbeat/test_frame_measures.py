@@ -8,10 +8,10 @@ import pytest
 
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Options
-from overread.benchmarks.heartbeat.frame_measures import METRICS, skill_of
+from overread.benchmarks.heartbeat.frame_measures import FRAME_SPECS, skill_of
 from overread.benchmarks.heartbeat.marks import Average, mean_over, pearson
 from overread.benchmarks.heartbeat.measures import measure
-from overread.benchmarks.heartbeat.study import Study
+from overread.benchmarks.heartbeat.study import HeartRun
 from overread.benchmarks.heartbeat.trials import window_of
 from overread.case import Measure
 from overread.phantoms.heart_body import rhythm
@@ -44,10 +44,11 @@ def test_the_constant_is_the_median_of_the_others_truths_on_the_videos_judged():
     assert (nobody.n, nobody.value) == (5, pytest.approx(np.mean(off)))
 
 
-def test_what_is_missing_is_counted_over_the_replies():
-    said = [[[1, None, "unanswered"]], [[2, "refused", 2]]]
-    note = measured(said, [[1], [2]], "mae").note
-    assert note == "2 of 5 replies without an index; 1 passes unanswered"
+def test_a_video_without_an_index_in_any_pass_of_a_seed_is_left_out():
+    said = [[[1, None]], [[None, "unanswered"]], [["refused", "unanswered"]], [["unanswered"] * 2]]
+    got = measured(said, [[1], [2], [3], [4]], "mae")
+    assert got.left_out == {"unparsed": 1, "refused": 1, "unanswered": 1}
+    assert got.note.startswith("left out: 1 unparsed, 1 refused, 1 unanswered")
 
 
 def test_what_only_the_lenient_reading_finds_is_measured_apart():
@@ -55,7 +56,6 @@ def test_what_only_the_lenient_reading_finds_is_measured_apart():
     some[1] |= {"lenient_ed": 9}
     got = found(measure(tables_of(some), QUICK), "mae_lenient", **BY)
     assert got.value == pytest.approx((abs(4 - (1 + 9) / 2) + 0) / 2)
-    assert got.note.startswith("1 more passes")
 
 
 def test_the_interval_of_a_perfect_readers_skill_is_in_units_of_the_constant():
@@ -271,7 +271,7 @@ def test_in_the_window_of_version_0_1_such_an_observer_had_none(phase):
 # --------------- Do the answers follow the truths, in the data and in every resample of the videos?
 
 R_BY = {"task": "t1", "context": "original", "format": "edv_esv"}
-MAKE = {metric.name: metric.make for metric in METRICS}
+MAKE = {spec.name: spec.make for spec in FRAME_SPECS}
 
 
 def some_run(videos=12, seeds=3):
@@ -290,10 +290,10 @@ def some_run(videos=12, seeds=3):
 
 @pytest.mark.parametrize("name", ["r", "r2"])
 def test_a_resample_is_the_correlation_of_its_videos(name):
-    study = Study(some_run(), QUICK)
-    (marks,) = study.marks
-    often = np.random.default_rng(1).integers(0, 3, (20, study.facts.n))
-    for made in MAKE[name](marks, study):
+    run = HeartRun(some_run(), QUICK)
+    (marks,) = run.marks
+    often = np.random.default_rng(1).integers(0, 3, (20, run.facts.n))
+    for made in MAKE[name](run, marks):
         phase = made.record.by["phase"]
         said, truth = mean_over(marks.said[phase], axis=2), marks.truth[phase]
         got = made.again(often.astype(float) @ made.columns)

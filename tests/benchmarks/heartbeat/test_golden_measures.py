@@ -9,7 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.authors.rules import binary, stops, truncated_vote
+from overread.benchmarks.heartbeat.authors.measures import (
+    binary,
+    stops,
+    truncated_vote,
+)
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.importing import import_results
 from overread.benchmarks.heartbeat.marks import (

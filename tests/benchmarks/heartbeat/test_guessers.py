@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.authors.rules import length_guess, published_lengths
+from overread.benchmarks.heartbeat.authors.measures import published_lengths, published_uniform
+from overread.benchmarks.heartbeat.authors.rules import length_guess
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.guessers import (
     coin_accuracy,
     expected_error,
-    published_uniform,
     uniform_error,
 )
 from overread.benchmarks.heartbeat.measures import measure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from itertools import product
 
 import msgspec
 import numpy as np
@@ -14,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.families import with_q
-from overread.benchmarks.heartbeat import Heartbeat, measures
+from overread.benchmarks.heartbeat import Heartbeat
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.marks import facts_of, marks_of
-from overread.benchmarks.heartbeat.measures import HIGHER_IS_BETTER, METRICS, flip_p, measure
+from overread.benchmarks.heartbeat.measures import HIGHER_IS_BETTER, SPECS, measure
 from overread.case import BadInput, Measure
 from support.heart_answers import found, rows, tables_of
 
@@ -27,9 +26,6 @@ QUICK = [msgspec.structs.replace(edition, boot=60) for edition in (AUTHORS, CORR
 BY = {"task": "t1", "context": "original", "format": "edv", "phase": "ed"}
 N = 12
 # Made together with a registered measure.
-ALONGSIDE = {"recall", "f1", "parsed_lenient", "ef_mae_clipped"}
-
-
 SOME = st.integers(1, 6)
 
 
@@ -133,7 +129,7 @@ def test_every_record_is_sound(edition, tables):
             assert record.method, key(record)
         if record.k is not None and record.value is not None:
             assert record.value == record.k / record.n
-        assert record.measure in METRICS or record.measure in ALONGSIDE
+        assert record.measure in SPECS
 
 
 @pytest.mark.parametrize("edition", QUICK, ids=["authors", "corrected"])
@@ -335,9 +331,9 @@ def test_a_case_never_joins_the_patient_of_its_name():
     assert len(set(facts_of(tables.cases).patients.tolist())) == 2
 
 
-def test_every_metric_is_registered_once_and_says_what_it_is():
-    assert all(metric.says and metric.name == name for name, metric in METRICS.items())
-    assert {"mae", "skill", "accuracy", "order_bias", "ef_mae"} <= set(METRICS)
+def test_every_spec_is_registered_once_and_says_what_it_is():
+    assert all(spec.says and spec.name == name for name, spec in SPECS.items())
+    assert {"mae", "skill", "accuracy", "order_bias", "ef_mae"} <= set(SPECS)
 
 
 # ----------------------------------------------------------- Does the overlay help? Paired by video
@@ -375,24 +371,6 @@ def test_the_two_frame_task_has_its_own():
     assert got.value == pytest.approx(0.5)
 
 
-def test_the_sign_flips_against_all_of_them():
-    each, patients = np.array([1.0, 2.5, -0.5, 3.0, 1.0]), [0, 0, 1, 2, 3]
-    sums = [3.5, -0.5, 3.0, 1.0]
-    total = sum(sums)
-    signs = list(product((-1, 1), repeat=4))
-    beyond = [abs(np.dot(s, np.abs(sums))) >= total - 1e-9 for s in signs]
-    got = flip_p(each, np.array(patients), 40_000, 0)
-    assert got == pytest.approx(np.mean(beyond), abs=0.01)
-
-
-def test_the_sign_flips_do_not_mind_names_or_order():
-    each, patients = np.array([1.0, 2.0, -3.0, 0.5]), np.array([3, 1, 2, 0])
-    one = flip_p(each, patients, 500, 0)
-    assert one == flip_p(each[::-1], patients[::-1], 500, 0)
-    assert one == flip_p(each, np.array([10, 20, 30, 40]), 500, 0)
-    assert one == flip_p(-each, patients, 500, 0)
-
-
 def test_the_clips_of_a_patient_change_sign_together():
     plain = rows([[[9]] for _ in range(8)], [[1]] * 8, context="original")
     red = rows([[[1]] for _ in range(8)], [[1]] * 8, context="segmented")
@@ -403,28 +381,6 @@ def test_the_clips_of_a_patient_change_sign_together():
     # All eight, or all four, on one side: 2 of 2^8, 2 of 2^4.
     assert alone == pytest.approx(2 / 2**8, rel=0.3)
     assert pairs == pytest.approx(2 / 2**4, rel=0.1)
-
-
-def test_the_sign_flips_follow_the_seed():
-    each, patients = np.random.default_rng(0).normal(0.3, 1, 20), np.arange(20)
-    assert len({flip_p(each, patients, 500, seed) for seed in range(5)}) > 1
-
-
-def test_signs_that_are_kept_are_those_drawn_anew(monkeypatch):
-    """Few patients, other few, and too many for one drawing, twice each."""
-    monkeypatch.setattr(measures, "_SIGNS_AT_A_TIME", 2000)
-    rng, kept = np.random.default_rng(0), {}
-    for n in (5, 9, 5, 30, 30):
-        each = rng.normal(0.3, 1, n)
-        assert flip_p(each, np.arange(n), 200, 0, kept) == flip_p(each, np.arange(n), 200, 0)
-
-
-def test_p_is_never_0_for_the_data_are_among_the_draws():
-    assert flip_p(np.ones(40), np.arange(40), 100, 0) == 1 / 101
-
-
-def test_one_patient_has_no_p():
-    assert flip_p(np.array([1.0, 2.0]), np.array([7, 7]), 100, 0) is None
 
 
 def test_p_is_adjusted_within_its_family():

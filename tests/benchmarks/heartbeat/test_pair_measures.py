@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.heartbeat import pair_measures
-from overread.benchmarks.heartbeat.authors.rules import stops
+from overread.benchmarks.heartbeat.authors.measures import right_votes, stops
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.guessers import Chance, coin_accuracy
 from overread.benchmarks.heartbeat.measures import measure
-from overread.benchmarks.heartbeat.pair_measures import decided, majority
+from overread.benchmarks.heartbeat.pair_measures import majority, right_by_majority
 from support.heart_answers import found, rows, tables_of
 
 # ---------------------------------------------------------------- Passes become one vote
@@ -45,7 +45,7 @@ def test_where_the_published_code_stops(votes, stopped):
 def test_a_video_without_a_majority_is_wrong_and_one_never_asked_is_not_counted():
     said = np.array([[[0, 1, np.nan]], [[np.nan] * 3], [[1, 1, 0]], [[np.nan] * 3]])
     asked = np.array([[True], [True], [True], [False]])
-    got = decided(said, np.ones((4, 1)), asked, "wrong")
+    got = right_by_majority(said, np.ones((4, 1)), asked)
     assert np.array_equal(got, [[0], [0], [1], [np.nan]], equal_nan=True)
 
 
@@ -65,8 +65,8 @@ def test_votes_for_no_frame_outvote_a_right_one_in_ours_and_help_it_in_the_codes
 ):
     said, true = np.array([[passes]], float), np.array([[truth]], float)
     asked = np.array([[True]])
-    assert decided(said, true, asked, "wrong").item() == ours
-    theirs = decided(said, true, asked, "dropped").item()
+    assert right_by_majority(said, true, asked).item() == ours
+    theirs = right_votes(said, true).item()
     assert theirs == authors if authors is not None else np.isnan(theirs)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from overread.benchmarks.heartbeat import Heartbeat
 from overread.benchmarks.heartbeat.edition import RULES
+from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
 from overread.benchmarks.heartbeat.measures import measure
 from overread.benchmarks.heartbeat.sentences import QUESTION, headlines
 from overread.case import Measure
@@ -63,7 +64,7 @@ def test_the_bounds_decide(ed, es, answer, said):
 )
 def test_where_the_constant_beats_observers_skill_does_not_decide(which, answer):
     made = [
-        msgspec.structs.replace(one, label="cannot tell" if untold else None)
+        msgspec.structs.replace(one, flags=(CANNOT_TELL,) if untold else ())
         for one, untold in zip(skills(ABOVE, ABOVE), which, strict=True)
     ]
     headline = told(made)

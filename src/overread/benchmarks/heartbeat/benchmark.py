@@ -204,7 +204,6 @@ class Heartbeat(Benchmark):
         return measure(
             tables,
             self.rules,
-            self.options,
             volumes=volumes,
             volume_method=method,
             areas=areas_in(tables.cases),

@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from overread.benchmarks.heartbeat.authors.rules import truncated_vote
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, number
 from overread.benchmarks.heartbeat.marks import (
-    Floats,
-    Marks,
     Phase,
     aggregate,
     facts_of,
@@ -31,7 +28,7 @@ from overread.benchmarks.heartbeat.marks import (
     phases_of,
 )
 from overread.benchmarks.heartbeat.measures import standard_answers
-from overread.benchmarks.heartbeat.pair_measures import decided
+from overread.benchmarks.heartbeat.pair_measures import right_alone
 from overread.case import Card, Clip, Said, Slide
 
 if TYPE_CHECKING:
@@ -44,15 +41,6 @@ __all__ = ["FACETS", "AsShown", "SaidOfClips", "card_index", "cards", "right_alo
 # ------------------------------------------------- what readers said of a few clips, in short lines
 
 _ANSWERS_SPELLED: Final = 4  # different answers that are spelled out
-
-
-def right_alone(marks: Marks, edition: Edition) -> Floats:
-    """1 right, 0 wrong, NaN not counted, per video and seed."""
-    said, truth = marks.said[marks.phases[0]], marks.truth[marks.phases[0]]
-    if edition.unparsed_t2 == "wrong":
-        return decided(said, truth, marks.heard, "wrong")
-    votes = truncated_vote(said)
-    return np.where(np.isnan(votes), np.nan, (votes == truth).astype(float))
 
 
 class SaidOfClips:

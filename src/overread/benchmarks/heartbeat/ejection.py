@@ -18,14 +18,18 @@ from numpy.typing import NDArray
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.files.tables import columns_of
 from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, mean_over
-from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined
+from overread.benchmarks.heartbeat.study import HeartRun, mean_estimate, no_reader
 from overread.case import BadInput, Measure
+from overread.measuring.estimates import Estimate
+from overread.measuring.notes import joined
+from overread.measuring.specs import Spec
+from overread.measuring.units import AMOUNT
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "EF_METRICS",
+    "EF_SPECS",
     "ejection_fraction",
     "frame_table",
     "predicted_ef",
@@ -138,11 +142,11 @@ def ejection_fraction(ed_volume: Floats, es_volume: Floats) -> Floats:
     return found
 
 
-def true_ef(study: Study) -> tuple[Floats, str]:
+def true_ef(run: HeartRun) -> tuple[Floats, str]:
     """The stated EF, else that of the traced volumes (both in the facts), else of these volumes."""
-    facts = study.facts
+    facts = run.facts
     found = facts.ef.copy()
-    table, lengths = volume_table(study)
+    table, lengths = volume_table(run)
     ed, es = (_volume_at(table, lengths, frames) for frames in (facts.ed, facts.es))
     own = ejection_fraction(ed, es)
     filled = np.isnan(found) & ~np.isnan(own)
@@ -151,24 +155,25 @@ def true_ef(study: Study) -> tuple[Floats, str]:
     return found, how
 
 
-def volume_table(study: Study) -> tuple[Floats, NDArray[np.int64]]:
+def volume_table(run: HeartRun) -> tuple[Floats, NDArray[np.int64]]:
     """The volumes as one table, a row per video, NaN beyond its end."""
-    return frame_table(study, "volumes", study.volumes)
+    return frame_table(run, "volumes", run.volumes)
 
 
 def frame_table(
-    study: Study, name: str, values: Mapping[str, Any]
+    run: HeartRun, name: str, values: Mapping[str, Any]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """A value per frame of each video as one table, NaN beyond its end, and the videos' lengths."""
-    if name not in study.kept:
-        rows = [np.asarray(values.get(case, ()), float) for case in study.facts.cases]
+
+    def made() -> tuple[Floats, NDArray[np.int64]]:
+        rows = [np.asarray(values.get(case, ()), float) for case in run.cases]
         lengths = np.array([row.size for row in rows], dtype=np.int64)
         table = np.full((len(rows), max(1, int(lengths.max(initial=0)))), np.nan)
         for place, row in enumerate(rows):
             table[place, : row.size] = row
-        study.kept[name] = (table, lengths)
-    found: tuple[Floats, NDArray[np.int64]] = study.kept[name]
-    return found
+        return table, lengths
+
+    return run.once((name,), made)
 
 
 def _volume_at(table: Floats, lengths: NDArray[np.int64], frames: Floats) -> Floats:
@@ -180,77 +185,79 @@ def _volume_at(table: Floats, lengths: NDArray[np.int64], frames: Floats) -> Flo
     return np.where(there, table[video, place], np.nan)
 
 
-def _pair_of_phases(marks: Marks, study: Study) -> tuple[Marks, Marks, str | None] | None:
+def _pair_of_phases(marks: Marks, run: HeartRun) -> tuple[Marks, Marks, str | None] | None:
     """Whose ED and whose ES: a pair format's own, or the two single formats' put together."""
     if len(marks.phases) == 2:
         return marks, marks, None
-    if marks.format != "edv":
+    other = run.like(marks, format="esv") if marks.format == "edv" else None
+    if other is None or other.codes.shape != marks.codes.shape:
         return None
-    for other in study.marks:
-        same = (other.reader, other.task, other.context) == (
-            marks.reader,
-            marks.task,
-            marks.context,
-        )
-        if same and other.format == "esv" and other.codes.shape == marks.codes.shape:
-            return marks, other, "ED of edv and ES of esv, paired by seed and pass"
-    return None
+    return marks, other, "ED of edv and ES of esv, paired by seed and pass"
 
 
-def _ef_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    if not study.volumes:
-        return
-    pair = _pair_of_phases(marks, study)
+def _ef_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
+    pair = _pair_of_phases(marks, run) if run.volumes and marks.task == "t1" else None
     if pair is None:
         return
     of_ed, of_es, how = pair
-    truth, filled = true_ef(study)
-    method = f"volumes: {study.volume_method}" if study.volume_method else None
-    for name, clipped in (("ef_mae", False), ("ef_mae_clipped", True)):
-        inside = of_ed.inside("ed") & of_es.inside("es")
-        if clipped:
-            ed, es = of_ed.clipped("ed"), of_es.clipped("es")
-        else:
+    truth, filled = true_ef(run)
+    inside = of_ed.inside("ed") & of_es.inside("es")
+    for name in ("ef_mae", "ef_mae_clipped"):
+        if name == "ef_mae":
             ed = np.where(inside, of_ed.said["ed"], np.nan)
             es = np.where(inside, of_es.said["es"], np.nan)
-        error = _ef_errors(study, truth, marks.start, ed, es)
+        else:
+            ed, es = of_ed.clipped("ed"), of_es.clipped("es")
+        error = _ef_errors(run, truth, marks.start, ed, es)
         told = ~(np.isnan(of_ed.said["ed"]) | np.isnan(of_es.said["es"]))
         lost = int((told & np.isnan(error)).sum())
-        average = Average(mean_over(error, axis=2), study.over)
         note = joined(
             how,
-            method,
+            f"volumes: {run.volume_method}" if run.volume_method else None,
             filled,
             f"{lost} of {int(told.sum())} passes out of range or without a volume" if lost else "",
-            None if average.n else "no pass has a volume at both frames and a true EF",
         )
-        record = Measure(reader=marks.reader, measure=name, by=marks.by(), note=note)
-        yield draft(record, average, unit=1.0, limits=(0.0, np.inf))
+        yield mean_estimate(
+            Measure(reader=marks.reader, measure=name, by=marks.by(), note=note),
+            Average(mean_over(error, axis=2), run.over),
+            AMOUNT.limits,
+            nothing="no pass has a volume at both frames and a true EF",
+        )
 
 
-def _ef_errors(study: Study, truth: Floats, start: Floats, ed: Floats, es: Floats) -> Floats:
+def _ef_errors(run: HeartRun, truth: Floats, start: Floats, ed: Floats, es: Floats) -> Floats:
     """|EF at the named frames - true EF| of every pass, in percentage points."""
-    table, lengths = volume_table(study)
+    table, lengths = volume_table(run)
     at_ed, at_es = (_volume_at(table, lengths, start[:, :, None] + frames) for frames in (ed, es))
     return np.abs(ejection_fraction(at_ed, at_es) - truth[:, None, None])
 
 
-def specialist_measures(name: str, predicted: Mapping[str, float], study: Study) -> list[Measure]:
+def specialist_measures(name: str, predicted: Mapping[str, float], run: HeartRun) -> list[Measure]:
     """A model that predicts EF itself, beside the readers: its `ef_mae` over its videos."""
-    said = np.array([predicted.get(case, np.nan) for case in study.facts.cases], dtype=float)
-    truth, filled = true_ef(study)
-    average = Average(np.abs(said - truth)[:, None], "videos")
-    note = joined(filled, None if average.n else "no video has both EF")
-    record = Measure(reader=name, measure="ef_mae", by={"task": "t1"}, note=note)
-    made = draft(record, average, unit=1.0, limits=(0.0, np.inf))
-    return study.finish([made])
+    said = np.array([predicted.get(case, np.nan) for case in run.cases], dtype=float)
+    truth, filled = true_ef(run)
+    made = mean_estimate(
+        Measure(reader=name, measure="ef_mae", by={"task": "t1"}, note=filled or None),
+        Average(np.abs(said - truth)[:, None], "videos"),
+        AMOUNT.limits,
+        nothing="no video has both EF",
+    )
+    return run.finish([made])
 
 
-EF_METRICS: Final[tuple[Any, ...]] = (
-    Metric(
+EF_SPECS: Final = (
+    Spec(
         name="ef_mae",
         says="error of EF at the named frames, percentage points",
-        tasks=("t1",),
+        unit=AMOUNT,
+        better="lower",
         make=_ef_mae,
+    ),
+    Spec(
+        name="ef_mae_clipped",
+        says="the same with answers moved into the frames shown",
+        unit=AMOUNT,
+        better="lower",
+        make=no_reader,
     ),
 )

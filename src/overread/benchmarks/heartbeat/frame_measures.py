@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -10,7 +11,6 @@ import numpy as np
 
 from overread.benchmarks.heartbeat.edition import OBSERVERS
 from overread.benchmarks.heartbeat.marks import (
-    UNANSWERED,
     Average,
     Floats,
     Marks,
@@ -21,184 +21,171 @@ from overread.benchmarks.heartbeat.marks import (
     median_bounds,
     others_median,
     pearson,
+    phase_of,
     spread_of,
 )
-from overread.benchmarks.heartbeat.study import Draft, Making, Metric, Study, draft, joined
-from overread.case import Measure
+from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, mean_estimate
+from overread.case import Measure, Method
+from overread.measuring.estimates import Estimate
+from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
+from overread.measuring.specs import Condition, Counted, Spec
+from overread.measuring.units import ANY, FRAMES, INDEX, SHARE, SKILL
 
 __all__ = [
     "CANNOT_TELL",
-    "METRICS",
+    "FRAME_SPECS",
     "answers_of",
     "by_seed",
     "constant_errors",
     "error_of",
-    "missing",
+    "read_leniently",
     "skill_of",
-    "started",
 ]
 
-# ---------------------------------------------------------- errors, and the constant they must beat
-
-CANNOT_TELL: Final = "cannot tell"
-"""The label of a skill that stands on a constant better than observers."""
-_FRAME_LIMITS: Final = (0.0, np.inf)
+CANNOT_TELL: Final = "cannot_tell"
+"""The flag of a skill that stands on a constant better than observers."""
 
 
-def answers_of(marks: Marks, study: Study, phase: Phase) -> Floats:
+def answers_of(marks: Marks, run: HeartRun, said: Floats) -> Floats:
     """The reader's answer per video and seed under the edition, NaN without one.
 
     A seed of one answered video has none in the authors' edition: their correlation raises an
     error there, and with it goes the error of that seed (HEARTBEAT 7).
     """
-    return _aggregated_answers(marks, study, marks.said[phase])
-
-
-def _aggregated_answers(marks: Marks, study: Study, said: Floats) -> Floats:
-    found = aggregate(said, study.edition.aggregation)
-    if study.edition.aggregation == "truncated":
+    found = aggregate(said, run.edition.aggregation)
+    if run.edition.aggregation == "truncated":
         found[:, (~np.isnan(found)).sum(axis=0) == 1] = np.nan
     return found
 
 
-def error_of(marks: Marks, study: Study, phase: Phase) -> Average:
+# ---------------------------------------------------------------- errors
+
+
+def error_of(marks: Marks, run: HeartRun, phase: Phase) -> Average:
     """|truth - answer| per video and seed; the truth of the beat that the edition holds it to."""
-    key = ("error", marks.reader, *marks.by(phase).values())
-    if key not in study.kept:
-        held = marks.held(marks.said[phase], phase, study.edition.beat)
-        off = np.abs(marks.truth[phase] - _aggregated_answers(marks, study, held))
-        study.kept[key] = Average(off, study.over)
-    found: Average = study.kept[key]
-    return found
+
+    def made() -> Average:
+        held = marks.held(marks.said[phase], phase, run.edition.beat)
+        return Average(np.abs(marks.truth[phase] - answers_of(marks, run, held)), run.over)
+
+    return run.once(("error", marks.reader, *marks.by(phase).values()), made)
 
 
-def missing(marks: Marks, phase: Phase) -> str | None:
-    """How many replies gave no index, in words."""
-    lost = int((marks.replied & np.isnan(marks.said[phase])).sum())
-    failed = int((marks.codes == UNANSWERED).sum())
-    return joined(
-        f"{lost} of {int(marks.replied.sum())} replies without an index" if lost else None,
-        f"{failed} passes unanswered" if failed else None,
-    )
+def _error(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+    phase = phase_of(condition)
+    return Counted(error_of(marks, run, phase).values, marks.asked, marks.outcomes(phase))
 
 
-def started(marks: Marks, name: str, phase: Phase, note: str | None = None) -> Measure:
-    return Measure(reader=marks.reader, measure=name, by=marks.by(phase), n=0, note=note)
+def _error_of_any(marks: Marks, run: HeartRun, phase: Phase, said: Floats) -> Counted:
+    """Errors of other answers than those read strictly; no seed is lost to another's answers."""
+    held = aggregate(marks.held(said, phase, run.edition.beat), run.edition.aggregation)
+    return Counted(np.abs(marks.truth[phase] - held), marks.asked)
 
 
-def _why_undefined(marks: Marks, study: Study, phase: Phase) -> str:
-    if np.isnan(marks.said[phase]).all():
-        return "nothing was parsed"
-    return "the published code stops at a single video"
+def _error_clipped(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+    phase = phase_of(condition)
+    return _error_of_any(marks, run, phase, marks.clipped(phase))
 
 
-def _mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    for phase in marks.phases:
-        average = error_of(marks, study, phase)
-        note = missing(marks, phase)
-        if average.point is None:
-            note = joined(_why_undefined(marks, study, phase), note)
-        yield draft(started(marks, "mae", phase, note), average, unit=1.0, limits=_FRAME_LIMITS)
+def _error_lenient(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+    phase = phase_of(condition)
+    return _error_of_any(marks, run, phase, marks.lenient[phase])
 
 
-def _mae_videos(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    """Tables 5-7: the mean of the videos' own means, beside the authors' mean of the seeds'."""
-    if study.over == "videos":
-        return
-    for phase in marks.phases:
-        average = Average(error_of(marks, study, phase).values, "videos")
-        record = started(marks, "mae_videos", phase, missing(marks, phase))
-        yield draft(record, average, unit=1.0, limits=_FRAME_LIMITS)
-
-
-def _mae_clipped(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    for phase in marks.phases:
-        said = marks.held(marks.clipped(phase), phase, study.edition.beat)
-        held = aggregate(said, study.edition.aggregation)
-        average = Average(np.abs(marks.truth[phase] - held), study.over)
-        yield draft(started(marks, "mae_clipped", phase), average, unit=1.0, limits=_FRAME_LIMITS)
-
-
-def _mae_lenient(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    for phase in marks.phases:
-        said = marks.lenient[phase]
-        more = int((np.isnan(marks.said[phase]) & ~np.isnan(said)).sum())
-        if not more:
-            continue
-        held = aggregate(marks.held(said, phase, study.edition.beat), study.edition.aggregation)
-        average = Average(np.abs(marks.truth[phase] - held), study.over)
-        note = f"{more} more passes read than by the strict grammar"
-        record = started(marks, "mae_lenient", phase, note)
-        yield draft(record, average, unit=1.0, limits=_FRAME_LIMITS)
-
-
-def _mae_median(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _mae_median(run: HeartRun, marks: Marks) -> Iterator[Estimate | Measure]:
     """The median of the videos' errors: what one absurd answer cannot move."""
     from overread.stats import design_effect
 
-    for phase in marks.phases:
-        each = error_of(marks, study, phase).per_video
+    for phase in marks.phases if marks.task == "t1" else ():
+        each = error_of(marks, run, phase).per_video
         there = ~np.isnan(each)
-        record = started(marks, "mae_median", phase)
+        record = Measure(reader=marks.reader, measure="mae_median", by=marks.by(phase), n=0)
         if not there.any():
-            note = _why_undefined(marks, study, phase)
-            yield msgspec.structs.replace(record, note=note)
+            yield noted(record, NOTHING)
             continue
         values, patients = each[there], marks.facts.patients[there]
         effect = design_effect(values <= np.median(values), patients)
         low, middle, high = median_bounds(values, effect)
         record = msgspec.structs.replace(record, value=middle, n=int(values.size))
         if np.unique(patients).size < 2:
-            note = "one video has no interval"
-            yield msgspec.structs.replace(record, note=note)
+            yield noted(record, ONE_CLUSTER)
         elif low < high:
-            method = f"quantiles at wilson:deff={effect:.3f}"
-            yield msgspec.structs.replace(record, low=low, high=high, method=method)
+            bounded = msgspec.structs.replace(record, low=low, high=high)
+            yield with_method(bounded, Method(kind="quantiles at wilson", effect=effect))
         else:
             # Constant columns resample to the same value, which brings the rule for agreement in.
             same = Average(np.where(there, middle, np.nan)[:, None], "videos")
-            yield msgspec.structs.replace(
-                draft(record, same, unit=1.0, limits=_FRAME_LIMITS), record=record
-            )
+            made = mean_estimate(record, same, FRAMES.limits)
+            yield msgspec.structs.replace(made, record=record)
 
 
-def constant_errors(marks: Marks, study: Study, phase: Phase) -> Floats:
+def by_seed(marks: Marks, name: str, phase: Phase, values: Floats) -> Iterator[Measure]:
+    """What each seed alone has, where there are several: the points of a box plot."""
+    average = Average(values, "seeds")
+    if len(marks.seeds) < 2:
+        return
+    counts = (~np.isnan(values)).sum(axis=0)
+    for seed, value, n in zip(marks.seeds, average.per_seed.tolist(), counts, strict=True):
+        if n:
+            by = marks.by(phase) | {"seed": str(seed)}
+            yield Measure(reader=marks.reader, measure=name, by=by, value=value, n=int(n))
+
+
+def _mae_seed(run: HeartRun, marks: Marks) -> Iterator[Measure]:
+    for phase in marks.phases if marks.task == "t1" else ():
+        yield from by_seed(marks, "mae_seed", phase, error_of(marks, run, phase).values)
+
+
+# ---------------------------------------------------------------- the constant they must beat
+
+
+def constant_errors(marks: Marks, run: HeartRun, phase: Phase) -> Floats:
     """|truth - the best constant| per video and seed, by the same rule as any answer."""
     truth = marks.truth[phase]
     constant = others_median(truth, marks.facts.patients)
-    return np.abs(truth - marks.held(constant, phase, study.edition.beat))
+    return np.abs(truth - marks.held(constant, phase, run.edition.beat))
 
 
-def _constant_error(marks: Marks, study: Study, phase: Phase) -> Average:
+def _constant_error(marks: Marks, run: HeartRun, phase: Phase) -> Average:
     """The best constant's errors on the videos and seeds the reader is judged on.
 
     On all of them where it is judged on none.
     """
     truth = marks.truth[phase]
-    counted = ~np.isnan(error_of(marks, study, phase).values)
-    key = ("constant", phase, truth.shape, truth.tobytes(), counted.tobytes())
-    if key not in study.kept:
-        errors = constant_errors(marks, study, phase)
+    counted = ~np.isnan(error_of(marks, run, phase).values)
+
+    def made() -> Average:
+        errors = constant_errors(marks, run, phase)
         judged = np.where(counted, errors, np.nan) if counted.any() else errors
-        study.kept[key] = Average(judged, study.over)
-    found: Average = study.kept[key]
-    return found
+        return Average(judged, run.over)
+
+    key = ("constant", phase, truth.shape, truth.tobytes(), counted.tobytes())
+    return run.once(key, made)
 
 
-def _constant_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    for phase in marks.phases:
-        average = _constant_error(marks, study, phase)
-        note = None if average.n else "one video has no other to take a constant from"
-        record = started(marks, "constant_mae", phase, note)
-        made = draft(record, average, unit=1.0, limits=_FRAME_LIMITS)
-        yield msgspec.structs.replace(
-            made, record=msgspec.structs.replace(made.record, sd_seeds=None)
+def _constant_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
+    """Settings judged on the same videos share it, and its columns."""
+    for phase in marks.phases if marks.task == "t1" else ():
+        yield mean_estimate(
+            Measure(reader=marks.reader, measure="constant_mae", by=marks.by(phase)),
+            _constant_error(marks, run, phase),
+            FRAMES.limits,
+            seeds=False,
+            nothing="one video has no other to take a constant from",
         )
+
+
+def _skill(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
+    for phase in marks.phases if marks.task == "t1" else ():
+        record = Measure(reader=marks.reader, measure="skill", by=marks.by(phase), n=0)
+        error, constant = error_of(marks, run, phase), _constant_error(marks, run, phase)
+        places = marks.places(phase, run.edition.beat)
+        yield skill_of(record, error, constant, places, run.edition.observers)
 
 
 def skill_of(
     record: Measure, error: Average, constant: Average, places: Floats, observers: float
-) -> Draft:
+) -> Estimate:
     """1 - mae / constant_mae, resampled as one: both sums see the same videos.
 
     A median of the others errs a little more than the best constant there is, so that a lucky
@@ -211,17 +198,18 @@ def skill_of(
     mae = Average(np.where(there, error.values, np.nan), error.over)
     base = Average(np.where(there, constant.values, np.nan), error.over)
     if mae.point is None or base.point is None:
-        return Draft(record=msgspec.structs.replace(record, note="no video to judge on"))
+        return Estimate(record=noted(record, NOTHING, "no video to judge on"))
     if base.point == 0:
-        note = "the best constant makes no error: there is nothing to beat"
-        return Draft(record=msgspec.structs.replace(record, n=mae.n, note=note))
+        none = msgspec.structs.replace(record, n=mae.n)
+        words = "the best constant makes no error: there is nothing to beat"
+        return Estimate(record=noted(none, NOTHING, words))
     if base.point < observers:
         least, most = OBSERVERS
-        note = (
+        words = (
             f"the best constant errs by {base.point:.1f} frames; two observers differ by {least} to"
             f" {most}"
         )
-        record = msgspec.structs.replace(record, label=CANNOT_TELL, note=note)
+        record = noted(msgspec.structs.replace(record, label="cannot tell"), CANNOT_TELL, words)
     width = mae.columns.shape[1]
     beyond = 2 * width
 
@@ -233,22 +221,23 @@ def skill_of(
     away, targets = _right_frames(places, there)
 
     def strictly(totals: Floats) -> Floats:
-        found: Floats = 1 - Average.again(totals[:, :width]) / _best_constant_error(
-            totals[:, beyond:], away
-        )
+        best = _best_constant_error(totals[:, beyond:], away)
+        found: Floats = 1 - Average.again(totals[:, :width]) / best
         return found
 
     seeds = 1 - mae.per_seed / np.where(base.per_seed == 0, np.nan, base.per_seed)
-    return Draft(
+    columns = np.hstack([mae.columns, base.columns, targets])
+    return Estimate(
         record=msgspec.structs.replace(
             record, value=1 - mae.point / base.point, n=mae.n, sd_seeds=spread_of(seeds)
         ),
-        columns=np.hstack([mae.columns, base.columns, targets]),
+        columns=columns,
         again=again,
         strictly=strictly,
         counted=mae.counted,
-        unit=1 / base.point,
-        limits=(-np.inf, 1.0),
+        step=1 / base.point,
+        limits=SKILL.limits,
+        coarse=columns.shape[1] > 8,
     )
 
 
@@ -274,32 +263,7 @@ def _best_constant_error(counts: Floats, away: Floats) -> Floats:
     return found
 
 
-def _skill(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    for phase in marks.phases:
-        record = started(marks, "skill", phase)
-        error, constant = error_of(marks, study, phase), _constant_error(marks, study, phase)
-        places = marks.places(phase, study.edition.beat)
-        yield skill_of(record, error, constant, places, study.edition.observers)
-
-
-def by_seed(marks: Marks, name: str, phase: Phase, values: Floats) -> Iterator[Measure]:
-    """What each seed alone has, where there are several: the points of a box plot."""
-    average = Average(values, "seeds")
-    if len(marks.seeds) < 2:
-        return
-    counts = (~np.isnan(values)).sum(axis=0)
-    for seed, value, n in zip(marks.seeds, average.per_seed.tolist(), counts, strict=True):
-        if n:
-            by = marks.by(phase) | {"seed": str(seed)}
-            yield Measure(reader=marks.reader, measure=name, by=by, value=value, n=int(n))
-
-
-def _mae_seed(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    for phase in marks.phases:
-        yield from by_seed(marks, "mae_seed", phase, error_of(marks, study, phase).values)
-
-
-# -------------------------- do the answers follow the truths? r and r², and the drawing behind them
+# ------------------------ do the answers follow the truths? r and r², and the drawing behind them
 
 
 class _Correlation(msgspec.Struct, frozen=True):
@@ -320,14 +284,10 @@ class _Correlation(msgspec.Struct, frozen=True):
         return found
 
 
-def _correlation(marks: Marks, study: Study, phase: Phase) -> _Correlation:
-    key = ("r", marks.reader, *marks.by(phase).values())
-    kept: _Correlation | None = study.kept.get(key)
-    if kept is not None:
-        return kept
-    said, truth = answers_of(marks, study, phase), marks.truth[phase]
+def _correlation(marks: Marks, run: HeartRun, phase: Phase) -> _Correlation:
+    said, truth = answers_of(marks, run, marks.said[phase]), marks.truth[phase]
     # The authors take two videos, which always give 1; we do not.
-    least = 2 if study.edition.aggregation == "truncated" else 3
+    least = 2 if run.edition.aggregation == "truncated" else 3
     each = [pearson(said[:, s], truth[:, s], least=least) for s in range(said.shape[1])]
     there = ~(np.isnan(said) | np.isnan(truth))
     # Centred and scaled, for sums of squares of absurd answers would lose the rest.
@@ -338,33 +298,24 @@ def _correlation(marks: Marks, study: Study, phase: Phase) -> _Correlation:
         for a in (said, truth)
     )
     x = x / max(float(np.abs(x).max(initial=0.0)), 1.0)
-    columns = np.hstack([there.astype(float), x, y, x * x, y * y, x * y])
-    made = _Correlation(
+    return _Correlation(
         np.array([np.nan if r is None else r for r in each]),
-        columns,
+        np.hstack([there.astype(float), x, y, x * x, y * y, x * y]),
         int(there.any(axis=1).sum()),
     )
-    study.kept[key] = made
-    return made
 
 
-def _r_signed(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    yield from _correlated(marks, study, "r", squared=False)
-
-
-def _r_squared(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    yield from _correlated(marks, study, "r2", squared=True)
-
-
-def _correlated(marks: Marks, study: Study, name: str, squared: bool) -> Iterator[Draft | Measure]:
-    for phase in marks.phases:
-        found = _correlation(marks, study, phase)
+def _r(run: HeartRun, marks: Marks, *, squared: bool = False) -> Iterator[Estimate | Measure]:
+    for phase in marks.phases if marks.task == "t1" else ():
+        key = ("r", marks.reader, *marks.by(phase).values())
+        found = run.once(key, partial(_correlation, marks, run, phase))
         each = found.each**2 if squared else found.each
         defined = each[~np.isnan(each)]
-        record = msgspec.structs.replace(started(marks, name, phase), n=found.n)
+        name = "r2" if squared else "r"
+        record = Measure(reader=marks.reader, measure=name, by=marks.by(phase), n=found.n)
         if not defined.size:
-            note = "not defined: constant answers or truths, or too few videos"
-            yield msgspec.structs.replace(record, note=note)
+            words = "not defined: constant answers or truths, or too few videos"
+            yield noted(record, NOTHING, words)
             continue
         lost = int(np.isnan(each).sum())
         record = msgspec.structs.replace(
@@ -378,18 +329,25 @@ def _correlated(marks: Marks, study: Study, name: str, squared: bool) -> Iterato
             r = found.again(totals)
             return mean_over(r * r if squared else r, axis=1)
 
-        yield Draft(
+        yield Estimate(
             record=record,
             columns=found.columns,
             again=again,
-            limits=(0.0 if squared else -1.0, 1.0),
+            counted=run.everyone,
+            limits=(SHARE if squared else INDEX).limits,
+            step=None,
+            coarse=found.columns.shape[1] > 8,
         )
 
 
-def _predicted(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _r_squared(run: HeartRun, marks: Marks) -> Iterator[Estimate | Measure]:
+    return _r(run, marks, squared=True)
+
+
+def _predicted(run: HeartRun, marks: Marks) -> Iterator[Measure]:
     """What a reader answers where the truth is this frame: the drawing of said against true."""
-    for phase in marks.phases:
-        said = Average(answers_of(marks, study, phase), "videos").per_video
+    for phase in marks.phases if marks.task == "t1" else ():
+        said = mean_over(answers_of(marks, run, marks.said[phase]), axis=1)
         truth = np.rint(mean_over(marks.truth[phase], axis=1))
         there = ~(np.isnan(said) | np.isnan(truth))
         for value in np.unique(truth[there]):
@@ -404,22 +362,82 @@ def _predicted(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
             )
 
 
-def _t1_metric(name: str, says: str, make: Making) -> Metric:
-    return Metric(name=name, says=says, tasks=("t1",), make=make)
+def read_leniently(run: HeartRun, marks: Marks, phase: Phase) -> bool:
+    return marks.read_leniently(phase) > 0
 
 
-METRICS: Final = (
-    _t1_metric("mae", "mean absolute error in frames", _mae),
-    _t1_metric(
-        "mae_videos", "the same as a mean of the videos' own means (Tables 5-7)", _mae_videos
+def _as_published(run: HeartRun, marks: Marks, phase: Phase) -> bool:
+    return run.over == "seeds"
+
+
+FRAME_SPECS: Final = (
+    Spec(
+        name="mae",
+        says="mean absolute error in frames",
+        unit=FRAMES,
+        better="lower",
+        of=_error,
+        conditions=by_phase("t1"),
+        estimate=averaged(),
     ),
-    _t1_metric("mae_seed", "the same of one seed alone", _mae_seed),
-    _t1_metric("mae_clipped", "the same with answers moved into the frames shown", _mae_clipped),
-    _t1_metric("mae_median", "the median of the videos' errors", _mae_median),
-    _t1_metric("mae_lenient", "mean absolute error of the lenient reading", _mae_lenient),
-    _t1_metric("constant_mae", "error of the best constant, leave-one-out median", _constant_mae),
-    _t1_metric("skill", "1 - mae / constant_mae: 0 is no better than a constant", _skill),
-    _t1_metric("r2", "squared correlation of answers and truths, mean over seeds", _r_squared),
-    _t1_metric("r", "correlation of answers and truths with its sign, mean over seeds", _r_signed),
-    _t1_metric("predicted", "mean answer where the truth is this frame", _predicted),
+    Spec(
+        name="mae_videos",
+        says="the same as a mean of the videos' own means (Tables 5-7), beside the authors'",
+        unit=FRAMES,
+        better="lower",
+        of=_error,
+        conditions=by_phase("t1", when=_as_published),
+        estimate=averaged("videos"),
+    ),
+    Spec(name="mae_seed", says="the same of one seed alone", unit=FRAMES, make=_mae_seed),
+    Spec(
+        name="mae_clipped",
+        says="the same with answers moved into the frames shown",
+        unit=FRAMES,
+        better="lower",
+        of=_error_clipped,
+        conditions=by_phase("t1"),
+        estimate=averaged(),
+    ),
+    Spec(name="mae_median", says="the median of the videos' errors", unit=FRAMES, make=_mae_median),
+    Spec(
+        name="mae_lenient",
+        says="mean absolute error of the lenient reading, where it reads more",
+        unit=FRAMES,
+        better="lower",
+        of=_error_lenient,
+        conditions=by_phase("t1", when=read_leniently),
+        estimate=averaged(),
+    ),
+    Spec(
+        name="constant_mae",
+        says="error of the best constant, leave-one-out median",
+        unit=FRAMES,
+        better=None,
+        make=_constant_mae,
+    ),
+    Spec(
+        name="skill",
+        says="1 - mae / constant_mae: 0 is no better than a constant",
+        unit=SKILL,
+        make=_skill,
+    ),
+    Spec(
+        name="r2",
+        says="squared correlation of answers and truths, mean over seeds",
+        make=_r_squared,
+    ),
+    Spec(
+        name="r",
+        says="correlation of answers and truths with its sign, mean over seeds",
+        unit=INDEX,
+        make=_r,
+    ),
+    Spec(
+        name="predicted",
+        says="mean answer where the truth is this frame",
+        unit=ANY,
+        better=None,
+        make=_predicted,
+    ),
 )

@@ -10,31 +10,36 @@ volume, falls most (or, held to the annotated beat alone, where it is largest an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.benchmarks.heartbeat.authors.rules import length_guess, published_lengths
+from overread.benchmarks.heartbeat.authors.rules import length_guess
 from overread.benchmarks.heartbeat.ejection import frame_table
-from overread.benchmarks.heartbeat.frame_measures import constant_errors, skill_of, started
-from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, Mask, Phase, others_median
-from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, proportion
+from overread.benchmarks.heartbeat.frame_measures import constant_errors, skill_of
+from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, Phase, others_median
+from overread.benchmarks.heartbeat.study import HeartRun, mean_estimate, no_reader
 from overread.benchmarks.heartbeat.volumes import ejected
-from overread.case import Measure
+from overread.case import Measure, Method
+from overread.measuring.estimates import Estimate
+from overread.measuring.notes import NOTHING, noted, with_method
+from overread.measuring.specs import Spec
+from overread.measuring.units import FRAMES
 
 __all__ = [
     "BASELINES",
-    "GROUPS",
-    "METRICS",
+    "CHUNK",
+    "GUESSER_SPECS",
+    "LEFT_OUT",
     "TRIALS",
     "Chance",
     "baselines",
     "coin_accuracy",
     "expected_error",
     "left_out",
-    "published_uniform",
     "uniform_error",
 ]
 
@@ -42,7 +47,7 @@ __all__ = [
 
 TRIALS: Final = 10_000
 # Guesses drawn at a time: a few tens of megabytes, however many videos.
-_GUESSES_AT_A_TIME: Final = 1 << 21
+CHUNK: Final = 1 << 21
 
 
 class Chance(NamedTuple):
@@ -51,6 +56,10 @@ class Chance(NamedTuple):
     mean: float
     low: float
     high: float
+
+    def measured(self, record: Measure, n: int) -> Measure:
+        """The record of it, over n videos."""
+        return msgspec.structs.replace(record, value=self.mean, low=self.low, high=self.high, n=n)
 
 
 def expected_error(lengths: ArrayLike, truths: ArrayLike) -> Floats:
@@ -78,7 +87,7 @@ def uniform_error(
     order = np.lexsort((g, n))
     rng = np.random.default_rng(seed)
     found = np.empty(trials)
-    step = max(1, _GUESSES_AT_A_TIME // n.size)
+    step = max(1, CHUNK // n.size)
     for start in range(0, trials, step):
         rows = min(step, trials - start)
         guesses = rng.integers(0, n[order], size=(rows, n.size))
@@ -87,36 +96,11 @@ def uniform_error(
     return Chance(float(expected_error(n, g).mean()), float(low), float(high))
 
 
-def published_uniform(
-    lengths: ArrayLike, ed: ArrayLike, es: ArrayLike, trials: int = TRIALS, seed: int = 0
-) -> tuple[Chance, Chance]:
-    """The authors' Monte Carlo, draw for draw: per trial and video an ED guess, then an ES guess.
-
-    Legacy generator; their notebook does not seed it. Mean and percentiles are those of the trials.
-    """
-    n: NDArray[Any] = np.asarray(lengths, dtype=np.int64)
-    truths: NDArray[Any] = np.stack([np.asarray(ed, np.int64), np.asarray(es, np.int64)], axis=1)
-    state = np.random.RandomState(seed)
-    bounds = np.repeat(n, 2)
-    found = np.empty((trials, 2))
-    step = max(1, _GUESSES_AT_A_TIME // bounds.size)
-    for start in range(0, trials, step):
-        rows = min(step, trials - start)
-        guesses = state.randint(0, np.broadcast_to(bounds, (rows, bounds.size)))
-        found[start : start + rows] = np.abs(guesses.reshape(rows, -1, 2) - truths).mean(axis=1)
-    low, high = np.percentile(found, [2.5, 97.5], axis=0)
-    mean = found.mean(axis=0)
-    return (
-        Chance(float(mean[0]), float(low[0]), float(high[0])),
-        Chance(float(mean[1]), float(low[1]), float(high[1])),
-    )
-
-
 def coin_accuracy(truth: ArrayLike, rng: np.random.Generator, trials: int = TRIALS) -> Chance:
     """The accuracy of fair coins over these videos; the generator goes on from group to group."""
     y: NDArray[Any] = np.asarray(truth, dtype=np.int64)
     found = np.empty(trials)
-    step = max(1, _GUESSES_AT_A_TIME // y.size)
+    step = max(1, CHUNK // y.size)
     for start in range(0, trials, step):
         rows = min(step, trials - start)
         flips = rng.integers(0, 2, size=(rows, y.size))
@@ -127,29 +111,23 @@ def coin_accuracy(truth: ArrayLike, rng: np.random.Generator, trials: int = TRIA
 
 # -------------------- uniform guesses in the windows that were shown, and whom these leave out (T1)
 
-GROUPS: Final = {"ef": (40, 50), "fps": (40, 60)}
-"""Where groups of clips part: per cent of EF, frames per second."""
 
-
-def _chance_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _chance_mae(run: HeartRun, marks: Marks) -> Iterator[Measure]:
     """Printed because the paper has it: even the best constant leaves it far behind."""
-    for phase in marks.phases:
-        record = started(marks, "chance_mae", phase)
+    seed = run.edition.seed
+    for phase in marks.phases if marks.task == "t1" else ():
+        record = Measure(reader=marks.reader, measure="chance_mae", by=marks.by(phase), n=0)
         # The first seed's windows; the same in all seeds but for a run that draws them anew.
         lengths, truths = _first_known(marks.count), _first_known(marks.truth[phase])
         there = ~(np.isnan(lengths) | np.isnan(truths)) & (lengths > 0)
         if not there.any():
-            yield msgspec.structs.replace(record, note="the number of frames is not known")
+            yield noted(record, NOTHING, "the number of frames is not known")
             continue
-        found = _kept_uniform(study, lengths[there], truths[there])
-        yield msgspec.structs.replace(
-            record,
-            value=found.mean,
-            low=found.low,
-            high=found.high,
-            n=int(there.sum()),
-            method=f"uniform guesses: exact mean, Monte Carlo bounds:{TRIALS}:{study.edition.seed}",
-        )
+        lengths, truths = lengths[there], truths[there]
+        key = ("uniform", lengths.tobytes(), truths.tobytes())
+        found = run.once(key, partial(uniform_error, lengths, truths, seed=seed))
+        how = Method(kind="uniform guesses: exact mean, Monte Carlo bounds", boot=TRIALS, seed=seed)
+        yield with_method(found.measured(record, int(there.sum())), how)
 
 
 def _first_known(values: Floats) -> Floats:
@@ -159,73 +137,28 @@ def _first_known(values: Floats) -> Floats:
     return found
 
 
-def _kept_uniform(study: Study, lengths: Floats, truths: Floats) -> Chance:
-    key = ("uniform", lengths.tobytes(), truths.tobytes())
-    if key not in study.kept:
-        study.kept[key] = uniform_error(lengths, truths, seed=study.edition.seed)
-    found: Chance = study.kept[key]
-    return found
-
-
-def _chance_shipped(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    """The notebook as it was shipped: absolute truths against guesses in a window."""
-    if study.edition.aggregation != "truncated":
-        return
-    facts = marks.facts
-    there = ~np.isnan(marks.count).all(axis=1) & ~np.isnan(facts.ed) & ~np.isnan(facts.es)
-    if not there.any():
-        return
-    key = ("shipped", there.tobytes())
-    if key not in study.kept:
-        ed, es = facts.ed[there], facts.es[there]
-        lengths = published_lengths(ed, es)
-        study.kept[key] = published_uniform(lengths, ed, es, seed=study.edition.seed)
-    both = dict(zip(("ed", "es"), study.kept[key], strict=True))
-    for phase in marks.phases:
-        found = both[phase]
-        yield Measure(
-            reader=marks.reader,
-            measure="chance_mae_shipped",
-            by=marks.by(phase),
-            value=found.mean,
-            low=found.low,
-            high=found.high,
-            n=int(there.sum()),
-            method=f"Monte Carlo:{TRIALS}:{study.edition.seed}",
-            note="the notebook's absolute truths and its own lengths; not the printed values",
-        )
-
-
-def left_out(study: Study) -> Iterator[Measure]:
+def left_out(run: HeartRun) -> Iterator[Measure]:
     """Of all clips, those that no window of T1 fits, by EF and by frame rate; of no one reader."""
-    shown = [marks for marks in study.marks if marks.task == "t1"]
-    if not study.placed or not shown:
+    shown = [marks for marks in run.marks if marks.task == "t1"]
+    if not run.placed or not shown:
         return
-    facts = study.facts
     out = np.all([np.isnan(marks.count).all(axis=1) for marks in shown], axis=0)
-    everyone = np.ones(facts.n, dtype=np.bool_)
-    groups = [({}, everyone), *_groups_by("ef", facts.ef), *_groups_by("fps", facts.fps)]
-    for by, some in groups:
-        record = Measure(reader="", measure="left_out", by={"task": "t1", **by})
-        yield proportion(record, out, some, facts)
+    for group in run.groups(*run.columns):
+        record = Measure(reader="", measure="left_out", by={"task": "t1", **group.by})
+        yield run.share(record, out, group.members)
 
 
-def _groups_by(name: str, values: Floats) -> Iterator[tuple[dict[str, str], Mask]]:
-    """Clips below, between and above two values; none where nothing is known of any."""
-    low, high = GROUPS[name]
-    words = (f"below {low}", f"{low} to {high}", f"{high} or more", "unknown")
-    parts = (values < low, (values >= low) & (values < high), values >= high, np.isnan(values))
-    if not parts[-1].all():
-        yield from (({name: word}, some) for word, some in zip(words, parts, strict=True)
-                    if some.any())  # fmt: skip
-
-
-METRICS: Final = tuple(
-    Metric(name=name, says=says, tasks=("t1",), make=make)
-    for name, says, make in (
-        ("chance_mae", "error of uniform guesses in the window", _chance_mae),
-        ("chance_mae_shipped", "the same as the notebook was shipped", _chance_shipped),
-    )
+GUESSER_SPECS: Final = (
+    Spec(
+        name="chance_mae",
+        says="error of uniform guesses in the window",
+        unit=FRAMES,
+        better=None,
+        make=_chance_mae,
+    ),
+)
+LEFT_OUT: Final = Spec(
+    name="left_out", says="share of clips that no window fits", better=None, make=no_reader
 )
 
 
@@ -235,36 +168,36 @@ BASELINES: Final = ("first", "middle", "length", "area", "volume")
 _BOTH_PHASES: Final[tuple[Phase, ...]] = ("ed", "es")
 
 
-def baselines(study: Study) -> Iterator[Draft]:
+def baselines(run: HeartRun) -> Iterator[Estimate]:
     """`mae` and `skill` of every guesser, by task and phase, over the run's windows."""
-    shown = _fullest_setting(study)
+    shown = _fullest_setting(run)
     if shown is None:
         return
     for name in BASELINES:
-        guesses = _guesses_of(name, shown, study)
+        guesses = _guesses_of(name, shown, run)
         if guesses is None:
             continue
         for phase in _BOTH_PHASES:
             by = {"task": "t1", "phase": phase}
-            held = shown.held(guesses[phase], phase, study.edition.beat)
-            error = Average(np.abs(held - shown.truth[phase]), study.over)
+            held = shown.held(guesses[phase], phase, run.edition.beat)
+            error = Average(np.abs(held - shown.truth[phase]), run.over)
             if error.point is None:
                 continue
             started = Measure(reader=f"baseline:{name}", measure="mae", by=by)
-            yield draft(started, error, unit=1.0, limits=(0.0, np.inf))
-            constant = Average(constant_errors(shown, study, phase), study.over)
+            yield mean_estimate(started, error, FRAMES.limits)
+            constant = Average(constant_errors(shown, run, phase), run.over)
             started = Measure(reader=f"baseline:{name}", measure="skill", by=by)
-            places = shown.places(phase, study.edition.beat)
-            yield skill_of(started, error, constant, places, study.edition.observers)
+            places = shown.places(phase, run.edition.beat)
+            yield skill_of(started, error, constant, places, run.edition.observers)
 
 
-def _fullest_setting(study: Study) -> Marks | None:
+def _fullest_setting(run: HeartRun) -> Marks | None:
     """The fullest setting of T1: windows are the same in all contexts and formats."""
-    found = [marks for marks in study.marks if marks.task == "t1"]
+    found = [marks for marks in run.marks if marks.task == "t1"]
     return max(found, key=lambda m: int((~np.isnan(m.count)).sum()), default=None)
 
 
-def _guesses_of(name: str, shown: Marks, study: Study) -> dict[Phase, Floats] | None:
+def _guesses_of(name: str, shown: Marks, run: HeartRun) -> dict[Phase, Floats] | None:
     count = shown.count
     if name == "first":
         first = np.where(np.isnan(count), np.nan, 0.0)
@@ -273,17 +206,15 @@ def _guesses_of(name: str, shown: Marks, study: Study) -> dict[Phase, Floats] | 
         middle = np.floor(count / 2)
         return {"ed": middle, "es": middle}
     if name == "length":
-        return _length_guesses(shown, study)
-    values = study.areas if name == "area" else study.volumes
+        return _length_guesses(shown, run)
+    values = run.areas if name == "area" else run.volumes
     if not values:
         return None
-    curves = _curves_shown(shown, *frame_table(study, f"{name}s", values))
-    return (
-        _extreme_frames(curves) if study.edition.beat == "annotated" else _ejection_frames(curves)
-    )
+    curves = _curves_shown(shown, *frame_table(run, f"{name}s", values))
+    return _extreme_frames(curves) if run.edition.beat == "annotated" else _ejection_frames(curves)
 
 
-def _length_guesses(shown: Marks, study: Study) -> dict[Phase, Floats]:
+def _length_guesses(shown: Marks, run: HeartRun) -> dict[Phase, Floats]:
     """What N says: both targets in the authors' window; no more than a constant if N never varies.
 
     Which windows were shown the data say, not the edition: imported ones are the authors' own.

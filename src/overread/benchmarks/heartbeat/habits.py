@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-import msgspec
 import numpy as np
 
+from overread.benchmarks.heartbeat.frame_measures import read_leniently
 from overread.benchmarks.heartbeat.marks import (
-    REFUSED,
-    UNANSWERED,
     Average,
     Floats,
     Marks,
     aggregate,
     mean_over,
+    phase_of,
     spread_over,
 )
-from overread.benchmarks.heartbeat.study import Draft, Metric, Study, draft, joined, proportion
+from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, mean_estimate
 from overread.case import Measure
+from overread.measuring.estimates import Estimate, Mask
+from overread.measuring.notes import NOTHING, noted, remarked
+from overread.measuring.specs import Codes, Condition, Counted, Spec, coverage_specs
+from overread.measuring.units import AMOUNT, ANY, FRAMES, INDEX
 
-__all__ = ["METRICS", "order_excess"]
+__all__ = ["COVERAGE_SPECS", "HABIT_SPECS", "order_excess"]
 
 
 def order_excess(marks: Marks) -> Floats:
@@ -40,143 +43,166 @@ def order_excess(marks: Marks) -> Floats:
     return found
 
 
-def _order_bias(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    if len(marks.phases) < 2:
+def _order_bias(run: HeartRun, marks: Marks) -> Iterator[Estimate | Measure]:
+    """By order of the question; then the mean of both orders.
+
+    In that the truth cancels: 0 without bias, 1/2 at most. A video counts there where it answered
+    both, so that the truth does cancel.
+    """
+    if marks.task != "t1" or len(marks.phases) < 2:
         return
-    average = Average(order_excess(marks), "videos")
     record = Measure(reader=marks.reader, measure="order_bias", by=marks.by(), n=0)
-    if average.point is None:
-        note = "no pass names two different frames"
-        yield msgspec.structs.replace(record, note=note)
+    average = Average(order_excess(marks), "videos")
+    if average.n:
+        ties = int((marks.said["ed"] == marks.said["es"]).sum())
+        record = remarked(record, f"{ties} passes name one frame for both" if ties else None)
+        yield mean_estimate(record, average, INDEX.limits)
     else:
-        record = msgspec.structs.replace(record, note=_tied_passes(marks))
-        yield draft(record, average, unit=1.0, limits=(-1.0, 1.0))
-    if marks.format == "edv_esv":
-        yield from _both_orders(marks, study)
+        yield noted(record, NOTHING, "no pass names two different frames")
+    other = run.like(marks, format="esv_edv") if marks.format == "edv_esv" else None
+    if other is not None:
+        one, two = (mean_over(order_excess(m), axis=1) for m in (marks, other))
+        by = {"task": marks.task, "context": marks.context}
+        yield mean_estimate(
+            Measure(reader=marks.reader, measure="order_bias", by=by),
+            Average(((one + two) / 2)[:, None], "videos"),
+            INDEX.limits,
+            seeds=False,
+            nothing="no video names two frames in both orders",
+        )
 
 
-def _both_orders(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    """The mean of the two orders, in which the truth cancels: 0 without bias, 1/2 at most."""
-    other = next(
-        (
-            m
-            for m in study.marks
-            if (m.reader, m.task, m.context) == (marks.reader, marks.task, marks.context)
-            and m.format == "esv_edv"
-        ),
-        None,
-    )
-    if other is None:
-        return
-    one, two = (mean_over(order_excess(m), axis=1) for m in (marks, other))
-    # A video counts where it answered both, so that the truth does cancel.
-    average = Average(((one + two) / 2)[:, None], "videos")
-    record = Measure(
-        reader=marks.reader,
-        measure="order_bias",
-        by={"task": marks.task, "context": marks.context},
-        n=0,
-        note=None if average.n else "no video names two frames in both orders",
-    )
-    made = draft(record, average, unit=1.0, limits=(-1.0, 1.0))
-    yield msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, sd_seeds=None))
-
-
-def _tied_passes(marks: Marks) -> str | None:
-    first, second = (marks.said[phase] for phase in marks.phases)
-    ties = int((first == second).sum())
-    return f"{ties} passes name one frame for both" if ties else None
-
-
-def _middle_bias(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _middle_bias(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
     """How much nearer to the middle the answers lie than the truths.
 
     (|truth - middle| - |answer - middle|) over the mean distance of a uniform guess; 0 for whoever
     is right, positive for whoever keeps to the middle. Answers are moved into the frames shown.
     """
-    if marks.task != "t1":
-        return
-    for phase in marks.phases:
-        middle = (marks.count - 1) / 2
-        # Mean |k - (N-1)/2| over k = 0 .. N-1 is floor(N²/2) / 2N.
-        guess = np.floor(marks.count**2 / 2) / (2 * marks.count)
-        away = mean_over(np.abs(marks.clipped(phase) - middle[:, :, None]), axis=2)
-        guess = np.where(guess > 0, guess, np.nan)
-        average = Average((np.abs(marks.truth[phase] - middle) - away) / guess, "videos")
-        record = Measure(
-            reader=marks.reader,
-            measure="middle_bias",
-            by=marks.by(phase),
-            note=None if average.n else "nothing was parsed, or the frames shown are not known",
-        )
-        yield draft(record, average, unit=1.0, limits=(-np.inf, np.inf))
+    phase = phase_of(condition)
+    middle = (marks.count - 1) / 2
+    # Mean |k - (N-1)/2| over k = 0 .. N-1 is floor(N²/2) / 2N.
+    guess = np.floor(marks.count**2 / 2) / (2 * marks.count)
+    away = mean_over(np.abs(marks.clipped(phase) - middle[:, :, None]), axis=2)
+    guess = np.where(guess > 0, guess, np.nan)
+    return Counted((np.abs(marks.truth[phase] - middle) - away) / guess, run.everyone)
 
 
-def _distinct(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _distinct(run: HeartRun, marks: Marks) -> Iterator[Measure]:
     for phase in marks.phases:
         said = marks.said[phase]
         values, counts = np.unique(said[~np.isnan(said)], return_counts=True)
-        note = "nothing was parsed"
-        if values.size:
-            most = int(counts.argmax())
-            share = 100 * counts[most] / counts.sum()
-            note = f"{values[most]:.0f} is the answer of {share:.1f} % of the passes"
-        yield Measure(
+        record = Measure(
             reader=marks.reader,
             measure="distinct",
             by=marks.by(phase),
             value=float(values.size) if values.size else None,
             n=int(counts.sum()),
-            note=note,
         )
+        if not values.size:
+            yield noted(record, NOTHING, "nothing was parsed")
+            continue
+        most = int(counts.argmax())
+        share = 100 * counts[most] / counts.sum()
+        words = f"{values[most]:.0f} is the answer of {share:.1f} % of the passes"
+        yield remarked(record, words)
 
 
-def _seed_sd(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _seed_spread(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
     """How far the seeds' answers to one video lie apart: their SD, averaged over videos."""
-    if marks.task != "t1":
-        return
-    for phase in marks.phases:
-        off = aggregate(marks.clipped(phase), study.edition.aggregation) - marks.truth[phase]
-        average = Average(spread_over(off, axis=1)[:, None], "videos")
-        note = None if average.n else "one seed has no spread"
-        record = Measure(reader=marks.reader, measure="seed_sd", by=marks.by(phase), note=note)
-        yield draft(record, average, unit=1.0, limits=(0.0, np.inf))
+    phase = phase_of(condition)
+    off = aggregate(marks.clipped(phase), run.edition.aggregation) - marks.truth[phase]
+    return Counted(spread_over(off, axis=1), run.everyone)
 
 
-def _parsed(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+# ---------------------------------------------------------------- what could be read of replies
+
+
+def _of_passes(run: HeartRun, hits: Mask, among: Mask) -> Counted:
+    """A share of passes, of which every video has several."""
+    each = np.where(among, hits.astype(float), np.nan)
+    return Counted(each.reshape(len(each), -1), run.everyone)
+
+
+def _parsed(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
     """Of the replies, those that hold the asked index in the asked form."""
-    failed = int((marks.codes == UNANSWERED).sum())
-    refused = int((marks.codes == REFUSED).sum())
-    note = joined(
-        f"{refused} refused" if refused else None,
-        f"{failed} unanswered left out" if failed else None,
-    )
-    for phase in marks.phases:
-        record = Measure(reader=marks.reader, measure="parsed", by=marks.by(phase), note=note)
-        yield proportion(record, ~np.isnan(marks.said[phase]), marks.replied, marks.facts)
-        more = np.isnan(marks.said[phase]) & ~np.isnan(marks.lenient[phase])
-        if more.any():
-            lenient = msgspec.structs.replace(record, measure="parsed_lenient")
-            read = ~(np.isnan(marks.said[phase]) & np.isnan(marks.lenient[phase]))
-            yield proportion(lenient, read, marks.replied, marks.facts)
+    found = _of_passes(run, ~np.isnan(marks.said[phase_of(condition)]), marks.replied)
+    return found._replace(population=marks.asked, why=marks.codes.reshape(run.n, -1))
 
 
-def _out_of_range(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _parsed_leniently(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+    phase = phase_of(condition)
+    unread = np.isnan(marks.said[phase]) & np.isnan(marks.lenient[phase])
+    return _of_passes(run, ~unread, marks.replied)
+
+
+def _out_of_range(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
     """Of the parsed passes, those whose index no frame shown bears; they are kept elsewhere."""
-    for phase in marks.phases:
-        record = Measure(reader=marks.reader, measure="out_of_range", by=marks.by(phase))
-        known = ~np.isnan(marks.said[phase]) & ~np.isnan(marks.count)[:, :, None]
-        yield proportion(record, ~marks.inside(phase), known, marks.facts)
+    phase = phase_of(condition)
+    known = ~np.isnan(marks.said[phase]) & ~np.isnan(marks.count)[:, :, None]
+    return _of_passes(run, ~marks.inside(phase), known)
 
 
-METRICS: Final = tuple(
-    Metric(name=name, says=says, tasks=tasks, make=make)
-    for name, says, tasks, make in (
-        ("parsed", "share of the replies that hold the asked index", ("t1", "t2"), _parsed),
-        ("out_of_range", "share of parsed indices no frame bears", ("t1", "t2"), _out_of_range),
-        ("order_bias", "how much the first-named phase is put earlier", ("t1",), _order_bias),
-        ("middle_bias", "how much nearer to the middle than the truth", ("t1",), _middle_bias),
-        ("distinct", "how many different answers there are", ("t1", "t2"), _distinct),
-        ("seed_sd", "spread of the seeds' answers to one video, frames", ("t1",), _seed_sd),
-    )
+def _settings(run: HeartRun, marks: Marks) -> Iterable[Condition]:
+    return (marks.by(),)
+
+
+def _outcomes(run: HeartRun, marks: Marks, condition: Condition) -> tuple[Mask, Codes]:
+    return marks.asked, marks.codes.reshape(len(marks.codes), -1)
+
+
+COVERAGE_SPECS: Final = coverage_specs(_settings, _outcomes)
+HABIT_SPECS: Final = (
+    Spec(
+        name="parsed",
+        says="share of the replies that hold the asked index",
+        of=_parsed,
+        conditions=by_phase("t1", "t2"),
+    ),
+    Spec(
+        name="parsed_lenient",
+        says="the same of the lenient reading, where it reads more",
+        of=_parsed_leniently,
+        conditions=by_phase("t1", "t2", when=read_leniently),
+    ),
+    Spec(
+        name="out_of_range",
+        says="share of parsed indices no frame bears",
+        better="lower",
+        of=_out_of_range,
+        conditions=by_phase("t1", "t2"),
+    ),
+    Spec(
+        name="order_bias",
+        says="how much the first-named phase is put earlier",
+        unit=INDEX,
+        better=None,
+        make=_order_bias,
+    ),
+    Spec(
+        name="middle_bias",
+        says="how much nearer to the middle than the truth",
+        unit=ANY,
+        better=None,
+        of=_middle_bias,
+        conditions=by_phase("t1"),
+        estimate=averaged(
+            "videos", nothing="nothing was parsed, or the frames shown are not known"
+        ),
+    ),
+    Spec(
+        name="distinct",
+        says="how many different answers there are",
+        unit=AMOUNT,
+        better=None,
+        make=_distinct,
+    ),
+    Spec(
+        name="seed_sd",
+        says="spread of the seeds' answers to one video, frames",
+        unit=FRAMES,
+        better="lower",
+        of=_seed_spread,
+        conditions=by_phase("t1"),
+        estimate=averaged("videos", nothing="one seed has no spread"),
+    ),
 )

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS
 from overread.case import BadInput
+from overread.measuring.estimates import Floats, Mask
+from overread.measuring.specs import OUTCOMES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,27 +39,17 @@ __all__ = [
     "median_bounds",
     "others_median",
     "pearson",
+    "phase_of",
     "phases_of",
     "spread_of",
     "spread_over",
 ]
 
 Phase: TypeAlias = Literal["ed", "es"]
-Floats: TypeAlias = NDArray[np.float64]
-Mask: TypeAlias = NDArray[np.bool_]
 
-# A pass is answered (0) or one of these; NO_ROW was never asked.
-ANSWERED: Final = 0
-UNPARSED: Final = 1
-REFUSED: Final = 2
-UNANSWERED: Final = 3
-NO_ROW: Final = 4
-_OUTCOME_CODES: Final = {
-    "answered": ANSWERED,
-    "unparsed": UNPARSED,
-    "refused": REFUSED,
-    "unanswered": UNANSWERED,
-}
+# A pass is one of the shared outcomes, by its place among them; NOT_ASKED was never asked.
+ANSWERED, UNPARSED, REFUSED, UNANSWERED, NOT_ASKED = range(5)
+_OUTCOME_CODES: Final = {word: code for code, word in enumerate(OUTCOMES[:NOT_ASKED])}
 
 
 def phases_of(wanted: str) -> tuple[Phase, ...]:
@@ -69,6 +61,11 @@ def phases_of(wanted: str) -> tuple[Phase, ...]:
         "esv": ("es",),
     }
     return named[wanted]
+
+
+def phase_of(condition: Mapping[str, str]) -> Phase:
+    """The phase that a measure is given by."""
+    return "ed" if condition["phase"] == "ed" else "es"
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +118,11 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         return keys if phase is None else keys | {"phase": phase}
 
     @property
+    def asked(self) -> Mask:
+        """Videos that were asked about."""
+        return np.asarray((self.codes != NOT_ASKED).any(axis=(1, 2)))
+
+    @property
     def replied(self) -> Mask:
         """Passes with a reply; an error is none."""
         found: Mask = self.codes < UNANSWERED
@@ -129,8 +131,17 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def heard(self) -> Mask:
         """Videos and seeds with any reply."""
-        found: Mask = np.asarray(self.replied.sum(axis=2) > 0)
+        return np.asarray(self.replied.any(axis=2))
+
+    def outcomes(self, phase: Phase) -> NDArray[np.int8]:
+        """What became of each video and seed: the best that did of any pass."""
+        lost = (self.codes == ANSWERED) & np.isnan(self.said[phase])
+        found: NDArray[np.int8] = np.where(lost, UNPARSED, self.codes).min(axis=2).astype(np.int8)
         return found
+
+    def read_leniently(self, phase: Phase) -> int:
+        """Passes that only the lenient reading reads."""
+        return int((np.isnan(self.said[phase]) & ~np.isnan(self.lenient[phase])).sum())
 
     def inside(self, phase: Phase) -> Mask:
         """Passes whose index is that of a frame shown."""
@@ -252,7 +263,7 @@ def _marks_of_setting(
             f'reader {reader} answers case "{which["case"]}" twice under {task} {context} '
             f"{wanted}, seed {which['seed']}, pass {which['pass']}. Keep one answer."
         )
-    codes = np.full(shape, NO_ROW, dtype=np.int8)
+    codes = np.full(shape, NOT_ASKED, dtype=np.int8)
     codes.flat[places] = rows["outcome"].to_numpy()
 
     def spread(name: str) -> Floats:

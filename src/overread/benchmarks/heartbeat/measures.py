@@ -1,4 +1,4 @@
-"""The measures of the heartbeat benchmark, each registered once in `METRICS`.
+"""The measures of the heartbeat benchmark, each declared once in `SPECS`.
 
 Here too: does the overlay help, and does dropping the medical words (paired by video); and errors
 and right answers video by video, so that readers can be compared.
@@ -12,21 +12,28 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
-from overread.benchmarks.families import with_q
-from overread.benchmarks.heartbeat import (
-    ejection,
-    frame_measures,
-    guessers,
-    habits,
-    pair_measures,
+from overread.benchmarks.heartbeat.authors.measures import AUTHORS_SPECS
+from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS, Edition
+from overread.benchmarks.heartbeat.ejection import EF_SPECS, specialist_measures
+from overread.benchmarks.heartbeat.frame_measures import FRAME_SPECS, error_of
+from overread.benchmarks.heartbeat.guessers import GUESSER_SPECS, LEFT_OUT, baselines, left_out
+from overread.benchmarks.heartbeat.habits import COVERAGE_SPECS, HABIT_SPECS
+from overread.benchmarks.heartbeat.marks import (
+    Floats,
+    Marks,
+    Phase,
+    mean_over,
+    phases_of,
+    spread_of,
 )
-from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS, Edition, Options
-from overread.benchmarks.heartbeat.frame_measures import error_of
-from overread.benchmarks.heartbeat.guessers import baselines
-from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, mean_over, phases_of
-from overread.benchmarks.heartbeat.pair_measures import right_of
-from overread.benchmarks.heartbeat.study import Draft, Metric, Study
+from overread.benchmarks.heartbeat.pair_measures import PAIR_SPECS, right_of
+from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG, HeartRun, no_reader
 from overread.case import Measure
+from overread.measuring.contrasts import paired_difference, tested, with_q
+from overread.measuring.estimates import Estimate
+from overread.measuring.notes import NOTHING, noted
+from overread.measuring.specs import Spec, made_by, named, paired_p
+from overread.measuring.units import AMOUNT, ANY, POINTS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,9 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HIGHER_IS_BETTER",
-    "METRICS",
-    "Metric",
-    "flip_p",
+    "SPECS",
     "measure",
     "per_case",
     "standard_answers",
@@ -47,179 +52,139 @@ __all__ = [
 
 # Each context against the one it changes a single thing of.
 _SET_BESIDE: Final = {"segmented": "original", "non_medical": "segmented"}
-# Signs drawn at a time: some tens of megabytes.
-_SIGNS_AT_A_TIME: Final = 1 << 22
 
 
-def flip_p(
-    differences: Floats, patients: Any, flips: int, seed: int, kept: dict[Any, Any] | None = None
-) -> float | None:
-    """Two-sided p of a paired difference: patients' sums change sign by a fair coin.
+def _diff_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
+    for phase in marks.phases if marks.task == "t1" else ():
+        yield from _contexts_apart(run, marks, "diff_mae", phase)
 
-    Seeded draws, the data themselves among them, so p is never 0. None with fewer than two
-    patients; the order and the names of the patients do not matter.
-    """
-    _, where = np.unique(patients, return_inverse=True)
-    sums = np.sort(np.abs(np.bincount(where, weights=differences)))
-    if sums.size < 2:
-        return None
-    total = abs(float(differences.sum()))
-    # Rounding must not decide a tie.
-    least = total - 1e-9 * max(1.0, float(sums.sum()))
-    beyond = sum(
-        int((np.abs(some @ sums) >= least).sum())
-        for some in _drawn_signs(sums.size, flips, seed, {} if kept is None else kept)
+
+def _diff_accuracy(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
+    if marks.task == "t2":
+        yield from _contexts_apart(run, marks, "diff_accuracy", marks.phases[0])
+
+
+def values_of(marks: Marks, run: HeartRun, phase: Phase) -> Floats:
+    """What is compared, video by video: the error in finding a frame, or the share right in T2."""
+    if marks.task == "t2":
+        return mean_over(right_of(marks, run), axis=1)
+    return error_of(marks, run, phase).per_video
+
+
+def _contexts_apart(run: HeartRun, marks: Marks, name: str, phase: Phase) -> Iterator[Estimate]:
+    """A context less the one it is set beside, over the videos answered in both."""
+    versus = _SET_BESIDE.get(marks.context, "")
+    other = run.like(marks, context=versus)
+    if other is None:
+        return
+    first, second = (values_of(m, run, phase) for m in (marks, other))
+    each = first - second
+    both = ~np.isnan(each)
+    record = Measure(
+        reader=marks.reader, measure=name, by=marks.by(phase) | {"versus": versus}, n=0
     )
-    return (1 + beyond) / (1 + flips)
-
-
-def _drawn_signs(patients: int, flips: int, seed: int, kept: dict[Any, Any]) -> Iterator[Floats]:
-    """Rows of -1 and 1, some at a time; a set small enough is drawn once for all tests."""
-    step = max(1, _SIGNS_AT_A_TIME // patients)
-    key = ("signs", patients, flips, seed)
-    if key in kept:
-        yield kept[key]
+    if not both.any():
+        yield Estimate(record=noted(record, NOTHING, "no video was answered in both contexts"))
         return
-    rng = np.random.default_rng(seed)
-    for start in range(0, flips, step):
-        rows = min(step, flips - start)
-        coins = rng.integers(0, 2, size=(rows, patients), dtype=np.int8)
-        drawn: Floats = 2.0 * coins.astype(np.float64) - 1
-        if rows == flips:
-            kept[key] = drawn
-        yield drawn
-
-
-def _set_beside(marks: Marks, study: Study) -> Marks | None:
-    for other in study.marks:
-        if (other.reader, other.task, other.format, other.context) == (
-            marks.reader,
-            marks.task,
-            marks.format,
-            _SET_BESIDE.get(marks.context),
-        ):
-            return other
-    return None
-
-
-def _diff_mae(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    other = _set_beside(marks, study)
-    if other is None or marks.task != "t1":
-        return
-    for phase in marks.phases:
-        here, there = (error_of(m, study, phase).per_video for m in (marks, other))
-        by = marks.by(phase) | {"versus": other.context}
-        yield _difference(marks, study, "diff_mae", by, here - there, (-np.inf, np.inf))
-
-
-def _diff_accuracy(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    other = _set_beside(marks, study)
-    if other is None or marks.task != "t2":
-        return
-    here, there = (Average(right_of(m, study), "videos").per_video for m in (marks, other))
-    by = marks.by(marks.phases[0]) | {"versus": other.context}
-    yield _difference(marks, study, "diff_accuracy", by, here - there, (-1.0, 1.0))
-
-
-def _difference(
-    marks: Marks,
-    study: Study,
-    name: str,
-    by: dict[str, str],
-    each: Floats,
-    limits: tuple[float, float],
-) -> Draft:
-    average = Average(each[:, None], "videos")
-    record = Measure(reader=marks.reader, measure=name, by=by, value=average.point, n=average.n)
-    if average.point is None:
-        note = "no video was answered in both contexts"
-        return Draft(record=msgspec.structs.replace(record, note=note))
-    held = average.counted
-    boot, seed = study.edition.boot, study.edition.seed
-    p = flip_p(each[held], marks.facts.patients[held], boot, seed, study.kept)
     record = msgspec.structs.replace(
         record,
-        sd_videos=average.sd_videos,
-        p=p,
-        family=None if p is None else f"{name}: {by['context']} versus {by['versus']}",
+        sd_videos=spread_of(each),
+        beside=(float(first[both].mean()), float(second[both].mean())),
     )
-    return Draft(
-        record=record,
-        columns=average.columns,
-        again=Average.again,
-        counted=held,
-        unit=1.0,
-        limits=limits,
-    )
+    each = np.where(both, each, 0.0)
+    limits = POINTS.limits if name == "diff_accuracy" else ANY.limits
+    made = paired_difference(record, each, both, limits=limits)
+    family = f"{name}: {marks.context} versus {versus}"
+    p = paired_p(run, each, both) if run.resampling.owners(both) > 1 else None
+    yield tested(made, p, family)
 
 
-_CONTEXT_METRICS: Final = (
-    Metric(
+_CONTEXT_SPECS: Final = (
+    Spec(
         name="diff_mae",
         says="mae less that of the context it is set beside; below 0 it helps",
-        tasks=("t1",),
+        unit=ANY,
+        better="lower",
         make=_diff_mae,
     ),
-    Metric(
+    Spec(
         name="diff_accuracy",
         says="accuracy less that of the context it is set beside; above 0 it helps",
-        tasks=("t2",),
+        unit=POINTS,
         make=_diff_accuracy,
     ),
 )
 
-
 # ---------------------------------------------------------------- all of them
 
-METRICS: Final[Mapping[str, Metric]] = {
-    metric.name: metric
-    for metric in (
-        *frame_measures.METRICS,
-        *guessers.METRICS,
-        *pair_measures.METRICS,
-        *habits.METRICS,
-        *ejection.EF_METRICS,
-        *_CONTEXT_METRICS,
+_ASKED_SPEC: Final = Spec(
+    name=ASKED,
+    says="how much a run asks: seeds, passes of each, frames of the longest window",
+    unit=AMOUNT,
+    better=None,
+    make=no_reader,
+)
+
+
+def _asked(answers: pl.DataFrame, edition: Edition) -> Iterator[Measure]:
+    """What the answers say of the asking, for an import may hold less than the settings name."""
+    windows = answers.filter(answers["task"] == "t1")["count"].drop_nulls()
+    counts = {
+        "seeds": answers["seed"].n_unique(),
+        "passes": answers["pass"].n_unique(),
+        "window": int(windows.to_numpy().max(initial=0)),
+    }
+    for what, count in counts.items():
+        flags = (TIES_WRONG,) if what == "passes" and edition.unparsed_t2 == "wrong" else ()
+        if count:
+            yield Measure(
+                reader="", measure=ASKED, by={"of": what}, value=float(count), flags=flags
+            )
+
+
+SPECS: Final = named(
+    (
+        *FRAME_SPECS,
+        *GUESSER_SPECS,
+        *PAIR_SPECS,
+        *AUTHORS_SPECS,
+        *HABIT_SPECS,
+        *COVERAGE_SPECS,
+        *EF_SPECS,
+        *_CONTEXT_SPECS,
+        LEFT_OUT,
+        _ASKED_SPEC,
     )
-}
+)
 
 
 def measure(
     tables: Tables,
     edition: Edition,
-    options: Options | None = None,
     *,
     volumes: Mapping[str, Any] | None = None,
     volume_method: str = "",
     areas: Mapping[str, Any] | None = None,
     specialists: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[Measure]:
-    """Every registered measure of every reader, then the guessers' and the specialists' rows.
+    """Every declared measure of every reader, then the guessers' and the specialists' rows.
 
     `volumes` are the ventricle's volumes by case, one per frame of the clip; `volume_method` says
     how they were got, and is printed with what is made of them; `areas` are those of the masks.
     `specialists` give the EF each model predicts, by case.
     """
-    study = Study(tables, edition, volumes, volume_method, areas)
+    run = HeartRun(tables, edition, volumes, volume_method, areas)
     records: list[Measure] = []
-    for reader in study.readers:
-        drafts: list[Draft] = []
-        for marks in study.marks:
-            if marks.reader != reader:
-                continue
-            for metric in METRICS.values():
-                if marks.task in metric.tasks:
-                    drafts.extend(_as_draft(made) for made in metric.make(marks, study))
-        records.extend(study.finish(drafts))
-    records.extend(study.finish(list(baselines(study))))
-    records.extend(guessers.left_out(study))
+    for reader in run.asked:
+        own = [marks for marks in run.marks if marks.reader == reader]
+        records += run.finish(
+            one for marks in own for spec in SPECS.values() for one in made_by(run, marks, spec)
+        )
+    records += run.finish(baselines(run))
+    records += left_out(run)
     for name, predicted in (specialists or {}).items():
-        records.extend(ejection.specialist_measures(f"specialist:{name}", predicted, study))
-    return with_q(records)
-
-
-def _as_draft(made: Draft | Measure) -> Draft:
-    return made if isinstance(made, Draft) else Draft(record=made)
+        records += specialist_measures(f"specialist:{name}", predicted, run)
+    return with_q([*records, *_asked(tables.answers, edition)])
 
 
 # ---------------------------------------------------------------- video by video
@@ -255,9 +220,11 @@ def per_case(tables: Tables, edition: Edition) -> dict[str, pl.DataFrame]:
     )
     found: dict[str, list[pl.DataFrame]] = {}
     for answers in standard_answers(tables.answers):
-        study = Study(msgspec.structs.replace(tables, answers=answers), edition)
-        for marks in study.marks:
-            for name, values in _values_of(marks, study):
+        run = HeartRun(msgspec.structs.replace(tables, answers=answers), edition)
+        for marks in run.marks:
+            for phase in marks.phases:
+                name = f"{'mae' if marks.task == 't1' else 'accuracy'}_{phase}"
+                values = values_of(marks, run, phase)
                 found.setdefault(name, []).append(_value_frame(marks, values, clusters))
     return {name: pl.concat(found[name]) for name in HIGHER_IS_BETTER if name in found}
 
@@ -283,12 +250,6 @@ def standard_answers(
         chosen = own & pl.col("format").is_in(pairs[:1] or formats)
         found.append((answers if among is None else among).filter(chosen))
     return found
-
-
-def _values_of(marks: Marks, study: Study) -> list[tuple[str, Floats]]:
-    if marks.task == "t2":
-        return [(f"accuracy_{marks.phases[0]}", mean_over(right_of(marks, study), axis=1))]
-    return [(f"mae_{phase}", error_of(marks, study, phase).per_video) for phase in marks.phases]
 
 
 def _value_frame(marks: Marks, values: Floats, clusters: Mapping[str, str]) -> pl.DataFrame:

@@ -142,7 +142,7 @@ def _frames_headline(index: Index, reader: str) -> _Verdict | None:
 
 def _skill_verdict(index: Index, reader: str, phase: Phase, record: Measure) -> _PhaseVerdict:
     low, high = record.low, record.high
-    untold = record.label == CANNOT_TELL
+    untold = CANNOT_TELL in record.flags
     above = low is not None and low > 0 and not untold
     # Who counts the frames of the published windows knows both phases and has seen nothing.
     counting = index.known(f"{BASELINE}length", "skill", task="t1", phase=phase)
@@ -491,7 +491,7 @@ def _run_limitations(index: Index) -> Iterator[str]:
     yield from _frames_not_shown([r for r in index.every("out_of_range") if r.reader in readers])
     if none := [record.reader for record in asked if record.value is None]:
         yield f"In some settings nothing could be counted of {readers_listed(none)}."
-    if failed := [record.reader for record in asked if "unanswered" in (record.note or "")]:
+    if failed := [r.reader for r in index.every("unanswered") if r.k and r.reader in readers]:
         yield f"Some questions to {readers_listed(failed)} got no reply and are in no number."
     leaks = [
         record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -13,23 +13,15 @@ from overread.benchmarks.heartbeat.annotation import Phases, Traced, stem, witho
 from overread.benchmarks.heartbeat.cases import Left, Window
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from overread.benchmarks.heartbeat.marks import Floats, Mask
+    pass
 
 __all__ = [
-    "Binary",
     "Labelled",
     "authors_window",
-    "binary",
     "labelled",
     "length_guess",
     "positional",
-    "published_lengths",
-    "stops",
     "t2_orders",
-    "truncated_vote",
 ]
 
 # ---------------------------------------------------------------- which frame is which
@@ -121,15 +113,6 @@ def _published_length(between: int) -> int:
     return between + 2 * (2 * between // 3) + 1
 
 
-def published_lengths(ed: ArrayLike, es: ArrayLike) -> NDArray[np.int64]:
-    """The notebook's own window length, (l + 1) * 7 // 3, which no window has (HEARTBEAT 8)."""
-    import numpy as np
-
-    between: NDArray[Any] = np.abs(np.asarray(ed, np.int64) - np.asarray(es, np.int64))
-    found: NDArray[np.int64] = (between + 1) * 7 // 3
-    return found
-
-
 def t2_orders(n_videos: int, seed: int) -> list[int]:
     """The position (0 or 1) of the ED frame of each video, in the order of the set.
 
@@ -144,53 +127,3 @@ def t2_orders(n_videos: int, seed: int) -> list[int]:
         generator.shuffle(shown)
         positions.append(shown.index("edv"))
     return positions
-
-
-# ---------------------------------------------------------------- votes of T2
-
-
-def truncated_vote(said: Floats) -> Floats:
-    """The authors' vote: the mean cut to a whole number, so 1 needs every parsed pass."""
-    from overread.benchmarks.heartbeat.marks import aggregate
-
-    return aggregate(said, "truncated") + 0.0
-
-
-def stops(votes: Floats) -> Mask:
-    """The seeds at which the authors' code stops: a vote outside {0, 1}, or no vote at all."""
-    import numpy as np
-
-    there = ~np.isnan(votes)
-    found: Mask = (there & (votes != 0) & (votes != 1)).any(axis=0) | ~there.any(axis=0)
-    return found
-
-
-class Binary(NamedTuple):
-    """A seed's confusion with position 1 as the positive class; None where undefined."""
-
-    n: int
-    accuracy: float | None
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    tn: int
-    fp: int
-    fn: int
-    tp: int
-
-
-def binary(votes: Floats, truth: Floats) -> Binary:
-    """The authors' binary metrics over the videos of one seed that have a vote."""
-    import numpy as np
-
-    there = ~np.isnan(votes)
-    v, t = votes[there], truth[there]
-    tp, fp = int(((v == 1) & (t == 1)).sum()), int(((v == 1) & (t == 0)).sum())
-    fn, tn = int(((v == 0) & (t == 1)).sum()), int(((v == 0) & (t == 0)).sum())
-    precision = tp / (tp + fp) if tp + fp else None
-    recall = tp / (tp + fn) if tp + fn else None
-    f1 = None
-    if precision is not None and recall is not None and precision + recall > 0:
-        f1 = 2 * precision * recall / (precision + recall)
-    n = int(there.sum())
-    return Binary(n, (tp + tn) / n if n else None, precision, recall, f1, tn, fp, fn, tp)

@@ -29,15 +29,16 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     PHASES,
     asked,
     contexts_of,
+    how_many,
     number,
     one_pass,
     readers_of,
     reference,
     references,
-    seeds_of,
     short_names,
 )
 from overread.benchmarks.heartbeat.marks import phases_of
+from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG
 from overread.case import Figure, Measure
 
 __all__ = [
@@ -251,7 +252,7 @@ def error_figures(index: Index, signature: str) -> Iterator[Figure | None]:
             spec=_error_spec(rows, lines, top),
             alt=_error_alt(words, rows, lines),
             signature=signature,
-            notes=_error_notes(rows, lines, signature),
+            notes=_error_notes(rows, lines, index),
         )
 
 
@@ -339,14 +340,14 @@ def _error_alt(words: str, rows: list[Spec], lines: list[Spec]) -> str:
     )
 
 
-def _error_notes(rows: list[Spec], lines: list[Spec], signature: str) -> tuple[str, ...]:
+def _error_notes(rows: list[Spec], lines: list[Spec], index: Index) -> tuple[str, ...]:
     said = ["Bars: 95 % intervals over videos."]
     if lines:
         said.append(
             "Left of the solid line a reader is better than always naming one frame, left of the "
             "dashed one better than uniform guesses."
         )
-        said += one_pass(signature)
+        said += one_pass(index)
     if any(not row["kind"] for row in rows):
         said.append(
             "Grey crosses: guessers; those of area and volume read masks, the others look at "
@@ -410,7 +411,7 @@ def accuracy_figure(index: Index, signature: str) -> Figure | None:
         signature=signature,
         notes=(
             "Bars: 95 % intervals by patient. The dashed line is a coin, thrown once per video.",
-            *_coin_notes(index, signature),
+            *_coin_notes(index),
         ),
     )
 
@@ -443,15 +444,15 @@ def _coin_band(index: Index, phase: str) -> Measure | None:
     return max(found, key=lambda record: record.n or 0, default=None)
 
 
-def _coin_notes(index: Index, signature: str) -> tuple[str, ...]:
+def _coin_notes(index: Index) -> tuple[str, ...]:
     """What the band is of: one seed. How seeds hang together is the reader's, not the coin's."""
     bands = [band for phase in PHASES if (band := _coin_band(index, phase))]
     if not bands:
         return ()
     sizes = " or ".join(f"{n:,}" for n in dict.fromkeys(band.n for band in bands if band.n))
     said = f"Grey band: 95 % of sets of {sizes} coins, one per video, as one seed has them."
-    asked = seeds_of(signature)
-    told = [said] if asked is not None and asked[0] == 1 else [said, _SEEDS_NOTE]
-    if asked is not None and asked[1] % 2 == 0 and "|edition:corrected" in signature:
+    told = [said] if how_many(index, "seeds") == 1 else [said, _SEEDS_NOTE]
+    passes = index.known("", ASKED, of="passes")
+    if passes is not None and TIES_WRONG in passes.flags and (passes.value or 1) % 2 == 0:
         told.append(_TIES_NOTE)
     return (" ".join(told),)

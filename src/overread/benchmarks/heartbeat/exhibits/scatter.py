@@ -15,7 +15,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     PHASES,
     asked,
     contexts_of,
-    longest_window,
+    how_many,
     number,
     readers_of,
     reference,
@@ -48,7 +48,7 @@ class _Reach(NamedTuple):
 def scatters(index: Index, signature: str) -> Iterator[Figure | None]:
     """A row of panels per reader, a panel per context; the formats are told apart in it."""
     rows = {phase: list(_scatter_rows(index, phase)) for phase in PHASES}
-    reach = _reach([row["true"] for some in rows.values() for row in some], signature)
+    reach = _reach([row["true"] for some in rows.values() for row in some], index)
     for phase, words in PHASES.items():
         if rows[phase]:
             yield _scatter(f"scatter_{phase}", words, rows[phase], reach, signature)
@@ -69,9 +69,9 @@ def _scatter_rows(index: Index, phase: str) -> Iterator[Spec]:
             }
 
 
-def _reach(truths: list[int], signature: str) -> _Reach:
-    """As far as the longest window, which the signature states; else beyond the last truth."""
-    last, frames = max(truths, default=0), longest_window(signature)
+def _reach(truths: list[int], index: Index) -> _Reach:
+    """As far as the longest window, where it is known; else beyond the last truth."""
+    last, frames = max(truths, default=0), how_many(index, "window")
     if frames is None:
         why = (
             "How many frames the windows have is not known; the axes go a quarter beyond the last "

@@ -14,6 +14,7 @@ from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.style import shown
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
+from overread.benchmarks.heartbeat.study import ASKED
 from overread.case import Measure
 
 __all__ = [
@@ -29,14 +30,12 @@ __all__ = [
     "asked_formats",
     "contexts_of",
     "frames_cell",
-    "longest_window",
+    "how_many",
     "number",
     "one_pass",
-    "part_of",
     "readers_of",
     "reference",
     "references",
-    "seeds_of",
     "short_names",
 ]
 
@@ -157,7 +156,7 @@ def accuracy_cell(record: Measure | None, *, sd: float | None = None) -> str:
     return text if record.n is None else f"{text} n={record.n}"
 
 
-# --------------------- what a run's signature states: the windows' frames, the seeds and the passes
+# ---------------------------------------------------------------- how much was asked
 
 GUESSES: Final = "uniform guesses, one pass"
 _GUESSED_ONCE: Final = (
@@ -166,30 +165,12 @@ _GUESSED_ONCE: Final = (
 )
 
 
-def part_of(signature: str, name: str) -> str | None:
-    """What stands after `name:` in a signature; None where nothing does."""
-    start = f"{name}:"
-    found = (part for part in signature.split("|") if part.startswith(start))
-    return next((part.removeprefix(start) for part in found), None)
+def how_many(index: Index, what: str) -> int | None:
+    """How many seeds, passes or frames of the longest window a run has; None where not known."""
+    found = index.known("", ASKED, of=what)
+    return None if found is None else int(found.value or 0)
 
 
-def longest_window(signature: str) -> int | None:
-    """The frames of the longest window: 47 of `window:29-47`; None where none is known."""
-    *_, last = (part_of(signature, "window") or "").split("-")
-    return int(last) if _is_count(last) else None
-
-
-def seeds_of(signature: str) -> tuple[int, int] | None:
-    """Seeds and passes, of `seeds:10x3`."""
-    seeds, _, passes = (part_of(signature, "seeds") or "").partition("x")
-    return (int(seeds), int(passes)) if _is_count(seeds) and _is_count(passes) else None
-
-
-def one_pass(signature: str) -> tuple[str, ...]:
+def one_pass(index: Index) -> tuple[str, ...]:
     """Why a mean over passes is not to be held against uniform guesses; nothing of one pass."""
-    asked = seeds_of(signature)
-    return () if asked is not None and asked[1] == 1 else (_GUESSED_ONCE,)
-
-
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and int(text) > 0
+    return () if how_many(index, "passes") == 1 else (_GUESSED_ONCE,)

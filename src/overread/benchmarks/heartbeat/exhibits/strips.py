@@ -30,7 +30,7 @@ from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, Edition
 from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, short_names
 from overread.benchmarks.heartbeat.frame_measures import error_of
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
-from overread.benchmarks.heartbeat.study import Study
+from overread.benchmarks.heartbeat.study import HeartRun
 from overread.case import BadInput, Figure
 
 if TYPE_CHECKING:
@@ -472,9 +472,9 @@ def _first_setting(tables: Tables) -> tuple[str, str, str] | None:
 
 def _case_errors(tables: Tables, answers: pl.DataFrame, edition: Edition) -> dict[str, float]:
     """Each case's error in frames, a mean over its phases; cases without an answer are left out."""
-    study = Study(msgspec.structs.replace(tables, answers=answers), edition)
-    (marks,) = study.marks
-    each = [error_of(marks, study, phase).per_video for phase in marks.phases]
+    run = HeartRun(msgspec.structs.replace(tables, answers=answers), edition)
+    (marks,) = run.marks
+    each = [error_of(marks, run, phase).per_video for phase in marks.phases]
     off = np.mean(each, axis=0)
     return {
         case: float(error)

@@ -65,8 +65,9 @@ _SKILL_NOTE = (
     "better than always naming one frame; 1: perfect. MAE in frames; T2 is accuracy."
 )
 _INTERVAL_NOTE = "[95 % interval] over videos (patients), never over seeds or passes."
+_CANNOT_TELL = "cannot tell"
 _UNTOLD_NOTE = (
-    f"{CANNOT_TELL}: the best constant errs by less than the middle of what two observers differ "
+    f"{_CANNOT_TELL}: the best constant errs by less than the middle of what two observers differ "
     "by, so that skill says nothing."
 )
 
@@ -118,9 +119,9 @@ def summary(index: Index, signature: str) -> Table:
             note
             for note in (
                 _setting_note(t1, t2),
-                _to_beat_note(index, t1, signature),
+                _to_beat_note(index, t1),
                 _SKILL_NOTE if t1 else "",
-                _UNTOLD_NOTE if any(CANNOT_TELL in text for row in rows for text in row) else "",
+                _UNTOLD_NOTE if _any_untold(index) else "",
                 _INTERVAL_NOTE,
             )
             if note
@@ -171,7 +172,11 @@ def _reader_cell(
 def _skill_cell(record: Measure) -> str:
     """The number stands even where it cannot tell."""
     said = frames_cell(record)
-    return f"{said} {CANNOT_TELL}" if record.label == CANNOT_TELL else said
+    return f"{said} {_CANNOT_TELL}" if CANNOT_TELL in record.flags else said
+
+
+def _any_untold(index: Index) -> bool:
+    return any(CANNOT_TELL in record.flags for record in index.every("skill"))
 
 
 def _worse_phase_cell(index: Index, reader: str, name: str, setting: _Setting | None) -> str:
@@ -205,7 +210,7 @@ def _setting_note(t1: _Setting | None, t2: _Setting | None) -> str:
     return f"{said}. Parsed and out of range: the worse of its phases, in {'T1' if t1 else 'T2'}."
 
 
-def _to_beat_note(index: Index, t1: _Setting | None, signature: str) -> str:
+def _to_beat_note(index: Index, t1: _Setting | None) -> str:
     if t1 is None:
         return "A coin has 0.5." if contexts_of(index, "t2") else ""
     said = []
@@ -221,7 +226,7 @@ def _to_beat_note(index: Index, t1: _Setting | None, signature: str) -> str:
     coin = "a coin has 0.5 in T2" if contexts_of(index, "t2") else ""
     told = "; ".join(part for part in (*said, coin) if part)
     guessed = any(words.startswith(GUESSES) for words in said)
-    more = one_pass(signature) if guessed else ()
+    more = one_pass(index) if guessed else ()
     return " ".join((f"To be beaten, MAE: {told}.", *more)) if said else ""
 
 
@@ -251,7 +256,7 @@ def skills(index: Index, signature: str) -> Table | None:
             _SKILL_NOTE,
             "r: correlation of answers and truths with its sign, mean over seeds; n/a where all "
             "answers are the same.",
-            *([_UNTOLD_NOTE] if any(CANNOT_TELL in text for row in rows for text in row) else []),
+            *([_UNTOLD_NOTE] if _any_untold(index) else []),
             _INTERVAL_NOTE,
         ),
         facts=3,
@@ -323,7 +328,7 @@ def frame_errors(index: Index, signature: str) -> Iterator[Table | None]:
                 *_error_notes(
                     "± is the standard deviation over seeds.", context, special=bool(special)
                 ),
-                *(f"Random: {note[0].lower()}{note[1:]}" for note in one_pass(signature)),
+                *(f"Random: {note[0].lower()}{note[1:]}" for note in one_pass(index)),
             ),
             facts=2,
         )

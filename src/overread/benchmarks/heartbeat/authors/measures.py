@@ -1,0 +1,177 @@
+"""Measures of the authors' notebooks that nothing sound is made of, and how they vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from overread.benchmarks.heartbeat.guessers import CHUNK, TRIALS, Chance
+from overread.benchmarks.heartbeat.marks import Floats, Marks, Mask, aggregate, spread_of
+from overread.benchmarks.heartbeat.study import HeartRun
+from overread.case import Measure, Method
+from overread.measuring.notes import remarked, with_method
+from overread.measuring.specs import Spec
+from overread.measuring.units import FRAMES
+
+__all__ = [
+    "AUTHORS_SPECS",
+    "Binary",
+    "binary",
+    "published_lengths",
+    "published_uniform",
+    "right_votes",
+    "stops",
+    "truncated_vote",
+]
+
+# ---------------------------------------------------------------- votes of T2
+
+
+def truncated_vote(said: Floats) -> Floats:
+    """The authors' vote: the mean cut to a whole number, so 1 needs every parsed pass."""
+    return aggregate(said, "truncated") + 0.0
+
+
+def stops(votes: Floats) -> Mask:
+    """The seeds at which the authors' code stops: a vote outside {0, 1}, or no vote at all."""
+    there = ~np.isnan(votes)
+    found: Mask = (there & (votes != 0) & (votes != 1)).any(axis=0) | ~there.any(axis=0)
+    return found
+
+
+class Binary(NamedTuple):
+    """A seed's confusion with position 1 as the positive class; None where undefined."""
+
+    n: int
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    tn: int
+    fp: int
+    fn: int
+    tp: int
+
+
+def binary(votes: Floats, truth: Floats) -> Binary:
+    """The authors' binary metrics over the videos of one seed that have a vote."""
+    there = ~np.isnan(votes)
+    v, t = votes[there], truth[there]
+    tp, fp = int(((v == 1) & (t == 1)).sum()), int(((v == 1) & (t == 0)).sum())
+    fn, tn = int(((v == 0) & (t == 1)).sum()), int(((v == 0) & (t == 0)).sum())
+    precision = tp / (tp + fp) if tp + fp else None
+    recall = tp / (tp + fn) if tp + fn else None
+    f1 = None
+    if precision is not None and recall is not None and precision + recall > 0:
+        f1 = 2 * precision * recall / (precision + recall)
+    n = int(there.sum())
+    return Binary(n, (tp + tn) / n if n else None, precision, recall, f1, tn, fp, fn, tp)
+
+
+def right_votes(said: Floats, truth: Floats, *, stopping: bool = True) -> Floats:
+    """1 right, 0 wrong, NaN without a vote: such videos are dropped.
+
+    With `stopping` so are the seeds at which the code stops.
+    """
+    votes = truncated_vote(said)
+    right = np.where(np.isnan(votes), np.nan, (votes == truth).astype(float))
+    if stopping:
+        right[:, stops(votes)] = np.nan
+    return right
+
+
+def _confusion(run: HeartRun, marks: Marks, name: str) -> Iterator[Measure]:
+    """The authors' precision, recall or F1 with position 1 as the positive class."""
+    if marks.task != "t2" or run.edition.unparsed_t2 != "dropped":
+        return
+    phase = marks.phases[0]
+    votes, truth = truncated_vote(marks.said[phase]), marks.truth[phase]
+    rows = [binary(votes[:, seed], truth[:, seed]) for seed in np.flatnonzero(~stops(votes))]
+    values = [getattr(row, name) for row in rows]
+    held = np.array([np.nan if value is None else value for value in values], dtype=float)
+    there = held[~np.isnan(held)]
+    record = Measure(
+        reader=marks.reader,
+        measure=name,
+        by=marks.by(phase),
+        value=float(there.mean()) if there.size else None,
+        n=int(there.size),
+        sd_seeds=spread_of(held),
+    )
+    yield remarked(record, "mean over the seeds that have it; position 1 is the positive class")
+
+
+# ---------------------------------------------------------------- guesses in a window
+
+
+def published_uniform(
+    lengths: ArrayLike, ed: ArrayLike, es: ArrayLike, trials: int = TRIALS, seed: int = 0
+) -> tuple[Chance, Chance]:
+    """The authors' Monte Carlo, draw for draw: per trial and video an ED guess, then an ES guess.
+
+    Legacy generator; their notebook does not seed it. Mean and percentiles are those of the trials.
+    """
+    n: NDArray[Any] = np.asarray(lengths, dtype=np.int64)
+    truths: NDArray[Any] = np.stack([np.asarray(ed, np.int64), np.asarray(es, np.int64)], axis=1)
+    state = np.random.RandomState(seed)
+    bounds = np.repeat(n, 2)
+    found = np.empty((trials, 2))
+    step = max(1, CHUNK // bounds.size)
+    for start in range(0, trials, step):
+        rows = min(step, trials - start)
+        guesses = state.randint(0, np.broadcast_to(bounds, (rows, bounds.size)))
+        found[start : start + rows] = np.abs(guesses.reshape(rows, -1, 2) - truths).mean(axis=1)
+    low, high = np.percentile(found, [2.5, 97.5], axis=0)
+    mean = found.mean(axis=0)
+    return (
+        Chance(float(mean[0]), float(low[0]), float(high[0])),
+        Chance(float(mean[1]), float(low[1]), float(high[1])),
+    )
+
+
+def published_lengths(ed: ArrayLike, es: ArrayLike) -> NDArray[np.int64]:
+    """The notebook's own window length, (l + 1) * 7 // 3, which no window has (HEARTBEAT 8)."""
+    between: NDArray[Any] = np.abs(np.asarray(ed, np.int64) - np.asarray(es, np.int64))
+    found: NDArray[np.int64] = (between + 1) * 7 // 3
+    return found
+
+
+def _chance_shipped(run: HeartRun, marks: Marks) -> Iterator[Measure]:
+    """The notebook as it was shipped: absolute truths against guesses in a window."""
+    if run.edition.aggregation != "truncated" or marks.task != "t1":
+        return
+    facts, seed = marks.facts, run.edition.seed
+    there = ~np.isnan(marks.count).all(axis=1) & ~np.isnan(facts.ed) & ~np.isnan(facts.es)
+    if not there.any():
+        return
+    ed, es = facts.ed[there], facts.es[there]
+    drawn = partial(published_uniform, published_lengths(ed, es), ed, es, seed=seed)
+    both = dict(zip(("ed", "es"), run.once(("shipped", there.tobytes()), drawn), strict=True))
+    for phase in marks.phases:
+        record = Measure(reader=marks.reader, measure="chance_mae_shipped", by=marks.by(phase))
+        words = "the notebook's absolute truths and its own lengths; not the printed values"
+        found = remarked(both[phase].measured(record, int(there.sum())), words)
+        yield with_method(found, Method(kind="Monte Carlo", boot=TRIALS, seed=seed))
+
+
+AUTHORS_SPECS: Final = (
+    Spec(
+        name="chance_mae_shipped",
+        says="error of uniform guesses as the notebook was shipped",
+        unit=FRAMES,
+        better=None,
+        make=_chance_shipped,
+    ),
+    *(
+        Spec(
+            name=name,
+            says=f"{name} of position 1, authors' edition",
+            make=partial(_confusion, name=name),
+        )
+        for name in ("precision", "recall", "f1")
+    ),
+)
