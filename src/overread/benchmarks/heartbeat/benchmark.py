@@ -71,7 +71,7 @@ class Heartbeat(Benchmark):
 
     name = "heartbeat"
     question = "Can it follow a heart?"
-    metrics = "overread.benchmarks.heartbeat.measures:METRICS"
+    metrics = "overread.benchmarks.heartbeat.measures:SPECS"
     importer = "overread.benchmarks.heartbeat.importing:import_results"
     published = "heartbeat"
     pictures = True
@@ -84,11 +84,11 @@ class Heartbeat(Benchmark):
     )
     ranges = declared(
         share="accuracy accuracy_lenient precision recall f1 chance_accuracy seed_agreement parsed "
-        "parsed_lenient out_of_range r2 left_out accuracy_seed",
+        "parsed_lenient out_of_range r2 left_out accuracy_seed answered unparsed refused unanswered",
         signed="r order_bias diff_accuracy",
         skill="skill",
         amount="mae mae_videos mae_clipped mae_median mae_lenient constant_mae chance_mae "
-        "chance_mae_shipped ef_mae ef_mae_clipped distinct seed_sd mae_seed",
+        "chance_mae_shipped ef_mae ef_mae_clipped distinct seed_sd mae_seed asked",
         any="predicted middle_bias diff_mae",
     )
 
