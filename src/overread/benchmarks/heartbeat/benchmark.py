@@ -84,7 +84,8 @@ class Heartbeat(Benchmark):
     )
     ranges = declared(
         share="accuracy accuracy_lenient precision recall f1 chance_accuracy seed_agreement parsed "
-        "parsed_lenient out_of_range r2 left_out accuracy_seed answered unparsed refused unanswered",
+        "parsed_lenient out_of_range r2 left_out accuracy_seed answered unparsed refused "
+        "unanswered",
         signed="r order_bias diff_accuracy",
         skill="skill",
         amount="mae mae_videos mae_clipped mae_median mae_lenient constant_mae chance_mae "
