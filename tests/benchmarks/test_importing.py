@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from overread.judging.verdict import VERDICT_COLUMNS, Read
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.importing import (
@@ -22,7 +23,6 @@ from overread.benchmarks.importing import (
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.tables import schema_of
 from overread.case import BadInput, Traits
-from overread.judging.verdict import VERDICT_COLUMNS, Read
 
 
 def write_models(folder: Path, **models: object) -> Path:
