@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from overread.judging.verdict import VERDICT_COLUMNS, Read
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.importing import (
@@ -23,6 +22,7 @@ from overread.benchmarks.importing import (
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.tables import schema_of
 from overread.case import BadInput, Traits
+from overread.judging import VERDICT_COLUMNS, Read
 
 
 def write_models(folder: Path, **models: object) -> Path:

@@ -17,7 +17,7 @@ from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
 from overread.benchmarks.tables import Int8, frame_of
 from overread.case import BadInput, Modality, Policy, Traits
 from overread.files import read_bytes
-from overread.judging.verdict import Read, VerdictOutcome
+from overread.judging import Read, VerdictOutcome
 
 if TYPE_CHECKING:
     import polars as pl
