@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -17,7 +17,7 @@ from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
 from overread.benchmarks.tables import Int8, frame_of
 from overread.case import BadInput, Modality, Policy, Traits
 from overread.files import read_bytes
-from overread.judging import Read, VerdictOutcome
+from overread.judging import Read
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,7 +168,7 @@ class JudgedRow(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     check: bool = False
     attempts: Int8 = 1
-    outcome: VerdictOutcome
+    outcome: Literal["judged", "invalid", "unanswered"]
     how: str | None = None
     payload: str | None = None
     text: str | None = None
