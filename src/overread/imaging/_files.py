@@ -8,6 +8,8 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -179,12 +181,8 @@ def place(source: Source) -> Place:
         row = held.number(source.name)
         return Place(held.path, held.size, held.mark, f"{held.path}#{row}")
     path = locate(source, folder=True)  # masks of a clip may be a folder
-    try:
+    with _reading(source.name):
         return Place(str(path), *stamp(path), str(path))
-    except OSError as error:
-        raise BadInput(
-            f"{source.name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
-        ) from None
 
 
 def check_there(source: Source) -> None:
@@ -245,19 +243,25 @@ def read(source: Source | Inline) -> bytes:
             _lately.pop(source.root, None)  # whoever tries again finds it as it is then
             raise
     path = locate(source)
+    with _reading(source.name), open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_BYTES:
+            raise BadInput(
+                f"{source.name}: {size} bytes is too large for one picture (at most "
+                f"{MOST_BYTES}). Name an image file."
+            )
+        hold(size, source.name)
+        return file.read(MOST_BYTES)
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """What the system says of a file that cannot be read, in one line."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > MOST_BYTES:
-                raise BadInput(
-                    f"{source.name}: {size} bytes is too large for one picture (at most "
-                    f"{MOST_BYTES}). Name an image file."
-                )
-            hold(size, source.name)
-            return file.read(MOST_BYTES)
+        yield
     except OSError as error:
         raise BadInput(
-            f"{source.name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
+            f"{name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
         ) from None
 
 
@@ -277,7 +281,7 @@ def digest(source: Source | Inline) -> bytes:
     if held is not None:
         return _of_bytes(held.read(source.name))
     path = locate(source, folder=True)
-    try:
+    with _reading(source.name):
         if path.is_dir():
             whole = hashlib.sha256(b"folder")
             for image in images_of(path, source.name):
@@ -288,10 +292,6 @@ def digest(source: Source | Inline) -> bytes:
             head = file.read(132)
             file.seek(0)
             return _named(hashlib.file_digest(file, "sha256").digest()[:16], head)
-    except OSError as error:
-        raise BadInput(
-            f"{source.name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
-        ) from None
 
 
 def _of_bytes(data: bytes) -> bytes:

@@ -270,21 +270,7 @@ def bootstrap_auroc_many(
 ) -> list[tuple[float | None, float | None]]:
     """`bootstrap_auroc` of each sample, to the bit, with the random numbers drawn once.
 
-    Parameters
-    ----------
-    samples : sequence of (scores, labels)
-        As for `bootstrap_auroc`; lengths may differ.
-    n_boot, seed : int
-        As for `bootstrap_proportion`.
-
-    Returns
-    -------
-    list of (float, float) or (None, None)
-        One for each sample, in their order.
-
-    References
-    ----------
-    B. Efron (1979), Annals of Statistics 7, 1-26.
+    Lengths may differ; the bounds come in the order of the samples.
 
     Examples
     --------

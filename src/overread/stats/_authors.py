@@ -159,21 +159,7 @@ def bootstrap_proportion_many(
     Every call of the authors' function starts the same generator anew, so vectors of one length
     are resampled alike; even those of different lengths share random words (see `resamples`).
 
-    Parameters
-    ----------
-    vectors : sequence of arrays
-        Outcomes as for `bootstrap_proportion`; lengths may differ.
-    n_boot, seed : int
-        As for `bootstrap_proportion`.
-
-    Returns
-    -------
-    list of Interval
-        One for each vector, in their order.
-
-    References
-    ----------
-    B. Efron (1979), Annals of Statistics 7, 1-26.
+    Lengths may differ; the intervals come in the order of the vectors.
 
     Examples
     --------
@@ -280,22 +266,8 @@ def paired_bootstrap_many(
 ) -> list[PairedResult]:
     """`paired_bootstrap` of each pair, to the bit, with the random numbers drawn once.
 
-    Parameters
-    ----------
-    pairs : sequence of (a, b)
-        Outcomes as for `paired_bootstrap`; lengths may differ from pair to pair, and those of one
-        length are dealt with together.
-    n_boot, seed, exact_ties
-        As for `paired_bootstrap`.
-
-    Returns
-    -------
-    list of PairedResult
-        One for each pair, in their order.
-
-    References
-    ----------
-    B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, 16.
+    Lengths may differ from pair to pair, and those of one length are dealt with together; the
+    results come in the order of the pairs.
 
     Examples
     --------
