@@ -131,10 +131,7 @@ def sample(units: Sequence[Unit], n: int, seed: int = 0) -> list[Unit]:
 def write_sheet(units: Sequence[Unit], sheet: Path, key: Path) -> None:
     """Both files; neither may be there yet, since a person may have filled it."""
     for path in (sheet, key):
-        if path.exists():
-            raise BadInput(f"{path} is there already. Move it away, or give another name.")
-        if not path.parent.is_dir():
-            raise BadInput(f"{path}: there is no folder {path.parent}. Make it first.")
+        _check_new(path)
     rows = [
         (
             unit.key,
@@ -154,11 +151,20 @@ def write_sheet(units: Sequence[Unit], sheet: Path, key: Path) -> None:
         for unit in units
         for judge, verdict in unit.verdicts.items()
     ]
-    _write(key, _KEY, told)
-    _write(sheet, _SHEET, rows)
+    write_csv(key, _KEY, told)
+    write_csv(sheet, _SHEET, rows)
 
 
-def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _check_new(path: Path) -> None:
+    if path.exists():
+        raise BadInput(f"{path} is there already. Move it away, or give another name.")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {path.parent}. Make it first.")
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A new file with guarded cells; one that is there stays, since a person may have filled it."""
+    _check_new(path)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(header)
