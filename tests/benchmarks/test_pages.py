@@ -177,31 +177,16 @@ def test_the_page_on_measures_names_the_guessers() -> None:
 
 
 def test_the_page_on_measures_names_what_m3cot_measures_beside_its_metrics() -> None:
-    from overread.benchmarks.m3cot.edition import CORRECTED
-    from overread.benchmarks.m3cot.judge_fitness import _agreement_of_pair
     from overread.benchmarks.m3cot.outcomes import VERDICT_MEASURES
-    from overread.judging.agreement import pair_agreement
-    from overread.judging.fitness import (
-        LIMIT,
-        NOT_CHECKED,
-        UNFIT,
-        Check,
-        fitness_measures,
-        fitness_of,
-    )
+    from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
+    from support.m3_everything import everything_measured
 
     told = section("measures.md", "m3cot")
-    checks = [Check("j", "answer", "answer", True, True)]
-    judged = [one.measure for one in fitness_measures(fitness_of(checks))]
-    agreement = pair_agreement("a", "b", [1], [1])
-    agreed = [
-        one.measure for one in _agreement_of_pair(agreement, "answer", [(1, 1, 0)], CORRECTED)
-    ]
+    judged = sorted({one.measure for one in everything_measured() if not one.reader})
     compared = ("accuracy", "precision", "recall", "f1", "consistency")
     differences = [f"diff_{name}" for name in compared]
     names = [
         *judged,
-        *agreed,
         *differences,
         *VERDICT_MEASURES.values(),
         "verdicts_rescued",

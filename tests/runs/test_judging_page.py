@@ -11,9 +11,10 @@ import pytest
 
 from overread.benchmarks.m3cot.controls import EXPECTED
 from overread.benchmarks.m3cot.edition import CORRECTED, Options
-from overread.benchmarks.m3cot.judge_questions import DECODING, QUESTIONS_OF, RUBRICS
+from overread.benchmarks.m3cot.judge_questions import DECODING, RUBRICS, questions
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
+from overread.judging.question import roles_of
 from overread.judging.sensitivity import CHANGES
 from overread.judging.sheet import _KEY, _SHEET
 from overread.phantoms.question import LEAST
@@ -104,9 +105,10 @@ def test_what_variants_cost_and_that_no_reader_has_them(overread: Overread, fold
 
 def test_roles_questions_and_prompt_files_are_the_codes() -> None:
     told = {row[0].strip("`"): row[1] for row in rows(part("Roles and panels"))}
-    assert {role: tuple(re.findall(r"`(\w+)`", cell)) for role, cell in told.items()} == dict(
-        QUESTIONS_OF
-    )
+    known = questions(CORRECTED)
+    assert {role: tuple(re.findall(r"`(\w+)`", cell)) for role, cell in told.items()} == {
+        role: tuple(one.name for one in known if one.role == role) for role in roles_of(known)
+    }
     files = {
         row[0].strip("`").removesuffix(".txt"): tuple(re.findall(r"`\{(\w+)\}`", row[2]))
         for row in rows(part("Your own words"))

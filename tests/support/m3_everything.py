@@ -8,11 +8,9 @@ import msgspec
 
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import CORRECTED, FOLLOWS, IMAGES
-from overread.benchmarks.m3cot.judge_fitness import agreement_measures, shift_measures
-from overread.benchmarks.m3cot.measures import METRICS, measure
-from overread.benchmarks.m3cot.speed import SECONDS_METRICS as TIMES
-from overread.benchmarks.m3cot.study import Study
-from overread.judging.fitness import Check, fitness_measures, fitness_of
+from overread.benchmarks.m3cot.judge_questions import questions
+from overread.benchmarks.m3cot.measures import agreement_measures, measure
+from overread.judging.fitness import Check, fitness_measures, fitness_of, shift_measures
 from overread.judging.sensitivity import CHANGES
 from support.m3_tables import answer, case, tables_of, verdict, verdicts_of
 
@@ -71,18 +69,11 @@ def everything_measured():
     """Every record there can be, of readers and of judges."""
     tables, verdicts = everything()
     checks = [Check(judge, "answer", "answer", truth, truth) for judge in JUDGES for truth in (True, False)]  # fmt: skip
-    study = Study(tables, verdicts, RULES)
-    timed = [
-        one
-        for metric in TIMES
-        if metric.name not in METRICS
-        for marks in study.marks
-        for one in metric.make(marks, study)
-    ]
+    cases = {one.case_id: one for one in cases_in(tables.cases)}
+    asked = questions(RULES)
     return (
         *measure(tables, verdicts, RULES),
-        *study.finish(timed),
-        *agreement_measures(tables.cases, verdicts, RULES),
+        *agreement_measures(asked, tables.cases, verdicts, RULES),
         *fitness_measures(fitness_of(checks)),
-        *shift_measures(varied(), {one.case_id: one for one in cases_in(tables.cases)}),
+        *shift_measures(asked, varied(), cases),
     )

@@ -9,8 +9,8 @@ import polars as pl
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.m3cot.cases import case_schema
+from overread.benchmarks.m3cot.judge_questions import read_verdict
 from overread.benchmarks.m3cot.trials import answer_schema
-from overread.benchmarks.m3cot.verdicts import read_verdict
 from overread.judging import VERDICT_COLUMNS
 
 ROLE = {"answer": "answer", "precision": "steps", "recall": "steps", "order": "order"}

@@ -35,6 +35,16 @@ from overread.case import (
     Trial,
 )
 from overread.judging import Read, Role
+from overread.judging.question import (
+    Question,
+    again,
+    by_name,
+    choices_of,
+    other_rubrics,
+    question_trials,
+    read_verdict,
+    roles_of,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -433,9 +443,14 @@ class Benchmark:
     # ------------------------------------------------------------ judging
 
     @property
+    def questions(self) -> tuple[Question, ...]:
+        """What judges are asked; whatever else is said of judging follows from that."""
+        return ()
+
+    @property
     def roles(self) -> tuple[Role, ...]:
         """What judges may judge; empty where nobody judges."""
-        return ()
+        return roles_of(self.questions)
 
     def judges(self) -> Mapping[str, Reader]:
         """Its own offline judges by name."""
@@ -444,7 +459,7 @@ class Benchmark:
     @property
     def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
         """Rubrics that a judge may be asked with in place of the usual one."""
-        return {}
+        return other_rubrics(self.questions)
 
     @property
     def checks(self) -> Sequence[str]:
@@ -480,19 +495,21 @@ class Benchmark:
 
         Each is a condition of role, question, reader, about, check and prompt.
         """
-        return iter(())
+        varied = bool(row["check"]) and row["case"] in self.varied
+        case = self.by_id[row["case"]]
+        return question_trials(self.questions, row, role, case, rubric=rubric, varied=varied)
 
     def reask(self, condition: Condition) -> int:
         """How often a judge that cannot be read is asked again."""
-        return 0
+        return by_name(self.questions)[str(condition["question"])].reask
 
     def again(self, trial: Trial, attempt: int) -> Trial:
         """A question to a judge once more."""
-        return msgspec.structs.replace(trial, repeat=attempt)
+        return again(self.questions, trial, attempt)
 
     def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
         """A judge's words; never raises."""
-        raise NotImplementedError
+        return read_verdict(self.questions, text, self.by_id[case], condition)
 
     def judge_over(self, tables: Tables) -> None:
         """Judge these from now on, where the benchmark was opened from a run's tables."""
@@ -500,7 +517,7 @@ class Benchmark:
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
         """The words that judge and person have for each question; empty: no person is asked."""
-        return {}
+        return choices_of(self.questions)
 
     def units(self, tables: Tables) -> list[JudgedUnit]:
         """The things judged in a run's tables, checks left out, for a person to judge too."""

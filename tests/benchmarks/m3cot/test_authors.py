@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.m3cot import authors
 from overread.benchmarks.m3cot.edition import AUTHORS
-from overread.benchmarks.m3cot.verdicts import QUESTIONS, read_verdict
+from overread.benchmarks.m3cot.judge_questions import read_verdict
+from overread.benchmarks.m3cot.verdicts import QUESTIONS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "m3cot"
 

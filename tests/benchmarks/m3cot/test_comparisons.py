@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.m3cot import M3CoT
-from overread.benchmarks.m3cot.comparisons import HIGHER
+from overread.benchmarks.m3cot.comparisons import COMPARED
 from support.m3_odd_runs import odd_run
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
@@ -153,6 +153,6 @@ def test_without_judges_or_answers_there_is_nothing_to_compare():
 
 def test_it_says_which_way_is_better():
     assert bench().compared
-    assert bench().higher_is_better == HIGHER
+    assert bench().higher_is_better == {one.name: True for one in COMPARED}
     frames = [bench().per_case(odd_run(seed)) for seed in range(8)]
-    assert set().union(*frames) == set(HIGHER)
+    assert set().union(*frames) == {one.name for one in COMPARED}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.m3cot.authors import ORDERS, cells_of
+from overread.benchmarks.m3cot.authors import cells_of
 from overread.benchmarks.m3cot.cases import TASKS
 from overread.benchmarks.m3cot.consistency import hot, scores_of, seen_in, spoken
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
@@ -27,6 +27,7 @@ from overread.benchmarks.m3cot.paths import (
     score_task,
     similarity,
 )
+from overread.benchmarks.m3cot.verdicts import ORDERS
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
 ALL = [path for n in range(5) for path in permutations(ORDERS, n)]

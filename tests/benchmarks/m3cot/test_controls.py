@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.m3cot.authors import ORDERS
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, M3Case, Step
 from overread.benchmarks.m3cot.controls import (
     CONTROLS,
@@ -25,10 +24,12 @@ from overread.benchmarks.m3cot.controls import (
     wrong_answer,
 )
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
-from overread.benchmarks.m3cot.judge_fitness import check_found, check_pairs, check_truth
+from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.paths import path_of, score_task
 from overread.benchmarks.m3cot.trials import answer_first, first_half, question, truncated
+from overread.benchmarks.m3cot.verdicts import ORDERS
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
+from overread.judging.question import by_name
 
 OPTIONS = "\nA. pneumonia\nB. effusion\nC. oedema\nD. nothing"
 GOLD = {
@@ -257,6 +258,19 @@ def verdict(control, case, asked):
     return {name: named.index(name) + 1 if name in named else 0 for name in ORDERS}
 
 
+def deserved(control, case, asked, payload=None):
+    return list(by_name(questions(CORRECTED))[asked].deserved(control, case, payload))
+
+
+def check_truth(control, case, asked):
+    return tuple(one.truth for one in deserved(control, case, asked))
+
+
+def check_pairs(control, case, asked, payload):
+    made = deserved(control, case, asked, payload)
+    return [(one.truth, one.said) for one in made if one.truth is not None]
+
+
 @pytest.mark.parametrize("asked", ["answer", "precision", "recall", "order"])
 @pytest.mark.parametrize("control", CONTROLS)
 def test_a_judge_who_compares_to_the_letter_is_fit(control, asked):
@@ -301,13 +315,8 @@ def test_a_category_beyond_the_gold_ones_does_not_disturb_the_order():
     case = case_of("a", steps=("modality", "feature"))
     ranks = {"modality": 1, "feature": 2, "conclusion": 3, "others": 0}
     assert path_of(ranks) == ("modality", "feature", "conclusion")
-    assert check_found(case, "order", ranks) == (True,)
-    assert check_found(case, "order", {**ranks, "feature": 0}) == (False,)
-
-
-def test_a_question_that_is_none_of_the_four_is_refused():
-    with pytest.raises(ValueError, match="answer, precision, recall or order"):
-        check_truth("clinician", case_of("a"), "beauty")
+    assert check_pairs("clinician", case, "order", ranks) == [(True, True)]
+    assert check_pairs("clinician", case, "order", {**ranks, "feature": 0}) == [(True, False)]
 
 
 # ---------------------------------------------------------------- recovered

@@ -11,8 +11,6 @@ import pytest
 
 from overread.benchmarks.files.workbook import sheet_of
 from overread.benchmarks.m3cot.authors import (
-    ORDERS,
-    STEP_NAMES,
     Attempt,
     cells_of,
     ratio,
@@ -26,6 +24,7 @@ from overread.benchmarks.m3cot.edition import AUTHORS
 from overread.benchmarks.m3cot.measures import measure
 from overread.benchmarks.m3cot.paths import lcs_length, medoid_path, path_of, score_task, similarity
 from overread.benchmarks.m3cot.steps import f1_of, precision_of
+from overread.benchmarks.m3cot.verdicts import ORDERS, STEP_NAMES
 from support.m3_tables import answer, case, found, read, tables_of, verdicts_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "m3cot"

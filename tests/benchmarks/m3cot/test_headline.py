@@ -94,11 +94,11 @@ def test_one_item_is_too_few():
 
 
 @pytest.mark.parametrize(
-    ("note", "why"),
-    [("not judged", "no judge judged"), ("not asked to reason", "not asked to reason")],
+    ("flag", "why"),
+    [("not_judged", "no judge judged"), ("not_asked", "not asked to reason")],
 )
-def test_without_verdicts_it_says_why(note, why):
-    found = told([Measure(reader="r", measure="f1", n=0, note=note)])
+def test_without_verdicts_it_says_why(flag, why):
+    found = told([Measure(reader="r", measure="f1", n=0, flags=(flag,))])
     assert found.answer == "cannot tell"
     assert why in found.sentence
     assert "n/a" not in found.sentence
@@ -149,9 +149,7 @@ def test_answers_by_the_lexical_judge_alone_cannot_make_it_a_yes():
 @pytest.mark.parametrize("bench", [BENCH, MADE_UP])
 @pytest.mark.parametrize("f1", [(0.6, 0.7, 0.8), (0.3, 0.4, 0.5), (0.4, 0.5, 0.6)])
 def test_a_reader_without_images_is_at_most_in_part_and_it_is_said(bench, f1):
-    blind = Measure(
-        reader="r", measure="answered", by={"mode": "cot"}, n=60, note="the reader gets no picture"
-    )
+    blind = Measure(reader="r", measure="answered", by={"mode": "cot"}, n=60, flags=("no_picture",))
     seeing, found = told(measured(f1=f1)), told([*measured(f1=f1), blind], bench)
     assert found.answer == ("in part" if seeing.answer == "yes" else seeing.answer)
     assert "it got no image (text only)" in found.sentence

@@ -501,7 +501,7 @@ def test_what_was_never_said_is_neither_right_nor_wrong(tmp_path, cases):
     assert not any("judged by other words" in line for line in warnings)
     ours = the(tables, OURS, "accuracy", mode="cot")
     assert (ours.value, ours.n, ours.k) == (1, 1, 1)
-    assert ours.note == "5 unanswered left out; one item has no interval"
+    assert ours.note == "left out: 5 unanswered; one item has no interval"
     assert the(tables, OURS, "answered", mode="cot").k == 1
     assert the(tables, OURS, "answered", mode="cot").n == 6
     tables, _ = read_results(cases, tmp_path / "r", edition="authors")

@@ -8,9 +8,10 @@ import pytest
 
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.m3cot.cases import cases_in
-from overread.benchmarks.m3cot.judge_fitness import fitness_in, shift_measures
-from overread.benchmarks.m3cot.judge_questions import QUESTIONS_OF, ROLES, RUBRICS, judge_trials
-from overread.judging.asking import variant_of
+from overread.benchmarks.m3cot.edition import CORRECTED
+from overread.benchmarks.m3cot.judge_questions import questions
+from overread.judging.fitness import fitness_in, shift_measures
+from overread.judging.question import question_trials, roles_of, variant_of
 from overread.judging.rubric import sections_of
 from overread.runs import open_cases, phantom_cases
 from overread.stats import wilson
@@ -23,6 +24,7 @@ BARE = {
     "m1": next(iter(cases_in(tables_of([case(1, steps=("feature",))], [answer("r", 1)]).cases)))
 }
 CONTROL = "control:clinician"
+QUESTIONS = questions(CORRECTED)
 CHANGES = {
     "answer": ["sections", "length"],
     "precision": ["sections", "steps", "length"],
@@ -33,7 +35,7 @@ CHANGES = {
 
 def asked(role, varied, cases=CASES):
     row = answer(CONTROL, 1) | {"check": 1}
-    return list(judge_trials(row, role, cases["m1"], RUBRICS, varied=varied))
+    return list(question_trials(QUESTIONS, row, role, cases["m1"], varied=varied))
 
 
 def checked(question, value, index=1, judge="j", **variant):
@@ -42,7 +44,7 @@ def checked(question, value, index=1, judge="j", **variant):
 
 def shift(rows, question, change):
     return found(
-        shift_measures(verdicts_of(rows), CASES),
+        shift_measures(QUESTIONS, verdicts_of(rows), CASES),
         "judge_shift",
         judge="j",
         question=question,
@@ -53,11 +55,11 @@ def shift(rows, question, change):
 # ---------------------------------------------------------------- what is asked
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", roles_of(QUESTIONS))
 def test_each_question_is_asked_again_with_one_thing_changed(role):
     plain, varied = asked(role, False), asked(role, True)
     assert [trial for trial in varied if not variant_of(trial.condition["about"])] == plain
-    for question in QUESTIONS_OF[role]:
+    for question in (one.name for one in QUESTIONS if one.role == role):
         own = [trial for trial in varied if trial.condition["question"] == question]
         changes = [variant_of(trial.condition["about"]) for trial in own]
         assert changes == ["", *CHANGES[question]]
@@ -164,16 +166,18 @@ def test_judges_stand_apart_and_readers_are_left_out():
         for variant in ({}, {"variant": "length"})
     ]
     rows.append(verdict("j", "answer", "r", 1, said))
-    records = list(shift_measures(verdicts_of(rows), CASES))
+    records = list(shift_measures(QUESTIONS, verdicts_of(rows), CASES))
     assert [(one.by["judge"], one.value) for one in records] == [("g", 0), ("j", 1)]
-    assert list(shift_measures(verdicts_of(rows[:1]), CASES)) == []
+    assert list(shift_measures(QUESTIONS, verdicts_of(rows[:1]), CASES)) == []
 
 
 def test_variants_do_not_make_a_judge_fit_or_unfit():
     said = {"match": True, "final_answer": "x"}
     rows = [checked("answer", said, i) for i in (1, 2)]
     varied = [checked("answer", None, i, variant=change) for i in (1, 2) for change in ("length", "sections")]  # fmt: skip
-    assert fitness_in(verdicts_of([*rows, *varied]), CASES) == fitness_in(verdicts_of(rows), CASES)
+    assert fitness_in(QUESTIONS, verdicts_of([*rows, *varied]), CASES) == fitness_in(
+        QUESTIONS, verdicts_of(rows), CASES
+    )
 
 
 def test_no_number_of_a_reader_knows_of_variants():

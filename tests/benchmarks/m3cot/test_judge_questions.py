@@ -10,15 +10,10 @@ import pytest
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.m3cot.cases import M3Case, Step
 from overread.benchmarks.m3cot.edition import CORRECTED
-from overread.benchmarks.m3cot.judge_questions import (
-    CHOICES,
-    QUESTIONS_OF,
-    ROLES,
-    RUBRICS,
-    judge_trials,
-    units_of,
-)
+from overread.benchmarks.m3cot.judge_questions import RUBRICS
+from overread.benchmarks.m3cot.judge_questions import questions as questions_under
 from overread.benchmarks.m3cot.measures import measure
+from overread.judging.question import choices_of, question_trials, roles_of
 from overread.judging.rubric import asked_of, sections_of
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
@@ -33,11 +28,14 @@ CASE = M3Case(
     steps=(Step("modality", "CT"), Step("conclusion", "It is the liver.")),
 )
 
+QUESTIONS = questions_under(CORRECTED)
+ROLES, CHOICES = roles_of(QUESTIONS), choices_of(QUESTIONS)
+
 
 def asked(role=None, check=0, **told):
     row = answer("r", 1, **told) | {"check": check}
     roles = ROLES if role is None else (role,)
-    return [trial for one in roles for trial in judge_trials(row, one, CASE, RUBRICS)]
+    return [trial for one in roles for trial in question_trials(QUESTIONS, row, one, CASE)]
 
 
 def questions(**told):
@@ -77,7 +75,9 @@ def test_steps_and_order_are_judged_of_reasoning_alone():
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_has_its_questions_and_only_what_they_need(role):
-    for trial, question in zip(asked(role), QUESTIONS_OF[role], strict=True):
+    for trial, question in zip(
+        asked(role), [one.name for one in QUESTIONS if one.role == role], strict=True
+    ):
         text = trial.request.messages[-1].parts[0]
         assert asked_of(text) == trial.condition["question"] == question
         shown = sections_of(text)
@@ -122,7 +122,9 @@ def step(text, judgment, kind="feature"):
 
 def units(*rows):
     tables = tables_of(CASES, ANSWERS)
-    return units_of(msgspec.structs.replace(tables, verdicts=verdicts_of(rows)))
+    return M3CoT.of_run("set@12345678", "open").units(
+        msgspec.structs.replace(tables, verdicts=verdicts_of(rows))
+    )
 
 
 def test_an_answer_is_right_or_wrong():
@@ -201,7 +203,7 @@ def test_what_a_person_is_not_asked(row):
 
 
 def test_without_verdicts_there_is_nothing():
-    assert units_of(tables_of(CASES, ANSWERS)) == []
+    assert M3CoT.of_run("set@12345678", "open").units(tables_of(CASES, ANSWERS)) == []
 
 
 def test_every_verdict_is_one_of_the_choices_and_the_benchmark_says_so():

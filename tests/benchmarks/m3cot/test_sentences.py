@@ -111,7 +111,7 @@ def test_no_number_stands_without_its_interval_and_n():
 def test_readers_without_pictures_are_named_though_no_other_image_was_asked():
     one = Measure(reader="r", measure="answered", by={"mode": "cot"}, value=1.0, n=200)
     assert "Without any picture" not in limits([one])
-    blind = msgspec.structs.replace(one, note="the reader gets no picture")
+    blind = msgspec.structs.replace(one, flags=("no_picture",))
     assert "Without any picture, from the words alone, reasoned r." in limits([blind])
 
 

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from overread.benchmarks.m3cot.cases import STEPS, cases_in
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
+from overread.benchmarks.m3cot.judge_questions import questions, read_verdict
 from overread.benchmarks.m3cot.verdicts import (
     QUESTIONS,
     read_answer,
     read_order,
     read_precision,
     read_recall,
-    read_verdict,
-    reread,
     rescued,
 )
-from support.m3_tables import read, verdict, verdicts_of
+from overread.judging.question import reread
+from support.m3_tables import answer, case, read, tables_of, verdict, verdicts_of
 
 MATCH = {"match": True, "final_answer": "A"}
 STEP = {"step_type": "key conclusions", "Step information": "a", "judgment": "Match"}
@@ -209,6 +210,12 @@ def test_an_order_that_is_no_rank(said):
     assert not read_order(json.dumps(ORDERS | {"feature_order": said})).valid
 
 
+CASES = {
+    one.case_id: one
+    for one in cases_in(tables_of([case(3, steps=STEPS[:2])], [answer("r", 3)]).cases)
+}
+
+
 def test_rows_are_read_again_under_another_edition():
     rows = verdicts_of(
         [
@@ -219,7 +226,7 @@ def test_rows_are_read_again_under_another_edition():
         ]
     )
     assert rows["outcome"].to_list() == ["judged", "invalid", "invalid", "judged"]
-    again = reread(rows, {"m3": 2}, CORRECTED)
+    again = reread(questions(CORRECTED), rows, CASES)
     assert again["outcome"].to_list() == ["judged"] * 4
     assert [json.loads(cell) for cell in again["payload"]] == [
         {"match": False, "final_answer": "5"},
@@ -228,7 +235,7 @@ def test_rows_are_read_again_under_another_edition():
         MATCH,
     ]
     assert (
-        reread(again, {"m3": 2}, AUTHORS)
+        reread(questions(AUTHORS), again, CASES)
         .select("outcome", "payload")
         .equals(rows.select("outcome", "payload"))
     )

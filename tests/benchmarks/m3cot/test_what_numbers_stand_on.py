@@ -11,12 +11,12 @@ import pytest
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.m3cot.cases import KINDS
 from overread.benchmarks.m3cot.edition import CORRECTED
-from overread.benchmarks.m3cot.judge_fitness import agreement_measures
-from overread.benchmarks.m3cot.judge_questions import RUBRICS
-from overread.benchmarks.m3cot.measures import measure
-from overread.benchmarks.m3cot.study import Draft, Study
+from overread.benchmarks.m3cot.judge_questions import RUBRICS, questions
+from overread.benchmarks.m3cot.measures import agreement_measures, measure
+from overread.benchmarks.m3cot.study import Study
 from overread.case import Measure, Traits
-from overread.stats import cohen_kappa, wilson
+from overread.measuring.estimates import Estimate
+from overread.stats import wilson
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
 OURS = msgspec.structs.replace(CORRECTED, boot=300)
@@ -40,7 +40,8 @@ def test_refused_empty_unanswered_and_cut_off_are_told_apart():
         answer("r", 7, text=None),
     ]
     records = measure(tables_of(cases, answers), None, OURS)
-    counts = {"answered": 3, "refused": 2, "empty": 2, "truncated": 2}
+    counts = {"answered": 2, "refused": 2, "unparsed": 2, "unanswered": 2, "cut_off": 2}
+    counts |= {"empty": 2, "truncated": 2}
     for name, k in counts.items():
         record = found(records, name, mode="cot")
         wanted = wilson(k, 8)
@@ -144,7 +145,7 @@ def test_agreement_on_one_item_of_many_readers_is_one_item():
     n = 30
     tables = tables_of([case(index) for index in range(1, n + 1)], [answer("a", 1)])
     few, many = (
-        list(agreement_measures(tables.cases, verdicts_of(pairs_of(readers, n, lambda i: i % 5)), OURS))
+        list(agreement_measures(questions(OURS), tables.cases, verdicts_of(pairs_of(readers, n, lambda i: i % 5)), OURS))
         for readers in ("a", "abcdefgh")
     )  # fmt: skip
     for name in ("judge_agreement", "judge_kappa"):
@@ -163,7 +164,7 @@ def test_items_of_one_patient_are_drawn_together():
     for patients in (range(n), [index // 5 for index in range(n)]):
         cases = [case(index + 1, patient=f"p{patients[index]}") for index in range(n)]
         tables = tables_of(cases, [answer("a", 1)])
-        records = list(agreement_measures(tables.cases, rows, OURS))
+        records = list(agreement_measures(questions(OURS), tables.cases, rows, OURS))
         record = found(records, "judge_agreement", judges="j / k", question="answer")
         widths.append(record.high - record.low)
     assert widths[1] > 1.5 * widths[0]
@@ -172,23 +173,11 @@ def test_items_of_one_patient_are_drawn_together():
 def test_judges_that_always_agree_are_not_certain_to():
     tables = tables_of([case(index) for index in range(1, 13)], [answer("a", 1)])
     rows = verdicts_of(pairs_of("ab", 12, lambda index: True))
-    records = list(agreement_measures(tables.cases, rows, OURS))
+    records = list(agreement_measures(questions(OURS), tables.cases, rows, OURS))
     by = {"judges": "j / k", "question": "answer"}
     share, kappa = (found(records, name, **by) for name in ("judge_agreement", "judge_kappa"))
     assert (share.value, share.low, share.high) == (1.0, 1 - left_open(12), 1.0)
     assert (kappa.value, kappa.low) == (1.0, None)
-
-
-def test_kappa_in_a_resample_is_cohens():
-    from overread.benchmarks.m3cot.judge_fitness import _resampled_agreement
-
-    rng = np.random.default_rng(0)
-    one, two = rng.integers(0, 3, 20).tolist(), rng.integers(0, 3, 20).tolist()
-    # One patient: every resample is the data.
-    both = [(a, b, 7) for a, b in zip(one, two, strict=True)]
-    shares, kappas = _resampled_agreement(both, OURS)
-    assert shares == pytest.approx(np.mean(np.equal(one, two)))
-    assert kappas == pytest.approx(cohen_kappa(one, two))
 
 
 def signed(rows):
@@ -218,14 +207,14 @@ def test_other_words_have_another_digest_and_others_words_have_none():
 
 
 def test_what_only_rounding_holds_off_0_is_0():
-    made = Draft(
-        record=Measure(reader="r", measure="diff_recall", value=-2.2e-16, n=4),
-        columns=np.ones((4, 1)),
+    made = Estimate(
+        record=Measure(reader="r", measure="diff_recall", value=-2.2e-16, n=12),
+        columns=np.ones((12, 1)),
         again=lambda totals: np.where(np.arange(len(totals)) % 3, -5.55e-17, 0.5),
-        counted=np.ones(4, dtype=bool),
+        counted=np.ones(12, dtype=bool),
         limits=(-1.0, 1.0),
     )
-    tables = tables_of([case(index) for index in range(1, 5)], [answer("r", 1)])
+    tables = tables_of([case(index) for index in range(1, 13)], [answer("r", 1)])
     (record,) = Study(tables, None, OURS).finish([made])
     assert (record.value, record.low, record.high) == (0.0, 0.0, 0.5)
     assert str(record.low) == "0.0"

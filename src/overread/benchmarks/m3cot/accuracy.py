@@ -10,212 +10,152 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import msgspec
 import numpy as np
 
-from overread.benchmarks.m3cot.marks import COT, DIRECT, Cell, Floats, Marks
-from overread.benchmarks.m3cot.study import (
-    Draft,
-    Metric,
-    Study,
-    columns_of,
-    counted_in,
-    drafted,
-    joined,
-    panel,
-    unseen,
-)
+from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks, asking_of
+from overread.benchmarks.m3cot.study import Study
 from overread.case import Measure
+from overread.measuring.contrasts import difference_of_means, exact_p, tested
+from overread.measuring.estimates import Estimate, Floats
+from overread.measuring.notes import NOT_JUDGED, noted, unseen
+from overread.measuring.specs import MEAN_OF_JUDGES, PLAIN, Condition, Counted, Spec
+from overread.measuring.units import POINTS
 
-__all__ = [
-    "DEPENDENCE_METRICS",
-    "METRICS",
-    "difference",
-    "difference_test",
-    "flipped",
-    "kept_share",
-    "right_of",
-    "same_answer",
-]
+__all__ = ["DEPENDENCE", "SPECS", "difference", "kept_share", "right_of", "same_answer"]
+
+_WORD: Final = re.compile(r"\w+")
+_LETTER: Final = re.compile(r"\b[a-z]\b")
+_ANSWER: Final = ("answer",)
 
 
-def right_of(marks: Marks, study: Study, cell: Cell, judges: Sequence[str]) -> Floats:
+def asked_of(study: Study, marks: Marks) -> list[Condition]:
+    """All that the reader was asked, in order."""
+    return [asking.by for asking in sorted(marks.said)]
+
+
+def as_in_paper(condition: Condition) -> bool:
+    """Whether the item's own image was shown, and nothing followed."""
+    return asking_of(condition).plain
+
+
+def right_of(marks: Marks, study: Study, asking: Asking, judges: Sequence[str]) -> Floats:
     """1 right, 0 wrong, NaN not counted: items x judges.
 
     Judged only, as the authors count; or every item asked, what is unanswered or could not be
     judged being wrong (M3COT 10).
     """
-    key = ("right", marks.reader, cell, *judges)
-    return study.once(key, lambda: _right_values(marks, study, cell, judges))
 
-
-def _right_values(marks: Marks, study: Study, cell: Cell, judges: Sequence[str]) -> Floats:
-    found = np.full((marks.facts.n, len(judges)), np.nan)
-    if study.edition.denominator == "all":
-        found[marks.asked(cell)] = 0.0
-    for column, judge in enumerate(judges):
-        for place, said in marks.given("answer", cell, judge):
-            if study.edition.denominator == "all" and marks.silent_at(cell, place):
-                continue  # a verdict on nothing
-            found[place, column] = float(said["match"])
-    return found
-
-
-def _without_verdict(marks: Marks, study: Study, cell: Cell, judges: Sequence[str]) -> str | None:
-    """What stands in the denominator, or not, without a verdict."""
-    asked = marks.asked(cell)
-    silent = int((asked & marks.silent(cell)).sum())
-    missed = sum(int((asked & marks.missed("answer", cell, judge)).sum()) for judge in judges)
-    how = "count as wrong" if study.edition.denominator == "all" else "left out"
-    return joined(
-        marks.left_out(cell),
-        f"{silent} without an answer {how}" if silent else None,
-        f"{missed} not judged {how}" if missed else None,
-    )
-
-
-def _accuracy(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    for cell in sorted(marks.said):
-        judges = study.judges(marks, "answer", cell)
-        started = Measure(reader=marks.reader, measure="accuracy", by=cell.by)
-        if not judges:
-            yield msgspec.structs.replace(started, n=0, note="not judged")
-            continue
-        right = right_of(marks, study, cell, judges)
-        note = _without_verdict(marks, study, cell, judges)
-        for group, members in study.groups:
-            if group and not cell.plain:
-                continue
-            some = np.where(members[:, None], right, np.nan)
-            if group and np.isnan(some).all():
-                continue
-            record = msgspec.structs.replace(
-                started,
-                by=cell.by | group,
-                note=None if group else note,
-                label=study.label(judges, "answer"),
-            )
-            yield _accuracy_draft(record, some)
+    def make() -> Floats:
+        every = study.edition.denominator == "all"
+        found = np.full((marks.facts.n, len(judges)), np.nan)
+        if every:
+            found[marks.asked(asking)] = 0.0
         for column, judge in enumerate(judges):
-            record = msgspec.structs.replace(
-                started,
-                by=cell.by | {"judge": judge},
-                note=_without_verdict(marks, study, cell, [judge]),
-                label=study.label([judge], "answer"),
-            )
-            yield _accuracy_draft(record, right[:, [column]])
+            for place, said in marks.given("answer", asking, judge):
+                if not (every and marks.silent_at(asking, place)):  # a verdict on nothing
+                    found[place, column] = float(said["match"])
+        return found
+
+    return study.once(("right", marks.reader, asking, *judges), make)
 
 
-def _accuracy_draft(record: Measure, values: Floats) -> Draft:
-    made = drafted(record, columns_of(values), panel, counted_in(values))
-    if values.shape[1] > 1:
-        return made
-    k = int(np.nansum(values))
-    return msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, k=k))
+def _answer_judges(study: Study, marks: Marks, condition: Condition) -> list[str]:
+    return study.judges(marks, "answer", asking_of(condition))
 
 
-def flipped(totals: Floats) -> Floats:
-    """The panel mean of the first half of the columns less that of the second."""
-    half = totals.shape[1] // 2
-    return panel(totals[:, :half]) - panel(totals[:, half:])
-
-
-def difference_test(study: Study, one: Floats, two: Floats) -> float | None:
-    """Exact two-sided p of a paired difference of 0/1 values, items x judges.
-
-    One judge and no patient twice: McNemar's. Else signs are flipped, an item's (a patient's)
-    verdicts of all judges together.
-    """
-    from overread.stats import difference_p, sign_flip_p
-
-    both = ~(np.isnan(one) | np.isnan(two))
-    differences = np.where(both, one - two, 0.0).sum(axis=1)
-    there = both.any(axis=1)
-    if not there.any():
-        return None
-    if one.shape[1] == 1 and study.facts.alone:
-        return difference_p(int((differences == 1).sum()), int((differences == -1).sum()))
-    return sign_flip_p(differences[there].astype(np.int64), study.facts.patients[there])
-
-
-def difference(record: Measure, study: Study, one: Floats, two: Floats, family: str) -> Draft:
-    """one - two, panel means, with its interval and test."""
-    columns = np.hstack([columns_of(one), columns_of(two)])
-    made = drafted(record, columns, flipped, counted_in(one, two), limits=(-1.0, 1.0))
-    if made.record.value is None:
-        return made
-    p = difference_test(study, one, two)
-    tested = msgspec.structs.replace(made.record, p=p, family=None if p is None else family)
-    return msgspec.structs.replace(made, record=tested)
-
-
-def _impact(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    """I = Acc of cot - Acc of direct."""
-    judges = sorted(
-        {*study.judges(marks, "answer", COT)} & {*study.judges(marks, "answer", DIRECT)}
+def _accuracy(study: Study, marks: Marks, condition: Condition) -> Counted:
+    asking = asking_of(condition)
+    judges = study.judges(marks, "answer", asking)
+    return Counted(
+        right_of(marks, study, asking, judges),
+        marks.items(asking),
+        marks.outcomes_judged("answer", asking, judges),
     )
-    started = Measure(reader=marks.reader, measure="impact")
+
+
+def difference(record: Measure, study: Study, one: Floats, two: Floats, family: str) -> Estimate:
+    """one - two, means of the judges, with its interval and test.
+
+    Exact and two-sided, of 0/1 values: McNemar's of one judge where no patient comes twice; else
+    signs are flipped, an item's (a patient's) verdicts of all judges together.
+    """
+    both = ~(np.isnan(one) | np.isnan(two))
+    there = both.any(axis=1)
+    each = np.where(both, one - two, 0.0).sum(axis=1)[there].astype(np.int64)
+    p = exact_p(each, study.clusters[there])
+    return tested(difference_of_means(record, one, two), p, family)
+
+
+def _impact(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """I = Acc of cot - Acc of direct."""
+    judges = study.both_judge("answer", (marks, COT), (marks, DIRECT))
     if not judges or COT not in marks.said or DIRECT not in marks.said:
-        yield msgspec.structs.replace(started, n=0, note="needs both modes, judged")
+        bare = Measure(reader=marks.reader, measure="impact", n=0)
+        yield noted(bare, NOT_JUDGED, "needs both modes, judged")
         return
-    cot, direct = (right_of(marks, study, cell, judges) for cell in (COT, DIRECT))
+    cot, direct = (right_of(marks, study, asking, judges) for asking in (COT, DIRECT))
     label = study.label(judges, "answer")
-    for group, members in study.groups:
-        one, two = (np.where(members[:, None], table, np.nan) for table in (cot, direct))
-        if group and (np.isnan(one).all() or np.isnan(two).all()):
+    for group in study.groups("task", "kind"):
+        one, two = (np.where(group.members[:, None], table, np.nan) for table in (cot, direct))
+        if group.by and (np.isnan(one).all() or np.isnan(two).all()):
             continue
-        record = msgspec.structs.replace(started, by=group, label=label)
-        key = next(iter(group), "")
-        family = f"impact by {key}: {marks.reader}" if group else "impact"
+        record = Measure(reader=marks.reader, measure="impact", by=group.by, label=label)
+        key = next(iter(group.by), "")
+        family = f"impact by {key}: {marks.reader}" if key else "impact"
         yield difference(record, study, one, two, family)
     for column, judge in enumerate(judges):
-        record = msgspec.structs.replace(
-            started, by={"judge": judge}, label=study.label([judge], "answer")
-        )
+        own = study.label([judge], "answer")
+        record = Measure(reader=marks.reader, measure="impact", by={"judge": judge}, label=own)
         one, two = cot[:, [column]], direct[:, [column]]
         yield difference(record, study, one, two, "impact by judge")
 
 
-def _image_effect(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _image_effect(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """Accuracy with the item's own image less accuracy without it, on the items asked in both."""
-    for cell in sorted(marks.said):
-        own = Cell(cell.mode)
-        judges = sorted(
-            {*study.judges(marks, "answer", own)} & {*study.judges(marks, "answer", cell)}
-        )
-        if cell.image == "original" or cell.follow or own not in marks.said or not judges:
+    for asking in sorted(marks.said):
+        own = Asking(asking.mode)
+        judges = study.both_judge("answer", (marks, own), (marks, asking))
+        if asking.image == "original" or asking.follow or own not in marks.said or not judges:
             continue
         if marks.reader in study.unseeing:
-            yield unseen(marks.reader, "image_effect", cell.by)
+            yield unseen(marks.reader, "image_effect", asking.by)
             continue
-        one, two = (right_of(marks, study, at, judges) for at in (own, cell))
-        one = np.where(marks.asked(cell)[:, None], one, np.nan)
-        record = Measure(
-            reader=marks.reader,
-            measure="image_effect",
-            by=cell.by,
-            label=study.label(judges, "answer"),
-        )
+        one, two = (right_of(marks, study, at, judges) for at in (own, asking))
+        one = np.where(marks.asked(asking)[:, None], one, np.nan)
+        label = study.label(judges, "answer")
+        record = Measure(reader=marks.reader, measure="image_effect", by=asking.by, label=label)
         yield difference(record, study, one, two, "image_effect")
 
 
-METRICS: Final = (
-    Metric(
+SPECS: Final = (
+    Spec(
         name="accuracy",
         says="share of items answered rightly, the mean of the judges",
-        make=_accuracy,
+        of=_accuracy,
+        conditions=asked_of,
+        judges=_answer_judges,
+        questions=_ANSWER,
+        groups=("task", "kind"),
+        plain=as_in_paper,
+        bare_groups=False,
+        estimate=MEAN_OF_JUDGES,
     ),
-    Metric(name="impact", says="accuracy with reasoning less accuracy without", make=_impact),
-    Metric(
+    Spec(
+        name="impact",
+        says="accuracy with reasoning less accuracy without",
+        unit=POINTS,
+        make=_impact,
+    ),
+    Spec(
         name="image_effect",
         says="accuracy with the image less accuracy with a blank or another one",
+        unit=POINTS,
+        better=None,
         make=_image_effect,
     ),
 )
 
-
-_WORD: Final = re.compile(r"\w+")
-_LETTER: Final = re.compile(r"\b[a-z]\b")
+# ---------------------------------------------------------------- beyond the paper
 
 
 def kept_share(before: str, after: str) -> float | None:
@@ -224,38 +164,46 @@ def kept_share(before: str, after: str) -> float | None:
     return (one & two).total() / one.total() if one else None
 
 
-def _survives(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _without_image(study: Study, marks: Marks) -> list[Condition]:
+    """The other images that reasoning was asked with."""
+    return [
+        {"image": asking.image}
+        for asking in sorted(marks.said)
+        if asking.mode == "cot" and asking.image != "original" and not asking.follow
+        if COT in marks.said
+    ]
+
+
+def _survives(study: Study, marks: Marks, condition: Condition) -> Counted:
     """Reasoning with the item's image, and how much of it stands there without the image too."""
-    for cell in sorted(marks.said):
-        if cell.mode != "cot" or cell.image == "original" or cell.follow or COT not in marks.said:
-            continue
-        if marks.reader in study.unseeing:
-            yield unseen(marks.reader, "survives", {"image": cell.image})
-            continue
-        found = np.full(marks.facts.n, np.nan)
-        for place in marks.said[cell]:
-            found[place] = _kept_between(marks, place, cell, place)
-        record = Measure(reader=marks.reader, measure="survives", by={"image": cell.image})
-        yield _mean_draft(record, found)
+    asking = Asking("cot", condition["image"])
+    found = np.full(marks.facts.n, np.nan)
+    for place in marks.said[asking]:
+        found[place] = _kept_between(marks, place, asking, place)
+    return Counted(found, study.everyone)
 
 
-def _survives_chance(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _chance_asked(study: Study, marks: Marks) -> list[Condition]:
+    """Once, where any reasoning was asked for without the item's image."""
+    some = any(asking.mode == "cot" and asking.image != "original" for asking in marks.said)
+    return [PLAIN] if some else []
+
+
+def _survives_chance(study: Study, marks: Marks, condition: Condition) -> Counted:
     """The same between an item and the next of its task: what any two replies share."""
-    if not any(cell.mode == "cot" and cell.image != "original" for cell in marks.said):
-        return
     found = np.full(marks.facts.n, np.nan)
     for task in study.tasks:
         members: list[int] = np.flatnonzero(marks.facts.tasks == task).tolist()
         for place, other in zip(members, members[1:] + members[:1], strict=True):
             if place != other:
                 found[place] = _kept_between(marks, place, COT, other)
-    yield _mean_draft(Measure(reader=marks.reader, measure="survives_chance"), found)
+    return Counted(found, study.everyone)
 
 
-def _kept_between(marks: Marks, place: int, cell: Cell, other: int) -> float:
-    if marks.silent_at(COT, place) or marks.silent_at(cell, other):
+def _kept_between(marks: Marks, place: int, asking: Asking, other: int) -> float:
+    if marks.silent_at(COT, place) or marks.silent_at(asking, other):
         return np.nan
-    share = kept_share(marks.said[COT][place].text, marks.said[cell][other].text)
+    share = kept_share(marks.said[COT][place].text, marks.said[asking][other].text)
     return np.nan if share is None else share
 
 
@@ -273,35 +221,32 @@ def same_answer(one: str, two: str, kind: str) -> bool:
     return _WORD.findall(first) == _WORD.findall(second)
 
 
-def _answer_kept(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    """How often the answer after half of the reasoning, or before any, is that after all of it.
+def _followed(study: Study, marks: Marks) -> list[Condition]:
+    return [asking.by for asking in sorted(marks.said) if asking.follow]
+
+
+def _follow_judges(study: Study, marks: Marks, condition: Condition) -> list[str]:
+    """Who judged the answer both after all of the reasoning and here."""
+    asking = asking_of(condition)
+    full = marks.judges("answer", asking._replace(follow=""))
+    return [judge for judge in marks.judges("answer", asking) if judge in full]
+
+
+def _answer_kept(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Whether the answer after half of the reasoning, or before any, is that after all of it.
 
     Two right answers agree, a right and a wrong one do not, and two wrong ones by their words.
     """
-    for cell in sorted(marks.said):
-        if not cell.follow:
-            continue
-        full = Cell(cell.mode, cell.image)
-        judges = [
-            judge for judge in marks.judges("answer", cell) if judge in marks.judges("answer", full)
-        ]
-        record = Measure(
-            reader=marks.reader,
-            measure="answer_kept",
-            by=cell.by,
-            label=study.label(judges, "answer"),
-        )
-        if not judges:
-            yield msgspec.structs.replace(record, n=0, note="not judged")
-            continue
-        found = np.full((marks.facts.n, len(judges)), np.nan)
-        for column, judge in enumerate(judges):
-            before = dict(marks.given("answer", full, judge))
-            for place, after in marks.given("answer", cell, judge):
-                if place in before:
-                    kind = str(marks.facts.kinds[place])
-                    found[place, column] = _same_verdict(before[place], after, kind)
-        yield _mean_draft(record, found)
+    asking = asking_of(condition)
+    judges = _follow_judges(study, marks, condition)
+    found = np.full((marks.facts.n, len(judges)), np.nan)
+    for column, judge in enumerate(judges):
+        before = dict(marks.given("answer", asking._replace(follow=""), judge))
+        for place, after in marks.given("answer", asking, judge):
+            if place in before:
+                kind = str(marks.facts.kinds[place])
+                found[place, column] = _same_verdict(before[place], after, kind)
+    return Counted(found, study.everyone)
 
 
 def _same_verdict(one: dict[str, object], two: dict[str, object], kind: str) -> float:
@@ -310,25 +255,33 @@ def _same_verdict(one: dict[str, object], two: dict[str, object], kind: str) -> 
     return float(same_answer(str(one["final_answer"]), str(two["final_answer"]), kind))
 
 
-def _mean_draft(record: Measure, values: Floats) -> Draft:
-    table = values if values.ndim == 2 else values[:, None]
-    return drafted(record, columns_of(table), panel, counted_in(table))
-
-
-DEPENDENCE_METRICS: Final = (
-    Metric(
+DEPENDENCE: Final = (
+    Spec(
         name="survives",
         says="share of the words of the reasoning that stand there without the image too",
-        make=_survives,
+        better=None,
+        of=_survives,
+        conditions=_without_image,
+        sees=True,
+        estimate=MEAN_OF_JUDGES,
     ),
-    Metric(
+    Spec(
         name="survives_chance",
         says="the same share between the replies to two items of a task",
-        make=_survives_chance,
+        better=None,
+        of=_survives_chance,
+        conditions=_chance_asked,
+        estimate=MEAN_OF_JUDGES,
     ),
-    Metric(
+    Spec(
         name="answer_kept",
         says="share of answers that stay when reasoning is cut or comes after the answer",
-        make=_answer_kept,
+        better=None,
+        of=_answer_kept,
+        conditions=_followed,
+        judges=_follow_judges,
+        questions=_ANSWER,
+        each_judge=lambda condition: False,
+        estimate=MEAN_OF_JUDGES,
     ),
 )

@@ -15,19 +15,21 @@ from typing import Any, Final
 
 import msgspec
 
-from overread.benchmarks.m3cot.cases import STEPS
+from overread.benchmarks.m3cot.verdicts import (
+    ORDER_KEYS,
+    ORDERS,
+    RESTATEMENT,
+    STATUS,
+    STEP_NAMES,
+    TABLE,
+    UNREAD,
+    clean_text,
+)
 from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
 
 __all__ = [
-    "ORDERS",
-    "ORDER_KEYS",
-    "RESTATEMENT",
-    "STATUS",
-    "STEP_NAMES",
-    "TABLE",
     "TRIES",
-    "UNREAD",
     "Attempt",
     "Timing",
     "cells_of",
@@ -38,42 +40,26 @@ __all__ = [
     "read_order",
     "read_precision",
     "read_recall",
+    "read_verdict",
     "text_columns",
     "timed",
     "totals",
 ]
 
-# The judge's names of the four content types, by ours; a restatement is the fifth (M3COT 6).
-STEP_NAMES: Final[Mapping[str, str]] = dict(
-    zip(
-        (
-            "modality or examination types",
-            "image feature description",
-            "key conclusions",
-            "additional analysis",
-        ),
-        STEPS,
-        strict=True,
-    )
-)
-RESTATEMENT: Final = "Restatement of the question"
-# The four categories of a path, in the sequence that decides ties (M3COT 7).
-ORDERS: Final = ("modality", "feature", "conclusion", "others")
-ORDER_KEYS: Final = (
-    *(f"{name}_order" for name in ORDERS),
-    *(f"{name}_subs" for name in ORDERS),
-)
-# Orders out of the authors' table, where a row says by this key whether the judge could be read;
-# all its rows count in their script, and no others.
-TABLE: Final = "table"
-STATUS: Final = "parse_status"
 # How often the scripts ask: only the one on order asks again (M3COT 5, 6, 7).
 TRIES: Final = {"answer": 1, "precision": 1, "recall": 1, "order": 3}
 
-UNREAD: Final = "the judge's reply could not be read"
 _CONTROL_CHARACTERS: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 # Ranks beyond this are one rank: no judge means them, and they must fit any JSON reader.
 _MOST_RANK: Final = 2**53
+
+
+def read_verdict(question: str, text: str | None, gold: int) -> Read:
+    """A judge's reply to one of the four questions; `gold` counts the gold steps."""
+    if question == "recall":
+        return read_recall(text, gold)
+    read = {"answer": read_answer, "precision": read_precision, "order": read_order}[question]
+    return read(text)
 
 
 def read_answer(text: str | None) -> Read:
@@ -92,7 +78,7 @@ def read_answer(text: str | None) -> Read:
     if not isinstance(final, str):
         return Read(fault="final_answer is no string")
     how = "strict" if isinstance(match, bool) and "match" in found else "truthy"
-    return Read({"match": bool(match), "final_answer": _clean(final.strip())}, how)
+    return Read({"match": bool(match), "final_answer": clean_text(final.strip())}, how)
 
 
 def read_precision(text: str | None) -> Read:
@@ -112,8 +98,8 @@ def read_precision(text: str | None) -> Read:
         steps.append(
             {
                 "type": _exact_type(step["step_type"]),
-                "judgment": _clean(str(step["judgment"])) if "judgment" in step else None,
-                "text": _clean(str(step.get("Step information", ""))),
+                "judgment": clean_text(str(step["judgment"])) if "judgment" in step else None,
+                "text": clean_text(str(step.get("Step information", ""))),
             }
         )
     return Read(steps, "published")
@@ -218,12 +204,7 @@ def _rank_in_file(said: Any) -> float | str | bool | None:
     if isinstance(said, int | float):
         # JSON of ours has neither NaN nor numbers without end; both end as text in their file.
         return max(-_MOST_RANK, min(_MOST_RANK, said)) if abs(said) < float("inf") else str(said)
-    return _clean(said if isinstance(said, str) else str(said))
-
-
-def _clean(text: str) -> str:
-    """Text that any writer takes: lone surrogates replaced."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return clean_text(said if isinstance(said, str) else str(said))
 
 
 # What pandas takes for a missing cell, and for a truth, when it reads the authors' file.

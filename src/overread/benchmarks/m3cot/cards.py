@@ -18,8 +18,9 @@ import numpy as np
 from overread.benchmarks.exhibits.texts import cut
 from overread.benchmarks.m3cot.cases import STEPS, cases_in
 from overread.benchmarks.m3cot.edition import MODES
-from overread.benchmarks.m3cot.marks import COT, DIRECT, Cell, Floats, Marks, facts_of, marks_of
+from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks, facts_of, marks_of
 from overread.case import Card, Said, Slide, Trial
+from overread.measuring.estimates import Floats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +200,7 @@ def said_of(
     )
 
 
-def _line_name(cell: Cell) -> str:
+def _line_name(cell: Asking) -> str:
     if cell.follow:
         return _FOLLOW_LABELS.get(cell.follow, cell.follow)
     mode = _MODE_LABELS.get(cell.mode, cell.mode)
@@ -208,7 +209,7 @@ def _line_name(cell: Cell) -> str:
     return f"{mode}, {_IMAGE_LABELS.get(cell.image, cell.image)}"
 
 
-def _read_verdicts(marks: Marks, question: str, cell: Cell, place: int) -> dict[str, Any]:
+def _read_verdicts(marks: Marks, question: str, cell: Asking, place: int) -> dict[str, Any]:
     """What each judge that could be read said of this reply."""
     found = marks.verdicts.get((question, cell), {})
     return {
@@ -218,7 +219,7 @@ def _read_verdicts(marks: Marks, question: str, cell: Cell, place: int) -> dict[
     }
 
 
-def _answer_line(marks: Marks, cell: Cell, place: int) -> str:
+def _answer_line(marks: Marks, cell: Asking, place: int) -> str:
     """`right: "B"`; with several judges, for how many; or what became of the trial."""
     said = marks.said[cell][place]
     if said.outcome == "unanswered":

@@ -8,54 +8,49 @@ and how alike those of two models are. A mode is a reader's by one judge, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.m3cot.authors import TABLE, cells_of
-from overread.benchmarks.m3cot.marks import COT, Floats, Marks, Mask
+from overread.benchmarks.m3cot.authors import cells_of
+from overread.benchmarks.m3cot.marks import COT, Marks
 from overread.benchmarks.m3cot.paths import Path, Reference, mode_path, path_of, similarity
-from overread.benchmarks.m3cot.study import (
-    Draft,
-    Metric,
-    Study,
-    agreeing,
-    apart,
+from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.verdicts import TABLE
+from overread.case import Measure, Method
+from overread.measuring.arrays import ordered_pairs
+from overread.measuring.estimates import (
+    Estimate,
+    Floats,
+    Mask,
+    Resampling,
     columns_of,
     counted_in,
     defined_mean,
-    drafted,
-    joined,
+    estimated,
     left_open,
-    noted,
-    panel,
+    mean_of_columns,
     quotients,
-    settled,
-    widened,
 )
-from overread.case import Measure
+from overread.measuring.notes import NOT_JUDGED, NOTHING, leaving_out, noted, remarked, with_method
+from overread.measuring.specs import Spec
 
 __all__ = [
-    "METRICS",
-    "MODE_METRICS",
+    "MODES",
     "NO_PATH",
+    "SPECS",
     "Scores",
     "Seen",
-    "chosen_of",
-    "drawn_paths",
+    "counted_paths",
+    "drawn_record",
     "hot",
     "kept_paths",
     "kept_scores",
     "likenesses",
     "overall",
-    "owners_of",
-    "paths_of",
-    "resampled",
-    "rows_of",
     "scores_of",
     "seen_in",
     "spoken",
@@ -63,25 +58,25 @@ __all__ = [
 
 # Tasks draw from seeds of their own: one stream for all would tie their resamples together.
 _STRIDE: Final = 1009
+NO_PATH: Final = "none"
+
+# ---------------------------------------------------------------- the paths of a reader
 
 
-def paths_of(marks: Marks, study: Study, judge: str) -> list[Path | None]:
-    """The path of each item as a judge gave it; None is left out.
+def kept_paths(marks: Marks, study: Study, judge: str) -> list[Path | None]:
+    """The path of each item as a judge gave it, worked out once; None is left out.
 
     As published, every row of the authors' table is in, those that failed with the empty path; and
     orders go through a CSV file. Ours leaves out what the judge failed on and keeps a reply without
     any category, or no reply, as the empty path (M3COT 10).
     """
-    given = dict(marks.given("order", COT, judge))
-    facts = marks.facts
-    if study.edition.empty_paths == "kept":
-        rows = rows_of(marks, study, judge)
-        cells = cells_of([given.get(place) for place in rows])
-        found: list[Path | None] = [None] * facts.n
-        for place, row in zip(rows, cells, strict=True):
-            found[place] = path_of(row)
-        return [path if task else None for path, task in zip(found, facts.tasks, strict=True)]
-    if not marks.heard("order", COT, judge):
+    make = _published_paths if study.edition.empty_paths == "kept" else _sound_paths
+    return study.once(("paths", marks.reader, judge), lambda: make(marks, judge))
+
+
+def _sound_paths(marks: Marks, judge: str) -> list[Path | None]:
+    facts, given = marks.facts, dict(marks.given("order", COT, judge))
+    if not marks.readable("order", COT, judge):
         return [None] * facts.n
     missed, asked = marks.missed("order", COT, judge), marks.asked(COT)
     return [
@@ -92,14 +87,18 @@ def paths_of(marks: Marks, study: Study, judge: str) -> list[Path | None]:
     ]
 
 
-def rows_of(marks: Marks, study: Study, judge: str) -> Sequence[int]:
-    """The items that may have a path, in the order in which they decide a tie.
+def _published_paths(marks: Marks, judge: str) -> list[Path | None]:
+    facts, given = marks.facts, dict(marks.given("order", COT, judge))
+    rows = _published_rows(marks, judge)
+    found: list[Path | None] = [None] * facts.n
+    for place, row in zip(rows, cells_of([given.get(place) for place in rows]), strict=True):
+        found[place] = path_of(row) if facts.tasks[place] else None
+    return found
 
-    As published, the rows of the authors' table: of an imported one those that it has; else it is
-    made with a row for every index up to the last predicted.
-    """
-    if study.edition.empty_paths != "kept":
-        return range(marks.facts.n)
+
+def _published_rows(marks: Marks, judge: str) -> Sequence[int]:
+    """The rows of the authors' table: of an imported one those that it has; else it is made with a
+    row for every index up to the last predicted."""
     verdicts = marks.verdicts.get(("order", COT), {}).get(judge, {})
     rows = [place for place, verdict in verdicts.items() if verdict.how == TABLE]
     if rows:
@@ -109,38 +108,20 @@ def rows_of(marks: Marks, study: Study, judge: str) -> Sequence[int]:
     return [place for place in range(facts.n) if facts.index[place] <= last]
 
 
-class Scores(NamedTuple):
-    """Scores of a reader by one judge: rows are resamples (the first is the data), columns tasks.
-
-    NaN where a task has no path. `n` counts the paths.
-    """
-
-    mode: Floats
-    medoid: Floats
-    n: Floats
+def _rows_in_order(marks: Marks, study: Study, judge: str) -> Sequence[int]:
+    """The items that may have a path, in the order in which they decide a tie."""
+    if study.edition.empty_paths == "kept":
+        return _published_rows(marks, judge)
+    return range(marks.facts.n)
 
 
-def scores_of(counts: Floats, seen: Seen, reference: Reference, *, apart: bool) -> Floats:
-    """Mean similarity to the reference, for each row of counts of paths.
-
-    Columns are distinct paths in the order of first sight, so the first wins a tie. `apart`: the
-    empty path is no reference where there are others, and where there are none the score is 0.
-    """
-    n = counts.sum(axis=1)
-    means = quotients(counts @ seen.likeness, np.repeat(n[:, None], counts.shape[1], axis=1))
-    weight = counts if reference == "mode" else means
-    chosen, any_open = chosen_of(counts, weight, seen, apart=apart)
-    score = np.where(any_open, means[np.arange(len(counts)), chosen], 0.0)
-    return np.where(n > 0, score, np.nan)
+def counted_paths(marks: Marks, study: Study, judges: Sequence[str]) -> Mask:
+    """The items of which any of these judges gave a path."""
+    paths = [kept_paths(marks, study, judge) for judge in judges]
+    return np.array([any(one is not None for one in own) for own in zip(*paths, strict=True)], bool)
 
 
-def chosen_of(
-    counts: Floats, weight: Floats, seen: Seen, *, apart: bool
-) -> tuple[NDArray[np.intp], Mask]:
-    """The heaviest path that may be the reference, for each row of counts; and whether any may."""
-    open_to = (counts > 0) & (seen.named[None, :] | (not apart))
-    any_open: Mask = np.any(open_to, axis=1)
-    return np.where(open_to, weight, -1.0).argmax(axis=1), any_open
+# ---------------------------------------------------------------- their likeness to a reference
 
 
 class Seen(NamedTuple):
@@ -165,98 +146,38 @@ def hot(paths: Sequence[Path | None], seen: Seen) -> Floats:
     return np.array(cells, dtype=float).reshape(len(paths), len(seen.paths))
 
 
-def resampled(
-    study: Study, by_judge: Sequence[Sequence[Path | None]], rows: Sequence[Sequence[int]]
-) -> list[Scores]:
-    """The scores of every task by each judge, in the data and in resamples of the task's items."""
-    held = study.edition.empty_paths == "apart"
-    shape = (study.edition.boot + 1, len(study.tasks))
-    found = [Scores(*(np.full(shape, np.nan) for _ in range(3))) for _ in by_judge]
-    for column, drawn in enumerate(drawn_paths(study, by_judge, rows)):
-        for scores, (one, counts) in zip(found, drawn, strict=True):
-            if one.paths:
-                scores.n[:, column] = counts.sum(axis=1)
-                scores.mode[:, column] = scores_of(counts, one, "mode", apart=held)
-                scores.medoid[:, column] = scores_of(counts, one, "medoid", apart=held)
-    return found
+def scores_of(counts: Floats, seen: Seen, reference: Reference, *, apart: bool) -> Floats:
+    """Mean similarity to the reference, for each row of counts of paths.
 
-
-def drawn_paths(
-    study: Study, by_judge: Sequence[Sequence[Path | None]], rows: Sequence[Sequence[int]]
-) -> Iterator[list[tuple[Seen, Floats]]]:
-    """Task by task and judge by judge: the paths seen, and their counts in the data and in
-    resamples of the task's items.
-
-    `rows` are the items in the order in which each judge's table has them.
+    Columns are distinct paths in the order of first sight, so the first wins a tie. `apart`: the
+    empty path is no reference where there are others, and where there are none the score is 0.
     """
-    from overread.stats import PatientWeights
-
-    edition, facts = study.edition, study.facts
-    for column, task in enumerate(study.tasks):
-        members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
-        some = [[paths[place] for place in members] for paths in by_judge]
-        own = set(members)
-        seen = [
-            seen_in(*(paths[place] for place in order if place in own))
-            for paths, order in zip(by_judge, rows, strict=True)
-        ]
-        table = np.hstack([hot(paths, one) for paths, one in zip(some, seen, strict=True)])
-        seed = edition.seed * _STRIDE + column
-        weights = PatientWeights(facts.patients[members], n_boot=edition.boot, seed=seed)
-        every = np.vstack([table.sum(axis=0)[None, :], weights.totals(table)])
-        ends = np.cumsum([len(one.paths) for one in seen])
-        yield list(zip(seen, np.split(every, ends[:-1], axis=1), strict=True))
+    n = counts.sum(axis=1)
+    means = quotients(counts @ seen.likeness, np.repeat(n[:, None], counts.shape[1], axis=1))
+    weight = counts if reference == "mode" else means
+    chosen, any_open = _chosen(counts, weight, seen, apart=apart)
+    score = np.where(any_open, means[np.arange(len(counts)), chosen], 0.0)
+    return np.where(n > 0, score, np.nan)
 
 
-def _over_items(scores: Floats, n: Floats) -> Floats:
-    """The mean over items: each task by its number of paths."""
-    there = ~np.isnan(scores)
-    weighted = np.where(there, scores * n, 0.0).sum(axis=1)
-    return quotients(weighted, np.where(there, n, 0.0).sum(axis=1))
+def _chosen(
+    counts: Floats, weight: Floats, seen: Seen, *, apart: bool
+) -> tuple[NDArray[np.intp], Mask]:
+    """The heaviest path that may be the reference, for each row of counts; and whether any may."""
+    open_to = (counts > 0) & (seen.named[None, :] | (not apart))
+    any_open: Mask = np.any(open_to, axis=1)
+    return np.where(open_to, weight, -1.0).argmax(axis=1), any_open
 
 
-def overall(name: str, scores: Scores) -> Floats:
-    """One of the three measures in the data and in every resample."""
-    if name == "consistency_items":
-        return _over_items(scores.mode, scores.n)
-    return defined_mean(scores.mode if name == "consistency" else scores.medoid)
+class Scores(NamedTuple):
+    """Scores of a reader by one judge: rows are resamples (the first is the data), columns tasks.
 
+    NaN where a task has no path. `n` counts the paths.
+    """
 
-def _consistency_records(name: str, marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    started = Measure(reader=marks.reader, measure=name)
-    judges = study.judges(marks, "order")
-    if not judges:
-        yield msgspec.structs.replace(started, n=0, note="not judged")
-        return
-    by_judge = {judge: kept_scores(marks, study, judge) for judge in judges}
-    label = study.label(judges, "order")
-    notes = {judge: _path_note(marks, study, judge) for judge in judges}
-    every = joined(*dict.fromkeys(notes.values()))
-    record = msgspec.structs.replace(started, label=label, note=every)
-    yield _consistency_record(
-        record, study, [overall(name, one) for one in by_judge.values()], by_judge
-    )
-    if name != "consistency_items":
-        for column, task in enumerate(study.tasks):
-            columns = [
-                (one.mode if name == "consistency" else one.medoid)[:, column]
-                for one in by_judge.values()
-            ]
-            record = msgspec.structs.replace(started, by={"task": task}, label=label)
-            yield _consistency_record(record, study, columns, by_judge, column)
-    for judge, one in by_judge.items():
-        record = msgspec.structs.replace(
-            started,
-            by={"judge": judge},
-            label=study.label([judge], "order"),
-            note=notes[judge],
-        )
-        yield _consistency_record(record, study, [overall(name, one)], {judge: one})
-
-
-def kept_paths(marks: Marks, study: Study, judge: str) -> list[Path | None]:
-    """The paths of a reader by a judge, worked out once."""
-    return study.once(("paths", marks.reader, judge), lambda: paths_of(marks, study, judge))
+    mode: Floats
+    medoid: Floats
+    n: Floats
 
 
 def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
@@ -264,106 +185,183 @@ def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
     judges = study.judges(marks, "order")
 
     def make() -> dict[str, Scores]:
-        paths = [kept_paths(marks, study, one) for one in judges]
-        rows = [rows_of(marks, study, one) for one in judges]
-        return dict(zip(judges, resampled(study, paths, rows), strict=True))
+        held = study.edition.empty_paths == "apart"
+        shape = (study.edition.boot + 1, len(study.tasks))
+        found = {one: Scores(*(np.full(shape, np.nan) for _ in range(3))) for one in judges}
+        for column, drawn in enumerate(_drawn_paths(marks, study, judges)):
+            for scores, (seen, counts) in zip(found.values(), drawn, strict=True):
+                if seen.paths:
+                    scores.n[:, column] = counts.sum(axis=1)
+                    scores.mode[:, column] = scores_of(counts, seen, "mode", apart=held)
+                    scores.medoid[:, column] = scores_of(counts, seen, "medoid", apart=held)
+        return found
 
     return study.once(("scores", marks.reader), make)[judge]
 
 
-def _path_note(marks: Marks, study: Study, judge: str) -> str | None:
-    missed = int(marks.missed("order", COT, judge).sum())
-    kept = study.edition.empty_paths == "kept"
-    counted = np.array([path is not None for path in kept_paths(marks, study, judge)], dtype=bool)
-    silent = int(((counted if kept else marks.asked(COT)) & marks.silent(COT)).sum())
-    how = "empty path" if kept else "left out"
-    return joined(
-        None if kept else marks.left_out(COT),
-        f"{silent} without an answer: empty path" if silent else None,
-        f"{missed} not judged: {how}" if missed else None,
-    )
+def _drawn_paths(
+    marks: Marks, study: Study, judges: Sequence[str]
+) -> Iterator[list[tuple[Seen, Floats]]]:
+    """Task by task and judge by judge: the paths seen, and their counts in the data and in
+    resamples of the task's items."""
+    from overread.stats import PatientWeights
+
+    edition, facts = study.edition, study.facts
+    by_judge = [kept_paths(marks, study, judge) for judge in judges]
+    rows = [_rows_in_order(marks, study, judge) for judge in judges]
+    for column, task in enumerate(study.tasks):
+        members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
+        own = set(members)
+        seen = [
+            seen_in(*(paths[place] for place in order if place in own))
+            for paths, order in zip(by_judge, rows, strict=True)
+        ]
+        table = np.hstack(
+            [
+                hot([paths[place] for place in members], one)
+                for paths, one in zip(by_judge, seen, strict=True)
+            ]
+        )
+        seed = edition.seed * _STRIDE + column
+        weights = PatientWeights(facts.patients[members], n_boot=edition.boot, seed=seed)
+        every = np.vstack([table.sum(axis=0)[None, :], weights.totals(table)])
+        ends = np.cumsum([len(one.paths) for one in seen])
+        yield list(zip(seen, np.split(every, ends[:-1], axis=1), strict=True))
 
 
-def _consistency_record(
+def overall(name: str, scores: Scores) -> Floats:
+    """One of the three measures in the data and in every resample."""
+    if name != "consistency_items":
+        return defined_mean(scores.mode if name == "consistency" else scores.medoid)
+    # The mean over items: each task by its number of paths.
+    there = ~np.isnan(scores.mode)
+    weighted = np.where(there, scores.mode * scores.n, 0.0).sum(axis=1)
+    return quotients(weighted, np.where(there, scores.n, 0.0).sum(axis=1))
+
+
+def drawn_record(
     record: Measure,
     study: Study,
-    columns: Sequence[Floats],
-    by_judge: Mapping[str, Scores],
-    task: int | None = None,
+    estimates: Floats,
+    counted: Mask,
+    of: str,
+    *,
+    step: float | None = 1.0,
+    limits: tuple[float, float] = (0.0, 1.0),
+    refitted: bool = False,
 ) -> Measure:
-    """The mean over judges of these estimates, the first of each being the value."""
-    from overread.stats import resample_interval
+    """The record whose value is the first of these estimates, the others giving its interval.
 
-    estimates = defined_mean(np.array(columns).T)
-    sizes = np.array([np.nan_to_num(one.n[0]) for one in by_judge.values()]).max(axis=0)
-    sizes = sizes if task is None else sizes[[task]]
-    n = int(sizes.sum())
-    if np.isnan(estimates[0]):
-        return noted(msgspec.structs.replace(record, n=n), "no paths")
+    A path that comes up twice in a resample agrees with itself: a reference refitted to such fits
+    better than it does the data, so the estimates are moved back to the value. Tasks of few items
+    are often of one mind by chance, and resampling then shows no spread, or hardly any: the
+    interval is at least what so many items leave open, all of one mind or not.
+    """
     value = float(estimates[0])
-    filled = msgspec.structs.replace(record, value=value, n=n)
-    if n < 2:
-        return noted(filled, "one item has no interval")
-    # A path that comes up twice in a resample agrees with itself: refitted to such, the reference
-    # fits better than it does the data, so the estimates are moved back to the value.
-    drawn = estimates[1:]
-    drift = float(np.nanmean(drawn)) - value if not np.isnan(drawn).all() else 0.0
-    low, high, sd = resample_interval(drawn - drift, value)
-    # Tasks of few items are often of one mind by chance, and resampling then shows no spread, or
-    # hardly any: the interval is at least what so many items leave open, all of one mind or not.
-    room = left_open(min(n, owners_of(study, task)))
-    if low is not None and high is not None and apart(low, high):
-        made = msgspec.structs.replace(
-            filled,
-            low=max(low, 0.0),
-            high=min(high, 1.0),
-            sd_boot=sd,
-            method=f"bootstrap within tasks, reference refitted, centred:{study.edition.boot}"
-            f":{study.edition.seed}",
+    if np.isnan(value):
+        return noted(record, NOTHING, "no paths")
+    rules = study.edition
+    drawn = Resampling(study.clusters, boot=rules.boot, seed=rules.seed, of=of)
+    room = left_open(max(drawn.owners(counted), 1)) if refitted else 0.0
+    made = Estimate(
+        record=msgspec.structs.replace(record, value=value),
+        again=lambda totals: totals[:, 0],
+        counted=counted,
+        limits=limits,
+        step=step,
+        centred=refitted,
+        within=(max(value - room, 0.0), min(value + room, 1.0)) if refitted else None,
+    )
+    found = drawn.finished(made, estimates[1:, None])
+    if found.how is not None and found.how.kind == "alike":
+        return with_method(found, Method(kind="alike", of="items"))
+    return found
+
+
+# ---------------------------------------------------------------- records
+
+
+def _consistency_records(name: str, study: Study, marks: Marks) -> Iterator[Measure]:
+    judges = study.judges(marks, "order")
+    if not judges:
+        yield noted(Measure(reader=marks.reader, measure=name, n=0), NOT_JUDGED)
+        return
+    scores = [kept_scores(marks, study, judge) for judge in judges]
+
+    def made(
+        by: dict[str, str], some: Sequence[str], columns: Sequence[Floats], tasks: Mask
+    ) -> Measure:
+        """The mean over these judges of their estimates."""
+        sizes = [np.nan_to_num(kept_scores(marks, study, one).n[0])[tasks] for one in some]
+        record = Measure(
+            reader=marks.reader,
+            measure=name,
+            by=by,
+            label=study.label(some, "order"),
+            n=int(np.max(sizes, axis=0).sum()),
         )
-        return settled(widened(made, (max(value - room, 0.0), min(value + room, 1.0))))
-    return agreeing(filled, room, (0.0, 1.0))
+        if "task" not in by:
+            record = _with_outcomes(record, study, marks, some)
+        own = np.isin(study.facts.tasks, np.array(study.tasks, dtype=np.str_)[tasks])
+        counted = counted_paths(marks, study, some) & own
+        estimates = defined_mean(np.array(columns).T)
+        of = "items within tasks, reference refitted"
+        return drawn_record(record, study, estimates, counted, of, refitted=True)
+
+    everywhere = np.ones(len(study.tasks), dtype=bool)
+    yield made({}, judges, [overall(name, one) for one in scores], everywhere)
+    for column, task in enumerate(study.tasks) if name != "consistency_items" else ():
+        own = [(one.mode if name == "consistency" else one.medoid)[:, column] for one in scores]
+        yield made({"task": task}, judges, own, np.arange(len(study.tasks)) == column)
+    for judge, one in zip(judges, scores, strict=True):
+        yield made({"judge": judge}, [judge], [overall(name, one)], everywhere)
 
 
-def owners_of(study: Study, task: int | None) -> int:
-    """Patients of the items of one task, or of all that have a task."""
-    tasks = study.facts.tasks
-    held = tasks != "" if task is None else tasks == study.tasks[task]
-    return int(np.unique(study.facts.patients[held]).size)
+def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence[str]) -> Measure:
+    """The record that says who has no path, and whose path is empty for want of a reply."""
+    published = study.edition.empty_paths == "kept"
+    missed = np.any([marks.missed("order", COT, judge) for judge in judges], axis=0).sum()
+    asked = counted_paths(marks, study, judges) if published else marks.asked(COT)
+    silent = int((asked & marks.silent(COT)).sum())
+    empty = f"{silent} without an answer: empty path" if silent else None
+    if published:
+        lost = f"{missed} not judged: empty path" if missed else None
+        return remarked(remarked(record, empty), lost)
+    gone = int((marks.items(COT) & ~asked).sum())
+    return remarked(leaving_out(record, {"unanswered": gone, "not judged": int(missed)}), empty)
 
 
-def _consistency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    return _consistency_records("consistency", marks, study)
+def _consistency(study: Study, marks: Marks) -> Iterator[Measure]:
+    return _consistency_records("consistency", study, marks)
 
 
-def _medoid(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    return _consistency_records("consistency_medoid", marks, study)
+def _medoid(study: Study, marks: Marks) -> Iterator[Measure]:
+    return _consistency_records("consistency_medoid", study, marks)
 
 
-def _items(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    return _consistency_records("consistency_items", marks, study)
+def _items(study: Study, marks: Marks) -> Iterator[Measure]:
+    return _consistency_records("consistency_items", study, marks)
 
 
-METRICS: Final = (
-    Metric(
+SPECS: Final = (
+    Spec(
         name="consistency",
         says="mean similarity of a task's paths to their most frequent one, tasks alike",
         make=_consistency,
     ),
-    Metric(
+    Spec(
         name="consistency_medoid",
         says="the same to the path most like all others (Eq. 3)",
         make=_medoid,
     ),
-    Metric(
+    Spec(
         name="consistency_items",
         says="similarity to the most frequent path, every item alike",
         make=_items,
     ),
 )
 
-
-NO_PATH: Final = "none"
+# ---------------------------------------------------------------- the modes of tasks
 
 
 def spoken(path: Path) -> str:
@@ -371,12 +369,12 @@ def spoken(path: Path) -> str:
     return " > ".join(path) or NO_PATH
 
 
-def _mode_share(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _mode_share(study: Study, marks: Marks) -> Iterator[Estimate]:
     """The share of a task's paths that are the most frequent one, which `by` names."""
     held = study.edition.empty_paths == "apart"
     for judge in study.judges(marks, "order"):
         paths = kept_paths(marks, study, judge)
-        rows = rows_of(marks, study, judge)
+        rows = _rows_in_order(marks, study, judge)
         for task in study.tasks:
             members = study.facts.tasks == task
             told = [path for place in rows if members[place] and (path := paths[place]) is not None]
@@ -395,7 +393,17 @@ def _mode_share(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
                 k=told.count(mode),
                 label=study.label([judge], "order"),
             )
-            yield drafted(record, columns_of(values), panel, counted_in(values))
+            yield estimated(record, columns_of(values), mean_of_columns, counted_in(values))
+
+
+MODES: Final = (
+    Spec(
+        name="mode_share",
+        says="share of a task's paths that are the most frequent one",
+        better=None,
+        make=_mode_share,
+    ),
+)
 
 
 class _Modes(NamedTuple):
@@ -405,25 +413,35 @@ class _Modes(NamedTuple):
     chosen: NDArray[np.intp]
     # Where there is any mode.
     there: Mask
+    counted: Mask
     n: int
 
 
 def _modes_by_task(marks: Marks, study: Study, judge: str) -> list[_Modes | None]:
     def make() -> list[_Modes | None]:
         held = study.edition.empty_paths == "apart"
-        drawn = drawn_paths(
-            study, [kept_paths(marks, study, judge)], [rows_of(marks, study, judge)]
-        )
+        counted = counted_paths(marks, study, [judge])
         found: list[_Modes | None] = []
-        for ((seen, counts),) in drawn:
+        for task, ((seen, counts),) in zip(
+            study.tasks, _drawn_paths(marks, study, [judge]), strict=True
+        ):
             if not seen.paths:
                 found.append(None)
                 continue
-            chosen, there = chosen_of(counts, counts, seen, apart=held)
-            found.append(_Modes(seen.paths, chosen, there, int(counts[0].sum())))
+            chosen, there = _chosen(counts, counts, seen, apart=held)
+            own = counted & (study.facts.tasks == task)
+            found.append(_Modes(seen.paths, chosen, there, own, int(counts[0].sum())))
         return found
 
     return study.once(("modes", marks.reader, judge), make)
+
+
+class _Likeness(NamedTuple):
+    """sim of two modes in the data and in each resample, over these items; n paths at least."""
+
+    drawn: Floats
+    counted: Mask
+    n: int
 
 
 def likenesses(study: Study) -> Iterator[Measure]:
@@ -432,79 +450,53 @@ def likenesses(study: Study) -> Iterator[Measure]:
     judges = sorted({judge for marks in study.marks for judge in study.judges(marks, "order")})
     for judge in judges:
         readers = [marks for marks in study.marks if judge in study.judges(marks, "order")]
-        by_task: dict[int, list[tuple[Floats, int]]] = {}
-        for one, two in combinations(readers, 2):
-            alike: list[tuple[Floats, int]] = []
-            pairs = zip(
-                _modes_by_task(one, study, judge), _modes_by_task(two, study, judge), strict=True
-            )
-            for column, (mine, theirs) in enumerate(pairs):
+        by_task: dict[str, list[_Likeness]] = {}
+        for one, two in ordered_pairs(readers):
+            found: list[_Likeness] = []
+            pairs = (_modes_by_task(marks, study, judge) for marks in (one, two))
+            for task, mine, theirs in zip(study.tasks, *pairs, strict=True):
                 if mine is None or theirs is None:
                     continue
-                drawn = _likeness_drawn(mine, theirs)
-                if np.isnan(drawn[0]):
+                alike = _likeness_of(mine, theirs)
+                if np.isnan(alike.drawn[0]):
                     continue
-                n = min(mine.n, theirs.n)
-                by = {"task": study.tasks[column], "versus": two.reader, "judge": judge}
-                yield _likeness_record(study, one.reader, by, drawn, n)
-                alike.append((drawn, n))
-                by_task.setdefault(column, []).append((drawn, n))
-            if alike:
+                by = {"task": task, "versus": two.reader, "judge": judge}
+                yield _likeness_record(study, one.reader, by, alike)
+                found.append(alike)
+                by_task.setdefault(task, []).append(alike)
+            if found:
                 by = {"versus": two.reader, "judge": judge}
-                yield _likeness_record(
-                    study, one.reader, by, *_mean_likeness(alike, sum(n for _, n in alike))
-                )
-        for column, every in sorted(by_task.items()):
-            by = {"task": study.tasks[column], "judge": judge}
-            yield _likeness_record(study, "", by, *_mean_likeness(every, min(n for _, n in every)))
+                counted = np.any([alike.counted for alike in found], axis=0)
+                n = sum(alike.n for alike in found)
+                whole = _Likeness(_mean_drawn(found), counted, n)
+                yield _likeness_record(study, one.reader, by, whole)
+        for task in study.tasks:
+            every = by_task.get(task)
+            if every:
+                least = min(every, key=lambda alike: alike.n)
+                mean = least._replace(drawn=_mean_drawn(every))
+                yield _likeness_record(study, "", {"task": task, "judge": judge}, mean)
 
 
-def _likeness_drawn(mine: _Modes, theirs: _Modes) -> Floats:
-    """sim of the two modes in the data and in each resample; NaN where a reader has none."""
+def _likeness_of(mine: _Modes, theirs: _Modes) -> _Likeness:
+    """NaN where a reader has no mode."""
     table = np.array([[similarity(a, b) for b in theirs.paths] for a in mine.paths])
-    return np.where(mine.there & theirs.there, table[mine.chosen, theirs.chosen], np.nan)
+    drawn = np.where(mine.there & theirs.there, table[mine.chosen, theirs.chosen], np.nan)
+    return _Likeness(drawn, mine.counted & theirs.counted, min(mine.n, theirs.n))
 
 
-def _mean_likeness(drawn: list[tuple[Floats, int]], n: int) -> tuple[Floats, int]:
-    return defined_mean(np.array([one for one, _ in drawn]).T), n
+def _mean_drawn(every: Sequence[_Likeness]) -> Floats:
+    return defined_mean(np.array([alike.drawn for alike in every]).T)
 
 
-def _likeness_record(
-    study: Study, reader: str, by: dict[str, str], drawn: Floats, n: int
-) -> Measure:
+def _likeness_record(study: Study, reader: str, by: dict[str, str], alike: _Likeness) -> Measure:
     """Modes are chosen anew in each resample; where none differs, so many items leave that open."""
-    from overread.stats import resample_interval
-
-    made = Measure(
+    record = Measure(
         reader=reader,
         measure="path_likeness",
         by=by,
-        value=float(drawn[0]),
-        n=n,
+        n=alike.n,
         label=study.label([by["judge"]], "order"),
     )
-    if n < 2:
-        return noted(made, "one item has no interval")
-    low, high, sd = resample_interval(drawn[1:], float(drawn[0]))
-    if low is None or high is None or not apart(low, high):
-        task = study.tasks.index(by["task"]) if "task" in by else None
-        return agreeing(made, left_open(min(n, owners_of(study, task))), (0.0, 1.0))
-    return settled(
-        msgspec.structs.replace(
-            made,
-            low=low,
-            high=high,
-            sd_boot=sd,
-            method=f"bootstrap within tasks, modes chosen anew:{study.edition.boot}"
-            f":{study.edition.seed}",
-        )
-    )
-
-
-MODE_METRICS: Final = (
-    Metric(
-        name="mode_share",
-        says="share of a task's paths that are the most frequent one",
-        make=_mode_share,
-    ),
-)
+    of = "items within tasks, modes chosen anew"
+    return drawn_record(record, study, alike.drawn, alike.counted, of)

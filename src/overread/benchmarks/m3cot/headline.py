@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.reporting import PHANTOM, is_lexical, listed, rate, says_unseen
+from overread.benchmarks.reporting import PHANTOM, is_lexical, listed, rate
 from overread.case import Headline, Measure
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
+from overread.measuring.notes import NO_PICTURE, NOT_ASKED, NOT_JUDGED
 
 __all__ = ["HALF", "QUESTION", "headlines"]
 
@@ -156,10 +157,9 @@ def _without(found: _Found, numbers: str) -> _Told:
         known = recall.low is not None
         start = "None of its steps is a clinician's" if known else "Too few questions to tell"
         return "no" if known else "cannot tell", f"{start}: {numbers}.", recall
-    why = {
-        "not judged": "no judge judged its steps",
-        "not asked to reason": "it was not asked to reason",
-    }.get(found.f1.note or "", found.f1.note or "there is nothing to go by")
+    reasons = {NOT_JUDGED: "no judge judged its steps", NOT_ASKED: "it was not asked to reason"}
+    why = next((reasons[flag] for flag in found.f1.flags if flag in reasons), None)
+    why = why or found.f1.note or "there is nothing to go by"
     return "cannot tell", f"It cannot be told: {why}; {numbers}.", found.f1
 
 
@@ -202,7 +202,7 @@ def _worded(index: Index, reader: str) -> frozenset[str]:
 
 def _unseeing(index: Index, reader: str) -> bool:
     own = (*index.every("answered"), *index.every("image_effect"))
-    return any(says_unseen(record) for record in own if record.reader == reader)
+    return any(NO_PICTURE in record.flags for record in own if record.reader == reader)
 
 
 def _remark(found: _Found) -> str:

@@ -27,6 +27,7 @@ from overread.benchmarks.files.workbook import sheet_of
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
+from overread.benchmarks.m3cot.judge_questions import read_verdict
 from overread.benchmarks.m3cot.loading import is_empty, task_of
 from overread.benchmarks.m3cot.marks import IMPORTED
 from overread.benchmarks.m3cot.result_files import (
@@ -43,7 +44,6 @@ from overread.benchmarks.m3cot.result_files import (
     totals_of,
 )
 from overread.benchmarks.m3cot.trials import answer_schema
-from overread.benchmarks.m3cot.verdicts import read_verdict
 from overread.benchmarks.texts import storable
 from overread.case import BadInput, Policy, Traits
 from overread.judging import VERDICT_COLUMNS

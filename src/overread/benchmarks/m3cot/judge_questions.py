@@ -1,58 +1,56 @@
-"""The questions put to judges about one reply (M3COT 5, 6, 7), and to a person who checks them.
+"""The questions put to judges about one reply (M3COT 5, 6, 7): each as one object.
 
-The rubrics are in our own words from the protocol's facts. What judges judged is cut into single
-things that a person can judge too:
+The rubrics are in our own words from the protocol's facts. Verdicts, and what a fit judge must say
+of each control's reasoned reply (None is what two fit judges may disagree on, as a bare answer may
+well state a conclusion: it is no test):
 
-answer     the reply: right or wrong
-precision  each step that a judge found in the reply: Match, Wrong or N/A
-recall     each gold step: Matched or Unmatched
+answer     {"match": bool, "final_answer": str}; is the answer right?
+precision  [{"type", "judgment", "text"}]; is at least half of the content steps right?
+recall     [bool per gold step]; is each in the reply?
+order      the rank of each category, 0 where it is absent; do the gold steps' types come in order?
 
-Order is left out there: a path is one of 65, and nothing a person would write into a cell.
+A person may judge the same, except the order: a path is one of 65, and nothing to write into a
+cell.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
-from overread.benchmarks.m3cot.cases import STEPS, Kind, M3Case, cases_in
-from overread.case import Decoding, Request, Trial
-from overread.judging import Role, asking
-from overread.judging.rubric import Rubric, frame, load_rubric, own_words
-from overread.judging.sensitivity import variants
-from overread.judging.sheet import Unit
-
-if TYPE_CHECKING:
-    from overread.benchmarks.base import Tables
+from overread.benchmarks.m3cot import authors
+from overread.benchmarks.m3cot import verdicts as sound
+from overread.benchmarks.m3cot.cases import STEPS, Kind, M3Case
+from overread.benchmarks.m3cot.edition import Edition
+from overread.benchmarks.m3cot.paths import path_of
+from overread.benchmarks.m3cot.verdicts import YES_NO
+from overread.case import Condition, Decoding
+from overread.judging import Read, Role
+from overread.judging.question import Compared, Deserved, JudgedPart, Question, Wording
+from overread.judging.reading import read_yes_no
+from overread.judging.rubric import Rubric
 
 __all__ = [
-    "CHOICES",
     "DECODING",
-    "OTHERS",
-    "QUESTIONS_OF",
     "REMINDER",
     "REMINDER_YES_NO",
-    "ROLES",
     "RUBRICS",
-    "about_of",
-    "judge_trials",
-    "reminded",
-    "rubrics_at",
-    "sections",
-    "units_of",
+    "About",
+    "questions",
+    "read_verdict",
 ]
 
-ROLES: Final[tuple[Role, ...]] = ("answer", "steps", "order")
-QUESTIONS_OF: Final[Mapping[Role, tuple[str, ...]]] = {
-    "answer": ("answer",),
-    "steps": ("precision", "recall"),
-    "order": ("order",),
-}
 # Judged at temperature 0 throughout; the published order judge had none set (M3COT 10).
 DECODING: Final = Decoding(max_tokens=4096, temperature=0.0)
+REMINDER: Final = (
+    "An earlier reply to this was not the JSON that is asked for. Reply with that JSON alone."
+)
+REMINDER_YES_NO: Final = (
+    "An earlier reply to this was neither Yes nor No. Reply with one of these words alone."
+)
 
 _STEP_TYPES: Final = """\
 - "modality or examination types": which examination the image comes from;
@@ -165,47 +163,25 @@ def _rubric(role: Role, question: str, template: str, sections: tuple[str, ...])
     )
 
 
-_GOLD_SECTIONS: Final = ("question", "answer", "steps", "reply")
-RUBRICS: Final[Mapping[str, Mapping[Kind, Rubric]]] = {
+_ANSWERED: Final = ("question", "answer", "reply")
+_GOLD: Final = ("question", "answer", "steps", "reply")
+RUBRICS: Final[Mapping[str, Mapping[str, Rubric]]] = {
     "answer": {
-        kind: _rubric(
-            "answer", "answer", _ANSWER.replace("{hint}", hint), ("question", "answer", "reply")
-        )
+        kind: _rubric("answer", "answer", _ANSWER.replace("{hint}", hint), _ANSWERED)
         for kind, hint in _HINTS.items()
     },
-    "yesno": {
-        kind: _rubric(
-            "answer",
-            "answer_yes_or_no",
-            _YES_NO.replace("{hint}", hint),
-            ("question", "answer", "reply"),
-        )
+    YES_NO: {
+        kind: _rubric("answer", "answer_yes_or_no", _YES_NO.replace("{hint}", hint), _ANSWERED)
         for kind, hint in _HINTS.items()
     },
-    "precision": dict.fromkeys(_HINTS, _rubric("steps", "precision", _PRECISION, _GOLD_SECTIONS)),
-    "recall": dict.fromkeys(_HINTS, _rubric("steps", "recall", _RECALL, _GOLD_SECTIONS)),
+    "precision": dict.fromkeys(_HINTS, _rubric("steps", "precision", _PRECISION, _GOLD)),
+    "recall": dict.fromkeys(_HINTS, _rubric("steps", "recall", _RECALL, _GOLD)),
     "order": dict.fromkeys(_HINTS, _rubric("order", "order", _ORDER, ("question", "reply"))),
 }
 """The rubric of each question, by the kind of question it is about.
 
 `yesno` asks what `answer` asks, for a word in place of JSON.
 """
-OTHERS: Final[Mapping[Role, tuple[str, ...]]] = {"answer": ("yesno",)}
-"""The rubrics that a judge may be given in place of the usual one, by role."""
-
-
-def rubrics_at(folder: str | None) -> Mapping[str, Mapping[Kind, Rubric]]:
-    """The rubrics, with a user's own words where the folder has QUESTION.txt."""
-    if folder is None:
-        return RUBRICS
-    own = own_words(folder, RUBRICS)
-    return {
-        question: {
-            kind: load_rubric(own[question], rubric) if question in own else rubric
-            for kind, rubric in by_kind.items()
-        }
-        for question, by_kind in RUBRICS.items()
-    }
 
 
 def sections(question: str, case: M3Case, reply: str) -> dict[str, str]:
@@ -222,137 +198,220 @@ def sections(question: str, case: M3Case, reply: str) -> dict[str, str]:
     return found
 
 
-def about_of(row: Mapping[str, Any], variant: str = "") -> str:
-    """Which reply of a reader: its condition, as the verdicts name it; and what was changed."""
-    keys = ("follow", "image", "mode", "timed")
-    told = {key: row[key] for key in keys} | ({"variant": variant} if variant else {})
-    return msgspec.json.encode(told).decode()
-
-
-def judge_trials(
-    row: Mapping[str, Any],
-    role: Role,
-    case: M3Case,
-    rubrics: Mapping[str, Mapping[Kind, Rubric]],
-    *,
-    other: str = "",
-    varied: bool = False,
-) -> Iterator[Trial]:
-    """What a judge of this role is asked about one row of answers.
+def asked(question: str, row: Mapping[str, Any]) -> bool:
+    """Whether judges are asked this about a row of answers.
 
     An empty reply, a refusal and no reply at all are sent to nobody: they are wrong by themselves.
     Steps and order are judged of reasoning only: CoT, and not cut short or turned round. Of timed
-    replies only what efficiency needs, the gold steps found. `varied`: each question once more
-    for every harmless change of its material. `other` is the rubric it is asked with in place of
-    the usual one.
+    replies only what efficiency needs, the gold steps found.
     """
     text = row["text"]
     if row["outcome"] != "answered" or text is None or not text.strip():
-        return
+        return False
     reasoned = row["mode"] == "cot" and not row["follow"]
     if row["check"] and not (reasoned and row["image"] == "original" and not row["timed"]):
-        return  # what is true of a control's reply is known of its reasoning
-    for question in QUESTIONS_OF[role]:
-        wanted = question == "recall" and reasoned if row["timed"] else role == "answer" or reasoned
-        if not wanted:
-            continue
-        rubric = rubrics[other or question][case.kind]
-        condition: dict[str, str | int] = {
-            "role": role,
-            "question": question,
-            "reader": row["reader"],
-            "about": about_of(row),
-            "check": row["check"],
-            "prompt": rubric.digest,
-            "rubric": other,
-        }
-        shown = sections(question, case, text)
-        yield Trial(case.case_id, condition, Request(frame(rubric, shown), DECODING))
-        for variant in variants(rubric, shown) if varied else ():
-            told = condition | {"about": about_of(row, variant.change)}
-            messages = frame(rubric, variant.sections)
-            yield Trial(case.case_id, told, Request(messages, DECODING))
+        return False  # what is true of a control's reply is known of its reasoning
+    return question == "recall" and reasoned if row["timed"] else question == "answer" or reasoned
 
 
-REMINDER: Final = (
-    "An earlier reply to this was not the JSON that is asked for. Reply with that JSON alone."
-)
+# ---------------------------------------------------------------- verdicts
 
 
-REMINDER_YES_NO: Final = (
-    "An earlier reply to this was neither Yes nor No. Reply with one of these words alone."
-)
+class About(msgspec.Struct, kw_only=True):
+    """Which reply of a reader: the columns of its answer, and what was changed in it."""
+
+    follow: str | None = ""
+    image: str = "original"
+    mode: str
+    timed: bool = False
+    variant: str = ""
 
 
-def reminded(trial: Trial, attempt: int) -> Trial:
-    """The question once more, with the reminder."""
-    yes_no = trial.condition.get("rubric") == "yesno"
-    return asking.reminded(trial, attempt, REMINDER_YES_NO if yes_no else REMINDER)
+class AnswerVerdict(msgspec.Struct):
+    """Whether the answer is right."""
+
+    match: bool
 
 
-CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "answer": ("right", "wrong"),
-    "precision": ("Match", "Wrong", "N/A"),
-    "recall": ("Matched", "Unmatched"),
-}
+class StepVerdict(msgspec.Struct):
+    """One step of a reply, as a judge took it apart."""
+
+    type: str
+    judgment: str | None
+    text: str
 
 
-def units_of(tables: Tables) -> list[Unit]:
-    """Everything judged in a run, with what each judge said of it; judges' checks are left out.
+def read_verdict(
+    question: str, text: str | None, edition: Edition, gold: int = 0, rubric: str = ""
+) -> Read:
+    """A judge's reply to a question under the edition; `gold` counts the gold steps.
 
-    Judges cut a reply each in its own way: a step in the words of one is a unit that only those who
-    have it in the same words said something of.
+    What was asked for with the rubric `yesno` no published script reads: it is read alike in both.
     """
-    if tables.verdicts is None:
-        return []
-    cases = {case.case_id: case for case in cases_in(tables.cases)}
-    gold = {name: _gold_text(case) for name, case in cases.items()}
-    replies = {
-        (row["reader"], row["case"], about_of(row)): row["text"] or ""
-        for row in tables.answers.iter_rows(named=True)
-    }
-    said: dict[tuple[str, str, str, str, str], dict[str, str]] = {}
-    for row in tables.verdicts.filter(~tables.verdicts["check"]).iter_rows(named=True):
-        told = {"follow": "", "image": "original", "timed": False}
-        about = about_of(told | msgspec.json.decode(row["about"]))
-        place = (row["reader"], row["case"], about)
-        if row["payload"] is None or row["case"] not in cases or place not in replies:
-            continue
-        value = msgspec.json.decode(row["payload"])
-        for part, verdict in _parts_of_verdict(row["question"], value, cases[row["case"]]):
-            # Of the same words twice in one reply, the first.
-            said.setdefault((*place, row["question"], part), {}).setdefault(row["judge"], verdict)
-    return [
-        Unit(
-            item=name,
-            question=question,
-            reader=reader,
-            asked=cases[name].question,
-            gold=cases[name].answer if question == "answer" else gold[name],
-            reply=replies[reader, name, about],
-            part=part,
-            choices=CHOICES[question],
-            verdicts=verdicts,
+    if rubric == YES_NO:
+        read = read_yes_no(text)
+        found = {"match": read.value, "final_answer": ""}
+        return Read(found, read.how) if read.valid else read
+    if edition.verdicts == "published":
+        return authors.read_verdict(question, text, gold)
+    return sound.read_verdict(question, text, edition, gold)
+
+
+def _half_right(steps: Sequence[Mapping[str, Any]]) -> Compared:
+    """Judges take a reply apart each in its own way: they are compared by whether half is right."""
+    content = [step for step in steps if step["type"] in STEPS]
+    right = sum(step["judgment"] == "Match" for step in content)
+    return {"": [bool(content) and 2 * right >= len(content)]}
+
+
+# ---------------------------------------------------------------- what controls deserve
+
+_ANSWERS_RIGHT: Final = ("clinician", "answer-only", "scrambled")
+_CATEGORY: Final = {**{step: str(step) for step in STEPS}, "analysis": "others"}
+
+
+def _answer_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]:
+    said = None if payload is None else bool(payload["match"])
+    return [Deserved(control in _ANSWERS_RIGHT, said)]
+
+
+def _precision_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]:
+    said = None if payload is None else bool(_half_right(payload)[""][0])
+    return [Deserved(None if control == "answer-only" else control != "rambler", said)]
+
+
+def _recall_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]:
+    n = len(case.steps)
+    said: list[bool | None] = [None] * n
+    if payload is not None:
+        said = [*map(bool, payload[:n]), *[False] * (n - len(payload))]
+    return [Deserved(_recall_truth(control, case, place), said[place]) for place in range(n)]
+
+
+def _recall_truth(control: str, case: M3Case, place: int) -> bool | None:
+    if control == "rambler":
+        return place == 0
+    if control == "answer-only":
+        # Examination, conclusion and analysis may all be what the answer says; a feature is not.
+        return False if case.steps[place].type == "feature" else None
+    return True
+
+
+def _order_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]:
+    """Whether the categories that the gold steps have come in the gold order, none missing."""
+    gold = tuple(_CATEGORY[step.type] for step in case.steps)
+    said = None
+    if payload is not None:
+        said = tuple(name for name in path_of(payload) if name in gold) == gold
+    return [Deserved(_order_truth(control, case), said)]
+
+
+def _order_truth(control: str, case: M3Case) -> bool | None:
+    types = [step.type for step in case.steps]
+    if control in ("answer-only", "rambler") or len(set(types)) < 2:
+        return None
+    if len(set(types)) < len(types) or types != sorted(types, key=STEPS.index):
+        return None  # a gold path that does not itself go by types
+    return control != "scrambled"
+
+
+# ---------------------------------------------------------------- the questions
+
+
+def questions(rules: Edition) -> tuple[Question, ...]:
+    """All that judges are asked under these rules."""
+    published = rules.verdicts == "published"
+
+    def question(name: str, role: Role, **own: Any) -> Question:
+        def read(text: str, case: M3Case | None, condition: Condition) -> Read:
+            gold = 0 if case is None else len(case.steps)
+            return read_verdict(name, text, rules, gold, str(condition.get("rubric", "")))
+
+        wordings = {"": Wording(RUBRICS[name], "" if published else REMINDER)}
+        if name == "answer":
+            wordings[YES_NO] = Wording(RUBRICS[YES_NO], "" if published else REMINDER_YES_NO)
+        # The authors' script on order asks again, whatever the rule says.
+        tries = authors.TRIES[name] - 1 if published else 0
+        return Question(
+            name=name,
+            role=role,
+            wordings=wordings,
+            kind=lambda case: str(case.kind),
+            about=About,
+            asked=lambda row, case: asked(name, row),
+            sections=lambda row, case: sections(name, case, row["text"]),
+            decoding=DECODING,
+            reask=max(rules.reask, tries),
+            read=read,
+            **own,
         )
-        for (reader, name, about, question, part), verdicts in said.items()
+
+    return (
+        question(
+            "answer",
+            "answer",
+            payload=AnswerVerdict,
+            compared_by=lambda payload: {"": [bool(payload["match"])]},
+            deserved=_answer_deserved,
+            choices={"answer": ("right", "wrong")},
+            units=lambda case, payload: [
+                JudgedPart("answer", "right" if payload["match"] else "wrong")
+            ],
+            gold=lambda case, _: case.answer,
+        ),
+        question(
+            "precision",
+            "steps",
+            payload=list[StepVerdict],
+            compared_by=_half_right,
+            deserved=_precision_deserved,
+            choices={"precision": ("Match", "Wrong", "N/A")},
+            units=_own_steps,
+            gold=_gold_text,
+        ),
+        question(
+            "recall",
+            "steps",
+            payload=list[bool],
+            compared_by=lambda payload: {"": [bool(hit) for hit in payload]},
+            width=lambda case: len(case.steps),
+            # Where the gold steps stood in reverse, what is said of each goes back to its place.
+            put_back={"steps": lambda p, case: p[::-1] if len(p) == len(case.steps) else p},
+            deserved=_recall_deserved,
+            choices={"recall": ("Matched", "Unmatched")},
+            units=_gold_steps,
+            gold=_gold_text,
+        ),
+        question(
+            "order",
+            "order",
+            payload=dict[str, Any],
+            compared_by=lambda payload: {"": [path_of(payload)]},
+            # Polite words are no step of a path, but a judge may well take them for others.
+            compared_after={"length": lambda payload: {"": [path_of({**payload, "others": 0})]}},
+            deserved=_order_deserved,
+        ),
+    )
+
+
+def _own_steps(case: M3Case, payload: Any) -> list[JudgedPart]:
+    """Each step that a judge found in the reply; restatements are no steps."""
+    return [
+        JudgedPart("precision", step["judgment"], step["text"])
+        for step in payload
+        if step["type"] in STEPS
     ]
 
 
-def _gold_text(case: M3Case) -> str:
+def _gold_steps(case: M3Case, payload: Any) -> list[JudgedPart]:
+    """Each gold step; as many as there are of both: what others' files leave out was not judged."""
+    return [
+        JudgedPart("recall", "Matched" if hit else "Unmatched", f"{number}. {step.text}")
+        for number, (step, hit) in enumerate(zip(case.steps, payload, strict=False), 1)
+    ]
+
+
+def _gold_text(case: M3Case, question: str) -> str:
     """The right answer and the gold steps, counted from 1."""
     steps = (f"{number}. {step.text}" for number, step in enumerate(case.steps, 1))
     return "\n".join((f"Answer: {case.answer}", *steps))
-
-
-def _parts_of_verdict(question: str, value: Any, case: M3Case) -> Iterator[tuple[str, str]]:
-    """The parts of one verdict, each with the word for it; restatements are no steps."""
-    if question == "answer":
-        yield "", "right" if value["match"] else "wrong"
-    elif question == "precision":
-        for step in value:
-            if step["type"] in STEPS and step["judgment"] in CHOICES[question]:
-                yield step["text"], step["judgment"]
-    elif question == "recall":
-        # As many as there are of both: what others' files leave out was not judged.
-        for number, (step, hit) in enumerate(zip(case.steps, value, strict=False), 1):
-            yield f"{number}. {step.text}", "Matched" if hit else "Unmatched"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.m3cot.cases import StepType
+from overread.measuring.estimates import Mask
+from overread.measuring.specs import OUTCOMES, Codes, Condition
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,25 +22,22 @@ __all__ = [
     "COT",
     "DIRECT",
     "IMPORTED",
-    "Cell",
+    "Asking",
     "Facts",
-    "Floats",
     "Marks",
-    "Mask",
     "Said",
     "Verdict",
+    "asking_of",
     "facts_of",
-    "gold_counts",
     "marks_of",
 ]
 
-# The identity of a reader whose results somebody else made.
 IMPORTED: Final = "imported"
-Floats: TypeAlias = NDArray[np.float64]
-Mask: TypeAlias = NDArray[np.bool_]
+"""The identity of a reader whose results somebody else made."""
+_ANSWERED, _BLANK, _REFUSED, _UNANSWERED, _NOT_ASKED, _NOT_JUDGED = range(len(OUTCOMES))
 
 
-class Cell(NamedTuple):
+class Asking(NamedTuple):
     """What was asked about an item, the item aside."""
 
     mode: str
@@ -60,8 +59,13 @@ class Cell(NamedTuple):
         return self.image == "original" and not self.follow
 
 
-DIRECT: Final = Cell("direct")
-COT: Final = Cell("cot")
+DIRECT: Final = Asking("direct")
+COT: Final = Asking("cot")
+
+
+def asking_of(condition: Condition) -> Asking:
+    """What was asked, by the keys of a record."""
+    return Asking(**condition)
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -82,11 +86,6 @@ class Facts(msgspec.Struct, frozen=True):
     def n(self) -> int:
         return len(self.cases)
 
-    @property
-    def alone(self) -> bool:
-        """Whether no patient comes twice."""
-        return int(np.unique(self.patients).size) == self.n
-
 
 class Said(NamedTuple):
     """One reply of a reader."""
@@ -94,11 +93,21 @@ class Said(NamedTuple):
     text: str
     outcome: str
     seconds: float | None
+    finish: str | None = None
 
     @property
     def silent(self) -> bool:
         """Nothing to judge: no reply, or a blank one."""
         return self.outcome == "unanswered" or not self.text.strip()
+
+    @property
+    def code(self) -> int:
+        """What became of it: a place among `OUTCOMES`; a blank reply holds no answer."""
+        if self.outcome == "unanswered":
+            return _UNANSWERED
+        if self.outcome == "refused":
+            return _REFUSED
+        return _ANSWERED if self.text.strip() else _BLANK
 
 
 class Verdict(NamedTuple):
@@ -120,86 +129,92 @@ class Marks(msgspec.Struct, frozen=True):
     reader: str
     facts: Facts
     elsewhere: bool
-    said: Mapping[Cell, Mapping[int, Said]]
-    # Where there is no reply, by cell.
-    mute: Mapping[Cell, Mask]
+    said: Mapping[Asking, Mapping[int, Said]]
+    # Where there is no reply.
+    mute: Mapping[Asking, Mask]
     timed: Mapping[str, Mapping[int, Said]]
-    verdicts: Mapping[tuple[str, Cell], Mapping[str, Mapping[int, Verdict]]]
+    verdicts: Mapping[tuple[str, Asking], Mapping[str, Mapping[int, Verdict]]]
     timed_verdicts: Mapping[tuple[str, str], Mapping[str, Mapping[int, Verdict]]]
 
-    def judges(self, question: str, *cells: Cell) -> list[str]:
-        """Who judged replies of any of these cells, by name."""
+    def judges(self, question: str, *askings: Asking) -> list[str]:
+        """Who judged replies to any of these, by name."""
         return sorted(
-            {judge for cell in cells for judge in self.verdicts.get((question, cell), {})}
+            {judge for asking in askings for judge in self.verdicts.get((question, asking), {})}
         )
 
-    def items(self, cell: Cell) -> Mask:
+    def items(self, asking: Asking) -> Mask:
         """The reader's items here: all of them as the paper asks, else those asked.
 
         Of results made elsewhere those of the set and of the reader's own files, whoever else is
         imported with it.
         """
         found = np.zeros(self.facts.n, dtype=bool)
-        found[list(self.said.get(cell, {}))] = True
-        if not cell.plain or not found.any():
+        found[list(self.said.get(asking, {}))] = True
+        if not asking.plain or not found.any():
             return found
         if not self.elsewhere:
             return np.ones(self.facts.n, dtype=bool)
         found[[place for at, rows in self.said.items() if at.plain for place in rows]] = True
         return found | self.facts.listed
 
-    def asked(self, cell: Cell) -> Mask:
+    def asked(self, asking: Asking) -> Mask:
         """Items the reader had to answer; of results made elsewhere those that it did answer.
 
         There nobody knows whether the model or the script is to blame for what is missing.
         """
-        found = self.items(cell)
+        found = self.items(asking)
         if self.elsewhere:
-            rows = self.said.get(cell, {})
+            rows = self.said.get(asking, {})
             there = [place for place, said in rows.items() if said.outcome != "unanswered"]
             found &= np.isin(np.arange(self.facts.n), there)
         return found
 
-    def left_out(self, cell: Cell) -> str | None:
-        """A note on the reader's items that count neither as right nor as wrong."""
-        n = int((self.items(cell) & ~self.asked(cell)).sum())
-        return f"{n} unanswered left out" if n else None
-
-    def silent(self, cell: Cell) -> Mask:
+    def silent(self, asking: Asking) -> Mask:
         """Items without a reply."""
-        found = self.mute.get(cell)
+        found = self.mute.get(asking)
         return np.ones(self.facts.n, dtype=bool) if found is None else found
 
-    def given(self, question: str, cell: Cell, judge: str) -> Iterator[tuple[int, Any]]:
+    def silent_at(self, asking: Asking, place: int) -> bool:
+        found = self.mute.get(asking)
+        return found is None or bool(found[place])
+
+    def outcomes(self, asking: Asking) -> Codes:
+        """What became of each item: places among `OUTCOMES`."""
+        found = np.where(self.items(asking), _UNANSWERED, _NOT_ASKED).astype(np.int8)
+        for place, said in self.said.get(asking, {}).items():
+            found[place] = said.code
+        return found
+
+    def outcomes_judged(self, question: str, asking: Asking, judges: Sequence[str]) -> Codes:
+        """The same at each judge (items x judges), who may not have judged what was answered."""
+        found = np.repeat(self.outcomes(asking)[:, None], len(judges), axis=1)
+        for column, judge in enumerate(judges):
+            own = found[:, column]
+            own[(own == _ANSWERED) & self.missed(question, asking, judge)] = _NOT_JUDGED
+            judged = [place for place, _ in self.given(question, asking, judge)]
+            own[np.isin(np.arange(len(own)), judged) & (own == _REFUSED)] = _ANSWERED
+        return found
+
+    def given(self, question: str, asking: Asking, judge: str) -> Iterator[tuple[int, Any]]:
         """Verdicts that could be read: the item's place and the payload."""
-        for place, verdict in self.verdicts.get((question, cell), {}).get(judge, {}).items():
+        for place, verdict in self.verdicts.get((question, asking), {}).get(judge, {}).items():
             if verdict.outcome == "judged":
                 yield place, verdict.value
 
-    def heard(self, question: str, cell: Cell, judge: str) -> bool:
+    def readable(self, question: str, asking: Asking, judge: str) -> bool:
         """Whether this judge can be read at all, or there is nothing for it to judge."""
-        given = next(self.given(question, cell, judge), None)
-        return given is not None or bool(self.silent(cell).all())
+        given = next(self.given(question, asking, judge), None)
+        return given is not None or bool(self.silent(asking).all())
 
-    def missed(self, question: str, cell: Cell, judge: str) -> Mask:
+    def missed(self, question: str, asking: Asking, judge: str) -> Mask:
         """Items with a reply that this judge did not judge; a refusal need not be judged."""
-        found = self.asked(cell) & ~self.silent(cell)
-        refused = [p for p, said in self.said.get(cell, {}).items() if said.outcome == "refused"]
+        found = self.asked(asking) & ~self.silent(asking)
+        refused = [p for p, said in self.said.get(asking, {}).items() if said.outcome == "refused"]
         found[refused] = False
-        asked = self.verdicts.get((question, cell), {}).get(judge, {})
-        found[[place for place, verdict in asked.items() if not self.silent_at(cell, place)]] = True
-        found[[place for place, verdict in asked.items() if verdict.outcome == "judged"]] = False
+        rows = self.verdicts.get((question, asking), {}).get(judge, {})
+        found[[place for place in rows if not self.silent_at(asking, place)]] = True
+        found[[place for place, verdict in rows.items() if verdict.outcome == "judged"]] = False
         return found
-
-    def silent_at(self, cell: Cell, place: int) -> bool:
-        found = self.mute.get(cell)
-        return found is None or bool(found[place])
-
-
-def gold_counts(cases: pl.DataFrame) -> dict[str, int]:
-    """How many gold steps each case has."""
-    facts = facts_of(cases)
-    return {case: len(steps) for case, steps in zip(facts.cases, facts.steps, strict=True)}
 
 
 def facts_of(cases: pl.DataFrame) -> Facts:
@@ -242,21 +257,21 @@ def marks_of(
     `elsewhere` are readers whose results somebody else made.
     """
     places = {case: place for place, case in enumerate(facts.cases)}
-    said: dict[str, dict[tuple[Cell, bool], dict[int, Said]]] = defaultdict(_nested)
+    said: dict[str, Any] = defaultdict(lambda: defaultdict(dict))
     for row in answers.iter_rows(named=True):
         if row["case"] in places:
-            cell = Cell(row["mode"], row["image"], row["follow"] or "")
-            one = Said(row["text"] or "", row["outcome"], row["seconds"])
-            said[row["reader"]][cell, bool(row["timed"])][places[row["case"]]] = one
-    judged: dict[str, dict[tuple[str, Cell, bool], Any]] = defaultdict(_deeply_nested)
+            asking = Asking(row["mode"], row["image"], row["follow"] or "")
+            one = Said(row["text"] or "", row["outcome"], row["seconds"], row["finish"])
+            said[row["reader"]][asking, bool(row["timed"])][places[row["case"]]] = one
+    judged: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for row in () if verdicts is None else verdicts.iter_rows(named=True):
         if row["check"] or row["case"] not in places:
             continue
         about = json.loads(row["about"])
-        cell = Cell(about["mode"], about.get("image", "original"), about.get("follow") or "")
+        asking = Asking(about["mode"], about.get("image", "original"), about.get("follow") or "")
         value = None if row["payload"] is None else msgspec.json.decode(row["payload"])
+        key = (row["question"], asking, bool(about.get("timed")))
         made = Verdict(row["outcome"], row["how"], value)
-        key = (row["question"], cell, bool(about.get("timed")))
         judged[row["reader"]][key][row["judge"]][places[row["case"]]] = made
     return [
         _marks(reader, facts, said[reader], judged[reader], elsewhere=reader in elsewhere)
@@ -264,41 +279,35 @@ def marks_of(
     ]
 
 
-def _nested() -> dict[Any, dict[int, Said]]:
-    return defaultdict(dict)
-
-
-def _deeply_nested() -> dict[Any, dict[str, dict[int, Verdict]]]:
-    return defaultdict(lambda: defaultdict(dict))
-
-
 def _marks(
     reader: str,
     facts: Facts,
-    said: Mapping[tuple[Cell, bool], Mapping[int, Said]],
-    judged: Mapping[tuple[str, Cell, bool], Mapping[str, Mapping[int, Verdict]]],
+    said: Mapping[tuple[Asking, bool], Mapping[int, Said]],
+    judged: Mapping[tuple[str, Asking, bool], Mapping[str, Mapping[int, Verdict]]],
     *,
     elsewhere: bool,
 ) -> Marks:
-    cells = {cell for cell, timed in said if not timed}
+    untimed = {asking for asking, timed in said if not timed}
     # Results made elsewhere may be timed throughout: then the timed replies are the replies.
-    main = {cell: (cell, cell not in cells) for cell, _ in said}
+    main = {asking: (asking, asking not in untimed) for asking, _ in said}
     return Marks(
         reader=reader,
         facts=facts,
         elsewhere=elsewhere,
-        said={cell: said[key] for cell, key in main.items()},
-        mute={cell: _mute(said[key], facts.n) for cell, key in main.items()},
-        timed={cell.mode: rows for (cell, timed), rows in said.items() if timed and cell.plain},
+        said={asking: said[key] for asking, key in main.items()},
+        mute={asking: _mute(said[key], facts.n) for asking, key in main.items()},
+        timed={
+            asking.mode: rows for (asking, timed), rows in said.items() if timed and asking.plain
+        },
         verdicts={
-            (question, cell): rows
-            for (question, cell, timed), rows in judged.items()
-            if timed == main.get(cell, (cell, False))[1]
+            (question, asking): rows
+            for (question, asking, timed), rows in judged.items()
+            if timed == main.get(asking, (asking, False))[1]
         },
         timed_verdicts={
-            (question, cell.mode): rows
-            for (question, cell, timed), rows in judged.items()
-            if timed and cell.plain
+            (question, asking.mode): rows
+            for (question, asking, timed), rows in judged.items()
+            if timed and asking.plain
         },
     )
 

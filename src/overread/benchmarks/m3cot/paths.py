@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.m3cot.authors import ORDERS
+from overread.benchmarks.m3cot.verdicts import ORDERS
 
 __all__ = [
     "Path",

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.m3cot.authors import ORDERS, STATUS, failed_text
+from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.edition import MODES
 from overread.benchmarks.m3cot.loading import TYPES_FILE
-from overread.benchmarks.m3cot.verdicts import QUESTIONS
+from overread.benchmarks.m3cot.verdicts import ORDERS, QUESTIONS, STATUS
 from overread.case import BadInput
 from overread.files import decimal, read_bytes, read_text, whole
 

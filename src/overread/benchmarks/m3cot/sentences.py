@@ -18,10 +18,10 @@ from overread.benchmarks.reporting import (
     listed,
     rate,
     readers_listed,
-    says_unseen,
 )
 from overread.case import Measure
 from overread.judging.fitness import ENOUGH, LIMIT, NOT_CHECKED, UNFIT
+from overread.measuring.notes import NO_PICTURE
 
 __all__ = ["limitations", "methods"]
 
@@ -257,7 +257,7 @@ def _of_size(index: Index) -> Iterator[str]:
     if sizes and min(sizes) < _FEW_ITEMS:
         yield f"The run has {min(sizes)} items only: its intervals are wide, and tasks have few."
     own = (*index.every("answered"), *index.every("image_effect"))
-    unseeing = [record.reader for record in own if says_unseen(record)]
+    unseeing = [record.reader for record in own if NO_PICTURE in record.flags]
     if unseeing:
         yield f"Without any picture, from the words alone, reasoned {readers_listed(unseeing)}."
 

@@ -10,23 +10,28 @@ import numpy as np
 
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.edition import MODES
-from overread.benchmarks.m3cot.marks import Floats, Marks, Said
-from overread.benchmarks.m3cot.study import (
-    Draft,
-    Metric,
-    Study,
+from overread.benchmarks.m3cot.marks import Marks, Said
+from overread.benchmarks.m3cot.study import Study
+from overread.case import Measure
+from overread.measuring.estimates import (
+    Estimate,
+    Floats,
     columns_of,
     counted_in,
-    drafted,
-    panel,
+    estimated,
+    mean_of_columns,
     quotients,
 )
-from overread.case import Measure
+from overread.measuring.notes import NOT_JUDGED, noted, remarked
+from overread.measuring.specs import Spec
+from overread.measuring.units import AMOUNT, SECONDS
 
-__all__ = ["METRICS", "SECONDS_METRICS", "seconds_of"]
+__all__ = ["NOT_TIMED", "SPECS", "seconds_of"]
 
-NOT_TIMED: Final = "not timed: time under load is queueing"
-_OTHER_BACKENDS: Final = "not comparable across backends"
+NOT_TIMED: Final = "not_timed"
+"""The flag of a time that nobody took."""
+_WHY_NOT: Final = "not timed: time under load is queueing"
+_BACKENDS: Final = "not comparable across backends"
 
 
 def seconds_of(said: Mapping[int, Said], n: int, *, searched: bool) -> Floats:
@@ -43,22 +48,22 @@ def seconds_of(said: Mapping[int, Said], n: int, *, searched: bool) -> Floats:
     return found
 
 
-def _seconds_of_modes(marks: Marks, study: Study) -> tuple[Floats, Floats]:
-    """Seconds of cot and of direct: of all successes as published, else of those in both modes."""
+def _seconds_in(study: Study, marks: Marks, mode: str) -> Floats:
     searched = study.edition.error_text == "searched"
-    cot, direct = (
-        seconds_of(marks.timed.get(mode, {}), marks.facts.n, searched=searched)
-        for mode in ("cot", "direct")
-    )
-    if not searched:
+    return seconds_of(marks.timed.get(mode, {}), marks.facts.n, searched=searched)
+
+
+def _seconds_of_modes(study: Study, marks: Marks) -> tuple[Floats, Floats]:
+    """Seconds of cot and of direct: of all successes as published, else of those in both modes."""
+    cot, direct = (_seconds_in(study, marks, mode) for mode in ("cot", "direct"))
+    if study.edition.error_text != "searched":
         both = ~(np.isnan(cot) | np.isnan(direct))
         cot, direct = (np.where(both, one, np.nan) for one in (cot, direct))
     return cot, direct
 
 
-def _quotient(totals: Floats) -> Floats:
-    """The mean over judges of each one's total over the last column, the seconds."""
-    return quotients(totals[:, :-1].mean(axis=1), totals[:, -1])
+def _not_timed(record: Measure) -> Measure:
+    return noted(msgspec.structs.replace(record, n=0), NOT_TIMED, _WHY_NOT)
 
 
 def _matched_steps(marks: Marks, judges: list[str]) -> Floats:
@@ -68,98 +73,103 @@ def _matched_steps(marks: Marks, judges: list[str]) -> Floats:
     """
     found = np.zeros((marks.facts.n, len(judges)))
     timed = marks.timed_verdicts.get(("recall", "cot"), {})
-    loaded = {key[1]: rows for key, rows in marks.verdicts.items() if key[0] == "recall"}
+    plain = [
+        rows
+        for (question, asking), rows in marks.verdicts.items()
+        if question == "recall" and asking.mode == "cot" and asking.plain
+    ]
     for column, judge in enumerate(judges):
-        plain = {cell: rows for cell, rows in loaded.items() if cell.mode == "cot" and cell.plain}
-        for rows in (*plain.values(), timed):
+        for rows in (*plain, timed):
             for place, verdict in rows.get(judge, {}).items():
                 if place in marks.timed.get("cot", {}) and verdict.outcome == "judged":
                     found[place, column] = sum(verdict.value)
     return found
 
 
-def _efficiency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _efficiency(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """E = matched gold steps / seconds of cot."""
     started = Measure(reader=marks.reader, measure="efficiency")
-    cot, _ = _seconds_of_modes(marks, study)
+    cot, _ = _seconds_of_modes(study, marks)
     judges = sorted(
         {judge for key, rows in marks.verdicts.items() if key[0] == "recall" for judge in rows}
         | set(marks.timed_verdicts.get(("recall", "cot"), {}))
     )
-    if np.isnan(cot).all() or not judges:
-        note = "not judged" if judges == [] and not np.isnan(cot).all() else NOT_TIMED
-        yield msgspec.structs.replace(started, n=0, note=note)
+    if np.isnan(cot).all():
+        yield _not_timed(started)
+        return
+    if not judges:
+        yield noted(msgspec.structs.replace(started, n=0), NOT_JUDGED)
         return
     matched = _matched_steps(marks, judges)
     if study.edition.error_text != "searched":
         matched = np.where(np.isnan(cot)[:, None], 0.0, matched)
-    label = study.label(judges, "recall")
-    yield _ratio_draft(started, matched, cot, label)
+    record = msgspec.structs.replace(started, label=study.label(judges, "recall"))
+    yield _ratio(record, matched, cot)
     for column, judge in enumerate(judges):
-        record = msgspec.structs.replace(started, by={"judge": judge})
-        yield _ratio_draft(record, matched[:, [column]], cot, study.label([judge], "recall"))
+        own = study.label([judge], "recall")
+        record = msgspec.structs.replace(started, by={"judge": judge}, label=own)
+        yield _ratio(record, matched[:, [column]], cot)
 
 
-def _latency(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _latency(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """L = seconds of cot / seconds of direct."""
     started = Measure(reader=marks.reader, measure="latency")
-    cot, direct = _seconds_of_modes(marks, study)
+    cot, direct = _seconds_of_modes(study, marks)
     if np.isnan(cot).all() or np.isnan(direct).all():
-        yield msgspec.structs.replace(started, n=0, note=NOT_TIMED)
+        yield _not_timed(started)
         return
-    yield _ratio_draft(started, np.nan_to_num(cot)[:, None], direct, None)
+    yield _ratio(started, np.nan_to_num(cot)[:, None], direct)
 
 
-def _ratio_draft(record: Measure, over: Floats, under: Floats, label: str | None) -> Draft:
-    counted = ~np.isnan(under) | (over > 0).any(axis=1)
-    return drafted(
-        msgspec.structs.replace(record, label=label, note=_OTHER_BACKENDS),
+def _ratio(record: Measure, over: Floats, under: Floats) -> Estimate:
+    """The mean over judges of each one's total over the seconds."""
+    return estimated(
+        remarked(record, _BACKENDS),
         np.hstack([over, np.nan_to_num(under)[:, None]]),
-        _quotient,
-        counted,
-        limits=(0.0, np.inf),
-        unit=None,
+        lambda totals: quotients(totals[:, :-1].mean(axis=1), totals[:, -1]),
+        ~np.isnan(under) | (over > 0).any(axis=1),
+        limits=AMOUNT.limits,
+        step=None,
     )
 
 
-METRICS: Final = (
-    Metric(
-        name="efficiency",
-        says="gold steps matched per second of reasoning, timed one at a time",
-        make=_efficiency,
-    ),
-    Metric(
-        name="latency",
-        says="seconds with reasoning over seconds without, timed one at a time",
-        make=_latency,
-    ),
-)
-
-
-def _seconds_records(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    searched = study.edition.error_text == "searched"
+def _seconds(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Seconds of a reply by mode, as the paper's Table A2 has them."""
     for mode in MODES:
         started = Measure(reader=marks.reader, measure="seconds", by={"mode": mode})
-        said = marks.timed.get(mode, {})
-        found = seconds_of(said, marks.facts.n, searched=searched)[:, None]
+        found = _seconds_in(study, marks, mode)[:, None]
         if np.isnan(found).all():
-            yield msgspec.structs.replace(started, n=0, note=NOT_TIMED)
+            yield _not_timed(started)
             continue
-        record = msgspec.structs.replace(started, note="not comparable across backends")
-        yield drafted(
-            record,
+        yield estimated(
+            remarked(started, _BACKENDS),
             columns_of(found),
-            panel,
+            mean_of_columns,
             counted_in(found),
-            limits=(0.0, np.inf),
-            unit=None,
+            limits=SECONDS.limits,
+            step=None,
         )
 
 
-SECONDS_METRICS: Final = (
-    Metric(
+SPECS: Final = (
+    Spec(
+        name="efficiency",
+        says="gold steps matched per second of reasoning, timed one at a time",
+        unit=AMOUNT,
+        make=_efficiency,
+    ),
+    Spec(
+        name="latency",
+        says="seconds with reasoning over seconds without, timed one at a time",
+        unit=AMOUNT,
+        better="lower",
+        make=_latency,
+    ),
+    Spec(
         name="seconds",
         says="mean seconds of a reply that was asked alone, by mode",
-        make=_seconds_records,
+        unit=SECONDS,
+        better="lower",
+        make=_seconds,
     ),
 )

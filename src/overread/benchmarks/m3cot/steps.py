@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -11,24 +11,28 @@ import numpy as np
 
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.marks import COT, Floats, Marks, Mask
-from overread.benchmarks.m3cot.study import (
-    Draft,
-    Making,
-    Metric,
-    Study,
+from overread.benchmarks.m3cot.marks import COT, Marks
+from overread.benchmarks.m3cot.study import Study
+from overread.case import Measure
+from overread.measuring.estimates import (
+    Estimate,
+    Floats,
+    Mask,
     apart,
     columns_of,
     counted_in,
-    drafted,
-    joined,
-    panel,
+    estimated,
+    mean_of_columns,
     quotients,
 )
-from overread.case import Measure
+from overread.measuring.notes import NOT_ASKED, NOT_JUDGED, noted
+from overread.measuring.specs import PLAIN, Condition, Counted, Spec
+from overread.measuring.units import Unit
 
-__all__ = ["METRICS", "f1_of", "matched_of", "precision_of", "values_of"]
+__all__ = ["BOTH_ZERO", "SPECS", "f1_of", "harmonic", "matched_of", "precision_of", "values_of"]
 
+BOTH_ZERO: Final = "both_zero"
+"""The flag of F1 where no step matches either way."""
 Step = Mapping[str, Any]
 
 
@@ -97,7 +101,7 @@ def _step_values(
     for column, judge in enumerate(judges):
         # Precision of one type is over replies with such a step; recall over gold steps.
         over_all = kind is None or question == "recall"
-        if not published and over_all and marks.heard(question, COT, judge):
+        if not published and over_all and marks.readable(question, COT, judge):
             found[_without_reply(marks, question, judge), column] = 0.0
         for place, said in marks.given(question, COT, judge):
             if not published and marks.silent_at(COT, place):
@@ -121,68 +125,62 @@ def _without_reply(marks: Marks, question: str, judge: str) -> Mask:
     return found | (marks.asked(COT) & marks.silent(COT))
 
 
-def _step_note(marks: Marks, study: Study, question: str, judges: Sequence[str]) -> str | None:
-    missed = sum(int(marks.missed(question, COT, judge).sum()) for judge in judges)
-    silent = int((marks.asked(COT) & marks.silent(COT)).sum())
-    how = "left out" if study.edition.no_steps == "published" else "count 0"
-    return joined(
-        marks.left_out(COT),
-        f"{silent} without an answer {how}" if silent else None,
-        f"{missed} not judged left out" if missed else None,
+# ---------------------------------------------------------------- averages
+
+
+def _judged_by(question: str) -> Callable[[Study, Marks, Condition], list[str] | None]:
+    def judges(study: Study, marks: Marks, condition: Condition) -> list[str] | None:
+        return study.judges(marks, question) if COT in marks.said else None
+
+    return judges
+
+
+def _mean_of_steps(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
+    """The mean over judges of each one's mean over items, rounded as published."""
+    table, digits = counted.table, digits_of(study.edition)
+    return estimated(record, columns_of(table), mean_of_columns, counted_in(table), digits=digits)
+
+
+def _average(name: str, says: str, question: str, *groups: str, na: bool = True) -> Spec:
+    """A mean of P_i or R_i: overall, by these groups and judge, and by type of step."""
+
+    def of(study: Study, marks: Marks, condition: Condition) -> Counted:
+        judges, kind = study.judges(marks, question), condition.get("step")
+        values = values_of(marks, study, judges, question, kind, na=na)
+        if kind is not None:
+            return Counted(values, study.everyone)
+        return Counted(values, marks.items(COT), marks.outcomes_judged(question, COT, judges))
+
+    def conditions(study: Study, marks: Marks) -> Iterator[Condition]:
+        yield PLAIN
+        for kind in STEPS:
+            if not np.isnan(of(study, marks, {"step": kind}).value).all():
+                yield {"step": kind}
+
+    return Spec(
+        name=name,
+        says=says,
+        of=of,
+        conditions=conditions,
+        judges=_judged_by(question),
+        questions=(question,),
+        each_judge=lambda condition: not condition,
+        groups=groups,
+        bare_groups=False,
+        estimate=_mean_of_steps,
     )
 
 
-def _averages(name: str, question: str, *, na: bool = True) -> Making:
-    """The maker of a mean of P_i or R_i: overall, by task, kind, step type and judge."""
-
-    def make(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-        started = Measure(reader=marks.reader, measure=name)
-        judges = study.judges(marks, question)
-        if not judges:
-            yield msgspec.structs.replace(started, n=0, note=_unjudged(marks))
-            return
-        digits = digits_of(study.edition)
-        label = study.label(judges, question)
-        values = values_of(marks, study, judges, question, na=na)
-
-        def mean(by: dict[str, str], some: Floats, label: str | None, note: str | None) -> Draft:
-            record = msgspec.structs.replace(started, by=by, label=label, note=note)
-            return drafted(record, columns_of(some), panel, counted_in(some), digits=digits)
-
-        for group, members in study.groups:
-            some = np.where(members[:, None], values, np.nan)
-            if not group or not np.isnan(some).all():
-                note = None if group else _step_note(marks, study, question, judges)
-                yield mean(group, some, label, note)
-        for group, members in study.modalities if question == "recall" else ():
-            some = np.where(members[:, None], values, np.nan)
-            if not np.isnan(some).all():
-                yield mean(group, some, label, None)
-        for step in STEPS:
-            some = values_of(marks, study, judges, question, step, na=na)
-            if not np.isnan(some).all():
-                yield mean({"step": step}, some, label, None)
-        for column, judge in enumerate(judges):
-            yield mean(
-                {"judge": judge},
-                values[:, [column]],
-                study.label([judge], question),
-                _step_note(marks, study, question, [judge]),
-            )
-
-    return make
+# ---------------------------------------------------------------- F1
 
 
-def _unjudged(marks: Marks) -> str:
-    return "not judged" if COT in marks.said else "not asked to reason"
-
-
-def _f1(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
+def _f1(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """2PR/(P+R) of the averages P and R; overall, by task, kind and judge."""
     started = Measure(reader=marks.reader, measure="f1")
     panels = [study.judges(marks, question) for question in ("precision", "recall")]
     if not all(panels):
-        yield msgspec.structs.replace(started, n=0, note=_unjudged(marks))
+        why = NOT_JUDGED if COT in marks.said else NOT_ASKED
+        yield noted(msgspec.structs.replace(started, n=0), why)
         return
     tables = [
         values_of(marks, study, judges, question)
@@ -190,44 +188,44 @@ def _f1(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
     ]
     everyone = sorted({*panels[0], *panels[1]})
     label = study.label(everyone, "precision", "recall")
-    for group, members in study.groups:
-        p, r = (np.where(members[:, None], table, np.nan) for table in tables)
-        if not group or not (np.isnan(p).all() or np.isnan(r).all()):
-            record = msgspec.structs.replace(started, by=group, label=label)
-            yield f1_draft(record, study, p, r)
+    for group in study.groups("task", "kind"):
+        p, r = (np.where(group.members[:, None], table, np.nan) for table in tables)
+        if not group.by or not (np.isnan(p).all() or np.isnan(r).all()):
+            record = msgspec.structs.replace(started, by=group.by, label=label)
+            yield _f1_estimate(record, study, p, r)
     for judge in everyone:
         if all(judge in judges for judges in panels):
-            record = msgspec.structs.replace(
-                started, by={"judge": judge}, label=study.label([judge], "precision", "recall")
-            )
+            own = study.label([judge], "precision", "recall")
+            record = msgspec.structs.replace(started, by={"judge": judge}, label=own)
             p, r = (
                 table[:, [judges.index(judge)]]
                 for table, judges in zip(tables, panels, strict=True)
             )
-            yield f1_draft(record, study, p, r)
+            yield _f1_estimate(record, study, p, r)
 
 
 def harmonic(totals: Floats, width: int) -> Floats:
-    """F1 of the panel means of the first `width` columns and of the others."""
-    p, r = panel(totals[:, :width]), panel(totals[:, width:])
+    """F1 of the judges' means of the first `width` columns and of the others."""
+    p, r = mean_of_columns(totals[:, :width]), mean_of_columns(totals[:, width:])
     return quotients(2 * p * r, p + r)
 
 
-def f1_draft(record: Measure, study: Study, precision: Floats, recall: Floats) -> Draft:
+def _f1_estimate(record: Measure, study: Study, precision: Floats, recall: Floats) -> Estimate:
     columns = np.hstack([columns_of(precision), columns_of(recall)])
     again = partial(harmonic, width=2 * precision.shape[1])
-    made = drafted(record, columns, again, counted_in(precision, recall))
+    made = estimated(record, columns, again, counted_in(precision, recall))
     if made.record.value is None:
-        nought = msgspec.structs.replace(made.record, note="precision and recall are both 0")
-        both = not np.isnan(precision).all() and not np.isnan(recall).all()
-        return msgspec.structs.replace(made, record=nought) if both else made
+        if np.isnan(precision).all() or np.isnan(recall).all():
+            return made
+        bare = msgspec.structs.replace(record, n=made.record.n)
+        return Estimate(record=noted(bare, BOTH_ZERO, "precision and recall are both 0"))
     made = msgspec.structs.replace(made, within=_bounds_where_alike(study, precision, recall))
     digits = digits_of(study.edition)
     if digits is None:
         return made
-    p, r = (_rounded(columns_of(table), digits) for table in (precision, recall))
-    value = f1_of(p, r, digits)
-    return msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, value=value))
+    p, r = (round(_mean(table), digits) for table in (precision, recall))
+    record = msgspec.structs.replace(made.record, value=f1_of(p, r, digits))
+    return msgspec.structs.replace(made, record=record)
 
 
 def _bounds_where_alike(
@@ -239,9 +237,8 @@ def _bounds_where_alike(
     """
     ends = []
     for table in (precision, recall):
-        value = float(panel(columns_of(table).sum(axis=0)[None, :])[0])
-        room = study.left_open(counted_in(table)) if _one_value(table) else 0.0
-        ends.append((max(value - room, 0.0), min(value + room, 1.0)))
+        room = study.resampling.left_open(counted_in(table)) if _one_value(table) else 0.0
+        ends.append((max(_mean(table) - room, 0.0), min(_mean(table) + room, 1.0)))
     if not (_one_value(precision) or _one_value(recall)):
         return None
     low, high = (f1_of(ends[0][side], ends[1][side]) or 0.0 for side in (0, 1))
@@ -254,25 +251,29 @@ def _one_value(table: Floats) -> bool:
     return all(not apart(values.min(), values.max()) for values in some if values.size)
 
 
-def _rounded(columns: Floats, digits: int) -> float:
-    return round(float(panel(columns.sum(axis=0)[None, :])[0]), digits)
+def _mean(table: Floats) -> float:
+    return float(mean_of_columns(columns_of(table).sum(axis=0)[None, :])[0])
 
 
-METRICS: Final = (
-    Metric(
-        name="precision",
-        says="mean share of a reply's steps that match the gold steps; N/A in the denominator",
-        make=_averages("precision", "precision"),
+SPECS: Final = (
+    _average(
+        "precision",
+        "mean share of a reply's steps that match the gold steps; N/A in the denominator",
+        "precision",
+        *("task", "kind"),
     ),
-    Metric(
-        name="precision_no_na",
-        says="the same without steps of background (N/A)",
-        make=_averages("precision_no_na", "precision", na=False),
+    _average(
+        "precision_no_na",
+        "the same without steps of background (N/A)",
+        "precision",
+        *("task", "kind"),
+        na=False,
     ),
-    Metric(
-        name="recall",
-        says="mean share of the gold steps that a reply has",
-        make=_averages("recall", "recall"),
+    _average(
+        "recall",
+        "mean share of the gold steps that a reply has",
+        "recall",
+        *("task", "kind", "modality"),
     ),
-    Metric(name="f1", says="harmonic mean of the averages of precision and recall", make=_f1),
+    Spec(name="f1", says="harmonic mean of the averages of precision and recall", make=_f1),
 )

@@ -15,32 +15,61 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from overread.benchmarks.m3cot import authors
-from overread.benchmarks.m3cot.authors import ORDERS, RESTATEMENT, STATUS, STEP_NAMES, TABLE, UNREAD
+from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import Edition
 from overread.judging import Read
-from overread.judging.reading import read_json, read_yes_no
-
-if TYPE_CHECKING:
-    import polars as pl
+from overread.judging.reading import read_json
 
 __all__ = [
+    "ORDERS",
+    "ORDER_KEYS",
     "QUESTIONS",
+    "RESTATEMENT",
+    "STATUS",
+    "STEP_NAMES",
+    "TABLE",
+    "UNREAD",
     "YES_NO",
+    "clean_text",
     "read_answer",
     "read_order",
     "read_precision",
     "read_recall",
     "read_verdict",
-    "reread",
     "rescued",
 ]
 
 QUESTIONS: Final = ("answer", "precision", "recall", "order")
 YES_NO: Final = "yesno"
 """The rubric that asks for a word in place of JSON, and what `how` then begins with."""
+
+# The judge's names of the four content types, by ours; a restatement is the fifth (M3COT 6).
+STEP_NAMES: Final[Mapping[str, str]] = dict(
+    zip(
+        (
+            "modality or examination types",
+            "image feature description",
+            "key conclusions",
+            "additional analysis",
+        ),
+        STEPS,
+        strict=True,
+    )
+)
+RESTATEMENT: Final = "Restatement of the question"
+# The four categories of a path, in the sequence that decides ties (M3COT 7).
+ORDERS: Final = ("modality", "feature", "conclusion", "others")
+ORDER_KEYS: Final = (
+    *(f"{name}_order" for name in ORDERS),
+    *(f"{name}_subs" for name in ORDERS),
+)
+# Orders out of the authors' table, where a row says by this key whether the judge could be read;
+# all its rows count in their script, and no others.
+TABLE: Final = "table"
+STATUS: Final = "parse_status"
+UNREAD: Final = "the judge's reply could not be read"
 
 # Readings that lose nothing of the reply.
 _WHOLE: Final = ("strict", "fenced")
@@ -88,31 +117,14 @@ _ALIASES: Final = {
 }
 
 
-def read_verdict(
-    question: str, text: str | None, edition: Edition, gold: int = 0, rubric: str = ""
-) -> Read:
-    """A judge's reply to one of `QUESTIONS` under the edition; `gold` counts the gold steps.
-
-    What was asked for with the rubric `yesno` no published script reads: it is read alike in both.
-    """
-    if rubric == YES_NO:
-        read = read_yes_no(text)
-        found = {"match": read.value, "final_answer": ""}
-        return Read(found, read.how) if read.valid else read
+def read_verdict(question: str, text: str | None, edition: Edition, gold: int = 0) -> Read:
+    """A judge's reply to one of `QUESTIONS`; `gold` counts the gold steps."""
     if question == "recall":
-        if edition.verdicts == "published":
-            return authors.read_recall(text, gold)
         return read_recall(text, gold)
     if question == "precision":
-        if edition.verdicts == "published":
-            return authors.read_precision(text)
         return read_precision(text, folded=edition.step_types == "folded")
     if question == "order":
-        if edition.verdicts == "published":
-            return authors.read_order(text)
         return read_order(text)
-    if edition.verdicts == "published":
-        return authors.read_answer(text)
     return read_answer(text, truthy=edition.match == "truthy")
 
 
@@ -136,7 +148,7 @@ def read_answer(text: str | None, *, truthy: bool = False) -> Read:
     if not isinstance(final, str):
         marks.append("final_answer")
         final = "" if final is None else str(final)
-    value = {"match": match, "final_answer": _clean(final.strip())}
+    value = {"match": match, "final_answer": clean_text(final.strip())}
     return Read(value, _how(read.how, marks))
 
 
@@ -167,7 +179,7 @@ def read_precision(text: str | None, *, folded: bool = True) -> Read:
             return Read(how=read.how, fault="a step without a judgment that can be read")
         counts["judgments"] += judgment is not None and judgment != step.get("judgment")
         words = step.get("Step information", "")
-        steps.append({"type": kind, "judgment": judgment, "text": _clean(str(words))})
+        steps.append({"type": kind, "judgment": judgment, "text": clean_text(str(words))})
     if steps and counts["unknown"] == len(steps):
         return Read(how=read.how, fault="no step has a type that is known")
     return Read(steps, _how(read.how, [f"{name}={n}" for name, n in counts.items() if n]))
@@ -237,32 +249,6 @@ def _read_in_table(row: Mapping[str, Any]) -> bool:
     status = row[STATUS]
     said = status is None or str(status).strip().casefold() in ("true", "1")
     return said and any(row.get(f"{name}_order") is not None for name in ORDERS)
-
-
-def reread(verdicts: pl.DataFrame, gold: dict[str, int], edition: Edition) -> pl.DataFrame:
-    """Kept rows read again under this edition; `gold` counts each case's steps.
-
-    Rows without the judge's words (an import of verdicts alone) are kept as they are.
-    """
-    import msgspec
-    import polars as pl
-
-    made: dict[str, list[Any]] = {"outcome": [], "how": [], "payload": [], "reason": []}
-    for row in verdicts.iter_rows(named=True):
-        if row["text"] is None:
-            for column, cells in made.items():
-                cells.append(row[column])
-            continue
-        rubric = YES_NO if (row["how"] or "").startswith(YES_NO) else ""
-        read = read_verdict(row["question"], row["text"], edition, gold.get(row["case"], 0), rubric)
-        payload = msgspec.json.encode(read.value).decode() if read.valid else None
-        made["outcome"].append("judged" if read.valid else "invalid")
-        made["how"].append(read.how)
-        made["payload"].append(payload)
-        made["reason"].append(read.fault)
-    return verdicts.with_columns(
-        pl.Series(column, cells, dtype=pl.String) for column, cells in made.items()
-    )
 
 
 def rescued(how: str | None) -> bool:
@@ -345,6 +331,6 @@ def _folded(said: str) -> str:
     return " ".join(said.casefold().split()).strip(" .:;\"'`*")
 
 
-def _clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Text that any writer takes: lone surrogates replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -10,10 +10,8 @@ from overread.benchmarks.exhibits.looks import LOOKS
 from overread.benchmarks.exhibits.texts import CUT, cut
 from overread.benchmarks.m3cot.edition import CORRECTED
 from overread.benchmarks.m3cot.exhibits import case_views, exhibits
-from overread.benchmarks.m3cot.judge_fitness import agreement_measures
-from overread.benchmarks.m3cot.measures import measure
-from overread.benchmarks.m3cot.speed import SECONDS_METRICS as TIMES
-from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.judge_questions import questions
+from overread.benchmarks.m3cot.measures import agreement_measures, measure
 from overread.case import Figure, Measure, Table
 from overread.judging.fitness import ENOUGH, Check, fitness_measures, fitness_of
 from support.m3_everything import everything_measured
@@ -184,11 +182,7 @@ def test_recall_is_shown_by_examination():
 
 def test_times_are_shown_where_there_are_any():
     tables, verdicts = run(timed=True)
-    study = Study(tables, verdicts, RULES)
-    (metric,) = TIMES
-    drafts = [one for marks in study.marks for one in metric.make(marks, study)]
-    records = [*measured(tables, verdicts), *study.finish(drafts)]
-    made = shown(records)
+    made = shown(measured(tables, verdicts))
     assert {"efficiency", "latency"} <= set(made["summary"].columns)
     mean = sum(1.0 + i for i in range(1, 10)) / 9
     assert all(cell.startswith(f"{mean:.2f} [") for cell in made["table_a2"].rows[0][1:])
@@ -256,7 +250,7 @@ def test_two_judges_agree_or_not():
     mixed = verdicts.filter(verdicts["judge"] == "g").vstack(
         flipped.filter(flipped["judge"] == "h")
     )
-    records = list(agreement_measures(tables.cases, mixed, RULES))
+    records = list(agreement_measures(questions(CORRECTED), tables.cases, mixed, RULES))
     by = {(one.measure, one.by["question"], one.by.get("task")): one for one in records}
     right = sum((i + number) % 3 > 0 for number in (0, 1) for i in range(1, 10)) * 2
     whole = by["judge_agreement", "answer", None]
@@ -280,7 +274,7 @@ def test_agreement_is_drawn_by_items_and_its_caption_says_so():
     copies = [said.with_columns(reader=pl.col("reader") + f" {n}") for n in range(4)]
     widths = []
     for each in (said, pl.concat([said, *copies])):
-        records = list(agreement_measures(tables.cases, each, CORRECTED))
+        records = list(agreement_measures(questions(CORRECTED), tables.cases, each, CORRECTED))
         by = {"judges": "g / h", "question": "answer"}
         (whole,) = (r for r in records if r.measure == "judge_agreement" and r.by == by)
         assert whole.method.startswith("bootstrap of items:")
@@ -294,7 +288,7 @@ def test_agreement_is_drawn_by_items_and_its_caption_says_so():
 
 def test_one_judge_has_nobody_to_agree_with():
     tables, verdicts = run()
-    assert list(agreement_measures(tables.cases, verdicts, RULES)) == []
+    assert list(agreement_measures(questions(CORRECTED), tables.cases, verdicts, RULES)) == []
 
 
 def test_verdicts_that_could_not_be_read_are_counted():

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from overread.benchmarks.exhibits.texts import CUT, cut
 from overread.benchmarks.m3cot.cases import cases_in
 from overread.benchmarks.m3cot.edition import Edition
+from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.marks import COT, Marks, facts_of, marks_of
 from overread.benchmarks.m3cot.paths import path_of
 from overread.benchmarks.m3cot.steps import precision_of
-from overread.benchmarks.m3cot.verdicts import reread
 from overread.case import Table
+from overread.judging.question import reread
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
@@ -60,8 +61,7 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
     if tables.verdicts is None or tables.verdicts.is_empty():
         return
     cases = {case.case_id: case for case in cases_in(tables.cases)}
-    gold = {name: len(case.steps) for name, case in cases.items()}
-    verdicts = reread(tables.verdicts, gold, edition)
+    verdicts = reread(questions(edition), tables.verdicts, cases)
     facts = facts_of(tables.cases)
     readers = tuple(reader.name for reader in tables.readers)
     number = 0
