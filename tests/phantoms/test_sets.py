@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from overread.case import BadInput
-from overread.phantoms import chest, heart, question, sets, vignette, write_phantoms, write_set
+from overread.phantoms import chest, heart, question, sets, vignette, write_set
 from overread.phantoms.chest import plan_set
 from overread.phantoms.sets import (
     Card,
@@ -341,8 +340,5 @@ def test_whoever_has_no_phantoms_is_told_who_has(tmp_path):
     )
 
 
-def test_a_maker_is_found_by_the_place_it_is_declared_at(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "a_plug_in", SimpleNamespace(write_toys=TOYS))
-    assert write_phantoms("a_plug_in:write_toys", tmp_path, 2, 7) == Path(
-        tmp_path / "phantom-toy-2-7-r4" / "cases.csv"
-    )
+def test_a_set_has_a_folder_of_its_own_below_those_that_are_kept(tmp_path):
+    assert TOYS.below(tmp_path, 2, 7) == tmp_path / "phantom-toy-2-7-r4" / "cases.csv"

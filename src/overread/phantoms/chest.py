@@ -22,15 +22,9 @@ from overread.phantoms.chest_film import FINDINGS, film
 from overread.phantoms.sets import Job, SetMaker, write_csv
 
 __all__ = [
-    "COLUMNS",
-    "DRAWS",
-    "JOB",
-    "TRUNK",
-    "Made",
-    "on_the_trunk",
-    "plan_set",
-    "write_chest_set",
-]
+    "COLUMNS", "DRAWS", "JOB", "TRUNK", "Made", "on_the_trunk", "plan_set", "write_chest_set",
+    "write_phantoms",
+]  # fmt: skip
 
 # ---------------------------------------------------------------- which films a set needs
 #
@@ -295,3 +289,4 @@ write_chest_set = SetMaker(
     folders=("images",),
     write=_write,
 )
+write_phantoms = write_chest_set.below

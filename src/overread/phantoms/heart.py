@@ -32,7 +32,7 @@ from overread.phantoms.heart_body import (
 from overread.phantoms.heart_echo import Frames, echo
 from overread.phantoms.sets import Job, SetMaker, write_csv
 
-__all__ = ["COLUMNS", "JOB", "Heart", "Made", "heart", "write_heart_set"]
+__all__ = ["COLUMNS", "JOB", "Heart", "Made", "heart", "write_heart_set", "write_phantoms"]
 
 CLIPS, MASKS, VOLUMES = "clips", "masks", "volumes"
 _TRIES = 40
@@ -226,3 +226,4 @@ write_heart_set = SetMaker(
     folders=(CLIPS, MASKS, VOLUMES),
     write=_write,
 )
+write_phantoms = write_heart_set.below

@@ -73,9 +73,9 @@ class SetMaker(msgspec.Struct, Generic[PlanT, OrderT, MadeT], frozen=True, kw_on
     folders: tuple[str, ...]
     write: Callable[[Path, PlanT, list[MadeT]], None]
 
-    def folder_name(self, n: int, seed: int) -> str:
-        """What the folder of a set is called where sets are kept."""
-        return f"phantom-{self.kind}-{n}-{seed}-r{self.revision}"
+    def below(self, root: Path, n: int, seed: int = 0) -> Path:
+        """The index of a set in a folder of its own below `root`, made if it is not there."""
+        return self(root / f"phantom-{self.kind}-{n}-{seed}-r{self.revision}", n, seed)
 
     def __call__(
         self, folder: Path, n: int | None = None, seed: int = 0, workers: int | None = None

@@ -24,7 +24,7 @@ from overread.phantoms.sets import Job, SetMaker, one_of
 from overread.phantoms.vignette_questions import QUESTIONS, Question
 from overread.phantoms.vignette_views import VIEWS
 
-__all__ = ["EACH", "JOB", "LEAST", "Picture", "drawn", "plan_vignettes", "write_vignette_set"]
+__all__ = ["EACH", "LEAST", "drawn", "plan_vignettes", "write_phantoms", "write_vignette_set"]
 
 # ---------------------------------------------------------------- which vignettes a set has
 #
@@ -282,3 +282,4 @@ write_vignette_set = SetMaker(
     folders=(_LOOSE,),
     write=_write,
 )
+write_phantoms = write_vignette_set.below
