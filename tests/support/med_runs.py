@@ -7,20 +7,17 @@ from math import comb
 
 import numpy as np
 
-from overread.benchmarks.medcmr import accuracy, letter_measures, outcome_rates
-from overread.benchmarks.medcmr.accuracy import comparisons
 from overread.benchmarks.medcmr.cases import LETTERS
+from overread.benchmarks.medcmr.choice_measures import (
+    ACCURACY,
+    CHOICE_SPECS,
+    chance,
+    gained_and_lost,
+)
 from overread.benchmarks.medcmr.study import Study
+from overread.measuring.specs import contrasts_of, made_by
 from support.med_tables import chose, mcq, opened, tables_of, wrote
 
-CHOICE_METRICS = (
-    *accuracy.ACCURACY_METRICS,
-    *outcome_rates.INVALID_METRICS,
-    *outcome_rates.OUTCOME_METRICS,
-    *letter_measures.POSITION_METRICS,
-    *letter_measures.PROBABILITY_METRICS,
-    *accuracy.IMAGE_METRICS,
-)
 READERS = ("one", "two", "three")
 TEXTS = ("short", "a long one", "middling", "a long one", "x")
 
@@ -30,11 +27,12 @@ def chosen_measures(tables, edition, options=None):
     study = Study(tables, None, edition, options)
 
     def made():
-        yield from accuracy.chance(study)
+        yield from chance(study)
         for marks in study.marks:
-            for metric in CHOICE_METRICS:
-                yield from metric.make(marks, study)
-        yield from comparisons(study)
+            for spec in CHOICE_SPECS:
+                yield from made_by(study, marks, spec)
+        yield from contrasts_of(study, study.marks, ACCURACY)
+        yield from gained_and_lost(study)
 
     return study.finish(made())
 
@@ -157,11 +155,13 @@ def slowly(tables):
                 rights = [right(reader, *one) for one in asked if one[0] in some]
                 told = {"condition": condition, **keys}
                 put(reader, "accuracy", sum(rights), len(rights), **told)
-            bad = 0
+            got = []
             for case, image, order in asked:
                 row = said[reader, "mcq", image, order].get(case)
-                bad += row is not None and row["outcome"] == "unparsed"
-            put(reader, "invalid_rate", bad, len(asked), condition=condition)
+                got.append("unanswered" if row is None else row["outcome"])
+            for outcome in ("answered", "unparsed", "refused", "unanswered"):
+                put(reader, outcome, got.count(outcome), len(asked), condition=condition)
+            put(reader, "invalid_rate", got.count("unparsed"), len(asked), condition=condition)
         replies["original"] = [(c, "original", 0) for c in items]
         for condition, asked in replies.items():
             each = [
@@ -180,6 +180,10 @@ def slowly(tables):
             asked = [c for c, row in cases.items() if row["kind"] == kind]
             rows = said[reader, kind, "original", 0]
             for name, outcome in (
+                *(
+                    (outcome, outcome)
+                    for outcome in ("answered", "unparsed", "refused", "unanswered")
+                ),
                 ("invalid_rate", "unparsed"),
                 ("refused_rate", "refused"),
                 ("unanswered_rate", "unanswered"),
@@ -187,7 +191,8 @@ def slowly(tables):
                 got = [rows[c]["outcome"] if c in rows else "unanswered" for c in asked]
                 put(reader, name, got.count(outcome), len(asked), kind=kind)
             ends = [row["finish"] for row in rows.values() if row["finish"] is not None]
-            put(reader, "cut_off_rate", ends.count("length"), len(ends), kind=kind)
+            for name in ("cut_off", "cut_off_rate"):
+                put(reader, name, ends.count("length"), len(ends), kind=kind)
         picked = [row for row in plain.values() if row["choice"] is not None]
         hits = 0
         for row in picked:
@@ -203,6 +208,8 @@ def slowly(tables):
                 own, left = (sum(right(reader, c, at) for c in both) for at in ("original", image))
                 told = {"condition": image, **keys, "versus": "original"}
                 put(reader, "diff_accuracy", left - own, len(both), **told)
+                if not keys:
+                    put(reader, "image_effect", own - left, len(both), image=image)
                 if own:
                     key = (reader, "survives", tuple(sorted(told.items())))
                     found[key] = (left / own, len(both))

@@ -155,8 +155,9 @@ def SHARE_OF(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> M
     cluster."""
     table = counted.table
     there = ~np.isnan(table)
-    clusters = np.broadcast_to(run.clusters[:, None], table.shape)[there]
-    return clustered_share(record, table[there] == 1, clusters)
+    # Column by column, so that one column alone is summed as it is among others.
+    clusters = np.broadcast_to(run.clusters[:, None], table.shape).T[there.T]
+    return clustered_share(record, table.T[there.T] == 1, clusters)
 
 
 def MEAN_OF_JUDGES(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> Estimate:  # noqa: N802
@@ -382,7 +383,8 @@ def _readers_apart(
         )
         both = [counted_once(run, reader, spec, condition) for reader in (one, two)]
         which = " ".join(condition.values())
-        yield difference_of(run, record, both, spec, f"diff_{spec.name} {which}".strip())
+        family = f"diff_{spec.name} {which}".strip()
+        yield difference_of(run, record, both, spec, family, (one.reader, two.reader))
 
 
 def _conditions_apart(
@@ -403,17 +405,29 @@ def _conditions_apart(
             yield noted(msgspec.structs.replace(record, n=0), NO_PICTURE)
             continue
         both = [counted_once(run, reader, spec, at) for at in (condition, usual)]
-        yield difference_of(run, record, both, spec, f"diff_{spec.name} by {contrast.key}")
+        family = f"diff_{spec.name} by {contrast.key}"
+        yield difference_of(run, record, both, spec, family, (here, contrast.value))
 
 
 def difference_of(
-    run: RunArrays, record: Measure, both: Sequence[Counted], spec: Spec, family: str
+    run: RunArrays,
+    record: Measure,
+    both: Sequence[Counted],
+    spec: Spec,
+    family: str,
+    sides: Sequence[str],
 ) -> Estimate:
-    """First less second over the cases that both count, each case by its mean over judges."""
+    """First less second over the cases that both count, each case by its mean over judges.
+
+    `sides` are what the two are called, where it is said who of either counts as wrong.
+    """
     first, second = (mean_of_rows(counted.table)[:, 0] for counted in both)
     members: Mask = ~(np.isnan(first) | np.isnan(second))
     each = np.where(members, first - second, 0.0)
     limits = (-spec.unit.high, spec.unit.high) if spec.unit.of_shares else (-np.inf, np.inf)
+    for side, counted in zip(sides, both, strict=True):
+        told = counted_as_wrong(Measure(reader="", measure=""), left_out_of(counted)).note
+        record = remarked(record, f"{side}: {told}" if counted.wrong and told else None)
     made = paired_difference(record, each, members, limits=limits)
     if made.record.value is None:
         return made

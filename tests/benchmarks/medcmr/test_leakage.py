@@ -14,6 +14,7 @@ from overread.benchmarks.medcmr import leakage
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
 from overread.benchmarks.medcmr.leakage import LONGEST, edit_similarity, rouge_l, words
 from overread.benchmarks.medcmr.study import Study
+from overread.measuring.specs import made_by
 from support.med_tables import chose, found, mcq, opened, tables_of, wrote
 
 # ---------------------------------------------------------------- similarity
@@ -118,8 +119,8 @@ def measured(answers, edition=CORRECTED):
     made = (
         one
         for marks in study.marks
-        for m in leakage.LEAKAGE_METRICS
-        for one in m.make(marks, study)
+        for spec in leakage.LEAKAGE_SPECS
+        for one in made_by(study, marks, spec)
     )
     return study.finish(made)
 
@@ -155,7 +156,7 @@ def test_who_does_not_answer_says_nothing_of_what_it_knows_by_heart() -> None:
     ]
     record = found(measured(answers), "rouge_l")
     assert (record.value, record.n) == (1, 1)
-    assert record.note.startswith("3 refused, blank or missing left out")
+    assert record.note.startswith("left out: 1 refused, 2 unanswered")
     assert found(measured(answers), "rouge_l", kind="reformulated").value is None
 
 

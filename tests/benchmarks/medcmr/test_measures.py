@@ -24,9 +24,10 @@ from overread.benchmarks.medcmr.cases import (
     answer_schema,
     case_schema,
 )
+from overread.benchmarks.medcmr.choice_measures import CHOICE_SPECS
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
 from overread.benchmarks.medcmr.measures import (
-    HIGHER,
+    COMPARED,
     fisher_interval,
     measure,
     pearson,
@@ -34,7 +35,7 @@ from overread.benchmarks.medcmr.measures import (
 )
 from overread.case import Measure
 from support.med_odd_runs import odd_run
-from support.med_runs import CHOICE_METRICS, READERS, chosen_measures, random_run, slowly
+from support.med_runs import READERS, chosen_measures, random_run, slowly
 from support.med_scores import scored_by, verdicts_of
 from support.med_tables import chose, found, mcq, opened, tables_of, wrote
 
@@ -93,7 +94,8 @@ def test_every_record_is_in_order(edition, seed, n):
     for record in chosen_measures(random_run(seed, n), edition, PAIRED):
         if record.value is None:
             assert record.note, record
-            assert record.low is record.high is record.p is record.k is None
+            assert record.low is record.high is record.p is None
+            assert not record.k
             continue
         assert math.isfinite(record.value)
         if record.k is not None:
@@ -108,9 +110,11 @@ def test_every_record_is_in_order(edition, seed, n):
         if record.p is not None:
             assert 0 < record.p <= 1
             assert record.family
-        low, high = {"diff_accuracy": (-1, 1), "survives": (0, math.inf)}.get(
-            record.measure, (0, 1)
-        )
+        low, high = {
+            "diff_accuracy": (-1, 1),
+            "image_effect": (-1, 1),
+            "survives": (0, math.inf),
+        }.get(record.measure, (0, 1))
         assert low <= record.value <= high
         assert record.low is None or (low <= record.low and record.high <= high)
 
@@ -205,7 +209,7 @@ def test_the_other_way_round_a_difference_changes_its_sign(seed, n):
 def test_measure_has_every_metric_and_q_in_every_family():
     made = measure(random_run(1, 40), None, OURS, PAIRED)
     keyed(made)
-    asked = {metric.name for metric in CHOICE_METRICS}
+    asked = {spec.name for spec in CHOICE_SPECS}
     assert asked <= {record.measure for record in made}
     for record in made:
         assert (record.p is None) == (record.q is None)
@@ -484,5 +488,7 @@ def test_without_answers_or_judges_there_is_nothing_to_compare():
 
 def test_it_says_which_way_is_better():
     assert bench().compared
-    assert bench().higher_is_better == HIGHER
-    assert set().union(*(bench().per_case(odd_run(seed)) for seed in range(8))) == set(HIGHER)
+    assert bench().higher_is_better == {"accuracy": True, "score": True}
+    assert set().union(*(bench().per_case(odd_run(seed)) for seed in range(8))) == {
+        spec.name for spec in COMPARED
+    }

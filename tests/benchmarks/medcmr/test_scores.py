@@ -13,6 +13,7 @@ from overread.benchmarks.medcmr import scores
 from overread.benchmarks.medcmr.edition import CORRECTED
 from overread.benchmarks.medcmr.scores import combined, score_comparisons
 from overread.benchmarks.medcmr.study import Study
+from overread.measuring.specs import made_by
 from overread.stats import wilson
 from support.med_scores import scored_by, verdicts_of
 from support.med_tables import found, mcq, opened, tables_of, wrote
@@ -23,7 +24,10 @@ QUICK = msgspec.structs.replace(CORRECTED, boot=200)
 def measured(cases, answers, verdicts, labels=None, edition=QUICK, **other):
     study = Study(tables_of(cases, answers, **other), verdicts_of(verdicts), edition, labels=labels)
     made = (
-        one for marks in study.marks for m in scores.SCORE_METRICS for one in m.make(marks, study)
+        one
+        for marks in study.marks
+        for spec in scores.SCORE_SPECS
+        for one in made_by(study, marks, spec)
     )
     return study.finish(made) + study.finish(score_comparisons(study))
 
@@ -77,7 +81,7 @@ def test_what_is_not_said_scores_0_and_what_is_not_read_is_left_out() -> None:
     for name in ("clarity", "coherence", "visual", "truth", "score"):
         record = found(records, name)
         assert (record.value, record.n) == (0.25, 4)
-        assert record.note == "3 refused, blank or missing count 0; 2 without a verdict left out"
+        assert record.note == "left out: 2 not judged; 1 refused, 2 unanswered counted as wrong"
     rate = found(records, "judged_rate", kind="open")
     assert (rate.value, rate.k, rate.n) == (1 / 3, 1, 3)
 
@@ -101,7 +105,7 @@ def test_without_a_caption_there_is_no_visual_score_and_no_s() -> None:
     for name, value in (("visual", 0.5), ("score", 0.6)):
         record = found(records, name)
         assert (record.value, record.n) == (pytest.approx(value), 1)
-        assert "2 without a caption left out" in record.note
+        assert record.left_out["without a caption"] == 2
         assert record.low is None, "one item has no interval"
 
 
@@ -115,10 +119,10 @@ def test_several_judges_are_averaged_within_the_item_first() -> None:
     ]
     records = measured(cases, answers, verdicts)
     assert found(records, "score").value == 0.75  # and not the judges' mean of means, 1/2
-    assert found(records, "score").note == "1 verdicts of single judges missing"
+    assert found(records, "score").note == "left out: 1 not judged"
     assert found(records, "score", judge="j").value == 1
     assert found(records, "score", judge="k").value == 0
-    assert "1 without a verdict left out" in found(records, "score", judge="k").note
+    assert found(records, "score", judge="k").left_out == {"not judged": 1}
     assert found(records, "judged_rate", kind="open").value == 0.75
     assert found(records, "judged_rate", kind="open", judge="k").value == 0.5
 
@@ -264,7 +268,7 @@ def test_readers_are_compared_on_the_items_both_have_with_a_p_that_others_do_not
     record = found(records, "diff_score", "r", versus="s")
     assert (record.value, record.n) == (pytest.approx(-0.1), size - 1)
     assert record.p == 1 / 10_000
-    assert record.note == "1 not judged in both left out; p of 9999 sign flips"
+    assert record.note == "left out: 1 not judged in both; p of 9999 sign flips"
     alone = measured(
         cases,
         [row for row in answers if row["reader"] != "t"],
@@ -315,7 +319,7 @@ def test_the_same_judges_count_on_both_sides_of_an_item() -> None:
     records = measured(cases, [row for row in answers if "blank" not in row["image"]], verdicts)
     record = found(records, "diff_score", "r", versus="s")
     assert (record.value, record.n) == (0, 1)
-    assert record.note.startswith("1 not judged in both left out; p of")
+    assert record.note.startswith("left out: 1 not judged in both; p of")
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 9])

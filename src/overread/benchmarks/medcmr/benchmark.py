@@ -77,10 +77,11 @@ class MedCMR(Benchmark):
     ranges = declared(
         share="accuracy accuracy_macro chance longest_rate accuracy_logprobs ece brier "
         "position_share position_bias order_consistency accuracy_all_orders only_base only_medical "
-        "clarity coherence visual truth score score_macro judged_rate invalid_rate refused_rate "
+        "clarity coherence visual truth score score_macro judged_rate answered unparsed "
+        "refused unanswered cut_off invalid_rate refused_rate "
         "unanswered_rate cut_off_rate rouge_l edit_similarity error_share win_ratio win_ratio_gap "
         "judge_sensitivity judge_specificity judge_shift judge_agreement",
-        signed="diff_accuracy diff_score r rho judge_kappa",
+        signed="diff_accuracy image_effect diff_score r rho judge_kappa",
         amount="survives params_b",
     )
 
@@ -421,9 +422,9 @@ class MedCMR(Benchmark):
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
         """Of the measures that `per_case` has."""
-        from overread.benchmarks.medcmr.measures import HIGHER
+        from overread.benchmarks.medcmr.measures import COMPARED
 
-        return HIGHER
+        return {spec.name: spec.better == "higher" for spec in COMPARED}
 
     @property
     def facets(self) -> tuple[str, ...]:

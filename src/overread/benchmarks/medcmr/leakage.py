@@ -5,27 +5,26 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from overread.benchmarks.drafts import (
-    Draft,
-    Floats,
-    Mask,
-    columns_of,
-    counted_in,
-    drafted,
-    joined,
-    panel,
-)
 from overread.benchmarks.medcmr.cases import cases_in
-from overread.benchmarks.medcmr.marks import OPEN, REFORMULATED, Cell, Marks
-from overread.benchmarks.medcmr.study import Metric, Study
-from overread.case import Measure
+from overread.benchmarks.medcmr.study import OPEN, REFORMULATED, Asking, Marks, Study
+from overread.measuring.estimates import Floats, Mask
+from overread.measuring.specs import (
+    MEAN_OF_CASES,
+    OUTCOMES,
+    PLAIN,
+    Codes,
+    Condition,
+    Counted,
+    Spec,
+)
 
 __all__ = [
-    "LEAKAGE_METRICS",
+    "LEAKAGE_SPECS",
     "LONGEST",
     "edit_similarity",
     "rouge_l",
@@ -117,24 +116,18 @@ _SIMILARITY: Final[Mapping[str, Callable[[str, str], float | None]]] = {
     "rouge_l": rouge_l,
     "edit_similarity": edit_similarity,
 }
-_CELLS: Final = {"open": OPEN, "reformulated": REFORMULATED}
 
 
 class _Compared(NamedTuple):
-    """Similarities by item, NaN where there is none; what had no reply, and no Answer section."""
+    """Similarities by item, NaN where there is none; which have a reply, and which no section."""
 
     values: Mapping[str, Floats]
-    silent: Mask
+    said: Mask
     whole: Mask
 
 
-def _compared(study: Study, marks: Marks, cell: Cell) -> _Compared:
-    key = ("leakage", marks.reader, cell)
-    return study.once(key, lambda: _compare(study, marks, cell))
-
-
-def _compare(study: Study, marks: Marks, cell: Cell) -> _Compared:
-    """Every reply of a cell against the true answer.
+def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
+    """Every reply to one asking against the true answer.
 
     A refusal, a blank reply or none says nothing of what a reader knows by heart: it is left out,
     not 0, or a reader that answers half would look half as leaky. A reply without an Answer
@@ -145,60 +138,77 @@ def _compare(study: Study, marks: Marks, cell: Cell) -> _Compared:
     truths = study.once(("truths",), lambda: _truths(study))
     rows = study.answers.filter(
         (pl.col("reader") == marks.reader)
-        & (pl.col("form") == cell.form)
-        & (pl.col("image") == cell.image)
-        & (pl.col("order").fill_null(0) == cell.order)
+        & (pl.col("form") == asking.form)
+        & (pl.col("image") == asking.image)
+        & (pl.col("order").fill_null(0) == asking.order)
     ).select("place", "outcome", "text", "answer")
-    n = study.facts.n
+    n = study.n
     values = {name: np.full(n, np.nan) for name in _SIMILARITY}
-    silent, whole = marks.asked(cell).copy(), np.zeros(n, dtype=bool)
+    spoke, whole = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     for place, outcome, text, answer in rows.iter_rows():
         if outcome not in ("answered", "unparsed") or not (text or "").strip():
             continue
-        silent[place] = False
+        spoke[place] = True
         said = (answer or "").strip() if study.edition.leakage == "answer" else text
         whole[place] = not said
         for name, similarity in _SIMILARITY.items():
             found = similarity(said or text, truths[place])
             values[name][place] = np.nan if found is None else found
-    return _Compared(values, silent, whole)
+    return _Compared(values, spoke, whole)
 
 
 def _truths(study: Study) -> list[str]:
     """The true answers in words, by place."""
-    found = [""] * study.facts.n
-    cases = cases_in(study.cases.drop("place"))
-    for place, case in zip(study.cases["place"].to_list(), cases, strict=True):
+    found = [""] * study.n
+    cases = cases_in(study.items.drop("place"))
+    for place, case in zip(study.items["place"].to_list(), cases, strict=True):
         found[place] = case.truth
     return found
 
 
-def _making(name: str, says: str) -> Metric:
-    def make(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-        asked = {kind: cell for kind, cell in _CELLS.items() if cell in marks.said}
-        groups: dict[str, list[Cell]] = {"": list(asked.values())} if asked else {}
-        groups |= {kind: [cell] for kind, cell in asked.items()}
-        for kind, cells in groups.items():
-            found = [_compared(study, marks, cell) for cell in cells]
-            # An item is of one kind, so at most one of these has a number for it.
-            values = np.fmax.reduce([one.values[name] for one in found])[:, None]
-            silent = sum(int(one.silent.sum()) for one in found)
-            whole = sum(int(one.whole.sum()) for one in found)
-            record = Measure(
-                reader=marks.reader,
-                measure=name,
-                by={"kind": kind} if kind else {},
-                note=joined(
-                    f"{silent} refused, blank or missing left out" if silent else None,
-                    f"{whole} without an answer section compared whole" if whole else None,
-                ),
-            )
-            yield drafted(record, columns_of(values), panel, counted_in(values))
-
-    return Metric(name=name, says=says, make=make)
+def _conditions(study: Study, marks: Marks) -> Iterator[Condition]:
+    asked = [asking.form for asking in (OPEN, REFORMULATED) if asking in marks.said]
+    if asked:
+        yield PLAIN
+    yield from ({"kind": form} for form in asked)
 
 
-LEAKAGE_METRICS: Final = (
-    _making("rouge_l", "words of the reply that stand in the reference in order, as an F-score"),
-    _making("edit_similarity", "1 - edit distance of reply and reference over the longer"),
+def _similarity_of(name: str, study: Study, marks: Marks, condition: Condition) -> Counted:
+    """How alike each reply and its reference are; both kinds together where none is named."""
+    forms = [condition["kind"]] if condition else [OPEN.form, REFORMULATED.form]
+    value = np.full(study.n, np.nan)
+    population, whole = np.zeros(study.n, dtype=bool), 0
+    why: Codes = np.zeros(study.n, dtype=np.int8)
+    for asking in map(Asking, forms):
+        if asking not in marks.said:
+            continue
+        found = study.once(
+            ("leakage", marks.reader, asking), partial(_compare, study, marks, asking)
+        )
+        # An item is of one kind, so at most one of these has a number for it.
+        value = np.fmax(value, found.values[name])
+        asked = marks.asked(asking)
+        refused = marks.said[asking].had("refused")
+        silent = np.where(refused, OUTCOMES.index("refused"), OUTCOMES.index("unanswered"))
+        why = np.where(asked & ~found.said, silent, why).astype(np.int8)
+        population |= asked
+        whole += int(found.whole.sum())
+    remark = f"{whole} without an answer section compared whole" if whole else ""
+    return Counted(value, population, why, remark=remark)
+
+
+_SAYS: Final = {
+    "rouge_l": "words of the reply that stand in the reference in order, as an F-score",
+    "edit_similarity": "1 - edit distance of reply and reference over the longer",
+}
+LEAKAGE_SPECS: Final = tuple(
+    Spec(
+        name=name,
+        says=says,
+        of=partial(_similarity_of, name),
+        conditions=_conditions,
+        estimate=MEAN_OF_CASES,
+        better=None,
+    )
+    for name, says in _SAYS.items()
 )

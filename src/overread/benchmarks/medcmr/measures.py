@@ -8,25 +8,28 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import numpy as np
 
 from overread.benchmarks.base import ReaderRecord
-from overread.benchmarks.drafts import Draft, Floats
-from overread.benchmarks.families import with_q
-from overread.benchmarks.medcmr import accuracy, leakage, letter_measures, outcome_rates, scores
-from overread.benchmarks.medcmr.accuracy import comparisons
 from overread.benchmarks.medcmr.cases import MedCase
+from overread.benchmarks.medcmr.choice_measures import (
+    ACCURACY,
+    CHOICE_SPECS,
+    chance,
+    gained_and_lost,
+)
 from overread.benchmarks.medcmr.edition import Edition, Options
-from overread.benchmarks.medcmr.marks import MCQ, OPEN, facts_of
+from overread.benchmarks.medcmr.leakage import LEAKAGE_SPECS
 from overread.benchmarks.medcmr.people_measures import alignment_measures, error_measures
-from overread.benchmarks.medcmr.scores import score_comparisons, scored
-from overread.benchmarks.medcmr.study import Labels, Metric, Study
+from overread.benchmarks.medcmr.scores import SCORE_BY_CASE, SCORE_SPECS, score_comparisons
+from overread.benchmarks.medcmr.study import Labels, Study, facts_of
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import Measure
 from overread.judging.agreement import judge_counts
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
 from overread.judging.question import Question
+from overread.measuring.contrasts import with_q
 from overread.measuring.estimates import Estimate, Resampling
+from overread.measuring.specs import contrasts_of, made_by, named, values
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,9 +37,9 @@ if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
 
 __all__ = [
-    "HIGHER",
+    "COMPARED",
     "METRICS",
-    "Metric",
+    "SPECS",
     "fisher_interval",
     "measure",
     "pearson",
@@ -149,20 +152,9 @@ def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
 
 # ---------------------------------------------------------------- all measures
 
-METRICS: Final[Mapping[str, Metric]] = {
-    metric.name: metric
-    for table in (
-        accuracy.ACCURACY_METRICS,
-        outcome_rates.INVALID_METRICS,
-        outcome_rates.OUTCOME_METRICS,
-        letter_measures.POSITION_METRICS,
-        letter_measures.PROBABILITY_METRICS,
-        accuracy.IMAGE_METRICS,
-        scores.SCORE_METRICS,
-        leakage.LEAKAGE_METRICS,
-    )
-    for metric in table
-}
+SPECS: Final = (*CHOICE_SPECS, *SCORE_SPECS, *LEAKAGE_SPECS)
+"""Every measure of a reader, in the order of its records."""
+METRICS: Final = named(SPECS)
 
 
 def measure(
@@ -230,7 +222,7 @@ def agreement_measures(
         questions,
         verdicts,
         known,
-        groups=dict(zip(facts.cases, facts.dimension.tolist(), strict=True)),
+        groups=dict(zip(facts.cases, facts.columns["dimension"].tolist(), strict=True)),
         grouped_by="dimension",
         among=lambda about: bool(about["image"] == "original"),
     )
@@ -253,13 +245,14 @@ def agreement_measures(
         )
 
 
-def _made(study: Study) -> Iterator[Draft | Measure]:
-    yield from accuracy.chance(study)
+def _made(study: Study) -> Iterator[Estimate | Measure]:
+    yield from chance(study)
     yield from _sizes(study)
     for marks in study.marks:
-        for metric in METRICS.values():
-            yield from metric.make(marks, study)
-    yield from comparisons(study)
+        for spec in SPECS:
+            yield from made_by(study, marks, spec)
+    yield from contrasts_of(study, study.marks, ACCURACY)
+    yield from gained_and_lost(study)
     yield from score_comparisons(study)
 
 
@@ -271,14 +264,13 @@ def _sizes(study: Study) -> Iterator[Measure]:
 
 
 # ---------------------------------------------------------------- values by case
-# Right choices and judged scores item by item, so that readers can be compared.
 
-HIGHER: Final[Mapping[str, bool]] = {"accuracy": True, "score": True}
-"""Whether more of a measure is better."""
+COMPARED: Final = (ACCURACY, SCORE_BY_CASE)
+"""What readers are compared by, item by item."""
 
 
 def per_case(tables: Tables, edition: Edition, options: Options) -> dict[str, pl.DataFrame]:
-    """Frames of reader, case, cluster and value, of those of `HIGHER` that were asked.
+    """Frames of reader, case, cluster and value, of those of `COMPARED` that were asked.
 
     `accuracy`: whether the right option was named (1 or 0), a row for each multiple-choice item;
     whatever names none is 0. `score`: S of an open answer, from 0 to 1, the mean of the judges that
@@ -288,55 +280,9 @@ def per_case(tables: Tables, edition: Edition, options: Options) -> dict[str, pl
     patients), under the edition's rule for clusters.
     """
     study = Study(tables, tables.verdicts, edition, options)
-    chosen = {
-        marks.reader: np.where(marks.asked(MCQ), marks.right(MCQ).astype(float), np.nan)
-        for marks in study.marks
-        if MCQ in marks.said
-    }
-    clusters = _clusters(study)
-    found = {"accuracy": chosen, "score": _scores(study)}
-    return {
-        name: _frame(study, clusters, values)
-        for name, values in found.items()
-        if any(not np.isnan(own).all() for own in values.values())
-    }
-
-
-def _scores(study: Study) -> dict[str, Floats]:
-    given = {
-        marks.reader: scored(study, marks, OPEN)
-        for marks in study.marks
-        if OPEN in marks.said and marks.asked(OPEN).any()
-    }
-    judged = {reader: one for reader, one in given.items() if one.judges}
-    if not judged:
-        return {}
-    common = sorted(set.intersection(*(set(one.judges) for one in judged.values())))
-    if not common:
-        return {}
-    made = {reader: one.units("score", common) for reader, one in judged.items()}
-    return {reader: units / one for reader, (units, one) in made.items()}
-
-
-def _clusters(study: Study) -> list[str]:
-    """Each item's cluster, by the first of its items by name: the same in every run over them."""
     first: dict[int, str] = {}
-    for case, code in zip(study.facts.cases, study.facts.clusters.tolist(), strict=True):
+    for case, code in zip(study.cases, study.clusters.tolist(), strict=True):
         first[code] = min(first.get(code, case), case)
-    return [f"item:{first[code]}" for code in study.facts.clusters.tolist()]
-
-
-def _frame(study: Study, clusters: list[str], values: Mapping[str, Floats]) -> pl.DataFrame:
-    import polars as pl
-
-    n = study.facts.n
-    made = pl.DataFrame(
-        {
-            "reader": [reader for reader in values for _ in range(n)],
-            "case": [*study.facts.cases] * len(values),
-            "cluster": clusters * len(values),
-            "value": np.concatenate([np.zeros(0), *values.values()]),
-        },
-        schema={"reader": pl.String, "case": pl.String, "cluster": pl.String, "value": pl.Float64},
-    )
-    return made.filter(pl.col("value").is_not_nan())
+    clusters = [f"item:{first[code]}" for code in study.clusters.tolist()]
+    found = values(study, study.marks, COMPARED, clusters)
+    return {name: frame for name, frame in found.items() if frame.height}

@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from overread.benchmarks.drafts import (
-    Draft,
-    Floats,
-    Mask,
-    columns_of,
-    counted_in,
-    drafted,
-    joined,
-    panel,
-)
 from overread.benchmarks.medcmr.edition import Options
-from overread.benchmarks.medcmr.marks import MCQ, OPEN, REFORMULATED, Cell
 from overread.benchmarks.medcmr.people_sheets import (
     ERRORS,
     Error,
@@ -34,9 +23,20 @@ from overread.benchmarks.medcmr.people_sheets import (
     short,
 )
 from overread.benchmarks.medcmr.scores import scored
-from overread.benchmarks.medcmr.study import Study
+from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Asking, Study
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput, Measure
+from overread.measuring.estimates import (
+    Estimate,
+    Floats,
+    Mask,
+    clustered_share,
+    columns_of,
+    counted_in,
+    estimated,
+    mean_of_columns,
+)
+from overread.measuring.notes import joined
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
@@ -83,7 +83,7 @@ def _of_reader(study: Study, reader: str, rows: Sequence[_Row]) -> Iterator[Meas
     at = np.array([row.place for row in rows], dtype=np.int64)
     said = np.array([row.error or "" for row in rows], dtype=np.str_)
     wrong = np.array([row.wrong for row in rows], dtype=bool)
-    for by, members in study.groups("mcq", "dimension"):
+    for by, members in study.groups("dimension"):
         inside = members[at]
         if by and not inside.any():
             continue
@@ -96,7 +96,7 @@ def _of_reader(study: Study, reader: str, rows: Sequence[_Row]) -> Iterator[Meas
             record = Measure(
                 reader=reader, measure="error_share", by={**by, "error": error}, note=note
             )
-            yield study.share_of(record, said[counted] == error, study.facts.clusters[at[counted]])
+            yield clustered_share(record, said[counted] == error, study.clusters[at[counted]])
 
 
 def _count(which: Mask, what: str) -> str | None:
@@ -106,7 +106,7 @@ def _count(which: Mask, what: str) -> str | None:
 
 def _rows(study: Study, tables: Tables, paths: Sequence[Path]) -> list[_Row]:
     """What the sheets say, each row matched with the run."""
-    places = {as_read(case): place for place, case in enumerate(study.facts.cases)}
+    places = {as_read(case): place for place, case in enumerate(study.cases)}
     readers = {as_read(name): name for name in study.readers}
     asked = choices_of(tables, study.readers)
     right = {marks.reader: marks.right(MCQ) for marks in study.marks}
@@ -120,7 +120,7 @@ def _rows(study: Study, tables: Tables, paths: Sequence[Path]) -> list[_Row]:
                 f'{where}: reader is "{short(label.reader)}"; the readers of this run are '
                 f"{', '.join(readers)}."
             )
-        if place is None or (study.facts.cases[place], reader) not in asked:
+        if place is None or (study.cases[place], reader) not in asked:
             raise BadInput(
                 f'{where}: case is "{short(label.case)}", which is no multiple-choice item that '
                 f"{short(reader)} was asked in this run. Give the run the errors are of."
@@ -164,7 +164,7 @@ def alignment_measures(study: Study, tables: Tables, options: Options) -> list[M
     named = {rank.reader for rank in ranked}
     readers = [reader for reader in study.readers if reader in named]
     judges = _judges(study, ranked, readers)
-    made: list[Draft | Measure] = []
+    made: list[Estimate | Measure] = []
     for component in COMPONENTS:
         sides = _sides(study, ranked, readers, judges, component)
         label = study.label(judges, component) if judges else None
@@ -174,7 +174,7 @@ def alignment_measures(study: Study, tables: Tables, options: Options) -> list[M
 
 def _of_component(
     component: str, readers: Sequence[str], sides: _Sides, label: str | None, *, judged: bool
-) -> Iterator[Draft | Measure]:
+) -> Iterator[Estimate | Measure]:
     by = {"component": component}
     note = (
         f"{sides.left_out} ranked replies without a judge in common left out"
@@ -185,7 +185,7 @@ def _of_component(
     pairs = list(combinations(range(len(readers)), 2))
     ratios: dict[tuple[str, ...], dict[str, float | None]] = {}
 
-    def drafts() -> Iterator[tuple[tuple[str, ...], str, Draft]]:
+    def estimates() -> Iterator[tuple[tuple[str, ...], str, Estimate]]:
         for rater, table in raters.items():
             told = label if rater == "judge" else None
             for one, two in pairs:
@@ -211,7 +211,7 @@ def _of_component(
                     points = np.stack([_points(table[:, one], table[:, two]) for two in others], 1)
                     yield (reader,), rater, _mean(record, points)
 
-    for names, rater, made in drafts():
+    for names, rater, made in estimates():
         ratios.setdefault(names, {})[rater] = made.record.value
         yield made
     for of, size in (({}, 2), ({"of": "reader"}, 1)):
@@ -220,8 +220,8 @@ def _of_component(
     yield _rho({**by, "with": "human"}, sides, label, judged=judged)
 
 
-def _mean(record: Measure, points: Floats) -> Draft:
-    return drafted(record, columns_of(points), panel, counted_in(points))
+def _mean(record: Measure, points: Floats) -> Estimate:
+    return estimated(record, columns_of(points), mean_of_columns, counted_in(points))
 
 
 def _points(one: Floats, two: Floats) -> Floats:
@@ -251,7 +251,9 @@ def _gap(
     return msgspec.structs.replace(record, value=gaps[widest], n=len(gaps), note=whose)
 
 
-def _rho(by: dict[str, str], sides: _Sides, label: str | None, *, judged: bool) -> Draft | Measure:
+def _rho(
+    by: dict[str, str], sides: _Sides, label: str | None, *, judged: bool
+) -> Estimate | Measure:
     """Spearman's rho of people's and judges' rankings.
 
     Readers are ranked within each item, ties by mid-ranks, and the ranks of all items pooled::
@@ -267,13 +269,13 @@ def _rho(by: dict[str, str], sides: _Sides, label: str | None, *, judged: bool) 
     columns = np.stack([(human * judge).sum(1), (human**2).sum(1), (judge**2).sum(1)], axis=1)
     counted: Mask = (~np.isnan(sides.human)).sum(axis=1) > 1
     pairs = int((~np.isnan(sides.human[counted])).sum())
-    made = drafted(
+    made = estimated(
         msgspec.structs.replace(record, note=f"{pairs} replies ranked within their items"),
         columns,
         pooled_rho,
         counted,
         limits=(-1.0, 1.0),
-        unit=None,
+        step=None,
     )
     if made.record.value is None:
         why = "people or judges see no difference anywhere" if pairs else "nothing in common"
@@ -306,19 +308,19 @@ def doubled_ranks(table: Floats) -> Floats:
     return np.where(np.isnan(table), np.nan, 1.0 + 2 * below + same)
 
 
-def _cell(study: Study, place: int) -> Cell:
+def _asking(study: Study, place: int) -> Asking:
     return OPEN if study.facts.kinds[place] == "open" else REFORMULATED
 
 
 def _judges(study: Study, ranked: Sequence[Rank], readers: Sequence[str]) -> list[str]:
     """Who judged all these readers' replies: means over different judges are not compared."""
-    places = {case: place for place, case in enumerate(study.facts.cases)}
+    places = {case: place for place, case in enumerate(study.cases)}
     marks = {one.reader: one for one in study.marks}
-    used = {(rank.reader, _cell(study, places[rank.case])) for rank in ranked}
+    used = {(rank.reader, _asking(study, places[rank.case])) for rank in ranked}
     found = [
-        set(scored(study, marks[reader], cell).judges)
-        for reader, cell in sorted(used)
-        if reader in readers and cell in marks[reader].said
+        set(scored(study, marks[reader], asking).judges)
+        for reader, asking in sorted(used)
+        if reader in readers and asking in marks[reader].said
     ]
     return sorted(set.intersection(*found)) if found else []
 
@@ -340,10 +342,10 @@ def _sides(
     judges: Sequence[str],
     component: str,
 ) -> _Sides:
-    places = {case: place for place, case in enumerate(study.facts.cases)}
+    places = {case: place for place, case in enumerate(study.cases)}
     column = {reader: at for at, reader in enumerate(readers)}
     marks = {one.reader: one for one in study.marks}
-    human = np.full((study.facts.n, len(readers)), np.nan)
+    human = np.full((study.n, len(readers)), np.nan)
     for rank in ranked:
         if component in rank.doubled:
             # Rank 1 is best.
@@ -351,19 +353,19 @@ def _sides(
     judge = np.full_like(human, np.nan)
     if not judges:
         return _Sides(human, judge, 0)
-    # An item is open, or asked in open form: a reader's scores of it are in one cell only.
-    cells = [
+    # An item is open, or asked in open form: a reader's scores of it are in one asking only.
+    askings = [
         (at, given)
         for reader, at in column.items()
-        for cell in (OPEN, REFORMULATED)
-        if cell in marks[reader].said
-        and set(judges) <= set((given := scored(study, marks[reader], cell)).judges)
+        for asking in (OPEN, REFORMULATED)
+        if asking in marks[reader].said
+        and set(judges) <= set((given := scored(study, marks[reader], asking)).judges)
     ]
     gave = np.zeros((*human.shape, len(judges)), dtype=bool)
-    for at, given in cells:
+    for at, given in askings:
         gave[:, at] |= given.gave(component, judges)
     same = _alike(gave & ~np.isnan(human)[:, :, None])
-    for at, given in cells:
+    for at, given in askings:
         units, _ = given.units(component, judges, same)
         judge[:, at] = np.where(np.isnan(units), judge[:, at], units)
     there = ~np.isnan(human) & ~np.isnan(judge)

@@ -4,54 +4,56 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
-from overread.benchmarks.drafts import (
-    Draft,
+from overread.benchmarks.medcmr.study import (
+    CHANGED_IMAGES,
+    GROUPS,
+    OPEN,
+    REFORMULATED,
+    Asking,
+    Marks,
+    Study,
+)
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, GRIDS, QUESTIONS
+from overread.case import Measure
+from overread.measuring.contrasts import FLIPS, flip_ps, signs, tested
+from overread.measuring.estimates import (
+    Estimate,
     Floats,
     Ints,
     Mask,
     columns_of,
     counted_in,
     defined_mean,
-    drafted,
-    joined,
-    panel,
-    unseen,
+    estimated,
+    mean_of_columns,
 )
-from overread.benchmarks.flips import FLIPS, flip_ps, signs
-from overread.benchmarks.medcmr.marks import OPEN, REFORMULATED, Cell, Marks
-from overread.benchmarks.medcmr.study import Metric, Study
-from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, GRIDS, QUESTIONS
-from overread.case import Measure
+from overread.measuring.notes import leaving_out, remarked, unseen
+from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
+from overread.measuring.units import POINTS, Unit
 
-__all__ = [
-    "CONDITIONS",
-    "SCORES",
-    "SCORE_METRICS",
-    "Scored",
-    "combined",
-    "mean_of",
-    "noted_of",
-    "score_comparisons",
-    "scored",
-]
+__all__ = ["SCORE_BY_CASE", "SCORE_SPECS", "combined", "score_comparisons", "scored"]
 
 
 # ---------------------------------------------------------------- scores as arrays
-# The scores judges gave a reader's open replies, as arrays of whole numbers.
 
-# By reader and cell, by judge: the places of items it was asked about, and the raw scores there;
+# By reader and asking, by judge: the places of items it was asked about, and the raw scores there;
 # NaN where it could not be read, or was not asked for one.
-_Given: TypeAlias = dict[tuple[str, Cell], dict[str, tuple[Ints, Floats]]]
+_Given: TypeAlias = dict[tuple[str, Asking], dict[str, tuple[Ints, Floats]]]
+
+
+# Twice the highest score there is: scores are halves.
+_TOPS: Final = {**{name: 2 * int(grid[-1]) for name, grid in GRIDS.items()}, "score": 20}
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a reader's replies in one cell.
+    """The scores of a reader's replies to one asking.
 
     `raw` (items x judges x components) is what each judge gave: NaN where it could not be read or
     the item is not counted; 0 throughout where there is nothing to judge.
@@ -87,40 +89,40 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
         """
         chosen = self.judges if judges is None else tuple(judges)
         parts = math.lcm(*range(1, len(chosen) + 1))
-        halves, top = self._halves(name, chosen)
+        halves, top = self.halves(name, chosen)
         if among is not None:
             halves = np.where(among, halves, np.nan)
         return np.rint(defined_mean(halves) * parts), top * parts
 
     def gave(self, name: str, judges: Sequence[str]) -> Mask:
         """Items x judges: whether there is such a score, given or 0 by itself."""
-        return ~np.isnan(self._halves(name, judges)[0])
+        return ~np.isnan(self.halves(name, judges)[0])
 
-    def _halves(self, name: str, judges: Sequence[str]) -> tuple[Floats, int]:
+    def halves(self, name: str, judges: Sequence[str]) -> tuple[Floats, int]:
         """Twice the judges' scores, and the highest."""
         places = [self.judges.index(judge) for judge in judges]
         if name == "score":
             # The weights are the components' own scales, so S is the sum of what was given.
-            return 2 * self.raw[:, places].sum(axis=2), 20
-        return 2 * self.raw[:, places, COMPONENTS.index(name)], 2 * int(GRIDS[name][-1])
+            return 2 * self.raw[:, places].sum(axis=2), _TOPS[name]
+        return 2 * self.raw[:, places, COMPONENTS.index(name)], _TOPS[name]
 
 
-def scored(study: Study, marks: Marks, cell: Cell) -> Scored:
-    """The scores of a reader in a cell, worked out once."""
-    return study.once(("scored", marks.reader, cell), lambda: _scored(study, marks, cell))
+def scored(study: Study, marks: Marks, asking: Asking) -> Scored:
+    """The scores of a reader in a asking, worked out once."""
+    return study.once(("scored", marks.reader, asking), lambda: _scored(study, marks, asking))
 
 
-def _scored(study: Study, marks: Marks, cell: Cell) -> Scored:
+def _scored(study: Study, marks: Marks, asking: Asking) -> Scored:
     given = _given(study)
-    asked = marks.asked(cell)
-    silent = asked & _silent(study, marks, cell)
+    asked = marks.asked(asking)
+    silent = asked & _silent(study, marks, asking)
     captioned = _captioned(study)
-    own = given.get((marks.reader, cell), {})
+    own = given.get((marks.reader, asking), {})
     judges = sorted(own)
     if not judges and silent[asked].all():
         # A silent reader's replies are sent to nobody, and score 0 all the same.
         judges = sorted({judge for found in given.values() for judge in found})
-    raw = np.full((marks.facts.n, len(judges), len(COMPONENTS)), np.nan)
+    raw = np.full((study.n, len(judges), len(COMPONENTS)), np.nan)
     for column, judge in enumerate(judges):
         if judge in own:
             places, scores = own[judge]
@@ -151,21 +153,21 @@ def _given_once(study: Study) -> _Given:
     parts = kept.partition_by("reader", "form", "image", "order", "judge", as_dict=True)
     for (reader, form, image, order, judge), rows in parts.items():
         scores = rows.select(pl.col(COMPONENTS).cast(pl.Float64).fill_null(np.nan)).to_numpy()
-        cell = Cell(str(form), str(image), int(order))
-        found.setdefault((str(reader), cell), {})[str(judge)] = (rows["place"].to_numpy(), scores)
+        asking = Asking(str(form), str(image), int(order))
+        found.setdefault((str(reader), asking), {})[str(judge)] = (rows["place"].to_numpy(), scores)
     return found
 
 
-def _silent(study: Study, marks: Marks, cell: Cell) -> Mask:
+def _silent(study: Study, marks: Marks, asking: Asking) -> Mask:
     """Items with nothing to judge: no reply, a blank one, or a refusal."""
     spoken = study.once(("spoken",), lambda: _spoken(study))
-    found = np.ones(study.facts.n, dtype=bool)
-    found[spoken.get((marks.reader, cell), [])] = False
+    found = np.ones(study.n, dtype=bool)
+    found[spoken.get((marks.reader, asking), [])] = False
     return found
 
 
-def _spoken(study: Study) -> dict[tuple[str, Cell], Ints]:
-    """By reader and cell, the places of items with an open reply in words that is no refusal."""
+def _spoken(study: Study) -> dict[tuple[str, Asking], Ints]:
+    """By reader and asking, the places of items with an open reply in words that is no refusal."""
     import polars as pl
 
     rows = study.answers.filter(
@@ -174,7 +176,7 @@ def _spoken(study: Study) -> dict[tuple[str, Cell], Ints]:
         & (pl.col("text").fill_null("").str.strip_chars() != "")
     ).select("reader", "form", "image", pl.col("order").fill_null(0), "place")
     return {
-        (str(reader), Cell(str(form), str(image), int(order))): part["place"].to_numpy()
+        (str(reader), Asking(str(form), str(image), int(order))): part["place"].to_numpy()
         for (reader, form, image, order), part in rows.partition_by(
             "reader", "form", "image", "order", as_dict=True
         ).items()
@@ -188,32 +190,22 @@ def _captioned(study: Study) -> Mask:
 def _captioned_once(study: Study) -> Mask:
     import polars as pl
 
-    rows = study.cases.filter(pl.col("caption").fill_null("").str.strip_chars() != "")
-    found = np.zeros(study.facts.n, dtype=bool)
+    rows = study.items.filter(pl.col("caption").fill_null("").str.strip_chars() != "")
+    found = np.zeros(study.n, dtype=bool)
     found[rows["place"].to_numpy()] = True
     return found
 
 
-def noted_of(found: Scored, name: str, judges: Sequence[str]) -> str | None:
-    """What counts 0, and what is left out."""
-    silent = int((found.asked & found.silent).sum())
-    places = [found.judges.index(judge) for judge in judges]
-    unread = int((found.due & ~found.read[:, places].any(axis=1)).sum())
-    partly = int((found.due[:, None] & ~found.read[:, places]).sum()) - unread * len(places)
-    bare = int((found.asked & ~found.captioned).sum()) if name in ("visual", "score") else 0
-    return joined(
-        f"{silent} refused, blank or missing count 0" if silent else None,
-        f"{unread} without a verdict left out" if unread else None,
-        f"{partly} verdicts of single judges missing" if partly else None,
-        f"{bare} without a caption left out" if bare else None,
-    )
-
-
 # ---------------------------------------------------------------- means
-# What judges make of open replies: four scores, and S of them (MEDCMR, "Scores").
 
-SCORES: Final = (*COMPONENTS, "score")
-CONDITIONS: Final = ("blank", "swap", "text")
+_SAYS: Final = {
+    "clarity": "language clarity, 0 to 1",
+    "coherence": "coherence of the reasoning, 0 to 1",
+    "visual": "what is said of the image against its caption, 0 to 4 over 4",
+    "truth": "reasoning and answer against the true answer, 0 to 4 over 4",
+    "score": "S = (clarity + coherence + 4 visual + 4 truth) / 10",
+}
+_NOT_JUDGED: Final = OUTCOMES.index("not judged")
 
 
 def combined(clarity: float, coherence: float, visual: float, truth: float) -> float:
@@ -225,136 +217,161 @@ def combined(clarity: float, coherence: float, visual: float, truth: float) -> f
     return (clarity + coherence + 4 * visual + 4 * truth) / 10
 
 
-def _kinds(marks: Marks) -> Iterator[tuple[str, Cell]]:
-    for kind, cell in (("open", OPEN), ("reformulated", REFORMULATED)):
-        if cell in marks.said and marks.asked(cell).any():
-            yield kind, cell
+def _asking(condition: Condition) -> Asking:
+    return Asking(condition.get("kind", "open"), condition.get("condition", "original"))
 
 
-def _making(name: str) -> Metric:
-    def make(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-        yield from _records(marks, study, name)
-
-    says = {
-        "clarity": "language clarity, 0 to 1",
-        "coherence": "coherence of the reasoning, 0 to 1",
-        "visual": "what is said of the image against its caption, 0 to 4 over 4",
-        "truth": "reasoning and answer against the true answer, 0 to 4 over 4",
-        "score": "S = (clarity + coherence + 4 visual + 4 truth) / 10",
-    }
-    return Metric(name=name, says=says[name], make=make)
+def _asked_in(marks: Marks, asking: Asking) -> bool:
+    return asking in marks.said and bool(marks.asked(asking).any())
 
 
-def _records(marks: Marks, study: Study, name: str) -> Iterator[Draft | Measure]:
-    for kind, cell in _kinds(marks):
-        found = scored(study, marks, cell)
-        started = Measure(reader=marks.reader, measure=name, by={"kind": kind})
-        if not found.judges:
-            for by in ({}, started.by) if kind == "open" else (started.by,):
-                yield msgspec.structs.replace(started, by=by, n=0, note="not judged")
-            continue
-        started = msgspec.structs.replace(started, label=study.label(found.judges, name))
-        note = noted_of(found, name, found.judges)
-        units, one = found.units(name)
-        if kind == "open":
-            for by, members in study.groups("open"):
-                some = np.where(members, units, np.nan)
-                if not by or not np.isnan(some).all():
-                    record = msgspec.structs.replace(started, by=by, note=None if by else note)
-                    yield mean_of(record, some, one)
-        yield mean_of(msgspec.structs.replace(started, note=note), units, one)
-        for judge in found.judges:
-            record = msgspec.structs.replace(
-                started, note=noted_of(found, name, [judge]), label=study.label([judge], name)
-            )
-            for more in ({}, {"kind": kind}) if kind == "open" else ({"kind": kind},):
-                by = {**more, "judge": judge}
-                yield mean_of(msgspec.structs.replace(record, by=by), *found.units(name, [judge]))
-    for condition, found in _conditions(marks, study):
-        record = Measure(
-            reader=marks.reader,
-            measure=name,
-            by={"condition": condition},
-            label=study.label(found.judges, name),
-        )
-        units, one = found.units(name)
-        for by, members in study.groups("open", "dimension"):
-            some = np.where(members, units, np.nan)
-            if not by or not np.isnan(some).all():
-                note = None if by else noted_of(found, name, found.judges)
-                made = msgspec.structs.replace(record, by={**record.by, **by}, note=note)
-                yield mean_of(made, some, one)
+def _kinds(study: Study, marks: Marks) -> Iterator[Condition]:
+    for asking in (OPEN, REFORMULATED):
+        if _asked_in(marks, asking):
+            yield {"kind": asking.form}
 
 
-def _conditions(marks: Marks, study: Study) -> Iterator[tuple[str, Scored]]:
-    """The conditions that were asked and judged."""
-    for condition in CONDITIONS:
-        cell = Cell("open", condition)
-        if cell in marks.said and marks.asked(cell).any():
-            found = scored(study, marks, cell)
-            if found.judges:
-                yield condition, found
+def _changed(study: Study, marks: Marks) -> Iterator[Condition]:
+    """The images that were asked with in place of the item's own, and judged."""
+    for image in CHANGED_IMAGES:
+        asking = Asking("open", image)
+        if _asked_in(marks, asking) and scored(study, marks, asking).judges:
+            yield {"condition": image}
 
 
-def mean_of(
-    record: Measure, units: Floats, one: int, *, limits: tuple[float, float] = (0.0, 1.0)
-) -> Draft:
-    """The mean of whole numbers, `one` of which make 1: items, or items x groups alike.
+def _conditions(study: Study, marks: Marks) -> Iterator[Condition]:
+    if _asked_in(marks, OPEN):
+        yield PLAIN
+    yield from _kinds(study, marks)
+    yield from _changed(study, marks)
 
-    Totals of whole numbers are exact, and quicker than those of fractions.
+
+def _judges(study: Study, marks: Marks, condition: Condition) -> tuple[str, ...]:
+    return scored(study, marks, _asking(condition)).judges
+
+
+def _score(name: str, study: Study, marks: Marks, condition: Condition) -> Counted:
+    """A score over its highest, by item and judge; a refusal, a blank reply and none are 0."""
+    asking = _asking(condition)
+    found = scored(study, marks, asking)
+    halves, top = found.halves(name, found.judges)
+    outcome = marks.said[asking].outcome[:, None]
+    # A blank reply is none.
+    silent = np.where(outcome == OUTCOMES.index("refused"), outcome, OUTCOMES.index("unanswered"))
+    why: Codes = np.zeros(halves.shape, dtype=np.int8)
+    why = np.where(found.due[:, None] & ~found.read, np.int8(_NOT_JUDGED), why)
+    why = np.where((found.asked & found.silent)[:, None], silent, why).astype(np.int8)
+    if name not in ("visual", "score"):
+        return Counted(halves / top, found.asked, why)
+    bare = {"without a caption": found.asked & ~found.captioned}
+    return Counted(halves / top, found.asked & found.captioned, why, unfit=bare)
+
+
+def MEAN_OF_SCORES(record: Measure, counted: Counted, run: Study, unit: Unit) -> Estimate:  # noqa: N802
+    """The mean over items of each one's mean over judges.
+
+    Scores are on a grid of halves, and a mean of k of them is a whole number of k-ths: totals of
+    whole numbers are exact, so what is equal on paper is equal here, and quicker than those of
+    fractions.
     """
+    top = _TOPS[record.measure]
+    parts = math.lcm(*range(1, counted.table.shape[1] + 1))
+    units = np.rint(defined_mean(np.rint(counted.table * top)) * parts)
+    return _mean_of_units(record, units, top * parts)
+
+
+def _mean_of_units(
+    record: Measure, units: Floats, one: int, *, limits: tuple[float, float] = (0.0, 1.0)
+) -> Estimate:
+    """The mean of whole numbers, `one` of which make 1: items, or items x groups alike."""
     table = units if units.ndim == 2 else units[:, None]
 
     def again(totals: Floats) -> Floats:
-        return panel(totals) / one
+        return mean_of_columns(totals) / one
 
-    return drafted(record, columns_of(table), again, counted_in(table), limits=limits)
+    return estimated(record, columns_of(table), again, counted_in(table), limits=limits)
 
 
-def _macro(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    cells: list[tuple[dict[str, str], Scored]]
-    cells = [({}, scored(study, marks, cell)) for kind, cell in _kinds(marks) if kind == "open"]
-    cells += [({"condition": name}, found) for name, found in _conditions(marks, study)]
-    groups = [one.members for one in study.groups("open", "dimension") if one.by]
-    for by, found in cells:
-        if not found.judges or not groups:
+_SCORES: Final = {
+    name: Spec(
+        name=name,
+        says=says,
+        of=partial(_score, name),
+        conditions=_conditions,
+        groups=GROUPS,
+        groups_under=("dimension",),
+        ungrouped=lambda condition: "kind" in condition,
+        bare_groups=False,
+        estimate=MEAN_OF_SCORES,
+        judges=_judges,
+        questions=(name,),
+        each_judge=lambda condition: "condition" not in condition,
+    )
+    for name, says in _SAYS.items()
+}
+
+
+def _common_score(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """S of an open answer, the mean of the judges that all readers have in common."""
+    found = {one.reader: scored(study, one, OPEN) for one in _judged(study)}
+    common = sorted(set.intersection(*(set(one.judges) for one in found.values())))
+    units, one = found[marks.reader].units("score", common)
+    return Counted(units / one, found[marks.reader].asked)
+
+
+def _judged(study: Study) -> list[Marks]:
+    asked = [one for one in study.marks if _asked_in(one, OPEN)]
+    return [one for one in asked if scored(study, one, OPEN).judges]
+
+
+def _if_judged(study: Study, marks: Marks) -> tuple[Condition, ...]:
+    return (PLAIN,) if marks in _judged(study) else ()
+
+
+SCORE_BY_CASE: Final = Spec(
+    name="score",
+    says="S by the judges that all readers have in common",
+    of=_common_score,
+    conditions=_if_judged,
+    by_case=True,
+)
+
+
+def _macro(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    groups = [one.members for one in study.grouping("dimension")]
+    plain = [PLAIN] if _asked_in(marks, OPEN) else []
+    for condition in (*plain, *_changed(study, marks)):
+        found = scored(study, marks, _asking(condition))
+        if not found.judges or not (study.facts.of("open") & np.any(groups, axis=0)).any():
             continue
         units, one = found.units("score")
         table = np.stack([np.where(members, units, np.nan) for members in groups], axis=1)
-        there = int((~np.isnan(table)).any(axis=0).sum())
+        table = table[:, (~np.isnan(table)).any(axis=0)]
         record = Measure(
             reader=marks.reader,
             measure="score_macro",
-            by=by,
+            by=dict(condition),
             label=study.label(found.judges, "score"),
-            note=joined(f"mean over {there} dimensions", noted_of(found, "score", found.judges)),
         )
-        yield mean_of(record, table, one)
+        told = remarked(record, f"mean over {table.shape[1]} dimensions")
+        yield _mean_of_units(told, table, one)
 
 
-def _judged_rate(marks: Marks, study: Study) -> Iterator[Draft | Measure]:
-    """Of replies x judges, the share with a verdict that could be read."""
-    for kind, cell in _kinds(marks):
-        found = scored(study, marks, cell)
-        started = Measure(reader=marks.reader, measure="judged_rate", by={"kind": kind})
-        due, clusters = found.due, study.facts.clusters[found.due]
-        if not found.judges:
-            yield msgspec.structs.replace(started, n=int(due.sum()), note="not judged")
-            continue
-        read = found.read[due]
-        yield study.share_of(started, read.T.ravel(), np.tile(clusters, len(found.judges)))
-        for column, judge in enumerate(found.judges):
-            record = msgspec.structs.replace(started, by={"kind": kind, "judge": judge})
-            yield study.share_of(record, read[:, column], clusters)
+def _verdict_read(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Of replies x judges, those with a verdict that could be read."""
+    found = scored(study, marks, _asking(condition))
+    return Counted(found.read.astype(float), found.due)
 
 
-SCORE_METRICS: Final = (
-    *(_making(name) for name in SCORES),
-    Metric(name="score_macro", says="mean of the dimensions' S, each dimension alike", make=_macro),
-    Metric(
+SCORE_SPECS: Final = (
+    *_SCORES.values(),
+    Spec(name="score_macro", says="mean of the dimensions' S, each dimension alike", make=_macro),
+    Spec(
         name="judged_rate",
         says="share of replies to be judged whose verdict could be read, over all judges",
-        make=_judged_rate,
+        of=_verdict_read,
+        conditions=_kinds,
+        judges=_judges,
     ),
 )
 
@@ -373,7 +390,7 @@ class _Pair(NamedTuple):
     one: int
 
 
-def score_comparisons(study: Study) -> Iterator[Draft | Measure]:
+def score_comparisons(study: Study) -> Iterator[Estimate | Measure]:
     """`diff_score` of every pair of readers, and of every condition less the original.
 
     The mean over items of S of the one less S of the other, by the judges both have on an item, on
@@ -381,83 +398,55 @@ def score_comparisons(study: Study) -> Iterator[Draft | Measure]:
     """
     pairs: list[_Pair] = []
     for one, two in combinations(study.marks, 2):
-        for cell, by, family in (
-            (OPEN, {}, "diff_score"),
-            (REFORMULATED, {"kind": "reformulated"}, "diff_score reformulated"),
-        ):
-            found = _pair(study, (one, cell), (two, cell))
-            if found is not None:
-                record = _record(study, one, {**by, "versus": two.reader}, found)
-                pairs.append(_Pair(record, family, cell.form, found.units, found.one))
+        for asking, kind in ((OPEN, {}), (REFORMULATED, {"kind": "reformulated"})):
+            family = " ".join(("diff_score", *kind.values()))
+            by = {**kind, "versus": two.reader}
+            pairs += _pair(study, (one, asking), (two, asking), by, family)
     for marks in study.marks:
-        for condition in CONDITIONS:
-            by = {"condition": condition, "versus": "original"}
-            found = _pair(study, (marks, Cell("open", condition)), (marks, OPEN))
-            if found is None:
-                continue
-            if marks.reader in study.unseeing:
+        for image in CHANGED_IMAGES:
+            by = {"condition": image, "versus": "original"}
+            sides = (marks, Asking("open", image)), (marks, OPEN)
+            found = list(_pair(study, *sides, by, f"diff_score {image}"))
+            if found and marks.reader in study.unseeing:
                 yield unseen(marks.reader, "diff_score", by)
-                continue
-            record = _record(study, marks, by, found)
-            family = f"diff_score {condition}"
-            pairs.append(_Pair(record, family, OPEN.form, found.units, found.one))
+            else:
+                pairs += found
     for pair, p in zip(pairs, _tests(study, pairs), strict=True):
-        yield _difference(pair, p)
+        made = _mean_of_units(pair.record, pair.units, pair.one, limits=POINTS.limits)
+        if made.record.value is not None:
+            # One more item can move a difference from one end to the other.
+            made = msgspec.structs.replace(made, step=1 + abs(made.record.value))
+        yield tested(made, p, pair.family)
 
 
-class _Paired(NamedTuple):
-    units: Floats
-    one: int
-    judges: tuple[str, ...]
-    # Items without a judge that could be read on both sides; elsewhere, verdicts on one side only.
-    left_out: int
-    single: int
-
-
-def _pair(study: Study, first: tuple[Marks, Cell], second: tuple[Marks, Cell]) -> _Paired | None:
-    """The items' differences; None where the two were not asked, or judged, alike."""
-    if any(
-        cell not in marks.said or not marks.asked(cell).any() for marks, cell in (first, second)
-    ):
-        return None
+def _pair(
+    study: Study,
+    first: tuple[Marks, Asking],
+    second: tuple[Marks, Asking],
+    by: dict[str, str],
+    family: str,
+) -> Iterator[_Pair]:
+    """The items' differences; nothing where the two were not asked, or judged, alike."""
+    if not _asked_in(*first) or not _asked_in(*second):
+        return
     here, there = scored(study, *first), scored(study, *second)
     judges = tuple(judge for judge in here.judges if judge in there.judges)
     if not judges:
-        return None
+        return
     mine, theirs = (side.gave("score", judges) for side in (here, there))
     # Where a judge could not be read on one side, a kinder one must not count alone there.
     both = mine & theirs
     units, one = here.units("score", judges, both)
     units -= there.units("score", judges, both)[0]
     asked = here.asked & there.asked & here.captioned
-    single = (mine ^ theirs) & both.any(axis=1, keepdims=True)
-    left_out = int((asked & np.isnan(units)).sum())
-    return _Paired(units, one, judges, left_out, int(single.sum()))
-
-
-def _record(study: Study, marks: Marks, by: dict[str, str], found: _Paired) -> Measure:
-    return Measure(
-        reader=marks.reader,
-        measure="diff_score",
-        by=by,
-        label=study.label(found.judges, "score"),
-        note=joined(
-            f"{found.left_out} not judged in both left out" if found.left_out else None,
-            f"{found.single} verdicts on one of both left out" if found.single else None,
-        ),
-    )
-
-
-def _difference(pair: _Pair, p: float | None) -> Draft:
-    made = mean_of(pair.record, pair.units, pair.one, limits=(-1.0, 1.0))
-    if made.record.value is None or p is None:
-        return made
-    method = f"p of {FLIPS} sign flips"
-    tested = msgspec.structs.replace(
-        made.record, p=p, family=pair.family, note=joined(made.record.note, method)
-    )
-    # One more item can move a difference from one end to the other.
-    return msgspec.structs.replace(made, record=tested, unit=1 + abs(made.record.value))
+    single = int(((mine ^ theirs) & both.any(axis=1, keepdims=True)).sum())
+    label = study.label(judges, "score")
+    record = Measure(reader=first[0].reader, measure="diff_score", by=by, label=label)
+    record = leaving_out(record, {"not judged in both": int((asked & np.isnan(units)).sum())})
+    record = remarked(record, f"{single} verdicts on one of both left out" if single else None)
+    if not np.isnan(units).all():
+        record = remarked(record, f"p of {FLIPS} sign flips")
+    yield _Pair(record, family, first[1].form, units, one)
 
 
 def _tests(study: Study, pairs: Sequence[_Pair]) -> list[float | None]:
@@ -466,12 +455,12 @@ def _tests(study: Study, pairs: Sequence[_Pair]) -> list[float | None]:
     Coins are tossed for the clusters asked about, so a pair's p does not depend on other pairs.
     """
     found: dict[int, float] = {}
-    for cell in (OPEN, REFORMULATED):
-        chosen = [at for at, pair in enumerate(pairs) if pair.form == cell.form]
+    for asking in (OPEN, REFORMULATED):
+        chosen = [at for at, pair in enumerate(pairs) if pair.form == asking.form]
         if not chosen:
             continue
-        asked = np.any([marks.asked(cell) for marks in study.marks], axis=0)
-        _, codes = np.unique(study.facts.clusters[asked], return_inverse=True)
+        asked = np.any([marks.asked(asking) for marks in study.marks], axis=0)
+        _, codes = np.unique(study.clusters[asked], return_inverse=True)
         units = [np.nan_to_num(pairs[at].units[asked]) for at in chosen]
         sums = np.stack([np.bincount(codes, weights=one).astype(float) for one in units], axis=1)
         coins = signs(len(sums), FLIPS, study.edition.seed)

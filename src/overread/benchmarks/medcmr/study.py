@@ -1,28 +1,26 @@
-"""A run under one edition: its items, groups of them, the readers' marks, and their intervals."""
+"""A run as arrays: items, their groups, what ties them, and what each reader said of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from overread.benchmarks.drafts import FEW, TOGETHER, Draft, Ints, Mask, joined
 from overread.benchmarks.medcmr.cases import (
     ABILITIES,
     DIMENSIONS,
     KINDS,
+    LETTERS,
     MODALITIES,
     SYSTEMS,
     VISUAL,
 )
 from overread.benchmarks.medcmr.edition import Edition, Options
-from overread.benchmarks.medcmr.marks import Facts, Marks, facts_of, marks_of, placed
-from overread.benchmarks.tallies import Tallied
-from overread.case import Measure
-from overread.judging.fitness import NOT_CHECKED, UNFIT
+from overread.measuring.arrays import RunArrays, Words, linked_clusters
+from overread.measuring.estimates import Floats, Ints, Mask, Resampling
+from overread.measuring.specs import OUTCOMES, Codes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,77 +28,151 @@ if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
 
 __all__ = [
-    "Group",
+    "CHANGED_IMAGES",
+    "GROUPS",
+    "MCQ",
+    "OPEN",
+    "REFORMULATED",
+    "Asking",
+    "Facts",
     "Labels",
-    "Making",
-    "Metric",
+    "Marks",
+    "Said",
     "Study",
-    "family_of",
-    "groups_of",
+    "facts_of",
+    "kind_of",
 ]
-
-
-# ---------------------------------------------------------------- groups
-# Groups of items: by dimension, family, ability, modality, system and subtype.
-
-
-class Group(NamedTuple):
-    """Items, and the keys of their records."""
-
-    by: dict[str, str]
-    members: Mask
-
-
-def family_of(dimension: str) -> str | None:
-    """`visual` or `reasoning`; None of a dimension that is not the paper's."""
-    if dimension not in DIMENSIONS:
-        return None
-    return "visual" if dimension in VISUAL else "reasoning"
-
-
-def groups_of(facts: Facts, kind: str) -> list[Group]:
-    """All items of a kind, and every group that has any of them; names in the paper's order."""
-    these = facts.of(kind)
-    found = [Group({}, these)]
-    if not these.any():
-        return found
-    dimensions = _names(facts.dimension[these], DIMENSIONS)
-    found += [Group({"dimension": one}, these & (facts.dimension == one)) for one in dimensions]
-    for family in ("visual", "reasoning"):
-        some = [one for one in dimensions if family_of(one) == family]
-        if some:
-            found.append(Group({"family": family}, these & np.isin(facts.dimension, some)))
-    for key, values, known in (
-        ("ability", facts.ability, ABILITIES),
-        ("modality", facts.modality, MODALITIES),
-        ("system", facts.system, SYSTEMS),
-    ):
-        for name in _names(values[these], known):
-            found.append(Group({key: name}, these & (values == name)))
-    for dimension in dimensions:
-        inside = these & (facts.dimension == dimension)
-        for subtype in _names(facts.subtype[inside], ()):
-            by = {"dimension": dimension, "subtype": subtype}
-            found.append(Group(by, inside & (facts.subtype == subtype)))
-    return found
-
-
-def _names(values: NDArray[np.str_], known: Iterable[str]) -> list[str]:
-    """The names that occur: those known in their order, then others by the alphabet."""
-    present = set(np.unique(values).tolist()) - {""}
-    order = list(known)
-    return [name for name in order if name in present] + sorted(present - set(order))
-
-
-# ---------------------------------------------------------------- study
 
 # The label of a judge for a question, where it has one: what its verdicts are worth.
 Labels: TypeAlias = Mapping[tuple[str, str], str | None]
-_T = TypeVar("_T")
+GROUPS: Final = ("dimension", "family", "ability", "modality", "system", "dimension/subtype")
+"""What numbers are given by."""
+CHANGED_IMAGES: Final = ("blank", "swap", "text")
+"""What is asked with another image than the item's own, or none."""
+_ANSWERED: Final = OUTCOMES.index("answered")
+_UNANSWERED: Final = OUTCOMES.index("unanswered")
+# Names in the paper's order; others follow by the alphabet.
+_ORDERS: Final = {
+    "dimension": tuple(DIMENSIONS),
+    "family": ("visual", "reasoning"),
+    "ability": tuple(ABILITIES),
+    "modality": MODALITIES,
+    "system": SYSTEMS,
+}
 
 
-class Study:
-    """The readers of a run. A class, for what is worked out once serves all measures.
+class Asking(NamedTuple):
+    """What was asked about an item, the item aside."""
+
+    form: str
+    image: str = "original"
+    order: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """The item's own question, images and order."""
+        return self.form != "reformulated" and self.image == "original" and not self.order
+
+
+MCQ: Final = Asking("mcq")
+OPEN: Final = Asking("open")
+REFORMULATED: Final = Asking("reformulated")
+
+
+def kind_of(form: str) -> str:
+    """The kind of item that is asked in this form."""
+    return "open" if form == "open" else "mcq"
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """The items, multiple choice first, by ascending index.
+
+    `columns` are facts by which numbers are given, "" where an item has none. `answer` and
+    `longest` are the places of the right and of the longest option (the first of several), -1 for
+    an open item; `options` how many there are. `clusters` are codes: items resampled together have
+    one.
+    """
+
+    cases: tuple[str, ...]
+    index: Ints
+    kinds: Words
+    columns: Mapping[str, Words]
+    answer: Ints
+    longest: Ints
+    options: Ints
+    clusters: Ints
+
+    @property
+    def n(self) -> int:
+        return len(self.cases)
+
+    def of(self, kind: str) -> Mask:
+        """Items of one kind."""
+        found: Mask = self.kinds == kind
+        return found
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A reader's replies to one asking, by the item's place among the facts.
+
+    `rows` are items with a row of answers. `outcome` is a place among OUTCOMES; without a row, as
+    unanswered. `choice` and `shown` are the places of the option named in the case and in the
+    question, -1 without one. `cut` where the token limit ended the reply; `ended` where it is known
+    how the reply ended.
+    """
+
+    rows: Mask
+    outcome: Codes
+    choice: Codes
+    shown: Codes
+    cut: Mask
+    ended: Mask
+    # Items x options in the case's order, NaN where not known; None where nothing is known.
+    probabilities: Floats | None
+
+    def __len__(self) -> int:
+        return int(self.rows.sum())
+
+    def had(self, outcome: str) -> Mask:
+        """Items whose reply had this outcome."""
+        found: Mask = self.outcome == OUTCOMES.index(outcome)
+        return found
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What one reader said."""
+
+    reader: str
+    facts: Facts
+    said: Mapping[Asking, Said]
+
+    def asked(self, asking: Asking) -> Mask:
+        """Items the reader had to answer: all of the kind where it is asked plainly, else those
+        with a row."""
+        if asking not in self.said:
+            return np.zeros(self.facts.n, dtype=bool)
+        return self.facts.of(kind_of(asking.form)) if asking.plain else self.said[asking].rows
+
+    def right(self, asking: Asking) -> Mask:
+        """Items whose right option was named; nothing else is right."""
+        if asking not in self.said:
+            return np.zeros(self.facts.n, dtype=bool)
+        chosen = self.said[asking].choice
+        found: Mask = self.asked(asking) & (chosen >= 0) & (chosen == self.facts.answer)
+        return found
+
+    def orders(self) -> list[Asking]:
+        """The askings with every order of the options that was asked, the set's own first."""
+        return sorted(asking for asking in self.said if asking[:2] == MCQ[:2])
+
+    @property
+    def permuted(self) -> bool:
+        """Whether options were also shown in further orders."""
+        return len(self.orders()) > 1
+
+
+class Study(RunArrays):
+    """The readers of a run under one edition.
 
     `cases` and `answers` are the run's, with the item's `place` among the facts; `verdicts`
     likewise, those on checks left out, with `form`, `image`, `order` and `variant` from `about` and
@@ -115,156 +187,197 @@ class Study:
         options: Options | None = None,
         labels: Labels | None = None,
     ) -> None:
+        facts = facts_of(tables.cases, edition.clusters)
+        drawn = Resampling(facts.clusters, boot=edition.boot, seed=edition.seed, tallied=True)
+        super().__init__(
+            facts.cases,
+            facts.clusters,
+            tables.readers,
+            drawn,
+            columns=facts.columns,
+            orders=_ORDERS,
+            labels=labels,
+        )
         self.edition: Final = edition
         self.options: Final = options or Options()
-        self.facts: Final[Facts] = facts_of(tables.cases, edition.clusters)
-        self.declared: Final = tables.readers
-        self.readers: Final = tuple(reader.name for reader in tables.readers)
-        # Readers that get no picture: nothing of theirs can depend on one.
-        self.unseeing: Final = frozenset(
-            reader.name for reader in tables.readers if reader.traits.modality == "text"
-        )
-        self.cases: Final = placed(tables.cases, self.facts)
-        self.answers: Final = placed(tables.answers, self.facts)
-        self.verdicts: Final = None if verdicts is None else _verdicts(verdicts, self.facts)
-        self.marks: Final = marks_of(self.readers, self.facts, self.answers)
-        self.labels: Final[Labels] = labels or {}
-        self._kept: Final[dict[tuple[object, ...], Any]] = {}
+        self.facts: Final = facts
+        self.items: Final = _placed(tables.cases, facts)
+        self.answers: Final = _placed(tables.answers, facts)
+        self.verdicts: Final = None if verdicts is None else _scored(verdicts, facts)
+        self.marks: Final = _marks_of(self.readers, facts, self.answers)
 
-    def once(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
-        """What `make` makes, made once for this key."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        made: _T = self._kept[key]
-        return made
-
-    def groups(self, kind: str, *keys: str) -> list[Group]:
-        """All items of a kind, then those of each group; with `keys`, of these groupings alone."""
-        found = self.once(("groups", kind), lambda: groups_of(self.facts, kind))
-        return [one for one in found if not keys or tuple(one.by) in {(), *((k,) for k in keys)}]
-
-    @property
-    def dimensions(self) -> list[Group]:
-        """The multiple-choice items of each dimension that has any."""
-        return [one for one in self.groups("mcq", "dimension") if one.by]
-
-    def label(self, judges: Sequence[str], *questions: str) -> str | None:
-        """What these judges are worth at these questions: the worst that is said of any."""
-        found = {self.labels.get((judge, one)) for judge in judges for one in questions}
-        return next((label for label in (UNFIT, NOT_CHECKED) if label in found), None)
-
-    def alone(self, counted: Mask) -> bool:
-        """Whether no two of these items share a cluster."""
-        codes = self.facts.clusters[counted]
-        return int(np.unique(codes).size) == codes.size
-
-    def share(self, record: Measure, hit: Mask, members: Mask) -> Measure:
-        """The share of `members` hit: Wilson's interval with a design effect by cluster."""
-        return self.share_of(record, hit[members], self.facts.clusters[members])
-
-    def share_of(self, record: Measure, hit: Mask, clusters: Ints) -> Measure:
-        """The share of replies that are hit, `clusters` those of their items."""
-        from overread.stats import design_effect, wilson
-
-        n, k = int(hit.size), int(hit.sum())
-        if not n:
-            return msgspec.structs.replace(record, n=0, note=joined(record.note, "none"))
-        effect = design_effect(hit, clusters)
-        found = wilson(k, n, design_effect=effect)
-        filled = msgspec.structs.replace(record, value=found.point, n=n, k=k)
-        if clusters.min() == clusters.max():
-            one = "one item has no interval"
-            return msgspec.structs.replace(filled, note=joined(record.note, one))
-        return msgspec.structs.replace(
-            filled,
-            se=found.sd,
-            low=found.low,
-            high=found.high,
-            method="wilson" if effect == 1 else f"wilson, design effect {effect:.3g}",
-        )
-
-    def finish(self, made: Iterable[Draft | Measure]) -> list[Measure]:
-        """Drafts with their intervals and records as they are, in their order.
-
-        Items of one kind are resampled by themselves for what counts only them; what counts both
-        kinds, together. Drafts are taken one by one, and their columns let go batch by batch.
-        """
-        found: dict[int, Measure] = {}
-        waiting: dict[str, list[tuple[int, Draft]]] = {}
-        for place, one in enumerate(made):
-            if isinstance(one, Measure) or one.columns is None or one.counted is None:
-                found[place] = one if isinstance(one, Measure) else one.record
-                continue
-            kind = self._kind(one.counted)
-            narrowed = self._narrowed(one, kind)
-            quick = self._resampling(kind).quickly(narrowed)
-            if quick is not None:
-                found[place] = quick
-                continue
-            batch = waiting.setdefault(kind, [])
-            if batch and sum(map(_width, batch)) + one.columns.shape[1] > TOGETHER:
-                found |= self._finished(kind, batch)
-                batch.clear()
-            batch.append((place, narrowed))
-        for kind, batch in waiting.items():
-            found |= self._finished(kind, batch)
-        return [found[place] for place in range(len(found))]
-
-    def _kind(self, counted: Mask) -> str:
+    def part_of(self, counted: Mask) -> str:
+        """Items of one kind are drawn by themselves for what counts only them."""
         present = set(self.facts.kinds[counted].tolist())
         return next((kind for kind in KINDS if present <= {kind}), "")
 
-    def _rows(self, kind: str) -> Ints:
-        return self.once(
-            ("rows", kind),
-            lambda: np.flatnonzero(self.facts.of(kind)) if kind else np.arange(self.facts.n),
+    def members_of(self, part: str) -> Mask:
+        return self.facts.of(part)
+
+
+# ---------------------------------------------------------------- tables to arrays
+
+
+def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
+    """The items of `cases.parquet`; `clusters` as in the edition."""
+    import polars as pl
+
+    letters = {letter: place for place, letter in enumerate(LETTERS)}
+    choices = pl.col("kind") == "mcq"
+    options = pl.col("options").fill_null([])
+    lengths = options.list.eval(pl.element().str.len_chars())
+    rows = (
+        cases.with_columns(_kind=pl.col("kind").replace_strict(KINDS, range(len(KINDS))))
+        .sort("_kind", "index", "case")
+        .with_columns(
+            _answer=pl.when(choices)
+            .then(pl.col("answer").replace_strict(letters, default=None, return_dtype=pl.Int64))
+            .fill_null(-1),
+            # The first of several: arg_max takes the first.
+            _longest=pl.when(choices).then(lengths.list.arg_max().cast(pl.Int64)).fill_null(-1),
+            _options=pl.when(choices).then(options.list.len().cast(pl.Int64)).fill_null(0),
         )
-
-    def _narrowed(self, made: Draft, kind: str) -> Draft:
-        assert made.columns is not None
-        assert made.counted is not None
-        rows = self._rows(kind)
-        return msgspec.structs.replace(
-            made, columns=made.columns[rows], counted=made.counted[rows], few=FEW
-        )
-
-    def _finished(self, kind: str, batch: Sequence[tuple[int, Draft]]) -> dict[int, Measure]:
-        places, drafts = zip(*batch, strict=True)
-        return dict(zip(places, self._resampling(kind).finish(drafts), strict=True))
-
-    def _resampling(self, kind: str) -> Tallied:
-        def make() -> Tallied:
-            clusters = self.facts.clusters[self._rows(kind)]
-            return Tallied(clusters, boot=self.edition.boot, seed=self.edition.seed)
-
-        return self.once(("resampling", kind), make)
-
-
-def _width(waiting: tuple[int, Draft]) -> int:
-    columns = waiting[1].columns
-    return 0 if columns is None else columns.shape[1]
+    )
+    columns = {
+        name: rows[name].cast(pl.String).fill_null("").to_numpy().astype(np.str_)
+        for name in ("kind", "dimension", "subtype", "ability", "modality", "system")
+    }
+    dimension = columns["dimension"]
+    family = np.where(np.isin(dimension, list(DIMENSIONS)), "reasoning", "")
+    columns["family"] = np.where(np.isin(dimension, VISUAL), "visual", family)
+    return Facts(
+        cases=tuple(rows["case"].to_list()),
+        index=rows["index"].to_numpy().astype(np.int64),
+        kinds=columns.pop("kind"),
+        columns=columns,
+        answer=rows["_answer"].to_numpy().astype(np.int64),
+        longest=rows["_longest"].to_numpy().astype(np.int64),
+        options=rows["_options"].to_numpy().astype(np.int64),
+        clusters=_clusters(rows) if clusters == "image" else np.arange(rows.height),
+    )
 
 
-def _verdicts(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
+def _clusters(rows: pl.DataFrame) -> Ints:
+    """Items that share an image file or a patient have one code, also by way of others."""
+    import polars as pl
+
+    numbered = rows.with_columns(place=pl.int_range(rows.height, dtype=pl.Int64))
+    # An image and a patient of one name are two things.
+    exploded = numbered.select("place", "images").explode("images")
+    images = exploded.select("place", owner=pl.lit("i") + pl.col("images"))
+    patients = numbered.select("place", owner=pl.lit("p") + pl.col("patient"))
+    return linked_clusters(pl.concat([images, patients]), rows.height)
+
+
+def _placed(frame: pl.DataFrame, facts: Facts) -> pl.DataFrame:
+    """The rows about these items, with the item's `place` among the facts."""
+    import polars as pl
+
+    places = pl.DataFrame(
+        {"case": pl.Series(facts.cases, dtype=pl.String), "place": np.arange(facts.n)}
+    )
+    return frame.join(places, on="case", how="inner", maintain_order="left")
+
+
+def _scored(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     import polars as pl
 
     about = pl.Struct(
         {"form": pl.String, "image": pl.String, "order": pl.Int64, "variant": pl.String}
     )
     scores = pl.Struct(dict.fromkeys(("clarity", "coherence", "visual", "truth"), pl.Float64))
-    kept = placed(verdicts.filter(~pl.col("check").fill_null(False)), facts)
+    kept = _placed(verdicts.filter(~pl.col("check").fill_null(False)), facts)
     return kept.with_columns(
         pl.col("about").str.json_decode(about).alias("_about"),
         pl.col("payload").str.json_decode(scores).alias("_scores"),
     ).unnest("_about", "_scores")
 
 
-Making: TypeAlias = Callable[[Marks, Study], Iterator[Draft | Measure]]
+def _marks_of(readers: tuple[str, ...], facts: Facts, answers: pl.DataFrame) -> list[Marks]:
+    """The marks of every reader, in the readers' order; `answers` as `_placed` has them."""
+    said: dict[str, dict[Asking, Said]] = {reader: {} for reader in readers}
+    for (reader, form, image, order), rows in _parts(answers):
+        if reader in said:
+            said[reader][Asking(form, image, order)] = _said(facts, rows)
+    return [Marks(reader, facts, said[reader]) for reader in readers]
 
 
-class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One registered measure: its name, its definition in a line, and what makes it."""
+def _parts(answers: pl.DataFrame) -> Iterator[tuple[tuple[str, str, str, int], pl.DataFrame]]:
+    """The rows of each reader and asking, with outcomes and letters as codes."""
+    import polars as pl
 
-    name: str
-    says: str
-    make: Making
+    def coded(column: str, words: Iterable[str], none: int) -> pl.Expr:
+        codes = {word: code for code, word in enumerate(words)}
+        named = pl.col(column).replace_strict(codes, default=None, return_dtype=pl.Int8)
+        return named.fill_null(none).alias(column)
+
+    where = ("reader", "form", "image", "order")
+    kept = answers.select(
+        "reader",
+        "form",
+        "image",
+        pl.col("order").fill_null(0),
+        "place",
+        coded("outcome", OUTCOMES, _UNANSWERED),
+        coded("choice", LETTERS, -1),
+        coded("shown", LETTERS, -1),
+        (pl.col("finish") == "length").fill_null(False).alias("cut"),
+        pl.col("finish").is_not_null().alias("ended"),
+        "probabilities",
+    )
+    for key, rows in kept.partition_by(where, as_dict=True, include_key=False).items():
+        reader, form, image, order = key
+        yield (str(reader), str(form), str(image), int(order)), rows
+
+
+def _said(facts: Facts, rows: pl.DataFrame) -> Said:
+    at = rows["place"].to_numpy()
+
+    def codes(column: str, none: int) -> Codes:
+        found: Codes = np.full(facts.n, none, dtype=np.int8)
+        found[at] = rows[column].to_numpy()
+        return found
+
+    def mask(values: bool | Mask) -> Mask:
+        found = np.zeros(facts.n, dtype=bool)
+        found[at] = values
+        return found
+
+    outcome = codes("outcome", _UNANSWERED)
+    # A choice stands only where the reply was read.
+    read = outcome == _ANSWERED
+    return Said(
+        rows=mask(True),
+        outcome=outcome,
+        choice=np.where(read, codes("choice", -1), np.int8(-1)),
+        shown=np.where(read, codes("shown", -1), np.int8(-1)),
+        cut=mask(rows["cut"].to_numpy()),
+        ended=mask(rows["ended"].to_numpy()),
+        probabilities=_probabilities(facts, rows),
+    )
+
+
+def _probabilities(facts: Facts, rows: pl.DataFrame) -> Floats | None:
+    """One for each option, or none of the item's are kept."""
+    import polars as pl
+
+    if rows["probabilities"].null_count() == rows.height:
+        return None
+    known = rows.select("place", "probabilities").drop_nulls("probabilities")
+    known = known.filter(pl.col("probabilities").list.len() > 0)
+    if not known.height:
+        return None
+    found: Floats = np.full((facts.n, int(facts.options.max())), np.nan)
+    place: Ints = known["place"].to_numpy()
+    lengths = known["probabilities"].list.len().to_numpy().astype(np.int64)
+    fit = lengths == facts.options[place]
+    flat = known["probabilities"].list.explode().cast(pl.Float64).fill_null(np.nan).to_numpy()
+    row = np.repeat(place, lengths)
+    column = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    kept = np.repeat(fit, lengths)
+    found[row[kept], column[kept]] = flat[kept]
+    beyond = np.arange(found.shape[1])[None, :] >= facts.options[:, None]
+    # Past the last option there is nothing; inside, a gap leaves the item without any.
+    partial = (np.isnan(found) & ~beyond).any(axis=1)
+    found[partial] = np.nan
+    return found if not np.isnan(found).all() else None

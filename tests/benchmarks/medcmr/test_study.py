@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
-from overread.benchmarks.medcmr.marks import MCQ, OPEN, REFORMULATED, Cell, facts_of
-from overread.benchmarks.medcmr.study import Study, family_of
+from overread.benchmarks.medcmr.study import (
+    GROUPS,
+    MCQ,
+    OPEN,
+    REFORMULATED,
+    Asking,
+    Study,
+    facts_of,
+)
 from support.med_tables import chose, mcq, opened, tables_of, wrote
 
 
@@ -88,7 +95,9 @@ def test_an_item_without_a_row_was_asked_plainly_and_has_no_answer():
     assert made.said[MCQ].had("unanswered").tolist() == [False, True]
 
 
-@pytest.mark.parametrize("cell", [Cell("mcq", "blank"), Cell("mcq", "original", 1), REFORMULATED])
+@pytest.mark.parametrize(
+    "cell", [Asking("mcq", "blank"), Asking("mcq", "original", 1), REFORMULATED]
+)
 def test_elsewhere_only_items_with_a_row_were_asked(cell):
     rows = [
         chose("one", 1, "A", image="blank"),
@@ -138,9 +147,10 @@ def test_groups_are_named_in_the_papers_order_and_others_after():
         opened(1, "FDD"),
     ]
     study = Study(tables_of(cases, []), None, CORRECTED)
-    assert [one.by for one in study.groups("mcq")] == [
+    assert [one.by for one in study.groups(*GROUPS)] == [
         {},
         {"dimension": "SOD"},
+        {"dimension": "FDD"},
         {"dimension": "MSI"},
         {"family": "visual"},
         {"family": "reasoning"},
@@ -150,8 +160,10 @@ def test_groups_are_named_in_the_papers_order_and_others_after():
         {"dimension": "SOD", "subtype": "a"},
         {"dimension": "MSI", "subtype": "b"},
     ]
-    assert [one.by for one in study.groups("open", "dimension")] == [{}, {"dimension": "FDD"}]
-
-
-def test_families():
-    assert [family_of(one) for one in ("SU", "CR", "of its own")] == ["visual", "reasoning", None]
+    families = facts_of(
+        tables_of(
+            [mcq(n, dimension=name) for n, name in enumerate(("SU", "CR", "of its own"))], []
+        ).cases,
+        "item",
+    )
+    assert families.columns["family"].tolist() == ["visual", "reasoning", ""]

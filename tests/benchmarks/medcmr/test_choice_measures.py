@@ -1,17 +1,22 @@
-"""Accuracy of runs made by hand: of a reader, against another, without the picture."""
+"""What is measured of multiple-choice replies, of runs made by hand."""
 
 from __future__ import annotations
 
 import math
 
 import msgspec
+import numpy as np
 import pytest
 
+from overread.benchmarks.medcmr.cases import LETTERS
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
 from overread.case import BadInput
-from overread.stats import wilson
+from overread.stats import brier, ece, wilson
 from support.med_runs import chosen_measures, coin_p
 from support.med_tables import chose, found, mcq, opened, tables_of, wrote
+
+# ---------------------------------------------------------------- accuracy, of a reader and against another
+# Accuracy of runs made by hand: of a reader, against another, without the picture.
 
 # ---------------------------------------------------------------- accuracy
 # Accuracy of runs made by hand.
@@ -43,7 +48,7 @@ def test_what_names_no_option_is_wrong_and_said_to_be():
     made = measured(cases, [chose("one", index, one) for index, one in enumerate(said)])
     whole = found(made, "accuracy", "one")
     assert (whole.k, whole.n) == (1, 5)
-    assert whole.note == "2 invalid, 1 refused, 1 unanswered counted as wrong"
+    assert whole.note == "2 unparsed, 1 refused, 1 unanswered counted as wrong"
 
 
 @pytest.mark.parametrize(("said", "value"), [("A", 1.0), ("B", 0.0)])
@@ -100,7 +105,7 @@ def test_asked_only_without_the_image_there_is_no_plain_accuracy():
     made = measured([mcq(1), mcq(2)], [chose("one", 1, "A", image="text")])
     record = found(made, "accuracy", "one")
     assert record.value is None
-    assert record.note == "not asked with the item's own image"
+    assert record.note == "not asked with the item's own image; nothing to count"
     assert found(made, "accuracy", "one", condition="text").n == 1
 
 
@@ -171,7 +176,7 @@ def test_a_difference_is_paired_and_its_p_exact():
 def test_what_counts_as_wrong_is_noted_by_reader():
     record = found(run_of_readers(one="A?", two="!B"), "diff_accuracy", "one", versus="two")
     assert record.value == 0.5
-    assert record.note == ("one: 1 invalid counted as wrong; two: 1 refused counted as wrong")
+    assert record.note == ("one: 1 unparsed counted as wrong; two: 1 refused counted as wrong")
 
 
 def test_what_a_fine_tune_lost_and_won():
@@ -264,7 +269,7 @@ def test_dimensions_have_their_own_family():
 
 def test_what_names_no_option_is_noted_for_both_sides():
     gap, _ = both(run_without("A?", "!B"))
-    assert gap.note == ("blank: 1 refused counted as wrong; original: 1 invalid counted as wrong")
+    assert gap.note == ("blank: 1 refused counted as wrong; original: 1 unparsed counted as wrong")
 
 
 def test_who_gets_no_picture_cannot_depend_on_it():
@@ -305,3 +310,216 @@ def test_few_items_that_differ_leave_no_less_open_than_few_that_agree(n):
         assert f"t of {n - 1}" in more.method
         assert more.high - more.low >= min(1, 2 * wilson(0, n).high) - 1e-9
         assert more.high - more.low >= less.high - less.low
+
+
+# ---------------------------------------------------------------- what replies became
+# Invalid, refused, unanswered and cut off are four things.
+
+CASES = [mcq(1), mcq(2), mcq(3, dimension="TP"), mcq(4, dimension="TP"), mcq(5), opened(1)]
+SAID = [
+    chose("one", 1, "?", finish="length"),
+    chose("one", 2, "!"),
+    chose("one", 3, "?"),
+    chose("one", 4, "A"),
+    chose("one", 1, "?", image="swap"),
+    chose("one", 2, "B", image="swap"),
+    wrote("one", 1, outcome="unparsed", finish=None),
+    wrote("one", 1, form="reformulated"),
+    wrote("one", 2, None, form="reformulated"),
+]
+MADE = chosen_measures(tables_of(CASES, SAID), OURS)
+
+
+@pytest.mark.parametrize(
+    ("measure", "by", "k", "n"),
+    [
+        ("invalid_rate", {}, 2, 5),
+        ("invalid_rate", {"kind": "mcq"}, 2, 5),
+        ("invalid_rate", {"kind": "open"}, 1, 1),
+        ("invalid_rate", {"kind": "reformulated"}, 0, 2),
+        ("invalid_rate", {"dimension": "TP"}, 1, 2),
+        ("invalid_rate", {"condition": "swap"}, 1, 2),
+        ("refused_rate", {"kind": "mcq"}, 1, 5),
+        ("unanswered_rate", {"kind": "mcq"}, 1, 5),
+        ("unanswered_rate", {"kind": "reformulated"}, 1, 2),
+        ("cut_off_rate", {"kind": "mcq"}, 1, 4),
+    ],
+)
+def test_each_is_a_share_of_what_was_asked(measure, by, k, n):
+    record = found(MADE, measure, "one", **by)
+    assert (record.k, record.n, record.value) == (k, n, k / n)
+
+
+def test_items_without_a_row_are_said_to_be_missing():
+    assert found(MADE, "unanswered_rate", "one", kind="mcq").note == "1 not in the answers"
+
+
+def test_where_it_is_not_known_how_replies_ended_nothing_is_said():
+    record = found(MADE, "cut_off_rate", "one", kind="open")
+    assert (record.value, record.n) == (None, 0)
+    assert record.note == "not known how replies ended; nothing to count"
+
+
+def test_what_was_not_asked_has_no_record():
+    made = chosen_measures(tables_of([mcq(1), opened(1)], [chose("one", 1, "A")]), OURS)
+    assert {record.by["kind"] for record in made if "kind" in record.by} == {"mcq"}
+
+
+# ---------------------------------------------------------------- the place of options, and probabilities
+# Letters given, other orders of the options, and what probabilities say, by hand.
+
+# ---------------------------------------------------------------- positions
+# Letters given, and what another order of the options changes.
+
+
+def always_first(n=10, orders=5):
+    """Names whatever is shown first: in order o that is the o-th option of the case."""
+    cases = [mcq(index, LETTERS[index % 5]) for index in range(n)]
+    answers = [
+        chose("one", index, LETTERS[order], order=order, shift=order)
+        for index in range(n)
+        for order in range(orders)
+    ]
+    return measured(cases, answers)
+
+
+def test_who_always_says_a_has_all_the_bias_there_is():
+    made = always_first()
+    assert found(made, "position_share", "one", position="A").value == 1.0
+    assert found(made, "position_share", "one", position="B").k == 0
+    assert found(made, "position_share", "one", position="A").note == "10 right letters"
+    bias = found(made, "position_bias", "one")
+    # Over all five orders the right option stands in each place once.
+    assert bias.value == pytest.approx(0.8)
+    assert bias.n == 50
+    assert bias.high > bias.low
+    assert found(made, "order_consistency", "one").value == 0.0
+    assert found(made, "accuracy_all_orders", "one").value == 0.0
+    assert found(made, "accuracy", "one", condition="permuted").value == pytest.approx(0.2)
+
+
+def test_who_is_always_right_has_none():
+    cases = [mcq(index, LETTERS[index % 5]) for index in range(10)]
+    answers = [
+        chose("one", index, LETTERS[index % 5], order=order, shift=order)
+        for index in range(10)
+        for order in range(3)
+    ]
+    made = measured(cases, answers)
+    bias = found(made, "position_bias", "one")
+    assert bias.value == 0.0
+    assert bias.high > 0.1, "ten items leave something open"
+    assert found(made, "order_consistency", "one").value == 1.0
+    assert found(made, "accuracy_all_orders", "one").value == 1.0
+
+
+def test_always_wrong_in_the_same_way_is_consistent():
+    answers = [chose("one", 1, "B", order=order, shift=order) for order in range(3)]
+    made = measured([mcq(1, "A")], answers)
+    assert found(made, "order_consistency", "one").value == 1.0
+    assert found(made, "accuracy_all_orders", "one").value == 0.0
+
+
+@pytest.mark.parametrize("other", ["?", "!", None, "B"])
+def test_an_order_without_the_option_is_no_agreement(other):
+    answers = [chose("one", 1, "A"), chose("one", 1, other, order=1, shift=1)]
+    made = measured([mcq(1, "A")], answers)
+    assert found(made, "order_consistency", "one").value == 0.0
+
+
+def test_items_of_one_order_do_not_count_as_consistent():
+    answers = [chose("one", 1, "A"), chose("one", 2, "A"), chose("one", 2, "A", order=1, shift=1)]
+    made = measured([mcq(1), mcq(2)], answers)
+    assert found(made, "order_consistency", "one").n == 1
+    assert found(made, "accuracy_all_orders", "one").n == 1
+
+
+def test_without_further_orders_there_are_shares_and_bias_alone():
+    made = measured([mcq(1, "B"), mcq(2, "A")], [chose("one", 1, "A"), chose("one", 2, "A")])
+    assert found(made, "position_bias", "one").value == 0.5
+    names = {record.measure for record in made}
+    assert not names & {"order_consistency", "accuracy_all_orders"}
+
+
+def test_without_a_valid_reply_nothing_has_a_number():
+    made = measured([mcq(1)], [chose("one", 1, "?")])
+    for name, by in (("position_bias", {}), ("position_share", {"position": "A"})):
+        record = found(made, name, "one", **by)
+        assert record.value is None
+        assert record.note
+
+
+def test_resamples_are_centred_for_noise_adds_to_a_distance():
+    draw = np.random.default_rng(0)
+    cases = [mcq(index, LETTERS[one]) for index, one in enumerate(draw.integers(0, 5, 300))]
+    answers = [
+        chose("one", index, LETTERS[one]) for index, one in enumerate(draw.integers(0, 5, 300))
+    ]
+    bias = found(measured(cases, answers), "position_bias", "one")
+    assert bias.method.endswith(", centred")
+    # As much below as above, where nothing cuts it off.
+    assert bias.value - bias.low == pytest.approx(bias.high - bias.value, rel=0.5)
+
+
+# ---------------------------------------------------------------- probabilities
+# What probabilities of the options say, by hand.
+
+TWO = ("x", "y")
+
+
+def measured_chances(*chances, answers=None):
+    told = answers or ["A"] * len(chances)
+    cases = [mcq(index, told[index], options=TWO) for index in range(len(chances))]
+    rows = [chose("one", index, "A", probabilities=p) for index, p in enumerate(chances)]
+    return chosen_measures(tables_of(cases, rows), OURS)
+
+
+def test_the_likeliest_option_is_the_choice():
+    made = measured_chances([0.9, 0.1], [0.2, 0.8], [0.6, 0.4])
+    record = found(made, "accuracy_logprobs", "one")
+    assert (record.k, record.n, record.note) == (2, 3, None)
+
+
+def test_of_two_equally_likely_none_is_chosen():
+    record = found(measured_chances([0.5, 0.5], [0.9, 0.1]), "accuracy_logprobs", "one")
+    assert (record.k, record.n) == (1, 2)
+    assert record.note == "1 ties counted as wrong"
+
+
+def test_items_without_probabilities_are_left_out_and_counted():
+    record = found(measured_chances([0.9, 0.1], None, None), "accuracy_logprobs", "one")
+    assert (record.k, record.n) == (1, 1)
+    assert record.note.startswith("left out: 2 without probabilities")
+
+
+def test_with_two_options_it_is_the_brier_score_of_the_right_one():
+    chances, answers = [[0.9, 0.1], [0.3, 0.7], [0.55, 0.45]], ["A", "B", "B"]
+    made = measured_chances(*chances, answers=answers)
+    right = [p["AB".index(one)] for p, one in zip(chances, answers, strict=True)]
+    record = found(made, "brier", "one")
+    assert record.value == pytest.approx(brier(right, [1, 1, 1]).point)
+    assert record.low <= record.value <= record.high
+
+
+def test_calibration_is_that_of_the_likeliest_option():
+    chances = [[0.9, 0.1], [0.95, 0.05], [0.3, 0.7], [0.35, 0.65], [0.45, 0.55]]
+    answers = ["A", "B", "B", "A", "A"]
+    record = found(measured_chances(*chances, answers=answers), "ece", "one")
+    expected = ece([0.9, 0.95, 0.7, 0.65, 0.55], [1, 0, 1, 0, 0], edges="floor")
+    assert record.value == pytest.approx(expected)
+    assert record.n == 5
+
+
+def test_probabilities_of_one_and_nought_say_nothing_of_calibration():
+    record = found(measured_chances([1.0, 0.0], [0.0, 1.0]), "ece", "one")
+    assert record.value is None
+    assert record.note == "the probabilities say no more than the letter"
+
+
+def test_all_on_a_wrong_option_is_the_worst_score():
+    assert found(measured_chances([0.0, 1.0], [0.0, 1.0]), "brier", "one").value == 1.0
+
+
+def test_readers_without_probabilities_have_no_such_records():
+    names = {record.measure for record in measured_chances(None, None)}
+    assert not names & {"accuracy_logprobs", "ece", "brier"}

@@ -1,0 +1,682 @@
+"""Right or wrong: what is measured of multiple-choice replies, each measure declared once.
+
+Accuracy and its plain mean over dimensions, chance, readers against readers and with against
+without the image; replies that name nothing; the place of options; and what the first token's
+probabilities say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from overread.benchmarks.medcmr.cases import DIMENSIONS, LETTERS
+from overread.benchmarks.medcmr.study import (
+    CHANGED_IMAGES,
+    GROUPS,
+    MCQ,
+    OPEN,
+    REFORMULATED,
+    Asking,
+    Marks,
+    Study,
+)
+from overread.case import Measure, Method
+from overread.measuring.arrays import Group
+from overread.measuring.estimates import (
+    Estimate,
+    Floats,
+    Ints,
+    Mask,
+    clustered_share,
+    estimated,
+    quotients,
+    ratio,
+)
+from overread.measuring.notes import (
+    counted_as_wrong,
+    leaving_out,
+    noted,
+    remarked,
+    unseen,
+    with_method,
+)
+from overread.measuring.specs import (
+    MEAN_OF_CASES,
+    OUTCOMES,
+    PLAIN,
+    READERS_PLAINLY,
+    Codes,
+    Condition,
+    Counted,
+    Spec,
+    counted_once,
+    coverage_specs,
+    difference_of,
+    left_out_of,
+)
+from overread.measuring.units import AMOUNT, POINTS
+
+__all__ = ["CHOICE_SPECS", "chance", "gained_and_lost"]
+
+_NOT_ASKED: Final = OUTCOMES.index("not asked")
+
+
+# ---------------------------------------------------------------- accuracy
+# By group and condition; its plain mean over dimensions; and chance.
+
+
+def _conditions(marks: Marks) -> list[Condition]:
+    """The conditions besides the plain one that a reader was asked multiple-choice items in."""
+    found = [one for one in CHANGED_IMAGES if Asking("mcq", one) in marks.said]
+    return [{"condition": one} for one in (*found, *(["permuted"] if marks.permuted else []))]
+
+
+def _askings(marks: Marks, condition: Condition) -> list[Asking]:
+    """What a condition is made of; permuted, all orders asked, the set's own too."""
+    image = condition.get("condition", "original")
+    form = condition.get("kind", "mcq")
+    askings = marks.orders() if image == "permuted" else [Asking(form, image)]
+    return [asking for asking in askings if asking in marks.said]
+
+
+def _replies(
+    marks: Marks, condition: Condition, hit: Callable[[Asking], Mask]
+) -> tuple[Floats, Codes]:
+    """By item and asking: 1 where hit, NaN where not asked; and what became of each."""
+    askings = _askings(marks, condition)
+    value = np.full((marks.facts.n, max(len(askings), 1)), np.nan)
+    why: Codes = np.full(value.shape, _NOT_ASKED, dtype=np.int8)
+    for column, asking in enumerate(askings):
+        asked = marks.asked(asking)
+        value[asked, column] = hit(asking)[asked]
+        why[asked, column] = marks.said[asking].outcome[asked]
+    return value, why
+
+
+def _choice_conditions(study: Study, marks: Marks) -> Iterator[Condition]:
+    if any(asking.form == "mcq" for asking in marks.said):
+        yield PLAIN
+        if MCQ in marks.said:
+            yield {"kind": "mcq"}
+        yield from _conditions(marks)
+
+
+def _right(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Of the items asked, those whose right option was named; all else is wrong."""
+    value, why = _replies(marks, condition, marks.right)
+    asked: Mask = (why != _NOT_ASKED).any(axis=1)
+    remark = "" if asked.any() else "not asked with the item's own image"
+    # An order that an item was not asked in is nobody's fault.
+    why = np.where(why == _NOT_ASKED, np.int8(0), why)
+    return Counted(value, asked, why, wrong=True, remark=remark)
+
+
+ACCURACY: Final = Spec(
+    name="accuracy",
+    says="share of multiple-choice items whose right option was named",
+    of=_right,
+    conditions=_choice_conditions,
+    groups=GROUPS,
+    groups_under=("dimension",),
+    ungrouped=lambda condition: "kind" in condition,
+    contrasts=(READERS_PLAINLY,),
+    by_case=True,
+)
+
+
+def _macro(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """The plain mean over dimensions of the accuracy in each (those that have items)."""
+    for condition in (PLAIN, *_conditions(marks)):
+        counted = counted_once(study, marks, ACCURACY, condition)
+        if counted.population.any() and study.grouping("dimension"):
+            by = dict(condition)
+            record = Measure(reader=marks.reader, measure="accuracy_macro", by=by)
+            yield _mean_of_dimensions(record, study, counted)
+
+
+def _mean_of_dimensions(record: Measure, study: Study, counted: Counted) -> Estimate:
+    there = ~np.isnan(counted.table)
+    right, asked = np.nansum(counted.table, axis=1), there.sum(axis=1).astype(float)
+    found = [one for one in study.grouping("dimension") if asked[one.members].any()]
+    columns = np.stack(
+        [np.where(one.members, values, 0.0) for one in found for values in (right, asked)], axis=1
+    ) if found else np.zeros((study.n, 0))  # fmt: skip
+    members = np.any([one.members & (asked > 0) for one in found], axis=0) if found else asked < 0
+    missing = [one for one in DIMENSIONS if one not in {group.by["dimension"] for group in found}]
+    record = counted_as_wrong(record, left_out_of(counted.within(members)))
+    told = remarked(record, f"no items of {', '.join(missing)}" if missing else None)
+    made = estimated(told, columns, _plain_mean, members)
+    if made.record.value is None:
+        return made
+    return msgspec.structs.replace(made, within=_room(study, made, found, right, asked))
+
+
+def _plain_mean(totals: Floats) -> Floats:
+    """The mean over dimensions; NaN where a resample holds nothing of one of them."""
+    if not totals.shape[1]:
+        return np.full(len(totals), np.nan)
+    found: Floats = quotients(totals[:, 0::2], totals[:, 1::2]).mean(axis=1)
+    return found
+
+
+def _room(
+    study: Study, made: Estimate, found: list[Group], right: Floats, asked: Floats
+) -> tuple[float, float]:
+    """What resampling cannot see: a dimension whose replies are all right, or all wrong.
+
+    Each leaves open what Wilson's bound does, its items of a cluster wholly alike; the rooms are
+    independent, hence the root of the sum of their squares, over the number of dimensions.
+    """
+    value = made.record.value
+    assert value is not None
+    below = above = 0.0
+    for group in found:
+        items = np.flatnonzero(group.members & (asked > 0))
+        k, n = int(right[items].sum()), int(asked[items].sum())
+        if k in (0, n):
+            hits = np.full(n, k > 0)
+            clusters = np.repeat(study.clusters[items], asked[items].astype(np.int64))
+            bound = clustered_share(Measure(reader="", measure=""), hits, clusters)
+            # A single item of its dimension says next to nothing.
+            low, high = (0.0, 1.0) if bound.low is None else (bound.low, bound.high or 0.0)
+            below, above = (below + (1 - low) ** 2, above) if k else (below, above + high**2)
+    down, up = (math.sqrt(part) / len(found) for part in (below, above))
+    return max(0.0, value - down), min(1.0, value + up)
+
+
+def _longest(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Of the replies that name an option, those that name the longest (the first of several, in
+    the case's order)."""
+    facts, chosen = study.facts, marks.said[MCQ].choice
+    members = marks.asked(MCQ) & (chosen >= 0)
+    k, n = int((facts.longest == facts.answer)[members].sum()), int(members.sum())
+    remark = f"the right option is the longest in {k} of {n}" if n else ""
+    return Counted((chosen == facts.longest).astype(float), members, remark=remark)
+
+
+def _if_plain(study: Study, marks: Marks) -> tuple[Condition, ...]:
+    return (PLAIN,) if MCQ in marks.said else ()
+
+
+def chance(study: Study) -> Iterator[Measure]:
+    """What guessing gets right: the mean over items of 1 / number of options; of no reader."""
+    options = study.facts.options
+    for group in study.groups("dimension"):
+        members = group.members & study.facts.of("mcq") & (options > 0)
+        n = int(members.sum())
+        record = Measure(reader="", measure="chance", by=group.by, n=n)
+        if n:
+            # Sums of equal parts: what has five options throughout is 0.2 to the bit.
+            sizes, items = np.unique(options[members], return_counts=True)
+            total = math.fsum(
+                int(m) / (int(size) * n) for size, m in zip(sizes, items, strict=True)
+            )
+            yield with_method(msgspec.structs.replace(record, value=total), Method(kind="exact"))
+
+
+# ---------------------------------------------------------------- what replies became
+# Of all that was asked, by kind of question and condition: answered, unparsed, refused and
+# unanswered add up to 1. The names that end in _rate are those of earlier versions.
+
+
+def _asked_conditions(study: Study, marks: Marks) -> Iterator[Condition]:
+    yield from _kinds_asked(study, marks)
+    yield from _conditions(marks)
+
+
+def _kinds_asked(study: Study, marks: Marks) -> Iterator[Condition]:
+    for asking in (MCQ, OPEN, REFORMULATED):
+        if asking in marks.said:
+            yield {"kind": asking.form}
+
+
+def _invalid_conditions(study: Study, marks: Marks) -> Iterator[Condition]:
+    yield from _if_plain(study, marks)
+    yield from _asked_conditions(study, marks)
+
+
+def _outcome(study: Study, marks: Marks, condition: Condition) -> tuple[Mask, Codes]:
+    why = _replies(marks, condition, marks.asked)[1]
+    return (why != _NOT_ASKED).any(axis=1), why
+
+
+def _unanswered(study: Study, marks: Marks, condition: Condition) -> Counted:
+    asked, why = _outcome(study, marks, condition)
+    missing = sum(
+        int((marks.asked(asking) & ~marks.said[asking].rows).sum())
+        for asking in _askings(marks, condition)
+    )
+    remark = f"{missing} not in the answers" if missing else ""
+    return Counted((why == OUTCOMES.index("unanswered")).astype(float), asked, remark=remark)
+
+
+def _cut_off(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Of the replies of which it is known how they ended, those that the token limit ended."""
+    (asking,) = _askings(marks, condition)
+    said = marks.said[asking]
+    known = marks.asked(asking) & said.ended
+    remark = "" if known.any() else "not known how replies ended"
+    return Counted(said.cut.astype(float), known, remark=remark)
+
+
+_COVERAGE: Final = coverage_specs(_asked_conditions, _outcome)
+_UNPARSED, _REFUSED = _COVERAGE[1], _COVERAGE[2]
+_CUT_OFF: Final = Spec(
+    name="cut_off",
+    says="share of replies that the token limit ended",
+    of=_cut_off,
+    conditions=_kinds_asked,
+    better="lower",
+)
+_OUTCOME_SPECS: Final = (
+    msgspec.structs.replace(
+        _UNPARSED,
+        name="invalid_rate",
+        says="share of items asked whose reply could not be read as an answer",
+        conditions=_invalid_conditions,
+        groups=("dimension",),
+    ),
+    msgspec.structs.replace(
+        _REFUSED,
+        name="refused_rate",
+        says="share of items asked whose reply is a refusal",
+        conditions=_kinds_asked,
+    ),
+    Spec(
+        name="unanswered_rate",
+        says="share of items asked that have no reply",
+        of=_unanswered,
+        conditions=_kinds_asked,
+        better="lower",
+    ),
+    msgspec.structs.replace(_CUT_OFF, name="cut_off_rate"),
+    *_COVERAGE,
+    _CUT_OFF,
+)
+
+
+# ---------------------------------------------------------------- readers against readers
+
+
+def gained_and_lost(study: Study) -> Iterator[Measure]:
+    """What a medical fine-tune unlearned and learned: of the items asked of both, the share right
+    for the base alone, and the share right for the medical reader alone."""
+    marks = {one.reader: one for one in study.marks}
+    study.options.check_pairs(study.readers)
+    for base, medical in study.options.pairs:
+        one, two = marks[base], marks[medical]
+        both = one.asked(MCQ) & two.asked(MCQ)
+        sides = {
+            "only_base": one.right(MCQ) & ~two.right(MCQ),
+            "only_medical": two.right(MCQ) & ~one.right(MCQ),
+        }
+        for group in study.groups("dimension"):
+            members = group.members & both
+            if group.by and not members.any():
+                continue
+            for name, hit in sides.items():
+                by = {"versus": base, **group.by}
+                yield study.share(Measure(reader=medical, measure=name, by=by), hit, members)
+
+
+# ---------------------------------------------------------------- image dependence
+# What of the accuracy is left with a blank image, another one, or none. Paired: over the items
+# asked with the item's own image and under the condition.
+
+
+class _ImagePair(NamedTuple):
+    """With the changed image and with the item's own, over the items that both have."""
+
+    condition: Condition
+    group: Group
+    changed: Counted
+    own: Counted
+
+
+def _image_pairs(study: Study, marks: Marks) -> Iterator[_ImagePair]:
+    """By condition and dimension."""
+    for condition in _conditions(marks):
+        if MCQ not in marks.said or condition["condition"] == "permuted":
+            continue
+        changed, own = (counted_once(study, marks, ACCURACY, at) for at in (condition, PLAIN))
+        for group in study.groups("dimension"):
+            both = group.members & changed.population & own.population
+            if not group.by or both.any():
+                yield _ImagePair(condition, group, changed.within(both), own.within(both))
+
+
+def _image_difference(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Accuracy under the condition less that with the item's own image: below 0 it is missed."""
+    for pair in _image_pairs(study, marks):
+        by = {**pair.condition, **pair.group.by, "versus": "original"}
+        which = "by image and dimension" if pair.group.by else "by image"
+        if marks.reader in study.unseeing:
+            yield unseen(marks.reader, "diff_accuracy", by)
+            continue
+        record = Measure(reader=marks.reader, measure="diff_accuracy", by=by)
+        both, sides = (pair.changed, pair.own), (pair.condition["condition"], "original")
+        yield difference_of(study, record, both, ACCURACY, f"diff_accuracy {which}", sides)
+
+
+def _image_effect(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Accuracy with the item's own image less that with the changed one: above 0 it is used."""
+    for pair in _image_pairs(study, marks):
+        by = {"image": pair.condition["condition"]}
+        if pair.group.by:
+            continue
+        if marks.reader in study.unseeing:
+            yield unseen(marks.reader, "image_effect", by)
+            continue
+        record = Measure(reader=marks.reader, measure="image_effect", by=by)
+        both, sides = (pair.own, pair.changed), ("original", by["image"])
+        yield difference_of(study, record, both, ACCURACY, "image_effect", sides)
+
+
+def _survives(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """What part of the score stands without the picture: right under the condition over right with
+    the item's own image. Above 1 where the picture harms, undefined where none is right with it."""
+    for pair in _image_pairs(study, marks):
+        by = {**pair.condition, **pair.group.by, "versus": "original"}
+        if marks.reader in study.unseeing:
+            yield unseen(marks.reader, "survives", by)
+            continue
+        left, own = (np.nan_to_num(side.table[:, 0]) for side in (pair.changed, pair.own))
+        members, k = pair.own.population, int(own.sum())
+        n = int(members.sum())
+        record = Measure(reader=marks.reader, measure="survives", by=by, n=n)
+        if not k:
+            words = "nothing right with the item's own image" if n else "no items in both"
+            yield noted(record, NOTHING_RIGHT, words)
+            continue
+        columns = np.stack([left, own], axis=1)
+        # One item more right under the condition moves the ratio by 1 / k, not by 1 / n.
+        yield estimated(record, columns, ratio, members, limits=AMOUNT.limits, step=n / k)
+
+
+NOTHING_RIGHT: Final = "nothing_right"
+"""The flag of a ratio whose lower part is 0."""
+
+
+# ---------------------------------------------------------------- the place of options
+# Letters given, and what other orders of the options change. Over the replies to all orders asked
+# with the item's own image. Orders are rotations, so where the option named stood tells where the
+# right one stood.
+
+
+class _Given(NamedTuple):
+    """Valid replies: the item, the place of the letter given, and that of the right letter."""
+
+    items: Ints
+    letter: Ints
+    right: Ints
+
+
+def _given(study: Study, marks: Marks) -> _Given:
+    return study.once(("given", marks.reader), lambda: _valid(marks))
+
+
+def _valid(marks: Marks) -> _Given:
+    facts, items, letters, rights = marks.facts, [], [], []
+    for asking in marks.orders():
+        said = marks.said[asking]
+        known = marks.asked(asking) & (said.choice >= 0) & (said.shown >= 0)
+        at = np.flatnonzero(known & (facts.answer >= 0))
+        shown, chosen = (codes[at].astype(np.int64) for codes in (said.shown, said.choice))
+        items.append(at)
+        letters.append(shown)
+        rights.append((facts.answer[at] - chosen + shown) % facts.options[at])
+    none = np.zeros(0, dtype=np.int64)
+    return _Given(*(np.concatenate([none, *parts]) for parts in (items, letters, rights)))
+
+
+def _letter_shares(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Of the letters given, the share of each; the note has that of the right letters."""
+    if not marks.orders():
+        return
+    given = _given(study, marks)
+    clusters = study.clusters[given.items]
+    most = int(study.facts.options.max(initial=0))
+    for place, letter in enumerate(LETTERS[:most]):
+        note = f"{int((given.right == place).sum())} right letters" if given.items.size else None
+        by = {"position": letter}
+        record = Measure(reader=marks.reader, measure="position_share", by=by, note=note)
+        yield clustered_share(record, given.letter == place, clusters)
+
+
+def _letter_bias(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Total variation distance between the shares of letters given and of right letters, over the
+    same valid replies: half the sum of absolute differences. 0 is none; chance alone is above 0,
+    and more so in a resample, so resamples are centred on the value."""
+    if not marks.orders():
+        return
+    given, n = _given(study, marks), study.n
+    most = int(study.facts.options.max(initial=0))
+    differences = [
+        np.bincount(given.items, weights=_sign(given, place), minlength=n) for place in range(most)
+    ]
+    replies = np.bincount(given.items, minlength=n).astype(float)
+    record = Measure(reader=marks.reader, measure="position_bias")
+    made = estimated(record, np.stack([*differences, replies], axis=1), _distance, replies > 0)
+    counted = msgspec.structs.replace(made.record, n=int(given.items.size))
+    yield msgspec.structs.replace(made, record=counted, centred=True)
+
+
+def _sign(given: _Given, place: int) -> Floats:
+    found: Floats = (given.letter == place).astype(float) - (given.right == place)
+    return found
+
+
+def _distance(totals: Floats) -> Floats:
+    return quotients(np.abs(totals[:, :-1]).sum(axis=1) / 2, totals[:, -1])
+
+
+def _if_permuted(study: Study, marks: Marks) -> tuple[Condition, ...]:
+    return (PLAIN,) if marks.permuted else ()
+
+
+def _several(marks: Marks) -> Mask:
+    """Items asked in more than one order."""
+    times = np.sum([marks.asked(asking) for asking in marks.orders()], axis=0)
+    found: Mask = times > 1
+    return found
+
+
+def _same_option(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Items in which every order got the same option; a reply that names none is no agreement."""
+    least = np.full(study.n, len(LETTERS))
+    most = np.full(study.n, -1)
+    for asking in marks.orders():
+        asked, choice = marks.asked(asking), marks.said[asking].choice
+        least = np.where(asked, np.minimum(least, choice), least)
+        most = np.where(asked, np.maximum(most, choice), most)
+    return Counted(((least == most) & (least >= 0)).astype(float), _several(marks))
+
+
+def _always_right(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Items that were right in every order."""
+    always = study.everyone
+    for asking in marks.orders():
+        always &= marks.right(asking) | ~marks.asked(asking)
+    return Counted(always.astype(float), _several(marks))
+
+
+# ---------------------------------------------------------------- probabilities
+# What the first token's say: accuracy by the likeliest option, and calibration.
+
+_BINS: Final = 10
+
+
+class _Known(NamedTuple):
+    """Items with probabilities, the likeliest option (-1 where two tie), and its probability."""
+
+    items: Ints
+    table: Floats
+    likeliest: Ints
+    confidence: Floats
+    right: Mask
+
+
+def _known(study: Study, marks: Marks) -> _Known | None:
+    """None where the reader gave no probabilities."""
+    return study.once(("known", marks.reader), lambda: _likeliest(marks))
+
+
+def _likeliest(marks: Marks) -> _Known | None:
+    table = marks.said[MCQ].probabilities if MCQ in marks.said else None
+    if table is None:
+        return None
+    known = marks.asked(MCQ) & (marks.facts.answer >= 0) & ~np.isnan(table[:, 0])
+    items = np.flatnonzero(known)
+    found = np.nan_to_num(table[items])
+    confidence = found.max(axis=1)
+    tied = (found == confidence[:, None]).sum(axis=1) > 1
+    likeliest = np.where(tied, -1, found.argmax(axis=1))
+    right = likeliest == marks.facts.answer[items]
+    return _Known(items, found, likeliest, confidence, right)
+
+
+def _accuracy_by_probabilities(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Of the items with probabilities, the share whose likeliest option is right; of two equally
+    likely, none is chosen."""
+    known = _known(study, marks)
+    if known is None:
+        return
+    ties = int((known.likeliest < 0).sum())
+    without = int(marks.asked(MCQ).sum()) - known.items.size
+    record = Measure(reader=marks.reader, measure="accuracy_logprobs")
+    record = remarked(record, f"{ties} ties counted as wrong" if ties else None)
+    record = leaving_out(record, {"without probabilities": without})
+    yield clustered_share(record, known.right, study.clusters[known.items])
+
+
+def _calibration_error(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Expected calibration error: ten bins of the likeliest option's probability c, and over them
+    the mean of |mean c - share right|, weighted by their replies. Resamples are centred on it."""
+    from overread.stats import informative
+
+    known = _known(study, marks)
+    if known is None:
+        return
+    record = Measure(reader=marks.reader, measure="ece")
+    if not informative(known.confidence):
+        words = "the probabilities say no more than the letter"
+        yield noted(msgspec.structs.replace(record, n=int(known.items.size)), UNINFORMATIVE, words)
+        return
+    bins = np.minimum(np.floor(_BINS * known.confidence), _BINS - 1).astype(np.int64)
+    columns = np.zeros((study.n, _BINS + 1))
+    columns[known.items, bins] = known.confidence - known.right
+    columns[known.items, _BINS] = 1.0
+    made = estimated(record, columns, _gaps, columns[:, _BINS] > 0)
+    yield msgspec.structs.replace(made, centred=True)
+
+
+UNINFORMATIVE: Final = "uninformative"
+"""The flag of probabilities that are all 0 or 1."""
+
+
+def _gaps(totals: Floats) -> Floats:
+    """Σ over bins of |Σ (c - right)| over all replies."""
+    return quotients(np.abs(totals[:, :_BINS]).sum(axis=1), totals[:, _BINS])
+
+
+def _if_probable(study: Study, marks: Marks) -> tuple[Condition, ...]:
+    return () if _known(study, marks) is None else (PLAIN,)
+
+
+def _squared_distance(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Half the squared distance of the options' probabilities from 1 for the right one and 0 for
+    the others; 0 is perfect, 1 all on a wrong option."""
+    known = _known(study, marks)
+    assert known is not None
+    truth = np.zeros_like(known.table)
+    truth[np.arange(known.items.size), study.facts.answer[known.items]] = 1.0
+    value = np.full(study.n, np.nan)
+    value[known.items] = ((known.table - truth) ** 2).sum(axis=1) / 2
+    return Counted(value, ~np.isnan(value))
+
+
+CHOICE_SPECS: Final = (
+    ACCURACY,
+    Spec(
+        name="accuracy_macro",
+        says="plain mean over dimensions of the accuracy in each",
+        make=_macro,
+    ),
+    Spec(
+        name="longest_rate",
+        says="share of replies naming an option that name the longest",
+        of=_longest,
+        conditions=_if_plain,
+        better=None,
+    ),
+    *_OUTCOME_SPECS,
+    Spec(
+        name="position_share",
+        says="share of each letter among the letters given, over all orders",
+        make=_letter_shares,
+        better=None,
+    ),
+    Spec(
+        name="position_bias",
+        says="total variation distance of the letters given from the right letters",
+        make=_letter_bias,
+        better="lower",
+    ),
+    Spec(
+        name="order_consistency",
+        says="share of items in which every order of the options got the same option",
+        of=_same_option,
+        conditions=_if_permuted,
+    ),
+    Spec(
+        name="accuracy_all_orders",
+        says="share of items that were right in every order of the options",
+        of=_always_right,
+        conditions=_if_permuted,
+    ),
+    Spec(
+        name="accuracy_logprobs",
+        says="share of items whose likeliest option by the first token is right",
+        make=_accuracy_by_probabilities,
+    ),
+    Spec(
+        name="ece",
+        says="expected calibration error of the likeliest option's probability, ten bins",
+        make=_calibration_error,
+        better="lower",
+    ),
+    Spec(
+        name="brier",
+        says="half the squared distance of the options' probabilities from the truth",
+        of=_squared_distance,
+        conditions=_if_probable,
+        estimate=MEAN_OF_CASES,
+        better="lower",
+    ),
+    Spec(
+        name="diff_accuracy",
+        says="accuracy with a blank, another or no image less that with the item's own",
+        make=_image_difference,
+        unit=POINTS,
+        better=None,
+    ),
+    Spec(
+        name="image_effect",
+        says="accuracy with the item's own image less that with a blank, another or no image",
+        make=_image_effect,
+        unit=POINTS,
+        better=None,
+    ),
+    Spec(
+        name="survives",
+        says="accuracy with a blank, another or no image over that with the item's own",
+        make=_survives,
+        unit=AMOUNT,
+        better=None,
+    ),
+)
