@@ -18,7 +18,7 @@ from overread.benchmarks.grounding.answers import (
     p_yes,
     parse,
 )
-from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, edition
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED
 from overread.case import Reply, Request, Traits, Trial
 
 TRIAL = Trial("c", {"image": "swap", "phrasing": "default", "px": 224}, Request(()))
@@ -273,7 +273,7 @@ def test_the_authors_know_no_refusals():
     found = row(Reply("No, I cannot help.", refusal="policy"), AUTHORS)
     assert (found["outcome"], found["answer"], found["refused"]) == ("answered", 0, True)
     assert row(None, AUTHORS)["p_yes"] == 0.5
-    apart = edition("authors", {"failures": "apart"})
+    apart = BOOK.edition("authors", {"failures": "apart"})
     assert row(Reply("No", refusal="policy"), apart)["outcome"] == "refused"
 
 

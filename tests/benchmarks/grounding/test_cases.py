@@ -19,7 +19,7 @@ from overread.benchmarks.grounding.cases import (
     load_cases,
     truth,
 )
-from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, edition
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED
 from overread.case import BadInput, Box
 
 REXERR = {
@@ -255,7 +255,7 @@ def test_the_key_of_a_normal_film_is_no(bench):
     film = bench.case("n", source="mimic_cxr", finding="no_finding", label=1, box=None)
     assert truth(film, AUTHORS) == 1
     assert truth(film, CORRECTED) == 0
-    assert truth(film, edition("corrected", {"normals": "yes"})) == 1
+    assert truth(film, BOOK.edition("corrected", {"normals": "yes"})) == 1
     ill = bench.case("i", source="mimic_cxr", finding="no_finding", label=0)
     assert truth(ill, CORRECTED) == 1
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from overread.benchmarks.grounding.category import Findings, category, published_rule, sweep
-from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, Edition, edition
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED, Edition
 from overread.case import Measure
 from overread.stats import paired_difference, wilson
 
@@ -69,11 +69,11 @@ def test_one_flip_more_than_none_is_no_use_of_the_image():
     word, note = said(few, CORRECTED)
     assert word == "indeterminate"
     assert "the published rule says uses image" in note
-    assert said(few, edition("corrected", {"category_needs_gsp": "no"}))[0] == "uses image"
+    assert said(few, BOOK.edition("corrected", {"category_needs_gsp": "no"}))[0] == "uses image"
 
 
 def test_the_published_word_needs_about_four_flips():
-    lax = edition("corrected", {"category_needs_gsp": "no"})
+    lax = BOOK.edition("corrected", {"category_needs_gsp": "no"})
     for flips, published in ((3, "indeterminate"), (4, "uses image")):
         word, note = said(findings((flips, 150), (390, 400), (150, 150)), lax)
         assert word == "uses image"
@@ -110,7 +110,7 @@ def test_the_authors_have_no_minimum_and_no_insufficient():
     assert said(few, AUTHORS)[0] == "uses image"
     none = findings((0, 0), (3, 5), (3, 3))
     assert said(none, AUTHORS)[0] == "indeterminate"
-    assert said(few, edition("authors", {"minimum_n": "100"})) == (
+    assert said(few, BOOK.edition("authors", {"minimum_n": "100"})) == (
         "insufficient",
         "CGR stands on 3 cases, UAR stands on 5 cases, IS stands on 3 cases; 100 are needed; "
         "the published rule says uses image",
@@ -191,6 +191,6 @@ def test_a_rate_nobody_was_asked_for_is_not_one_of_nothing_changed(without):
     word, note = said(given, CORRECTED)
     assert word == "insufficient"
     assert note.endswith("the published rule says indeterminate")
-    lax = edition("corrected", {"minimum_n": "0"})
+    lax = BOOK.edition("corrected", {"minimum_n": "0"})
     assert said(given, lax)[0] == "indeterminate"
     assert said(given, AUTHORS)[0] == "indeterminate"

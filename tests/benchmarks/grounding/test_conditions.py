@@ -16,7 +16,7 @@ from overread.benchmarks.grounding.conditions import (
     images_of,
     read_conditions,
 )
-from overread.benchmarks.grounding.edition import settings
+from overread.benchmarks.grounding.edition import BOOK
 from overread.case import BadInput
 
 
@@ -89,7 +89,7 @@ def test_all_is_every_word():
 )
 def test_a_bad_choice_says_what_can_be_chosen(text):
     with pytest.raises(BadInput) as error:
-        settings("corrected", {"conditions": text})
+        BOOK.settings("corrected", {"conditions": text})
     said = str(error.value)
     assert "original, and any of swap, target_mask" in said
     assert "+blur,+matched" in said
@@ -115,4 +115,4 @@ def test_a_bad_choice_says_what_can_be_chosen(text):
 )
 def test_whether_the_original_is_asked_again(edition, chosen, repeat):
     words = {} if chosen is None else {"conditions": chosen}
-    assert settings(edition, words)[1].repeat == repeat
+    assert BOOK.settings(edition, words)[1].repeat == repeat

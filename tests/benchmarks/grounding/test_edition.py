@@ -5,24 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from overread.benchmarks.grounding.edition import (
-    AUTHORS,
-    CONDITIONS,
-    CORRECTED,
-    RULES,
-    Edition,
-    edition,
-    settings,
-)
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CONDITIONS, CORRECTED, Edition
 from overread.case import BadInput
 
 
 def test_every_rule_can_be_set():
     fields = set(Edition.__struct_fields__) - {"name"}
-    assert fields == set(RULES)
+    assert fields == set(BOOK.rules)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", BOOK.rules)
 def test_the_other_editions_value_can_be_set_and_shows_in_the_label(rule):
     for this, other in ((CORRECTED, AUTHORS), (AUTHORS, CORRECTED)):
         word = str(getattr(other, rule))
@@ -33,11 +25,11 @@ def test_the_other_editions_value_can_be_set_and_shows_in_the_label(rule):
 
 
 def test_the_label_lists_changes_in_a_fixed_order():
-    one = edition("corrected", {"masks": "closed", "normals": "yes"})
-    other = edition("corrected", {"normals": "yes", "masks": "closed"})
+    one = BOOK.edition("corrected", {"masks": "closed", "normals": "yes"})
+    other = BOOK.edition("corrected", {"normals": "yes", "masks": "closed"})
     assert one == other
     assert one.label == "corrected+normals=yes+masks=closed"
-    assert edition("corrected", {"normals": "no"}).label == "corrected"
+    assert BOOK.edition("corrected", {"normals": "no"}).label == "corrected"
 
 
 def test_editions_are_frozen():
@@ -55,16 +47,16 @@ def test_options_do_not_change_the_label(tmp_path):
     assert (options.px, options.phrasing) == (512, "brief")
     assert options.conditions == ("original", "swap")
     assert options.root == str(tmp_path)
-    assert settings("corrected")[1].conditions == CONDITIONS
+    assert BOOK.settings("corrected")[1].conditions == CONDITIONS
 
 
 def test_the_first_size_and_phrasing_are_the_headline_and_the_others_are_further_ones():
-    _, options = settings("corrected", {"px": "224, 512,448", "phrasing": "brief,default"})
+    _, options = BOOK.settings("corrected", {"px": "224, 512,448", "phrasing": "brief,default"})
     assert (options.px, options.more_px) == (224, (512, 448))
     assert (options.phrasing, options.more_phrasings) == ("brief", ("default",))
-    assert settings("corrected")[1].subset == 100
-    assert settings("corrected", {"subset": "0", "draws": "20"})[1].subset == 0
-    assert settings("corrected", {"draws": "20"})[1].draws == 20
+    assert BOOK.settings("corrected")[1].subset == 100
+    assert BOOK.settings("corrected", {"subset": "0", "draws": "20"})[1].subset == 0
+    assert BOOK.settings("corrected", {"draws": "20"})[1].draws == 20
 
 
 @pytest.mark.parametrize(
@@ -97,11 +89,11 @@ def test_the_first_size_and_phrasing_are_the_headline_and_the_others_are_further
 )
 def test_a_bad_setting_is_one_clear_line(words, says):
     with pytest.raises(BadInput) as error:
-        settings("corrected", words)
+        BOOK.settings("corrected", words)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_an_unknown_edition_lists_the_known():
     with pytest.raises(BadInput, match="the editions are corrected, authors"):
-        edition("mine")
+        BOOK.edition("mine")

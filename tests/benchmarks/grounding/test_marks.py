@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.grounding.cases import ERROR_GROUPS, error_name, group_of
-from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, Options, edition
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED, Options
 from overread.benchmarks.grounding.marks import Facts, Study, age_names, columns_of_cases, facts_of
 from overread.case import Traits
 from support.made_up import measured
@@ -137,7 +137,7 @@ def test_swaps_that_match_nothing_do_not_count(facts):
     given = ({"swap_match": "label"}, {"swap_match": "any"}, {"swap_match": None})
     assert facts(*given).swap_counts.tolist() == [True, False, True]
     assert facts(*given, rules=AUTHORS).swap_counts.tolist() == [True] * 3
-    lax = edition("corrected", {"fallback_swaps": "count"})
+    lax = BOOK.edition("corrected", {"fallback_swaps": "count"})
     assert facts(*given, rules=lax).swap_counts.tolist() == [True] * 3
 
 
@@ -324,7 +324,7 @@ def test_a_calibration_error(made):
 def test_all_columns_see_the_same_resamples(made):
     """Else a difference of two columns would have the spread of strangers."""
     tables, *_ = made
-    study = Study(tables, edition("corrected", {"boot": "300"}), Options())
+    study = Study(tables, BOOK.edition("corrected", {"boot": "300"}), Options())
     column = np.arange(60.0)
     study.need({("x",): column, ("y",): 2 * column, ("one",): np.ones(60)})
     assert np.array_equal(2 * study.resampled(("x",)), study.resampled(("y",)))
@@ -344,7 +344,7 @@ def test_a_single_patient_has_no_spread_over_resamples(bench):
 
 def test_text_only_readers_are_the_baselines(made):
     tables, *_ = made
-    study = Study(tables, edition("corrected"), Options())
+    study = Study(tables, BOOK.edition("corrected"), Options())
     assert [marks.reader for marks in study.text_only] == ["b"]
     assert [marks.reader for marks in study.marks] == ["a", "b"]
 
@@ -389,7 +389,7 @@ def _difference(tables):
     """Only the comparison, without the measures it does not need."""
     from overread.benchmarks.grounding import comparisons
 
-    study = Study(tables, edition("corrected", {"boot": "300"}), Options())
+    study = Study(tables, BOOK.edition("corrected", {"boot": "300"}), Options())
     study.need(comparisons.columns(study))
     records = comparisons.compared(study)["a", "diff_accuracy"]
     (found,) = (record for record in records if record.by["comparison"] == "pairwise")

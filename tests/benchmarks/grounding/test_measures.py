@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.cases import boxed, load_cases, truth
-from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, Options, edition
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED, Options
 from overread.benchmarks.grounding.marks import Study
 from overread.case import BadInput, Measure, Traits
 from overread.measuring.contrasts import with_q
@@ -134,7 +134,7 @@ def test_stability_can_be_taken_over_all_answers(bench, by_name):
     assert measured(tables, by_name, stability="all")["r", "is"].n == 2
 
 
-@pytest.mark.parametrize("rules", [AUTHORS, CORRECTED, edition("corrected", {"normals": "yes"})])
+@pytest.mark.parametrize("rules", [AUTHORS, CORRECTED, BOOK.edition("corrected", {"normals": "yes"})])
 def test_the_key_in_bulk_is_the_key_case_by_case(rules, study, golden):
     tables = study("authors").tables
     wanted = [truth(case, rules) for case in load_cases(golden / "mimic" / "manifest.csv", AUTHORS)]

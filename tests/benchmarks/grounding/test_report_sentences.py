@@ -10,7 +10,7 @@ import pytest
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.benchmark import MISPLACED
-from overread.benchmarks.grounding.edition import AUTHORS, CORRECTED, RULES
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED
 from overread.benchmarks.grounding.report_sentences import QUESTION, headlines
 from overread.case import Measure, Traits
 
@@ -222,7 +222,7 @@ def test_methods_follow_rules_and_options():
     assert 'rules "corrected+boot=200"' in said
 
 
-@pytest.mark.parametrize("rule", sorted(set(RULES) - {"boot", "seed", "minimum_n", "wire"}))
+@pytest.mark.parametrize("rule", sorted(set(BOOK.rules) - {"boot", "seed", "minimum_n", "wire"}))
 def test_every_rule_that_is_not_the_published_one_is_named(rule):
     named = methods().split(". ")[0].replace(" and ", ", ").replace(".", "").split(", ")
     corrected, authors = (getattr(Grounding.of_run("s@0", "open", e).rules, rule)

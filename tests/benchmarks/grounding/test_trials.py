@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.grounding.authors import any_sample
 from overread.benchmarks.grounding.cases import load_cases, truth
 from overread.benchmarks.grounding.conditions import FILLS, PAPER, WORDS, images_of
-from overread.benchmarks.grounding.edition import AUTHORS, CONDITIONS, CORRECTED, Options, settings
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CONDITIONS, CORRECTED, Options
 from overread.benchmarks.grounding.prompts import REASONING_SYSTEM_MESSAGE
 from overread.benchmarks.grounding.trials import (
     BLANK,
@@ -153,7 +153,7 @@ def test_a_text_reader_costs_one_call_per_case(bench):
 
 
 def test_settings_reach_the_trials(bench):
-    rules, options = settings("corrected", {"masks": "closed", "px": "448"})
+    rules, options = BOOK.settings("corrected", {"masks": "closed", "px": "448"})
     found = list(trials(bench.case("c"), Traits(), rules, options, "/data"))
     assert picture(found[2]).operations[1] == Fill(Box(20, 40, 121, 141))
 
@@ -304,9 +304,9 @@ def test_unless_it_was_not_asked_for(bench):
     case = bench.case("c")
     assert len(ask(case, SAMPLING, repeat="never")) == 4
     for words, n in (({}, 5), ({"conditions": "original,swap"}, 2), ({"conditions": "+blank"}, 6)):
-        rules, options = settings("corrected", words)
+        rules, options = BOOK.settings("corrected", words)
         assert len(list(trials(case, SAMPLING, rules, options, "/data"))) == n
-    rules, options = settings("authors")
+    rules, options = BOOK.settings("authors")
     assert len(list(trials(case, SAMPLING, rules, options, "/data"))) == 4
 
 

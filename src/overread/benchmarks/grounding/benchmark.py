@@ -38,8 +38,7 @@ from overread.benchmarks.grounding.cases import (
     manifest_path,
     refuse_films,
 )
-from overread.benchmarks.grounding.edition import SHOWS, Edition, Options, settings
-from overread.benchmarks.grounding.exhibits import exhibits
+from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.trials import Subset, askable, robustness_subset, trials
 from overread.benchmarks.ranges import declared
 from overread.benchmarks.reporting import MADE_UP, PHANTOM
@@ -76,7 +75,7 @@ class Grounding(Benchmark):
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"
     pictures = True
-    shows = SHOWS
+    book = BOOK
     drawn = ("_subset",)
     compared = (
         ComparedWords.share("accuracy", "accuracy", "is right on"),
@@ -93,10 +92,6 @@ class Grounding(Benchmark):
 
     rules: Edition
     options: Options
-
-    @classmethod
-    def settings(cls, edition: str, words: Mapping[str, str] | None) -> tuple[Edition, Options]:
-        return settings(edition, words)
 
     @classmethod
     def open(
@@ -227,6 +222,8 @@ class Grounding(Benchmark):
         return measure(tables, self.rules, self.options)
 
     def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
+        from overread.benchmarks.grounding.exhibits import exhibits
+
         made = exhibits(measures, signature)
         if not any(self._misplaced(measure.reader) for measure in measures):
             return made
