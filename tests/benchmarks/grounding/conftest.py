@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.base import Imported, ReaderRecord, Tables
-from overread.benchmarks.grounding.answers import answer_schema
-from overread.benchmarks.grounding.cases import GroundingCase, case_row, case_schema
+from overread.benchmarks.grounding.answers import Answer
+from overread.benchmarks.grounding.cases import CaseRow, GroundingCase, row_of
 from overread.benchmarks.grounding.importing import import_results
+from overread.benchmarks.tables import frame_of, schema_of
 from overread.case import Box, Measure, Traits
 from support.measured import Records
 
@@ -180,11 +181,9 @@ class Bench:
             for image, marks in conditions.items()
             for case, mark in marks.items()
         ]
-        schema = {"reader": pl.String, **answer_schema()}
+        schema = {"reader": pl.String, **schema_of(Answer)}
         return Tables(
-            cases=pl.DataFrame(
-                [case_row(c) for c in cases], schema=dict(case_schema()), orient="row"
-            ),
+            cases=frame_of(CaseRow, map(row_of, cases)),
             answers=pl.DataFrame(rows, schema=schema, orient="row"),
             readers=tuple(
                 ReaderRecord(name=name, traits=(traits or {}).get(name, Traits()))

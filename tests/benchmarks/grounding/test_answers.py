@@ -6,19 +6,18 @@ import json
 import math
 import time
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.answers import (
-    ANSWER_COLUMNS,
-    answer_row,
-    answer_schema,
+    Answer,
+    answer_of,
     p_yes,
     parse,
 )
 from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED
+from overread.benchmarks.tables import frame_of
 from overread.case import Reply, Request, Traits, Trial
 
 TRIAL = Trial("c", {"image": "swap", "phrasing": "default", "px": 224}, Request(()))
@@ -237,11 +236,9 @@ def test_no_number_breaks_the_confidence(logprobs, rules):
 
 
 def row(reply, rules=CORRECTED, reasoning=False, reason=""):
-    cells = answer_row(TRIAL, reply, Traits(reasoning=reasoning), rules, reason)
-    assert len(cells) == len(ANSWER_COLUMNS)
+    made = answer_of(TRIAL, reply, Traits(reasoning=reasoning), rules, reason)
     # Every row must be storable as it is.
-    pl.DataFrame([cells], schema=dict(answer_schema()), orient="row")
-    return dict(zip(ANSWER_COLUMNS, cells, strict=True))
+    return frame_of(Answer, [made]).to_dicts()[0]
 
 
 def test_an_answered_row():

@@ -11,7 +11,7 @@ import pytest
 
 import overread
 from overread.benchmarks.grounding import Grounding
-from overread.benchmarks.grounding.answers import ANSWER_COLUMNS
+from overread.benchmarks.grounding.answers import Answer
 from overread.benchmarks.registry import (
     importer,
     metrics,
@@ -53,7 +53,7 @@ def test_from_manifest_to_summary(manifest):
     benchmark = open_benchmark("grounding", manifest({}, {}, {}, {}, policy="open"))
     answers = answered(benchmark, REPLIES)
     assert answers.height == 16
-    assert answers.columns == ["reader", *ANSWER_COLUMNS]
+    assert answers.columns == ["reader", *Answer.__struct_fields__]
     tables = tables_of(benchmark, answers)
     records = benchmark.measure(tables)
     table = next(benchmark.exhibits(records, benchmark.signature(tables)))

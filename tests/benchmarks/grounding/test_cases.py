@@ -83,9 +83,9 @@ def test_the_golden_manifest(golden):
         ({"label": "2"}, 'label is "2"; it is 0 or 1.'),
         ({"label": ""}, 'label is ""; it is a number.'),
         ({"label": "maybe"}, 'label is "maybe"; it is a number.'),
-        ({"age": "old"}, 'age is "old"; it is a number.'),
+        ({"age": "old"}, 'age is "old"; an age is 0 or more.'),
         ({"age": "-1"}, 'age is "-1"; an age is 0 or more.'),
-        ({"finding": " "}, 'finding is " "; every case needs one.'),
+        ({"finding": " "}, 'finding is ""; every case needs one.'),
         ({"source": ""}, 'source is ""; every case needs one.'),
         ({"image_path": ""}, 'image_path is ""; every case needs one.'),
         ({"case_id": ""}, 'case_id is ""; every case needs one.'),
@@ -115,7 +115,7 @@ def test_a_missing_sentence_is_asked_as_nan_by_the_authors_only(manifest):
 
 def test_a_repeated_id_names_both_rows(manifest):
     message = complaint(manifest({"case_id": "a"}, {"case_id": "b"}, {"case_id": "a"}))
-    assert 'row 4: case_id "a" stands in row 2 already' in message
+    assert 'row 4: the case "a" stands in manifest.csv row 2 already' in message
 
 
 def test_missing_columns_are_all_named(manifest, conftest_columns):

@@ -18,7 +18,7 @@ def test_every_rule_can_be_set():
 def test_the_other_editions_value_can_be_set_and_shows_in_the_label(rule):
     for this, other in ((CORRECTED, AUTHORS), (AUTHORS, CORRECTED)):
         word = str(getattr(other, rule))
-        found = edition(this.name, {rule: word})
+        found = BOOK.edition(this.name, {rule: word})
         assert getattr(found, rule) == getattr(other, rule)
         same = getattr(this, rule) == getattr(other, rule)
         assert found.label == (this.name if same else f"{this.name}+{rule}={word}")
@@ -39,7 +39,7 @@ def test_editions_are_frozen():
 
 
 def test_options_do_not_change_the_label(tmp_path):
-    rules, options = settings(
+    rules, options = BOOK.settings(
         "authors",
         {"px": "512", "phrasing": "brief", "conditions": "swap,original", "root": str(tmp_path)},
     )

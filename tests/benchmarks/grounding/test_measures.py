@@ -134,7 +134,9 @@ def test_stability_can_be_taken_over_all_answers(bench, by_name):
     assert measured(tables, by_name, stability="all")["r", "is"].n == 2
 
 
-@pytest.mark.parametrize("rules", [AUTHORS, CORRECTED, BOOK.edition("corrected", {"normals": "yes"})])
+@pytest.mark.parametrize(
+    "rules", [AUTHORS, CORRECTED, BOOK.edition("corrected", {"normals": "yes"})]
+)
 def test_the_key_in_bulk_is_the_key_case_by_case(rules, study, golden):
     tables = study("authors").tables
     wanted = [truth(case, rules) for case in load_cases(golden / "mimic" / "manifest.csv", AUTHORS)]

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+import msgspec
+
 from overread.benchmarks.grounding.edition import Edition
-from overread.benchmarks.texts import storable
+from overread.benchmarks.tables import Int8, Int32, alternatives_of, joined_notes, notes_of
 from overread.case import Outcome, Reply, Traits, Trial
 
 __all__ = [
-    "ANSWER_COLUMNS",
+    "RECORDED",
+    "Answer",
+    "KeptReply",
     "Parsed",
-    "answer_row",
-    "answer_schema",
+    "Reading",
+    "answer_of",
     "p_yes",
     "parse",
+    "read_kept",
     "read_reply",
     "unanswered",
 ]
@@ -39,26 +43,6 @@ _NO_TOKENS: Final = frozenset({"No", "no", "NO", " No", " no", " NO"})
 
 # The rung of an answer, and the source of a confidence, taken over from somebody else's file.
 RECORDED: Final = "recorded"
-
-ANSWER_COLUMNS: Final = (
-    "case",
-    "image",
-    "phrasing",
-    "px",
-    "repeat",
-    "outcome",
-    "answer",
-    "rung",
-    "p_yes",
-    "p_reason",
-    "text",
-    "reasoning",
-    "tokens",
-    "logprobs",
-    "refused",
-    "recorded",
-    "note",
-)
 
 
 class Parsed(NamedTuple):
@@ -184,14 +168,50 @@ def _mass(logprobs: Sequence[tuple[str, float]], tokens: frozenset[str]) -> floa
 # ---------------------------------------------------------------- rows
 
 
-class Reading(NamedTuple):
+class Reading(msgspec.Struct, frozen=True):
     """The columns of a row that an edition decides."""
 
     outcome: Outcome
-    answer: int | None
+    answer: Int8 | None
     rung: str | None
     p_yes: float | None
     p_reason: str | None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of answers.parquet; the run puts the column `reader` before these."""
+
+    case: str
+    image: str
+    phrasing: str
+    px: Int32
+    repeat: Int32
+    outcome: Outcome
+    answer: Int8 | None
+    rung: str | None
+    p_yes: float | None
+    p_reason: str | None
+    text: str | None = None
+    reasoning: str | None = None
+    tokens: list[str] | None = None
+    logprobs: list[float] | None = None
+    refused: bool = False
+    recorded: bool = False
+    note: str | None = None
+
+
+class KeptReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a kept row is looked at when it is read again."""
+
+    reader: str
+    rung: str | None
+    p_yes: float | None
+    p_reason: str | None
+    text: str | None
+    tokens: list[str] | None
+    logprobs: list[float] | None
+    refused: bool
+    recorded: bool
 
 
 def read_reply(
@@ -207,69 +227,48 @@ def read_reply(
     return Reading("answered", answer, rung, confidence, reason)
 
 
+def read_kept(row: KeptReply, traits: Traits, edition: Edition, *, reparse: bool) -> Reading | None:
+    """A kept reply read again; None where it is kept as it is.
+
+    An answer taken over from somebody else's file is kept unless `reparse`; one of a reader
+    without text always is, since its words were made from its number.
+    """
+    if traits.modality == "vision" or (row.rung == RECORDED and not reparse):
+        return None
+    if row.text is None:
+        return unanswered(edition)
+    said = None
+    if row.tokens is not None:
+        said = list(zip(row.tokens, row.logprobs or (), strict=True))
+    reading = read_reply(row.text, said, row.refused, traits.reasoning, edition)
+    if not row.recorded:
+        return reading
+    # The file's confidence is all there is.
+    return msgspec.structs.replace(reading, p_yes=row.p_yes, p_reason=row.p_reason)
+
+
 def unanswered(edition: Edition) -> Reading:
     """A trial without a reply; the authors' files hold 0.5 there."""
-    return Reading(
-        "unanswered", None, None, 0.5 if edition.confidence == "hard" else None, "unanswered"
-    )
+    sure = 0.5 if edition.confidence == "hard" else None
+    return Reading("unanswered", None, None, sure, "unanswered")
 
 
-def answer_row(
+def answer_of(
     trial: Trial, reply: Reply | None, traits: Traits, edition: Edition, reason: str = ""
-) -> tuple[object, ...]:
-    """One row of the answers table, in the order of `ANSWER_COLUMNS`."""
-    condition = trial.condition
-    where = (
-        trial.case,
-        condition["image"],
-        condition["phrasing"],
-        condition["px"],
-        trial.repeat,
-    )
+) -> Answer:
+    """What a reader said to a trial, as a row of the answers table."""
+    facts: dict[str, Any] = {"case": trial.case, "repeat": trial.repeat, **trial.condition}
+    facts["note"] = joined_notes(notes_of(reply, reason))
     if reply is None:
-        return (
-            *where,
-            *unanswered(edition),
-            None,
-            None,
-            None,
-            None,
-            False,
-            False,
-            storable(reason) or None,
-        )
+        return Answer(**facts, **msgspec.structs.asdict(unanswered(edition)))
     reading = read_reply(reply.text, reply.logprobs, reply.refused, traits.reasoning, edition)
-    tokens = values = None
-    if reply.logprobs is not None:
-        tokens = [storable(token) for token, _ in reply.logprobs]
-        values = [value for _, value in reply.logprobs]
-    thought = None if reply.reasoning is None else storable(reply.reasoning)
-    said = (storable(reply.text), thought, tokens, values, reply.refused, False)
-    return (*where, *reading, *said, _note(reply, reason))
-
-
-def _note(reply: Reply, reason: str) -> str | None:
-    notes = [reason] if reason else []
-    if reply.refusal:
-        notes.append(f"refusal: {reply.refusal}")
-    if reply.finish == "length":
-        notes.append("cut off at the token limit")
-    return storable("; ".join(notes)) or None
-
-
-@cache
-def answer_schema() -> Mapping[str, Any]:
-    """One row per trial; the run puts the column `reader` before these."""
-    import polars as pl
-
-    other: dict[str, Any] = {
-        "px": pl.Int32,
-        "repeat": pl.Int32,
-        "answer": pl.Int8,
-        "p_yes": pl.Float64,
-        "tokens": pl.List(pl.String),
-        "logprobs": pl.List(pl.Float64),
-        "refused": pl.Boolean,
-        "recorded": pl.Boolean,
-    }
-    return {column: other.get(column, pl.String) for column in ANSWER_COLUMNS}
+    tokens, logprobs = alternatives_of(reply)
+    return Answer(
+        **facts,
+        **msgspec.structs.asdict(reading),
+        text=reply.text,
+        reasoning=reply.reasoning,
+        tokens=tokens,
+        logprobs=logprobs,
+        refused=reply.refused,
+    )

@@ -22,26 +22,27 @@ from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.answers import (
     RECORDED,
-    answer_row,
-    answer_schema,
-    read_reply,
-    unanswered,
+    Answer,
+    KeptReply,
+    Reading,
+    answer_of,
+    read_kept,
 )
 from overread.benchmarks.grounding.cases import (
     IMAGE_COLUMNS,
     NEEDED,
+    CaseRow,
     Dataset,
     GroundingCase,
-    case_row,
-    case_schema,
     load_cases,
     manifest_path,
     refuse_films,
+    row_of,
 )
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.trials import Subset, askable, robustness_subset, trials
 from overread.benchmarks.ranges import declared
-from overread.benchmarks.reporting import MADE_UP, PHANTOM
+from overread.benchmarks.tables import cells_of, read_again, schema_of
 from overread.case import (
     BadInput,
     Card,
@@ -127,11 +128,11 @@ class Grounding(Benchmark):
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
-        return case_schema()
+        return schema_of(CaseRow)
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
-        return answer_schema()
+        return schema_of(Answer)
 
     def load(self) -> Loaded[GroundingCase]:
         manifest = self.kept_path
@@ -139,7 +140,7 @@ class Grounding(Benchmark):
         return Loaded(list(askable(loaded, self.rules, self.options, manifest.name)))
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
-        return case_row(case)
+        return cells_of(row_of(case))
 
     def stratum(self, case: GroundingCase) -> tuple[str, ...]:
         return case.source, case.finding or "", str(case.label)
@@ -184,37 +185,17 @@ class Grounding(Benchmark):
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
     ) -> Sequence[Any]:
-        return answer_row(trial, reply, traits, self.rules, reason)
+        return cells_of(answer_of(trial, reply, traits, self.rules, reason))
 
     def reread(self, tables: Tables, *, reparse: bool = False) -> Tables:
-        """Kept replies read again under this edition.
-
-        An answer taken over from somebody else's file is kept unless `reparse`; one of a reader
-        without text always is, since its words were made from its number.
-        """
-        import polars as pl
-
+        """Kept replies read again under this edition; `reparse` those too that a file recorded."""
         traits = {record.name: record.traits for record in tables.readers}
-        plain = Traits()
-        columns = ("outcome", "answer", "rung", "p_yes", "p_reason")
-        inputs = ("reader", "text", "refused", "recorded", "tokens", "logprobs")
-        rows = []
-        for row in tables.answers.select(*inputs, *columns).iter_rows():
-            reader, text, refused, recorded, tokens, values, *kept = row
-            of = traits.get(reader, plain)
-            if of.modality == "vision" or (kept[2] == RECORDED and not reparse):
-                rows.append(tuple(kept))
-            elif text is None:
-                rows.append(unanswered(self.rules))
-            else:
-                said = None if tokens is None else list(zip(tokens, values, strict=True))
-                reading = read_reply(text, said, refused, of.reasoning, self.rules)
-                if recorded:  # the file's confidence is all there is
-                    reading = reading._replace(p_yes=kept[3], p_reason=kept[4])
-                rows.append(reading)
-        schema = {column: self.answer_schema[column] for column in columns}
-        read = pl.DataFrame(rows, schema=schema, orient="row")
-        return msgspec.structs.replace(tables, answers=tables.answers.with_columns(read))
+
+        def read(row: KeptReply) -> Reading | None:
+            return read_kept(row, traits.get(row.reader, Traits()), self.rules, reparse=reparse)
+
+        answers = read_again(tables.answers, KeptReply, Reading, read)
+        return msgspec.structs.replace(tables, answers=answers)
 
     def measure(self, tables: Tables) -> list[Measure]:
         from overread.benchmarks.grounding.measures import measure
@@ -231,7 +212,7 @@ class Grounding(Benchmark):
 
     def _misplaced(self, reader: str) -> bool:
         """Whether a reader is a control shown films it was not made for."""
-        return reader.startswith("control:") and not self.dataset.startswith(PHANTOM)
+        return reader.startswith("control:") and not self.dataset.startswith("phantom-")
 
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.grounding.controls import grounding_controls
@@ -281,8 +262,9 @@ class Grounding(Benchmark):
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
         from overread.benchmarks.grounding.report_sentences import limitations
+        from overread.benchmarks.sentences import made_up
 
-        first = [MADE_UP] if self.dataset.startswith(PHANTOM) else []
+        first = made_up(self.dataset)
         if any(self._misplaced(measure.reader) for measure in measures):
             first.append(MISPLACED)
         return [*first, *limitations(measures, self.rules, self.options)]

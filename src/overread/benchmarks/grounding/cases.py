@@ -8,21 +8,21 @@ An error names the file and the row. Rows are counted as an editor counts lines:
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 
 from overread.benchmarks.files.card import read_card
+from overread.benchmarks.files.fields import Fields, read_fields, refuse_twice
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.boxes import overlap_fraction
 from overread.benchmarks.grounding.edition import CORRECTED, Edition
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
+from overread.benchmarks.tables import Int8, Int32
 from overread.case import BadInput, Box
 from overread.files import MOST_TABLE, open_file
 
@@ -31,16 +31,16 @@ __all__ = [
     "ERROR_GROUPS",
     "EXTRA_COLUMNS",
     "UNION_COLUMNS",
+    "CaseRow",
     "Dataset",
     "GroundingCase",
     "boxed",
-    "case_row",
-    "case_schema",
     "error_name",
     "group_of",
     "load_cases",
     "manifest_path",
     "refuse_films",
+    "row_of",
     "truth",
 ]
 
@@ -118,8 +118,13 @@ NEEDED: Final = (
 )
 # The sources the authors' code has a key for, and ours: phantoms are built like MS-CXR.
 KEYED_BY_LABEL: Final = frozenset({"ms_cxr", "mimic_cxr", "chexpert", "phantom"})
-_FARTHEST: Final = 100_000
-_FLAGS: Final = {"yes": 1, "present": 1, "no": 0, "absent": 0}
+_EVERY_CASE: Final = "every case needs one"
+# Columns that are taken as they are.
+_TEXTS: Final = (
+    *("subject_id", "study_id", "dicom_id", "report_path", "view", "gender", "label_text"),
+    *("original_sentence", "error_sentence", "error_type", "swap_image_path", "swap_match"),
+    *("opposite_image_path", "image_digest", "swap_image_digest"),
+)
 BOXED_SOURCES: Final = frozenset({"ms_cxr", "phantom"})
 
 
@@ -244,17 +249,12 @@ def load_cases(path: str | Path, edition: Edition = CORRECTED) -> Iterator[Groun
     """Every case of a manifest in its order, checked; the first bad row raises `BadInput`."""
     manifest = manifest_path(path)
     refuse_films(manifest)
-    seen: dict[str, int] = {}
-    for line, row in rows_of(manifest, NEEDED):
-        case = _Row(manifest, line, row).case(edition)
-        first = seen.setdefault(case.case_id, line)
-        if first != line:
-            raise BadInput(
-                f'{manifest} row {line}: case_id "{case.case_id}" stands in row {first} already. '
-                "Give each case its own id."
-            )
+    taken: dict[str, str] = {}
+    for row in read_fields(manifest, NEEDED):
+        case = _case_of(row, edition)
+        refuse_twice(taken, case.case_id, row.where, "Give each case its own id.")
         yield case
-    if not seen:
+    if not taken:
         raise BadInput(f"{manifest} has a header but no cases. Give a manifest with rows.")
 
 
@@ -289,184 +289,83 @@ def refuse_films(path: Path) -> None:
     )
 
 
-class _Row:
-    """One row being read: knows its file and line, so every complaint can name them."""
-
-    def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
-        self.path, self.line, self.cells = path, line, cells
-
-    def case(self, edition: Edition) -> GroundingCase:
-        source = self.required("source")
-        is_sentence = source == SENTENCE_SOURCE
-        if is_sentence and edition.missing_sentence == "reject":
-            self.required("error_sentence")
-        return GroundingCase(
-            case_id=self.required("case_id"),
-            source=source,
-            image_path=self.required("image_path"),
-            label=self.flag("label"),
-            finding=self.text("finding") if is_sentence else self.required("finding"),
-            subject_id=self.text("subject_id"),
-            study_id=self.text("study_id"),
-            dicom_id=self.text("dicom_id"),
-            report_path=self.text("report_path"),
-            view=self.text("view"),
-            age=self.age(),
-            gender=self.text("gender"),
-            label_text=self.text("label_text"),
-            box=self.box(_BOX),
-            irrelevant_box=self.box(_IRRELEVANT),
-            original_sentence=self.text("original_sentence"),
-            error_sentence=self.text("error_sentence"),
-            error_type=self.text("error_type"),
-            error_present=self.flag("error_present") if is_sentence else None,
-            swap_image_path=self.text("swap_image_path"),
-            label_value=self.label_value(),
-            swap_match=self.text("swap_match"),
-            opposite_image_path=self.text("opposite_image_path"),
-            matched_boxes=self.boxes("matched_boxes"),
-            image_digest=self.text("image_digest"),
-            swap_image_digest=self.text("swap_image_digest"),
-            more_boxes=self.boxes("more_boxes"),
-            more_irrelevant_boxes=self.boxes("more_irrelevant_boxes"),
-        )
-
-    def text(self, column: str) -> str | None:
-        return self.cells.get(column, "").strip() or None
-
-    def required(self, column: str) -> str:
-        return self.text(column) or self.wrong(column, "every case needs one")
-
-    def flag(self, column: str) -> int:
-        word = (self.text(column) or "").lower()
-        if word in _FLAGS:
-            return _FLAGS[word]
-        value = self.whole(column)
-        if value not in (0, 1):
-            self.wrong(column, "it is 0 or 1")
-        return value
-
-    def whole(self, column: str) -> int:
-        value = self.number(column)
-        if value != int(value):
-            self.wrong(column, "it is a whole number")
-        return int(value)
-
-    def pixels(self, column: str) -> int:
-        value = self.whole(column)
-        if abs(value) > _FARTHEST:
-            self.wrong(column, f"boxes are in pixels of the working resolution, below {_FARTHEST}")
-        return value
-
-    def number(self, column: str) -> float:
-        try:
-            value = float(self.text(column) or "nothing")
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            self.wrong(column, "it is a number")
-        return value
-
-    def age(self) -> float | None:
-        if self.text("age") is None:
-            return None
-        age = self.number("age")
-        if age < 0:
-            self.wrong("age", "an age is 0 or more")
-        return age
-
-    def box(self, columns: tuple[str, ...]) -> Box | None:
-        given = [column for column in columns if self.text(column) is not None]
-        if not given:
-            return None
-        if len(given) < len(columns):
-            empty = next(column for column in columns if column not in given)
-            self.wrong(empty, f"a box needs all of {', '.join(columns)}, or none")
-        x, y, w, h = (self.pixels(column) for column in columns)
-        if w <= 0:
-            self.wrong(columns[2], "a box needs a width above 0")
-        if h <= 0:
-            self.wrong(columns[3], "a box needs a height above 0")
-        return Box(x, y, w, h)
-
-    def label_value(self) -> int | None:
-        if self.text("label_value") is None:
-            return None
-        value = self.whole("label_value")
-        if value not in (0, 1, 2, 3):
-            self.wrong("label_value", "it is 0, 1, 2 (uncertain) or 3 (not mentioned)")
-        return value
-
-    def boxes(self, column: str) -> tuple[Box, ...]:
-        """`x y w h` of each box, joined by semicolons."""
-        boxes = []
-        for words in (self.text(column) or "").split(";"):
-            if not words.strip():
-                continue
-            sides = words.split()
-            if len(sides) != 4 or not all(side.isascii() and side.isdecimal() for side in sides):
-                self.wrong(column, 'a box is "x y w h" in pixels, joined by ";"')
-            x, y, w, h = map(int, sides)
-            if not w or not h or max(x, y, w, h) > _FARTHEST:
-                self.wrong(column, f"sides are above 0, and all below {_FARTHEST}")
-            boxes.append(Box(x, y, w, h))
-        return tuple(boxes)
-
-    def wrong(self, column: str, need: str) -> NoReturn:
-        value = self.cells.get(column, "")
-        shown = value if len(value) <= 40 else value[:40] + "…"
-        raise BadInput(
-            f'{self.path.name} row {self.line}: {column} is "{shown}"; {need}. Fix the row.'
-        )
+def _case_of(row: Fields, edition: Edition) -> GroundingCase:
+    source = row.required("source", _EVERY_CASE)
+    is_sentence = source == SENTENCE_SOURCE
+    if is_sentence and edition.missing_sentence == "reject":
+        row.required("error_sentence", _EVERY_CASE)
+    texts: dict[str, Any] = {column: row.fact(column) for column in _TEXTS}
+    return GroundingCase(
+        case_id=row.required("case_id", _EVERY_CASE),
+        source=source,
+        image_path=row.required("image_path", _EVERY_CASE),
+        label=row.flag("label"),
+        finding=row.fact("finding") if is_sentence else row.required("finding", _EVERY_CASE),
+        age=row.if_given("age", lambda age: row.number(age, "an age is 0 or more", low=0)),
+        box=row.box(_BOX),
+        irrelevant_box=row.box(_IRRELEVANT),
+        error_present=row.flag("error_present") if is_sentence else None,
+        label_value=row.if_given(
+            "label_value",
+            lambda value: row.whole(
+                value, "it is 0, 1, 2 (uncertain) or 3 (not mentioned)", low=0, high=3
+            ),
+        ),
+        matched_boxes=row.boxes("matched_boxes"),
+        more_boxes=row.boxes("more_boxes"),
+        more_irrelevant_boxes=row.boxes("more_irrelevant_boxes"),
+        **texts,
+    )
 
 
 # ---------------------------------------------------------------- the table
-# The columns of cases.parquet and answers.parquet. Imports polars only when asked.
 
 
-@cache
-def case_schema() -> Mapping[str, Any]:
-    """The manifest's columns (`case_id` is `case` in every table) and the overlap of the boxes."""
-    import polars as pl
+class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of cases.parquet: the manifest's columns, and how far the boxes overlap."""
 
-    texts = ("source", "image_path", "report_path", "dicom_id", "subject_id", "study_id", "view")
-    schema: dict[str, Any] = {"case": pl.String, **dict.fromkeys(texts, pl.String)}
-    schema |= {"age": pl.Float64, "gender": pl.String, "finding": pl.String, "label": pl.Int8}
-    schema |= dict.fromkeys(
-        ("label_text", "original_sentence", "error_sentence", "error_type"), pl.String
-    )
-    schema |= {"error_present": pl.Int8, "swap_image_path": pl.String}
-    for box in ("box", "irrelevant_box"):
-        schema |= dict.fromkeys((f"{box}_{side}" for side in "xywh"), pl.Int32)
-    schema |= {"overlap": pl.Float64, "label_value": pl.Int8, "swap_match": pl.String}
-    return schema
+    case_id: str
+    source: str
+    image_path: str
+    report_path: str | None
+    dicom_id: str | None
+    subject_id: str | None
+    study_id: str | None
+    view: str | None
+    age: float | None
+    gender: str | None
+    finding: str | None
+    label: Int8
+    label_text: str | None
+    original_sentence: str | None
+    error_sentence: str | None
+    error_type: str | None
+    error_present: Int8 | None
+    swap_image_path: str | None
+    box_x: Int32 | None = None
+    box_y: Int32 | None = None
+    box_w: Int32 | None = None
+    box_h: Int32 | None = None
+    irrelevant_box_x: Int32 | None = None
+    irrelevant_box_y: Int32 | None = None
+    irrelevant_box_w: Int32 | None = None
+    irrelevant_box_h: Int32 | None = None
+    overlap: float | None = None
+    label_value: Int8 | None
+    swap_match: str | None
 
 
-def case_row(case: GroundingCase) -> tuple[Any, ...]:
-    """One row of the cases table, in the order of `case_schema`."""
-    target, control = case.box, case.irrelevant_box
-    return (
-        case.case_id,
-        case.source,
-        case.image_path,
-        case.report_path,
-        case.dicom_id,
-        case.subject_id,
-        case.study_id,
-        case.view,
-        case.age,
-        case.gender,
-        case.finding,
-        case.label,
-        case.label_text,
-        case.original_sentence,
-        case.error_sentence,
-        case.error_type,
-        case.error_present,
-        case.swap_image_path,
-        *((None,) * 4 if target is None else (target.x, target.y, target.w, target.h)),
-        *((None,) * 4 if control is None else (control.x, control.y, control.w, control.h)),
-        overlap_fraction(case.targets, case.controls) if target and control else None,
-        case.label_value,
-        case.swap_match,
-    )
+_COPIED: Final = tuple(
+    field for field in CaseRow.__struct_fields__ if field in GroundingCase.__struct_fields__
+)
+
+
+def row_of(case: GroundingCase) -> CaseRow:
+    """A case as a row of the cases table."""
+    facts = {field: getattr(case, field) for field in _COPIED}
+    for name, box in (("box", case.box), ("irrelevant_box", case.irrelevant_box)):
+        if box is not None:
+            facts |= {f"{name}_{side}": getattr(box, side) for side in "xywh"}
+    if case.box and case.irrelevant_box:
+        facts["overlap"] = overlap_fraction(case.targets, case.controls)
+    return CaseRow(**facts)

@@ -273,6 +273,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         Option(
             "What is shown; `+blur,+matched` adds to the paper's four, `all` is everything.",
             read_conditions,
+            written="+original",
         ),
     ] = PAPER
     draws: Annotated[

@@ -10,16 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from overread.benchmarks.base import Imported, ReaderRecord, Tables
 from overread.benchmarks.files.models import declared_models
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.grounding.answers import ANSWER_COLUMNS, RECORDED, Reading
+from overread.benchmarks.grounding.answers import RECORDED, Answer, Reading
 from overread.benchmarks.grounding.benchmark import Grounding
+from overread.benchmarks.grounding.cases import CaseRow, row_of
 from overread.benchmarks.grounding.conditions import MOST_DRAWS, REPEAT, WORDS, images_of
 from overread.benchmarks.grounding.edition import Options
 from overread.benchmarks.grounding.prompts import PHRASINGS
+from overread.benchmarks.tables import answers_frame, frame_of
 from overread.case import BadInput, Traits
 from overread.files import whole
 
@@ -49,8 +53,6 @@ def import_results(
     with the edition's parser (but for readers without text). `readers` is their models.json.
     `also` are further results of the same readers: "px=512:DIR" or "phrasing=brief:DIR".
     """
-    import polars as pl
-
     if manifest is None:
         raise BadInput(
             "--cases is missing: grounding needs its manifest. See overread import --help."
@@ -59,13 +61,12 @@ def import_results(
     further = [*_variants(root), *(_further(text) for text in also)]
     words = _with_further(dict(settings or {}), further)
     benchmark = Grounding.open(manifest, edition, words)
-    case_rows = [benchmark.case_row(case) for case in benchmark.cases()]
-    cases = pl.DataFrame(case_rows, schema=dict(benchmark.case_schema), orient="row")
+    cases = frame_of(CaseRow, map(row_of, benchmark.cases()))
     known = frozenset(cases["case"])
     declared = declared_models(Path(readers)) if readers is not None else None
     folders, warnings = _folders(root, declared)
     records: list[ReaderRecord] = []
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[str, Answer]] = []
     options = benchmark.options
     headline = _Further(options.px, options.phrasing, root)
     for part in further:
@@ -83,8 +84,7 @@ def import_results(
         names = {path.name for path in part.root.iterdir() if path.is_dir()}
         strange = sorted(names - {folder.name for folder in folders})
         warnings.extend(f"{part.root}/{name} is left out: no such reader." for name in strange)
-    schema = {"reader": pl.String, **benchmark.answer_schema}
-    answers = pl.DataFrame(rows, schema=schema, orient="row")
+    answers = answers_frame(Answer, rows)
     tables = Tables(cases=cases, answers=answers, readers=tuple(records))
     # Rows without a parsed_answer are parsed in any case.
     tables = benchmark.reread(tables, reparse=reparse)
@@ -149,7 +149,7 @@ def _with_further(words: dict[str, str], further: Sequence[_Further]) -> dict[st
     return words
 
 
-def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[tuple[str, Answer]]:
     folder = part.root / reader
     for path in sorted(folder.glob("*.csv"), key=lambda path: _place(path.stem)):
         if _place(path.stem) < 0:
@@ -157,7 +157,7 @@ def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[t
         found = list(_answers(path, known, part))
         if path.stem == "original" and not found:
             raise BadInput(f"{path} has a header and no rows. Give the results, or none.")
-        yield from ((reader, *row) for row in found)
+        yield from ((reader, row) for row in found)
 
 
 def _place(stem: str) -> int:
@@ -188,7 +188,7 @@ def _folders(root: Path, declared: Mapping[str, Traits] | None) -> tuple[list[Pa
     return kept, warnings
 
 
-def _answers(path: Path, known: frozenset[str], part: _Further) -> Iterator[tuple[Any, ...]]:
+def _answers(path: Path, known: frozenset[str], part: _Further) -> Iterator[Answer]:
     """The rows of one result file, in its order, as rows of the answers table."""
     seen: dict[str, int] = {}
     name = f"{path.parent.name}/{path.name}"
@@ -205,13 +205,18 @@ def _answers(path: Path, known: frozenset[str], part: _Further) -> Iterator[tupl
             raise BadInput(
                 f'{where}: case_id "{case}" stands in row {seen[case]} already. Keep one row.'
             )
-        row = (
-            *(case, image, part.phrasing, part.px, int(again)),
-            *_recorded(where, cells),
-            *(cells.get("raw_answer", ""), None, None, None, False, True, None),
+        assert part.phrasing is not None
+        assert part.px is not None
+        yield Answer(
+            case=case,
+            image=image,
+            phrasing=part.phrasing,
+            px=part.px,
+            repeat=int(again),
+            **msgspec.structs.asdict(_recorded(where, cells)),
+            text=cells.get("raw_answer", ""),
+            recorded=True,
         )
-        assert len(row) == len(ANSWER_COLUMNS)
-        yield row
 
 
 def _recorded(where: str, cells: Mapping[str, str]) -> Reading:

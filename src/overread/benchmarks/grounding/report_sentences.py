@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.grounding.cases import GroundingCase
@@ -17,11 +17,20 @@ from overread.benchmarks.grounding.category import (
     USES,
 )
 from overread.benchmarks.grounding.conditions import FILLS
-from overread.benchmarks.grounding.edition import AUTHORS, RULES, Edition, Options, edition
+from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.benchmarks.grounding.prompts import question
 from overread.benchmarks.grounding.trials import trials
-from overread.benchmarks.reporting import departures, label_words, listed, rate, readers_listed
+from overread.benchmarks.sentences import (
+    Told,
+    carried_out,
+    few_cases,
+    listed,
+    rate,
+    readers_listed,
+    taken_over,
+    wide_intervals,
+)
 from overread.case import Decoding, Headline, Measure, Traits
 
 __all__ = ["QUESTION", "headlines", "limitations", "methods"]
@@ -32,8 +41,6 @@ __all__ = ["QUESTION", "headlines", "limitations", "methods"]
 
 QUESTION: Final = "Did it look at the image?"
 
-Answer: TypeAlias = Literal["yes", "no", "in part", "cannot tell"]
-_Verdict: TypeAlias = tuple[Answer, str, Measure]
 _RATE_WORDS: Final = {
     "cgr": ("CGR", "covering the finding changed {} of its correct Yes answers"),
     "is": ("IS", "covering as much elsewhere left {} of its correct answers as they were"),
@@ -55,10 +62,8 @@ def headlines(measures: Sequence[Measure], edition: Edition) -> Iterator[Headlin
         record = index.get(reader, "category")
         if record is None:
             continue
-        answer, sentence, measure = _verdict(_ReaderRates(index, reader, edition), record, edition)
-        yield Headline(
-            reader=reader, question=QUESTION, answer=answer, sentence=sentence, measure=measure
-        )
+        told = _verdict(_ReaderRates(index, reader, edition), record, edition)
+        yield told.headline(reader, QUESTION)
 
 
 class _ReaderRates:
@@ -98,70 +103,45 @@ class _ReaderRates:
         )
 
 
-def _verdict(rates: _ReaderRates, category: Measure, edition: Edition) -> _Verdict:
-    if not rates.sees:
-        return _verdict_text_only(rates, category)
+def _verdict(rates: _ReaderRates, category: Measure, edition: Edition) -> Told:
     word = category.label
+    known = [record for name, _ in _RATES if (record := rates.get(name)) is not None]
+    if not rates.sees:
+        start = "It got no image (text only), so it cannot have looked"
+        right = rates.get("accuracy")
+        if right is None:
+            return Told("no", f"{start}.", category)
+        still = f"it was still right in {rates.rate(right, 'accuracy')} of the cases"
+        return Told("no", f"{start}; {still}.", right)
     if word == USES:
         said = rates.said("cgr", "is", "gsp")
-        return "yes", f"It used the image: {said}.", rates.get("cgr") or category
+        return Told("yes", f"It used the image: {said}.", rates.get("cgr") or category)
     if word == IGNORES:
         said = rates.said("uar", "cgr", "is")
         start = "It gave the same answers whatever it was shown"
-        return "no", f"{start}: {said}.", rates.get("uar") or category
+        return Told("no", f"{start}: {said}.", rates.get("uar") or category)
     if word == UNSTABLE:
-        return _verdict_unstable(rates, category)
-    if word == INSUFFICIENT:
-        return _verdict_insufficient(rates, category, edition)
-    return _verdict_undecided(rates, category, edition)
-
-
-def _verdict_text_only(rates: _ReaderRates, category: Measure) -> _Verdict:
-    start = "It got no image (text only), so it cannot have looked"
-    right = rates.get("accuracy")
-    if right is None:
-        return "no", f"{start}.", category
-    return (
-        "no",
-        f"{start}; it was still right in {rates.rate(right, 'accuracy')} of the cases.",
-        right,
-    )
-
-
-def _verdict_unstable(rates: _ReaderRates, category: Measure) -> _Verdict:
-    said = rates.said("is", "cgr")
-    why = (
-        f"below {UNSTABLE_BELOW} % any black box changes answers, and what covering the finding "
-        "changes is no sign of having looked"
-    )
-    sentence = f"Its answers are unstable: {said}; {why}."
-    return "cannot tell", sentence, rates.get("is") or category
-
-
-def _verdict_insufficient(rates: _ReaderRates, category: Measure, edition: Edition) -> _Verdict:
-    few = [
-        f"{title} on {rates.n(name)}" for name, title in _RATES if rates.n(name) < edition.minimum_n
-    ]
-    known = [record for name, _ in _RATES if (record := rates.get(name)) is not None]
-    stands = f"{listed(few)} of the {edition.minimum_n} cases needed" if few else ""
+        sentence = (
+            f"Its answers are unstable: {rates.said('is', 'cgr')}; below {UNSTABLE_BELOW} % any "
+            "black box changes answers, and what covering the finding changes is no sign of having "
+            "looked."
+        )
+        return Told("cannot tell", sentence, rates.get("is") or category)
     said = rates.said("cgr", "is", "uar")
-    start = f"Too few cases to tell ({stands})" if stands else "Too few cases to tell"
-    measure = min(known, key=lambda record: record.n or 0) if known else category
-    return "cannot tell", f"{start}: {said}." if said else f"{start}.", measure
-
-
-def _verdict_undecided(rates: _ReaderRates, category: Measure, edition: Edition) -> _Verdict:
-    missing = [title for name, title in _RATES if rates.get(name) is None]
-    if missing:
-        said = rates.said("cgr", "is", "uar")
+    if word == INSUFFICIENT:
+        least = edition.minimum_n
+        few = [f"{title} on {rates.n(name)}" for name, title in _RATES if rates.n(name) < least]
+        stands = f" ({listed(few)} of the {least} cases needed)" if few else ""
+        start = f"Too few cases to tell{stands}"
+        measure = min(known, key=lambda record: record.n or 0) if known else category
+        return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure)
+    if missing := [title for name, title in _RATES if rates.get(name) is None]:
         start = f"It cannot be told without {listed(missing)}"
-        known = [record for name, _ in _RATES if (record := rates.get(name)) is not None]
         measure = known[0] if known else category
-        return "cannot tell", f"{start}: {said}." if said else f"{start}.", measure
-    cgr = rates.get("cgr")
-    assert cgr is not None
+        return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure)
+    cgr = known[0]
     sentence = f"The measures do not decide it: {_unmet_conditions(rates, category, edition)}."
-    return "cannot tell", sentence, (rates.get("gsp") or cgr) if cgr.value else cgr
+    return Told("cannot tell", sentence, (rates.get("gsp") or cgr) if cgr.value else cgr)
 
 
 def _unmet_conditions(rates: _ReaderRates, category: Measure, edition: Edition) -> str:
@@ -211,8 +191,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     where somebody else asked them, so that what they were shown is not known here.
     """
     return [
-        f'The causal audit of "{_PAPER_TITLE}" (arXiv:2606.17710) was carried out under the rules '
-        f'"{rules.label}" of Overread{departures(rules, AUTHORS, RULES)}.',
+        carried_out(f'The causal audit of "{_PAPER_TITLE}" (arXiv:2606.17710)', BOOK, rules),
         *_asked_sentences(rules, options, asked_under),
         *_reading_sentences(rules, imported=asked_under == ""),
         *_counting_sentences(rules, options),
@@ -224,12 +203,9 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
 
 def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
     if asked_under == "":
-        yield (
-            "The answers were taken over from results that somebody else's scripts had written: "
-            "pictures, questions and decoding are theirs."
-        )
+        yield taken_over("answers")
         return
-    shown = rules if asked_under is None else edition(*label_words(asked_under))
+    shown = rules if asked_under is None else BOOK.asked_under(asked_under)
     words = question("", "[finding]", None, options.phrasing)
     yield (
         f'Of each case readers were asked: "{words}"; of a sentence of a report, whether it '
@@ -452,8 +428,18 @@ def _standing_limitations(edition: Edition, options: Options) -> Iterator[str]:
 
 def _measured_limitations(index: Index) -> Iterator[str]:
     yield from _source_limitation(index)
-    yield from _few_cases(index)
-    yield from _wide_intervals(index)
+    by_rate = {
+        title: [record for reader in index.readers if (record := index.known(reader, name))]
+        for name, title in _HEADLINE_RATES.items()
+    }
+    for title, records in by_rate.items():
+        yield from few_cases(records, _FEW, f"{title} stands")
+    for title, records in by_rate.items():
+        if widths := wide_intervals(records, _WIDE):
+            yield (
+                f"The interval of {title} is wider than {percent(_WIDE)} points (up to "
+                f"{percent(max(widths.values()))}) for {readers_listed(widths)}."
+            )
     yield from _unread_replies(index)
     if text_only := [reader for reader in index.readers if not index.sees(reader)]:
         yield (
@@ -479,39 +465,6 @@ def _source_limitation(index: Index) -> Iterator[str]:
         )
     elif sources:
         yield "Whether the numbers hold at other sites than those of the cases was not tested."
-
-
-def _few_cases(index: Index) -> Iterator[str]:
-    for name, title in _HEADLINE_RATES.items():
-        few = [
-            (reader, record.n)
-            for reader in index.readers
-            if (record := index.known(reader, name)) and record.n is not None and record.n < _FEW
-        ]
-        if few:
-            least, most = min(n for _, n in few), max(n for _, n in few)
-            span = f"{least}" if least == most else f"{least} to {most}"
-            yield (
-                f"{title} stands on {span} case{'s' * (most > 1)}, fewer than {_FEW}, for "
-                f"{readers_listed([reader for reader, _ in few])}."
-            )
-
-
-def _wide_intervals(index: Index) -> Iterator[str]:
-    for name, title in _HEADLINE_RATES.items():
-        widths = {
-            reader: record.high - record.low
-            for reader in index.readers
-            if (record := index.known(reader, name))
-            and record.low is not None
-            and record.high is not None
-            and record.high - record.low > _WIDE
-        }
-        if widths:
-            yield (
-                f"The interval of {title} is wider than {percent(_WIDE)} points (up to "
-                f"{percent(max(widths.values()))}) for {readers_listed(list(widths))}."
-            )
 
 
 def _unread_replies(index: Index) -> Iterator[str]:
