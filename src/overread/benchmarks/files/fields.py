@@ -17,9 +17,8 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
-from overread.benchmarks.files.csv_text import mark_of
 from overread.benchmarks.files.jsonl import JSON_ERRORS, first_object, lines_of, list_of
-from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.sheets import mark_of, rows_of
 from overread.benchmarks.files.workbook import sheet_of
 from overread.case import BadInput, Box
 from overread.files import open_file

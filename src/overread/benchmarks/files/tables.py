@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from overread.benchmarks.files.csv_text import header_of, inflated, parse
+from overread.benchmarks.files.sheets import header_of, inflated, parse
 from overread.case import BadInput
 from overread.files import read_bytes
 
