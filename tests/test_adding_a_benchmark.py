@@ -5,41 +5,41 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from overread.benchmarks import registry
+from overread.benchmarks.base import Phantoms
 from support.commands import ROOT, Overread, overread, phantom_cache, workspace
+from support.packages import install
 
 __all__ = ["overread", "phantom_cache", "workspace"]
 PAGE = (ROOT / "docs" / "adding-a-benchmark.md").read_text(encoding="utf-8")
 (CODE,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+(ENTRY,) = re.findall(r"^(lights = \"\S+\")$", PAGE, re.M)
+ENTRY = ENTRY.replace('"', "")
 
 
 @pytest.fixture
-def lights(
-    workspace: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
-    """The page's code as a module, registered; and eight cases for it."""
-    modules = workspace.parent / "modules"
-    modules.mkdir()
-    (modules / "lights_of_the_page.py").write_text(CODE, encoding="utf-8")
-    monkeypatch.syspath_prepend(modules)
-    monkeypatch.delitem(sys.modules, "lights_of_the_page", raising=False)
-    known = {**registry.BENCHMARKS, "lights": "lights_of_the_page:Lights"}
-    monkeypatch.setattr(registry, "BENCHMARKS", known)
+def lights(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The page's code as an installed package, and eight cases for it."""
+    place = workspace.parent / "packages"
+    install(place, monkeypatch, "lights-of-the-page", CODE, benchmarks=ENTRY)
+    return eight_cases(workspace)
+
+
+def eight_cases(folder: Path) -> Path:
     rows = []
     for number in range(8):
         side = ("left", "right")[number % 2]
         picture = Image.new("L", (100, 80), 10)
         picture.paste(200 + number, (0, 0, 50, 80) if side == "left" else (50, 0, 100, 80))
-        picture.save(workspace / f"{number}.png")
+        picture.save(folder / f"{number}.png")
         rows.append({"case_id": f"c{number}", "image": f"{number}.png", "side": side})
-    cases = workspace / "lights.jsonl"
+    cases = folder / "lights.jsonl"
     cases.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return cases
 
@@ -71,6 +71,24 @@ def test_everything_else_works_for_it_too(lights: Path, overread: Overread) -> N
     assert "|partial" in Path("run/measures.json").read_text(encoding="utf-8")
     lights.unlink()
     assert overread("measure", "run", "--edition", "authors").code == 0
+    assert overread("report", "run", "--out", "page.html").code == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "lights" in page
+
+
+def test_with_phantoms_it_joins_demo_and_selfcheck(
+    lights: Path, overread: Overread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("lights_of_the_page")
+    module.phantoms = lambda root, n, seed: eight_cases(root)
+    made = Phantoms(maker="lights_of_the_page:phantoms", size=8)
+    monkeypatch.setattr(module.Lights, "phantoms", made)
+    monkeypatch.setattr(registry, "BENCHMARKS", {})
+    done = overread("selfcheck")
+    assert (done.code, "1 of 1 controls recovered" in done.out) == (0, True), done
+    assert overread("demo", "--out", "demo").code == 0
+    assert "Which half is bright?" in Path("demo/report.html").read_text(encoding="utf-8")
+    assert overread("run", "lights", "--cases", "phantom:8", "--reader", "control:points").code == 0
 
 
 def test_its_mistakes_are_named(lights: Path, overread: Overread) -> None:

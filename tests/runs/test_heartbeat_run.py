@@ -7,10 +7,12 @@ import json
 import tomllib
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
 import overread as ov
+from overread.benchmarks.registry import class_of
 from support.commands import Overread
 
 ROOT = Path(__file__).parents[1] / "golden" / "heartbeat"
@@ -138,11 +140,10 @@ def test_grounding_cannot_be_imported_without_cases(overread: Overread, workspac
 def test_selfcheck_recovers_every_control(
     overread: Overread, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from overread.runs import _selfcheck
-
     quick = {"seeds": "2020", "passes": "1", "boot": "500", "tasks": "t1"}
-    monkeypatch.setattr(_selfcheck, "STANDARD_PHANTOMS", {"heartbeat": "phantom:12"})
-    monkeypatch.setattr(_selfcheck, "_SETTINGS", {"heartbeat": quick})
+    heartbeat = class_of("heartbeat")
+    few = msgspec.structs.replace(heartbeat.phantoms, size=12, settings=quick)
+    monkeypatch.setattr(heartbeat, "phantoms", few)
     (found,) = ov.runs.selfcheck("heartbeat")
     assert {one.control: one.recovered for one in found} == dict.fromkeys(
         ("first-frame", "middle-frame", "random", "order-biased", "length-prior", "area"), True

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
 import overread as ov
+from overread.benchmarks.registry import class_of
 from overread.phantoms.vignette import LEAST
 from support.commands import Overread
 from support.served import Served, served
@@ -222,10 +224,10 @@ def test_the_texts_of_a_run_brought_in_give_the_same_numbers(
 def test_selfcheck_recovers_every_control_in_both_editions(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    from overread.runs import _selfcheck
-
-    monkeypatch.setattr(_selfcheck, "STANDARD_PHANTOMS", {"medcmr": f"phantom:{LEAST}"})
-    monkeypatch.setattr(_selfcheck, "_SETTINGS", {"medcmr": {"boot": "100", "checks": "4"}})
+    medcmr = class_of("medcmr")
+    few = {"boot": "100", "checks": "4"}
+    changed = msgspec.structs.replace(medcmr.phantoms, size=LEAST, settings=few)
+    monkeypatch.setattr(medcmr, "phantoms", changed)
     (found,) = ov.runs.selfcheck("medcmr", seed=seed)
     assert [one.control for one in found] == [
         "oracle", "letter-a", "longest-option", "reads-caption", "format-breaker",

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from overread.benchmarks.registry import BENCHMARKS, class_of
+from overread.benchmarks.registry import BENCHMARKS, class_of, questions
 from overread.case import Measure
 from overread.records import read_record, write_record
 from overread.report import browser, sampling
@@ -22,7 +22,6 @@ from overread.report.comparing import BOOT
 from overread.report.exports import CONTENTS
 from overread.report.figure_files import SUFFIXES
 from overread.report.policy import content_security
-from overread.report.reader_cards import QUESTIONS
 from overread.report.serving.server import Serving, serving
 from overread.runs import _reporting, _serving
 from overread.runs._pages import CARDS, OWN_CARDS
@@ -128,9 +127,9 @@ def check_files_for_a_paper() -> None:
 def test_the_page_has_the_four_questions_and_no_rule_is_left_out() -> None:
     told = rows("question")
     assert {question: row[0].strip("`") for question, row in told.items()} == {
-        question: benchmark for benchmark, question in QUESTIONS.items()
+        question: benchmark for benchmark, question in questions(()).items()
     }
-    for question in QUESTIONS.values():
+    for question in questions(()).values():
         (rule,) = re.findall(rf"^\*\*{re.escape(question)}\*\*(.*?)\n\n", PAGE, re.M | re.S)
         assert {"*yes*", "*no*", "*cannot tell*"} <= set(re.findall(r"\*[a-z ]+\*", rule))
 

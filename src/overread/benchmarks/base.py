@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -45,6 +44,7 @@ from overread.judging.question import (
     read_verdict,
     roles_of,
 )
+from overread.plugins import at
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +68,6 @@ __all__ = [
     "ReaderRecord",
     "Recovered",
     "Tables",
-    "place_of",
 ]
 
 
@@ -139,8 +138,8 @@ class Phantoms(msgspec.Struct, frozen=True, kw_only=True):
     and `selfcheck` ask about; `settings` are those of `selfcheck`.
     """
 
-    maker: str
     size: int
+    maker: str = ""
     settings: Mapping[str, str] = {}
 
 
@@ -534,7 +533,7 @@ class Benchmark:
         """Its measures, as `metrics` declares them."""
         from overread.measuring.specs import Spec
 
-        found = place_of(cls.metrics) if cls.metrics else ()
+        found = at(cls.metrics) if cls.metrics else ()
         every = found.values() if isinstance(found, Mapping) else found
         return tuple(one for one in every if isinstance(one, Spec))
 
@@ -714,9 +713,3 @@ class Imported(NamedTuple):
     tables: Tables
     warnings: list[str]
     settings: dict[str, str]
-
-
-def place_of(place: str) -> Any:
-    """What stands at "module:attribute", imported when it is needed."""
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)

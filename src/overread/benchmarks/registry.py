@@ -1,32 +1,76 @@
-"""The benchmarks there are. Adding one is a folder and a line here."""
+"""The benchmarks there are. Adding one is a folder and a line here, or a package of one's own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
-from overread.benchmarks.base import Benchmark, Imported, place_of
-from overread.benchmarks.ranges import Range
 from overread.case import BadInput, Policy
+from overread.plugins import Named, at, load, named
+
+if TYPE_CHECKING:
+    from overread.benchmarks.base import Benchmark, Imported
+    from overread.benchmarks.ranges import Range
 
 __all__ = [
     "BENCHMARKS",
+    "benchmark_names",
     "class_of",
     "importer",
     "metrics",
     "open_benchmark",
+    "questions",
     "range_of",
     "reopen_benchmark",
+    "with_phantoms",
 ]
 
-# The name on the command line, and where its class stands; imported only when it is used.
-BENCHMARKS: Final[Mapping[str, str]] = {
-    "grounding": "overread.benchmarks.grounding:Grounding",
-    "heartbeat": "overread.benchmarks.heartbeat:Heartbeat",
-    "m3cot": "overread.benchmarks.m3cot:M3CoT",
-    "medcmr": "overread.benchmarks.medcmr:MedCMR",
+
+class BuiltIn(NamedTuple):
+    """Where a benchmark's class stands, and what the page asks of a reader that never met it."""
+
+    place: str
+    question: str
+
+
+# The name on the command line, and what is known before the class is imported. In the order in
+# which the page asks.
+BENCHMARKS: Final[Mapping[str, BuiltIn]] = {
+    "grounding": BuiltIn("overread.benchmarks.grounding:Grounding", "Did it look?"),
+    "m3cot": BuiltIn("overread.benchmarks.m3cot:M3CoT", "Does it reason?"),
+    "heartbeat": BuiltIn("overread.benchmarks.heartbeat:Heartbeat", "Can it follow a heart?"),
+    "medcmr": BuiltIn("overread.benchmarks.medcmr:MedCMR", "Can it integrate?"),
 }
+
+
+def known() -> dict[str, tuple[Named, ...]]:
+    """Every benchmark by its name, our own and those of installed packages."""
+    return named("overread.benchmarks", {name: one.place for name, one in _ours().items()})
+
+
+def _ours() -> Mapping[str, BuiltIn]:
+    return dict(sorted(BENCHMARKS.items()))
+
+
+def benchmark_names() -> list[str]:
+    """The names of all benchmarks; nothing is imported for it."""
+    return list(known())
+
+
+def class_of(name: str) -> type[Benchmark]:
+    """A benchmark's class: what it declares is known before any set is opened."""
+    from overread.benchmarks.base import Benchmark
+
+    found = load("benchmark", name, known())
+    if not (isinstance(found, type) and issubclass(found, Benchmark)) or found.name != name:
+        (one,) = known()[name]
+        raise BadInput(
+            f'benchmark "{name}" of the package {one.origin} is no benchmark of that name: '
+            f"{one.place} has to be a subclass of overread.benchmarks.base.Benchmark, "
+            f'with name = "{name}".'
+        )
+    return found
 
 
 def open_benchmark(
@@ -50,7 +94,7 @@ def reopen_benchmark(
     return class_of(name).of_run(dataset, policy, edition, settings)
 
 
-Importer: TypeAlias = Callable[..., Imported]
+Importer: TypeAlias = "Callable[..., Imported]"
 
 
 def importer(name: str) -> Importer:
@@ -61,7 +105,36 @@ def importer(name: str) -> Importer:
     place = class_of(name).importer
     if not place:
         raise BadInput(f"{name} has no results to import. Use overread run.")
-    return cast(Importer, place_of(place))
+    return cast(Importer, at(place))
+
+
+def with_phantoms(tell: Callable[[str], None] | None = None) -> Iterator[type[Benchmark]]:
+    """Every benchmark that has synthetic cases; `tell` gets a line on one that cannot be had."""
+    for name in benchmark_names():
+        try:
+            found = class_of(name)
+        except BadInput as error:
+            if tell is None or name in BENCHMARKS:
+                raise
+            tell(str(error))
+            continue
+        if found.phantoms is not None:
+            yield found
+
+
+def questions(names: Iterable[str]) -> dict[str, str]:
+    """What a page asks of a reader: of our own benchmarks, and of these.
+
+    Only these are imported; whatever cannot be is asked by its name.
+    """
+    found = {name: one.question for name, one in BENCHMARKS.items()}
+    for name in names:
+        if name not in found:
+            try:
+                found[name] = class_of(name).question or name
+            except BadInput:
+                found[name] = name
+    return found
 
 
 def range_of(name: str, measure: str) -> Range | None:
@@ -71,15 +144,8 @@ def range_of(name: str, measure: str) -> Range | None:
 
 def metrics() -> Iterator[tuple[str, Any]]:
     """Every registered metric of every benchmark as (benchmark, metric), for the law tests."""
-    for name in BENCHMARKS:
+    for name in _ours():
         if place := class_of(name).metrics:
-            found = place_of(place)
+            found = at(place)
             for metric in found.values() if isinstance(found, Mapping) else found:
                 yield name, metric
-
-
-def class_of(name: str) -> type[Benchmark]:
-    """A benchmark's class: what it declares is known before any set is opened."""
-    if name not in BENCHMARKS:
-        raise BadInput(f'benchmark is "{name}"; the benchmarks are {", ".join(BENCHMARKS)}.')
-    return cast(type[Benchmark], place_of(BENCHMARKS[name]))

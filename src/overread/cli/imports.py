@@ -14,9 +14,7 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[
-        str, typer.Argument(help="A benchmark: grounding, heartbeat, m3cot or medcmr.")
-    ],
+    benchmark: options.Benchmark,
     replies: Annotated[
         Path | None,
         typer.Option("--replies", help="What the paper's scripts wrote: a file or folder."),

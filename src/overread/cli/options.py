@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from overread.benchmarks.registry import benchmark_names
 from overread.case import BadInput, printable
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from overread.runs import Run
 
 __all__ = [
+    "Benchmark",
+    "BenchmarkOrStudy",
     "Cases",
     "Concurrency",
     "Edition",
@@ -37,6 +40,10 @@ __all__ = [
     "tell",
 ]
 
+# Listed, not imported: what each is becomes known when one is used.
+_NAMES = " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
+Benchmark = Annotated[str, typer.Argument(help=f"A benchmark: {_NAMES}.")]
+BenchmarkOrStudy = Annotated[str, typer.Argument(help=f"{_NAMES}; or a study file, .toml.")]
 Cases = Annotated[
     str | None, typer.Option("--cases", help="A case file or folder, or phantom:N[:SEED].")
 ]

@@ -17,10 +17,7 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[
-        str,
-        typer.Argument(help="grounding, heartbeat, m3cot or medcmr; or a study file, .toml."),
-    ],
+    benchmark: options.BenchmarkOrStudy,
     cases: options.Cases = None,
     reader: options.Readers = None,
     judge: options.Judges = None,

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from overread.case import BadInput
 from overread.cli import options
@@ -14,10 +11,7 @@ __all__ = ["command"]
 
 
 def command(
-    benchmark: Annotated[
-        str,
-        typer.Argument(help="grounding, heartbeat, m3cot or medcmr; or a study file, .toml."),
-    ],
+    benchmark: options.BenchmarkOrStudy,
     cases: options.Cases = None,
     reader: options.Readers = None,
     judge: options.Judges = None,

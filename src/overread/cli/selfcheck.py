@@ -34,7 +34,7 @@ def command(
     from overread.runs import selfcheck
 
     findings: list[Checked] = []
-    for part in selfcheck(benchmark, seed=seed, watch=watch):
+    for part in selfcheck(benchmark, seed=seed, watch=watch, tell=options.tell):
         findings.extend(part)
         if not json:
             print_table(_table(part))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from overread.case import BadInput, Limits, Prompt, Reader, ReaderFailure, Reply, Traits
 from overread.files import open_file, size_words
+from overread.plugins import load, only
 from overread.readers.guard import Guard
 from overread.readers.secret import Secret
-from overread.readers.spec import ReaderSpec, holds, parse_spec
+from overread.readers.spec import ReaderSpec, holds, known_kinds, parse_spec
 
 if TYPE_CHECKING:
     from overread.readers.openai_http import OpenAIReader
 
+# What opens a kind of reader that a package adds.
+Opener: TypeAlias = Callable[[ReaderSpec, Guard, Mapping[str, str]], Reader]
 # Shorter keys are words for servers that need none ("EMPTY", "lm-studio"), which a spec may hold.
 _REAL = 12
 
@@ -38,7 +41,8 @@ def open_reader(
     """Make the reader a spec describes.
 
     `controls` are the running benchmark's; `environment` is where keys may be; `guard` decides
-    where this reader's questions may go. Nothing is connected yet.
+    where this reader's questions may go. Nothing is connected yet. What a package names for a kind
+    of its own is called with the spec, the guard and the environment.
     """
     parsed = spec if isinstance(spec, ReaderSpec) else parse_spec(spec)
     makers: dict[str, Callable[[], Reader]] = {
@@ -46,7 +50,12 @@ def open_reader(
         "control": lambda: _control(parsed, controls),
         "recorded": lambda: RecordedReader(parsed),
     }
-    return makers[parsed.kind]()
+    kinds = known_kinds()
+    only("kind of reader", parsed.kind, kinds)
+    if parsed.kind in makers:
+        return makers[parsed.kind]()
+    opener: Opener = load("kind of reader", parsed.kind, kinds)
+    return opener(parsed, guard, environment)
 
 
 async def models_of(

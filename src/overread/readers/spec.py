@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from overread.case import BadInput, ClipForm, Limits, Modality, Traits
+from overread.plugins import Named, known_words, named
 from overread.readers.guard import plain_host
 
 KINDS = ("openai", "control", "recorded")
@@ -67,7 +68,7 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     variable, limits.
     """
 
-    kind: Literal["openai", "control", "recorded"]
+    kind: str
     model: str
     base_url: str = ""
     key_env: str | None = None
@@ -157,14 +158,26 @@ def parse_spec(spec: str | Mapping[str, Any]) -> ReaderSpec:
     return made
 
 
+def known_kinds() -> dict[str, tuple[Named, ...]]:
+    """Every kind of reader by its name, our own and those of installed packages."""
+    return named("overread.readers", dict.fromkeys(KINDS, "overread.readers.registry:open_reader"))
+
+
+def _unknown_kind(shown: str, kind: str = "") -> str:
+    kinds = known_kinds()
+    known = ", ".join(f"{kind}:…" for kind in kinds)
+    whose = f" ({known_words(kinds)})" if len(kinds) > len(KINDS) else ""
+    return (
+        f'reader "{shown}": {kind}expected one of {known}{whose}, '
+        "for example openai:MODEL@http://127.0.0.1:8000/v1 or control:looks."
+    )
+
+
 def _fields(spec: str) -> dict[str, Any]:
     kind, colon, rest = spec.partition(":")
     shown = _without_query(spec)
-    if not colon or kind not in KINDS:
-        raise BadInput(
-            f'reader "{shown}": expected one of {", ".join(k + ":…" for k in KINDS)}, '
-            "for example openai:MODEL@http://127.0.0.1:8000/v1 or control:looks."
-        )
+    if not colon or kind not in known_kinds():
+        raise BadInput(_unknown_kind(shown))
     what, _, query = rest.partition("?")
     fields: dict[str, Any] = {"kind": kind, "model": what}
     if kind == "openai":
@@ -277,6 +290,8 @@ def _explain(shown: str, error: str, fields: Mapping[str, Any]) -> str:
 
 
 def _check(shown: str, spec: ReaderSpec) -> None:
+    if spec.kind not in known_kinds():
+        raise BadInput(_unknown_kind(shown, f'kind is "{spec.kind[:40]}"; '))
     if not spec.model:
         raise BadInput(f'reader "{shown}": nothing stands after "{spec.kind}:".')
     own = f"control:{spec.model}"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from overread.benchmarks.registry import questions
 from overread.case import Headline
 from overread.report._text import shown
 from overread.report.reported import Reported
 
-__all__ = ["QUESTIONS", "reader_cards", "run_name"]
+__all__ = ["reader_cards", "run_name"]
 
-QUESTIONS: Final = {
-    "grounding": "Did it look?",
-    "m3cot": "Does it reason?",
-    "heartbeat": "Can it follow a heart?",
-    "medcmr": "Can it integrate?",
-}
 # A sign beside the word: never the colour alone.
 _ANSWERS: Final = {
     "yes": ("yes", "✓"),
@@ -43,16 +38,14 @@ def run_titles(runs: Sequence[Reported]) -> list[str]:
 def reader_cards(runs: Sequence[Reported]) -> str:
     """A card for each reader of any run, in the order the runs name them."""
     names = dict.fromkeys(reader.name for run in runs for reader in run.record.readers)
-    return "\n".join(_card(name, runs) for name in names)
+    asked = questions(run.record.benchmark for run in runs)
+    return "\n".join(_card(name, runs, asked) for name in names)
 
 
-def _card(reader: str, runs: Sequence[Reported]) -> str:
-    questions = dict(QUESTIONS)
-    for run in runs:
-        questions.setdefault(run.record.benchmark, run.record.benchmark)
+def _card(reader: str, runs: Sequence[Reported], asked: Mapping[str, str]) -> str:
     rows = "\n".join(
         f'<div class="asked">{"".join(_answers(reader, benchmark, question, runs))}</div>'
-        for benchmark, question in questions.items()
+        for benchmark, question in asked.items()
     )
     return f"""<article class="reader">
 <h3><bdi>{shown(reader)}</bdi></h3>

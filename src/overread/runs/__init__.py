@@ -6,7 +6,6 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "STANDARD_PHANTOMS",
     "Checked",
     "Comparing",
     "Config",
@@ -55,6 +54,7 @@ __all__ = [
     "serve",
     "sight",
     "sight_of_clips",
+    "standard_phantoms",
     "transfer",
 ]
 
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from overread.runs._published import PublishedFigures, published_figures, published_list
     from overread.runs._reporting import Reporting, report
     from overread.runs._running import Unfinished, Watch, run
-    from overread.runs._selfcheck import STANDARD_PHANTOMS, Checked, selfcheck
+    from overread.runs._selfcheck import Checked, selfcheck, standard_phantoms
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._sight import sight, sight_of_clips
     from overread.runs._study import plan_study, run_study
@@ -128,9 +128,9 @@ _HOME = {
     "Unfinished": "overread.runs._running",
     "Watch": "overread.runs._running",
     "run": "overread.runs._running",
-    "STANDARD_PHANTOMS": "overread.runs._selfcheck",
     "Checked": "overread.runs._selfcheck",
     "selfcheck": "overread.runs._selfcheck",
+    "standard_phantoms": "overread.runs._selfcheck",
     "open_in_browser": "overread.runs._serving",
     "serve": "overread.runs._serving",
     "sight": "overread.runs._sight",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from overread.benchmarks.registry import BENCHMARKS
+from overread.benchmarks.registry import with_phantoms
 from overread.case import BadInput
 from overread.records import check_out
 from overread.runs._left_out import Tell
@@ -13,7 +13,7 @@ from overread.runs._measuring import Run
 from overread.runs._opening import open_cases
 from overread.runs._pages import OWN_CARDS
 from overread.runs._running import Watch, run
-from overread.runs._selfcheck import STANDARD_PHANTOMS, own_judges
+from overread.runs._selfcheck import own_judges, standard_phantoms
 
 __all__ = ["demo"]
 
@@ -24,16 +24,18 @@ def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> 
     """One run folder per benchmark below `out`, each yielded when it is done; last, the page."""
     from overread.runs._reporting import report
 
-    _check(out)
+    benchmarks = list(with_phantoms(tell))
+    _check(out, [one.name for one in benchmarks])
     done = []
-    for name in BENCHMARKS:
+    for one in benchmarks:
+        name, cases = one.name, standard_phantoms(one)
         if tell is not None:
             tell(f"making phantoms for {name} (once) …")
-        bench = open_cases(name, STANDARD_PHANTOMS[name], "corrected", {})
+        bench = open_cases(name, cases, "corrected", {})
         done.append(
             run(
                 name,
-                STANDARD_PHANTOMS[name],
+                cases,
                 [f"control:{control}" for control in bench.controls()],
                 judges=own_judges(bench),
                 out=out / name,
@@ -45,19 +47,19 @@ def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> 
     report([one.folder for one in done], out / _PAGE, cards=OWN_CARDS)
 
 
-def _check(out: Path) -> None:
+def _check(out: Path, names: Sequence[str]) -> None:
     """Refuse a place that cannot be written, or holds something other than an earlier demo."""
     try:
         folder, taken = out.is_dir(), out.exists() or out.is_symlink()
     except OSError as error:
         raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
     if folder:
-        others = {path.name for path in out.iterdir()} - {*BENCHMARKS, _PAGE}
+        others = {path.name for path in out.iterdir()} - {*names, _PAGE}
         if others:
             raise BadInput(
                 f"--out {out}: the folder holds other things. Give a new or empty folder."
             )
     elif taken:
         raise BadInput(f"--out {out}: a file stands there. Give a folder.")
-    for name in BENCHMARKS:
+    for name in names:
         check_out(out / name)

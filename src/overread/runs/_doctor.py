@@ -147,12 +147,12 @@ def _cases(path: str, benchmark: str | None, settings: Mapping[str, str]) -> lis
 
 def _opened(path: str, benchmark: str | None, settings: Mapping[str, str]) -> Benchmark:
     """The benchmark named, or the first that finds a case at the path."""
-    from overread.benchmarks.registry import BENCHMARKS
+    from overread.benchmarks.registry import benchmark_names
 
     if not path.startswith("phantom:") and not Path(path).exists():
         raise BadInput("no such file or folder. Check the path.")
     refusals = []
-    for name in (benchmark,) if benchmark else BENCHMARKS:
+    for name in (benchmark,) if benchmark else benchmark_names():
         try:
             bench = open_cases(name, path, "corrected", settings)
             for _ in bench.cases():

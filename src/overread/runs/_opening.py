@@ -33,6 +33,8 @@ __all__ = [
 _MOST_PHANTOMS = 100_000
 _LARGEST_SEED = 2**32 - 1
 _MOST_CALLS = 10_000
+# Kinds of reader behind which no weights are.
+_OFFLINE = ("control", "recorded")
 
 
 def open_cases(
@@ -72,7 +74,9 @@ def recorded_cases(cases: str | Path) -> str:
 
 def phantom_cases(benchmark: str, spec: str) -> Path:
     """The case file of `phantom:N[:SEED]` for a benchmark, made in the cache if it is not there."""
+    from overread.benchmarks.registry import class_of, with_phantoms
     from overread.phantoms import write_set
+    from overread.plugins import at
 
     parts = spec.split(":")[1:]
     if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and part.isascii() for part in parts):
@@ -82,10 +86,19 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
     for word, most in zip(parts, (_MOST_PHANTOMS, _LARGEST_SEED), strict=False):
         if len(word) > len(str(most)) or int(word) > most:
             raise BadInput(f"--cases {spec}: {word[:20]} is too large; give at most {most}.")
+    declared = class_of(benchmark).phantoms
+    if declared is None:
+        *others, last = (one.name for one in with_phantoms(lambda _: None))
+        raise BadInput(
+            f'benchmark "{benchmark}" has no phantoms; {", ".join(others)} and {last} have.'
+        )
     n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
     cache = cache_folder()
     try:
-        made = write_set(benchmark, cache, n, seed)
+        if declared.maker:
+            made = Path(at(declared.maker)(cache, n, seed))
+        else:
+            made = write_set(benchmark, cache, n, seed)
         if cache.parent.name == WORKSPACE:
             private_folder(cache.parent)
         return made
@@ -117,7 +130,7 @@ def open_readers(
     for reader in readers:
         if isinstance(reader, str | Mapping):
             spec = parse_spec(reader)
-            if concurrency and spec.concurrency is None and spec.kind == "openai":
+            if concurrency and spec.concurrency is None and spec.kind not in _OFFLINE:
                 spec = msgspec.structs.replace(spec, concurrency=concurrency)
             if controls is None:  # made of all cases, where any is asked for
                 controls = bench.controls() if spec.kind == "control" else None
@@ -206,7 +219,7 @@ def enrolments(
             label=reader.name,
             judges=bool(role),
             use=_use(reader.traits, role),
-            weights=spec.kind == "openai",
+            weights=spec.kind not in _OFFLINE,
         )
         for other in found:
             if one.weights and (other.identity, other.use) == (one.identity, one.use):

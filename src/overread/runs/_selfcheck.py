@@ -5,31 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
 
 import msgspec
 
-from overread.benchmarks.base import Benchmark
-from overread.benchmarks.registry import BENCHMARKS
+from overread.benchmarks.base import Benchmark, Phantoms
+from overread.benchmarks.registry import class_of, with_phantoms
 from overread.case import BadInput
+from overread.runs._left_out import Tell
 from overread.runs._opening import open_cases
 from overread.runs._running import Watch, run
 
-__all__ = ["STANDARD_PHANTOMS", "Checked", "own_judges", "selfcheck"]
-
-# The sets of `demo`, `selfcheck` and the tests with a real model.
-STANDARD_PHANTOMS: Final[Mapping[str, str]] = {
-    "grounding": "phantom:480",
-    "heartbeat": "phantom:40",
-    "m3cot": "phantom:60",
-    "medcmr": "phantom:84",
-}
-
-
-# Controls leave little to chance: a few seeds show as much as thirty turns.
-_SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
-    "heartbeat": {"seeds": "2020-2022", "passes": "1"},
-}
+__all__ = ["Checked", "own_judges", "selfcheck", "standard_phantoms"]
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,16 +35,31 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def selfcheck(
-    benchmark: str | None = None, *, seed: int = 0, watch: Watch | None = None
+    benchmark: str | None = None,
+    *,
+    seed: int = 0,
+    watch: Watch | None = None,
+    tell: Tell | None = None,
 ) -> Iterator[list[Checked]]:
     """Put every control to fresh phantoms with an empty store; one list for each benchmark.
 
     Both editions are asked, so that a control the published rules misplace is seen.
     """
-    if benchmark is not None and benchmark not in BENCHMARKS:
-        raise BadInput(f'benchmark is "{benchmark}"; the benchmarks are {", ".join(BENCHMARKS)}.')
-    for name in BENCHMARKS if benchmark is None else (benchmark,):
-        yield _checked(name, f"{STANDARD_PHANTOMS[name]}:{seed}", watch)
+    found = with_phantoms(tell) if benchmark is None else (class_of(benchmark),)
+    for one in found:
+        yield _checked(one.name, f"{standard_phantoms(one)}:{seed}", standard(one).settings, watch)
+
+
+def standard(benchmark: type[Benchmark]) -> Phantoms:
+    """The synthetic cases of a benchmark, which it must have."""
+    if benchmark.phantoms is None:
+        raise BadInput(f"{benchmark.name} has no phantoms. Give cases of your own.")
+    return benchmark.phantoms
+
+
+def standard_phantoms(benchmark: type[Benchmark]) -> str:
+    """The set of `demo`, `selfcheck` and the tests with a real model: `phantom:480`."""
+    return f"phantom:{standard(benchmark).size}"
 
 
 def own_judges(bench: Benchmark) -> list[str]:
@@ -66,12 +67,13 @@ def own_judges(bench: Benchmark) -> list[str]:
     return [f"control:{name}" for name in bench.judges()]
 
 
-def _checked(name: str, cases: str, watch: Watch | None) -> list[Checked]:
+def _checked(
+    name: str, cases: str, settings: Mapping[str, str], watch: Watch | None
+) -> list[Checked]:
     found = {}
     with TemporaryDirectory() as scratch:
         place = Path(scratch)
         for edition in ("corrected", "authors"):
-            settings = _SETTINGS.get(name, {})
             bench = open_cases(name, cases, edition, settings)
             done = run(
                 name,

@@ -15,6 +15,7 @@ from overread.benchmarks.base import (
     ComparedWords,
     ErrorSheet,
     Loaded,
+    Phantoms,
     Recovered,
     Tables,
 )
@@ -72,6 +73,7 @@ class Grounding(Benchmark):
 
     name = "grounding"
     question = "Did it look?"
+    phantoms = Phantoms(size=480)
     metrics = "overread.benchmarks.grounding.measures:METRICS"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"

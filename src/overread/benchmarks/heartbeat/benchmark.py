@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
-from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Recovered, Tables
+from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
 from overread.benchmarks.heartbeat.answers import (
     answer_row,
     answer_schema,
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Heartbeat"]
 
+# Controls leave little to chance: a few seeds show as much as thirty turns.
+_FEW_SEEDS = {"seeds": "2020-2022", "passes": "1"}
+
 
 def _nearer_to(measure: str, phase: str) -> ComparedWords:
     return ComparedWords(
@@ -71,6 +74,7 @@ class Heartbeat(Benchmark):
 
     name = "heartbeat"
     question = "Can it follow a heart?"
+    phantoms = Phantoms(size=40, settings=_FEW_SEEDS)
     metrics = "overread.benchmarks.heartbeat.measures:SPECS"
     importer = "overread.benchmarks.heartbeat.importing:import_results"
     published = "heartbeat"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Recovered, Tables
+from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
 from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema, cases_in
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import questions
@@ -54,6 +54,7 @@ class M3CoT(Benchmark):
 
     name = "m3cot"
     question = "Does it reason?"
+    phantoms = Phantoms(size=60)
     metrics = "overread.benchmarks.m3cot.measures:METRICS"
     importer = "overread.benchmarks.m3cot.importing:import_results"
     published = "m3cot"

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import overread
-from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Recovered, Tables
+from overread.benchmarks.base import (
+    Benchmark,
+    ComparedWords,
+    ErrorSheet,
+    Phantoms,
+    Recovered,
+    Tables,
+)
 from overread.benchmarks.draws import lot
 from overread.benchmarks.files.layouts import Loaded
 from overread.benchmarks.medcmr import cases
@@ -64,6 +71,7 @@ class MedCMR(Benchmark):
 
     name = "medcmr"
     question = "Can it integrate?"
+    phantoms = Phantoms(size=84)
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
     published = "medcmr"

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.registry import BENCHMARKS, range_of
+from overread.benchmarks.registry import benchmark_names, range_of
 from overread.case import BadInput
 from overread.files import MOST_TOML, parse_toml, read_bytes, size_words
 
@@ -210,9 +210,10 @@ def _check(where: str, rule: Rule) -> None:
         raise BadInput(f"{where}: name is empty. Name the rule.")
     if len(rule.why.split()) < _LEAST_WORDS:
         raise BadInput(f"{where}: why must be a sentence that says why the rule is there.")
-    if rule.benchmark not in BENCHMARKS:
-        known = ", ".join(BENCHMARKS)
-        raise BadInput(f'{where}: benchmark is "{rule.benchmark}"; expected one of {known}.')
+    known = benchmark_names()
+    if rule.benchmark not in known:
+        listed = ", ".join(known)
+        raise BadInput(f'{where}: benchmark is "{rule.benchmark}"; expected one of {listed}.')
     given = [name for name in _DEMANDS if getattr(rule, name) is not None]
     if len(given) != 1:
         said = " and ".join(given) or "none"
