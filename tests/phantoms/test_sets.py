@@ -12,8 +12,11 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from overread.benchmarks import registry
+from overread.benchmarks.base import Benchmark
+from overread.benchmarks.registry import class_of
 from overread.case import BadInput
-from overread.phantoms import chest, heart, question, sets, vignette, write_set
+from overread.phantoms import chest, heart, question, sets, vignette
 from overread.phantoms.chest import plan_set
 from overread.phantoms.sets import (
     Card,
@@ -25,6 +28,8 @@ from overread.phantoms.sets import (
     write_csv,
     write_once,
 )
+from overread.plugins import at
+from overread.runs import phantom_cases
 
 CARD = Card("chest", "cases.csv", 3, 7, 2)
 
@@ -325,16 +330,21 @@ def test_a_benchmark_finds_its_phantoms(tmp_path, monkeypatch, benchmark):
     maker, asked = MAKERS[benchmark], []
     monkeypatch.setattr(sets, "write_once", lambda *how: asked.append(how))
     for seed in (2, 3):
-        write_set(benchmark, tmp_path, maker.standard, seed)
+        at(class_of(benchmark).phantoms.maker)(tmp_path, maker.standard, seed)
     for seed, (folder, card, _) in zip((2, 3), asked, strict=True):
         name = f"phantom-{maker.kind}-{maker.standard}-{seed}-r{maker.revision}"
         assert folder == tmp_path / name
         assert card == Card(maker.kind, maker.index, maker.standard, seed, maker.revision)
 
 
-def test_whoever_has_no_phantoms_is_told_who_has(tmp_path):
+def test_whoever_has_no_phantoms_is_told_who_has(monkeypatch):
+    another = type("Another", (Benchmark,), {"name": "another"})
+    found = registry.class_of
+    monkeypatch.setattr(
+        registry, "class_of", lambda one: another if one == "another" else found(one)
+    )
     with pytest.raises(BadInput) as refused:
-        write_set("another", tmp_path, 48)
+        phantom_cases("another", "phantom:48")
     assert str(refused.value) == (
         'benchmark "another" has no phantoms; grounding, heartbeat, m3cot and medcmr have.'
     )

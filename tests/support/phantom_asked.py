@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from overread.benchmarks.base import ReaderRecord, Tables
-from overread.benchmarks.registry import open_benchmark
+from overread.benchmarks.registry import class_of, open_benchmark
 from overread.case import Picture, Prompt, PromptMessage, Request
 from overread.imaging import render, render_clip
-from overread.phantoms import write_set
+from overread.plugins import at
 
 __all__ = ["phantom_asked"]
 
@@ -28,7 +28,8 @@ def phantom_asked(
     words: Mapping[str, str] | None = None,
 ) -> tuple[Any, Tables]:
     """The benchmark over n phantoms, and what these controls answered to every trial."""
-    bench: Any = open_benchmark(name, write_set(name, folder, n, 0), edition, words)
+    place = at(class_of(name).phantoms.maker)(folder, n, 0)
+    bench: Any = open_benchmark(name, place, edition, words)
     asked = bench.controls()
     rows, readers = [], []
     for control in controls:

@@ -138,8 +138,8 @@ class Phantoms(msgspec.Struct, frozen=True, kw_only=True):
     and `selfcheck` ask about; `settings` are those of `selfcheck`.
     """
 
+    maker: str
     size: int
-    maker: str = ""
     settings: Mapping[str, str] = {}
 
 

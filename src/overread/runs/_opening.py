@@ -75,7 +75,6 @@ def recorded_cases(cases: str | Path) -> str:
 def phantom_cases(benchmark: str, spec: str) -> Path:
     """The case file of `phantom:N[:SEED]` for a benchmark, made in the cache if it is not there."""
     from overread.benchmarks.registry import class_of, with_phantoms
-    from overread.phantoms import write_set
     from overread.plugins import at
 
     parts = spec.split(":")[1:]
@@ -95,10 +94,7 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
     n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
     cache = cache_folder()
     try:
-        if declared.maker:
-            made = Path(at(declared.maker)(cache, n, seed))
-        else:
-            made = write_set(benchmark, cache, n, seed)
+        made = Path(at(declared.maker)(cache, n, seed))
         if cache.parent.name == WORKSPACE:
             private_folder(cache.parent)
         return made

@@ -73,7 +73,7 @@ class Grounding(Benchmark):
 
     name = "grounding"
     question = "Did it look?"
-    phantoms = Phantoms(size=480)
+    phantoms = Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
     metrics = "overread.benchmarks.grounding.measures:METRICS"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"

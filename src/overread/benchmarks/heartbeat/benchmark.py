@@ -74,7 +74,9 @@ class Heartbeat(Benchmark):
 
     name = "heartbeat"
     question = "Can it follow a heart?"
-    phantoms = Phantoms(size=40, settings=_FEW_SEEDS)
+    phantoms = Phantoms(
+        maker="overread.phantoms.heart:write_phantoms", size=40, settings=_FEW_SEEDS
+    )
     metrics = "overread.benchmarks.heartbeat.measures:SPECS"
     importer = "overread.benchmarks.heartbeat.importing:import_results"
     published = "heartbeat"

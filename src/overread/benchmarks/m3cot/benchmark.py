@@ -54,7 +54,7 @@ class M3CoT(Benchmark):
 
     name = "m3cot"
     question = "Does it reason?"
-    phantoms = Phantoms(size=60)
+    phantoms = Phantoms(maker="overread.phantoms.question:write_phantoms", size=60)
     metrics = "overread.benchmarks.m3cot.measures:METRICS"
     importer = "overread.benchmarks.m3cot.importing:import_results"
     published = "m3cot"

@@ -71,7 +71,7 @@ class MedCMR(Benchmark):
 
     name = "medcmr"
     question = "Can it integrate?"
-    phantoms = Phantoms(size=84)
+    phantoms = Phantoms(maker="overread.phantoms.vignette:write_phantoms", size=84)
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
     published = "medcmr"
