@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.judging.fitness import NOT_CHECKED, UNFIT, Check, Fitness, fitness_of, panel_label
+from overread.judging.fitness import NOT_CHECKED, UNFIT, Check, Fitness, fitness_of
 from overread.stats import wilson
 
 SAID = st.sampled_from([True, False, None])
@@ -68,18 +68,6 @@ def test_a_verdict_that_cannot_be_read_counts_against_the_judge(
 
 def test_a_judge_that_says_yes_to_everything_is_unfit() -> None:
     assert one((20, 20), (0, 20)).label == UNFIT
-
-
-def test_a_panel_is_as_fit_as_its_worst_judge() -> None:
-    fit, unfit = one((20, 20), (20, 20), "a"), one((1, 20), (20, 20), "b")
-    half = one((20, 20), (0, 0), "c")
-    found = [fit, unfit, half]
-    assert panel_label(["a"], ["answer"], found) is None
-    assert panel_label(["a", "b"], ["answer"], found) == UNFIT
-    assert panel_label(["a", "c"], ["answer"], found) == NOT_CHECKED
-    assert panel_label(["b", "c"], ["answer"], found) == UNFIT
-    assert panel_label(["a"], ["answer", "order"], found) == NOT_CHECKED
-    assert panel_label(["d"], ["answer"], found) == NOT_CHECKED
 
 
 def test_each_judge_and_question_stands_by_itself() -> None:

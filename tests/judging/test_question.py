@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 
 import msgspec
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from overread.case import BadInput, Decoding
 from overread.judging import VERDICT_COLUMNS, Read
@@ -17,7 +20,6 @@ from overread.judging.fitness import (
     fitness_in,
     labels_of,
     shift_measures,
-    worst_label,
 )
 from overread.judging.question import (
     Deserved,
@@ -34,7 +36,6 @@ from overread.judging.question import (
     read_verdict,
     reread,
     roles_of,
-    variant_of,
     verdict_fault,
     verdicts_in,
     with_own_words,
@@ -221,7 +222,11 @@ def test_a_row_is_asked_about_in_the_words_for_its_case():
 
 def test_each_harmless_change_is_a_question_of_its_own():
     trials = list(question_trials(QUESTIONS, row(), "answer", CASES["a"], varied=True))
-    assert [variant_of(str(one.condition["about"])) for one in trials] == ["", "sections", "length"]
+    assert [json.loads(one.condition["about"]).get("variant", "") for one in trials] == [
+        "",
+        "sections",
+        "length",
+    ]
     assert len({one.request for one in trials}) == 3
 
 
@@ -366,8 +371,6 @@ def test_fitness_is_of_truths_that_are_known():
     assert labels_of(QUESTIONS, table(verdict("k", "seen", "a", [True])), [found]) == {
         ("k", "seen"): NOT_CHECKED
     }
-    assert worst_label({("j", "x"): NOT_CHECKED} | labels, ["j", "k"], "x", "same") == UNFIT
-    assert worst_label(labels, ["j"], "x") is None
 
 
 def test_a_number_has_the_worst_label_of_what_it_hangs_on():
@@ -454,6 +457,41 @@ def test_two_judges_are_compared_question_by_question():
     assert [one.record.note for one in unread[:2]] == [missing, missing]
 
 
+LABELS = st.sampled_from([True, False, None])
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(LABELS, LABELS, LABELS, st.sampled_from("xy")), max_size=20))
+def test_each_pair_overall_and_in_each_group_over_what_both_said(said):
+    cases = {f"c{at}": Case(f"c{at}") for at in range(len(said))}
+    groups = {f"c{at}": row[3] for at, row in enumerate(said)}
+    rows = table(
+        *(
+            verdict(judge, "same", f"c{at}", None if label is None else {"same": label})
+            for at, row in enumerate(said)
+            for judge, label in zip("ijk", row[:3], strict=True)
+        )
+    )
+    made = judge_counts(QUESTIONS, rows, cases, groups=groups, grouped_by="site")
+    found = {(*one.judges, one.record.by.get("site")): (one, two) for one, two in made}
+    expected = [None, *sorted(set(groups.values()))] if said else []
+    assert set(found) == {(a, b, group) for a, b in combinations("ijk", 2) for group in expected}
+    for (a, b, group), (agreement, kappa) in found.items():
+        first, second = "ijk".index(a), "ijk".index(b)
+        both = [(row[first], row[second]) for row in said if group in (None, row[3])]
+        given_by_both = [pair for pair in both if None not in pair]
+        missing = len(both) - len(given_by_both)
+        assert agreement.record.n == kappa.record.n == len(given_by_both)
+        assert sum(agreement.record.left_out.values()) == missing
+        if given_by_both:
+            same = sum(x == y for x, y in given_by_both)
+            assert agreement.record.value == same / len(given_by_both)
+            assert kappa.record.value == cohen_kappa(*map(list, zip(*given_by_both, strict=True)))
+        else:
+            assert (agreement.record.value, kappa.record.value) == (None, None)
+        assert kappa.record.value is not None or kappa.record.note
+
+
 def test_a_verdict_of_many_labels_is_compared_label_by_label():
     rows = [verdict("j", "seen", "a", [True, False]), verdict("i", "seen", "a", [True, True])]
     rows += [verdict("j", "seen", "b", None), verdict("i", "seen", "b", [True, True])]
@@ -467,9 +505,9 @@ def test_a_verdict_of_many_labels_is_compared_label_by_label():
 def test_a_part_is_compared_on_its_scale_over_all_questions_that_have_it():
     said = {"a": (1, 0.5), "b": (0, 0), "c": (0.5, 1), "d": (1, 1)}
     rows = []
-    for name, given in said.items():
+    for name, scores in said.items():
         question = "short" if name == "d" else "full"
-        for judge, score in zip("ij", given, strict=True):
+        for judge, score in zip("ij", scores, strict=True):
             payload = {"truth": score} | ({"logic": score} if question == "full" else {})
             rows.append(verdict(judge, question, name, payload))
     rows += [verdict("i", "full", "a", {"truth": 0, "logic": 0}, image="blank")]

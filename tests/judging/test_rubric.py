@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.case import BadInput
-from overread.judging.rubric import NOTICE, Rubric, asked_of, frame, load_rubric, sections_of
+from overread.judging.lexical import judged
+from overread.judging.rubric import (
+    NOTICE,
+    Rubric,
+    asked_of,
+    frame,
+    load_rubric,
+    sections_of,
+    variants,
+)
 
 NAMES = ("question", "answer", "steps", "reply")
 RUBRIC = Rubric(
@@ -169,3 +179,53 @@ def test_a_prompt_file_that_is_missing_or_no_text_is_one_line(tmp_path: Path) ->
         load_rubric(tmp_path / "b.txt", RUBRIC)
     with pytest.raises(BadInput, match="is a folder and no file"):
         load_rubric(tmp_path, RUBRIC)
+
+
+# ---------------------------------------------------------------- changes that should not matter
+
+SHOWN = ("question", "steps", "reply")
+RECALL = Rubric(name="r", role="steps", question="recall", template="{sections}", sections=SHOWN)
+FIXED = Rubric(
+    name="f", role="steps", question="recall", template="{reply}{steps}{question}", sections=SHOWN
+)
+GOLD = [
+    {"step_index": 0, "step_type": "modality or examination types", "content": "A chest X-ray."},
+    {"step_index": 1, "step_type": "key conclusions", "content": "Pleural effusion on the left."},
+]
+SECTIONS = {
+    "question": "What is it?",
+    "steps": json.dumps(GOLD),
+    "reply": "1. This is an MRI of the knee.\n2. Pleural effusion on the left.",
+}
+
+
+def test_each_change_changes_one_thing_and_nothing_of_what_is_said() -> None:
+    by = variants(RECALL, SECTIONS)
+    assert list(by) == ["sections", "steps", "length"]
+    assert by["sections"] == SECTIONS
+    assert list(by["sections"]) == list(reversed(SECTIONS))
+    turned = json.loads(by["steps"]["steps"])
+    assert [step["content"] for step in turned] == [step["content"] for step in reversed(GOLD)]
+    assert [step["step_index"] for step in turned] == [0, 1]
+    assert by["length"]["reply"].endswith(SECTIONS["reply"])
+    for sections in by.values():
+        assert sections_of(str(frame(RECALL, sections)[-1].parts[0])) == sections
+
+
+def test_changes_that_would_change_nothing_are_left_out() -> None:
+    found = variants(FIXED, SECTIONS | {"steps": json.dumps(GOLD[:1]), "reply": " "})
+    assert found == {}
+    assert list(variants(FIXED, SECTIONS)) == ["steps", "length"]
+    assert "steps" not in variants(RECALL, SECTIONS | {"steps": "no JSON"})
+
+
+def test_the_lexical_judge_is_not_moved_by_order_or_length() -> None:
+    def said(sections: dict[str, str]) -> list[str]:
+        text = str(frame(RECALL, sections)[-1].parts[0])
+        return [entry["judgment"] for entry in json.loads(judged(text))]
+
+    before = said(SECTIONS)
+    assert before == ["Unmatched", "Matched"]
+    for change, sections in variants(RECALL, SECTIONS).items():
+        after = said(sections)
+        assert (after[::-1] if change == "steps" else after) == before

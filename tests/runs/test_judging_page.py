@@ -15,7 +15,7 @@ from overread.benchmarks.m3cot.judge_questions import DECODING, RUBRICS, questio
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
 from overread.judging.question import roles_of
-from overread.judging.sensitivity import CHANGES
+from overread.judging.rubric import CHANGES
 from overread.judging.sheet import _KEY, _SHEET
 from overread.phantoms.question import LEAST
 from support.commands import Overread

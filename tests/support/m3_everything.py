@@ -11,7 +11,7 @@ from overread.benchmarks.m3cot.edition import CORRECTED, FOLLOWS, IMAGES
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.measures import agreement_measures, measure
 from overread.judging.fitness import Check, fitness_measures, fitness_of, shift_measures
-from overread.judging.sensitivity import CHANGES
+from overread.judging.rubric import CHANGES
 from support.m3_tables import answer, case, tables_of, verdict, verdicts_of
 
 RULES = msgspec.structs.replace(CORRECTED, boot=100)

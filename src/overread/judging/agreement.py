@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from overread.case import Measure
 from overread.judging.question import Label, Question, Verdict, verdicts_in
+from overread.measuring.estimates import Floats, Mask, quotients, ratio
+from overread.measuring.notes import remarked
 from overread.stats import Interval, bootstrap_kappa, percent_agreement, wilson
 
 if TYPE_CHECKING:
     import polars as pl
 
-Floats: TypeAlias = NDArray[np.float64]
-Mask: TypeAlias = NDArray[np.bool_]
 # Reader, case and condition of a reply.
 _Place: TypeAlias = tuple[str, str, str]
 
@@ -38,44 +37,6 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     percent: Interval
     kappa: Interval
     note: str = ""
-
-
-def agreements(
-    labels: Mapping[str, Sequence[Hashable | None]],
-    groups: Sequence[str] | None = None,
-    *,
-    n_boot: int = 10_000,
-    seed: int = 0,
-) -> list[Agreement]:
-    """Percent agreement and Cohen's kappa of each pair of judges, overall and per group.
-
-    Parameters
-    ----------
-    labels : by judge, sequences of shape (n,)
-        What each said of the same replies in the same order; None where it said nothing readable.
-    groups : sequence of shape (n,), optional
-        The group (task) of each.
-    n_boot, seed : int
-        Resamples for the interval of kappa.
-
-    Returns
-    -------
-    list of Agreement
-        For each pair in the order of `labels`: overall, then the groups by name.
-    """
-    found = []
-    for first, second in combinations(labels, 2):
-        one, two = labels[first], labels[second]
-        if len(one) != len(two) or (groups is not None and len(groups) != len(one)):
-            raise ValueError(f"{first} and {second} are not aligned")
-        parts: list[tuple[str | None, list[int]]] = [(None, list(range(len(one))))]
-        for name in sorted(set(groups or ())):
-            parts.append((name, [at for at, group in enumerate(groups or ()) if group == name]))
-        for group, places in parts:
-            mine, theirs = [one[at] for at in places], [two[at] for at in places]
-            made = pair_agreement(first, second, mine, theirs, n_boot=n_boot, seed=seed)
-            found.append(msgspec.structs.replace(made, group=group))
-    return found
 
 
 def pair_agreement(
@@ -236,12 +197,16 @@ def _counts(
     missing = int(members.sum() - both.sum())
 
     def count(name: str, made: Floats, again: Callable[[Floats], Floats], fault: str) -> JudgeCount:
-        note = f"{missing} without a verdict of both" if missing else None
-        record = Measure(reader="", measure=name, by=dict(by), n=int(both.sum()), note=note)
+        record = Measure(reader="", measure=name, by=dict(by), n=int(both.sum()))
+        if missing:
+            record = msgspec.structs.replace(
+                record,
+                left_out={"without a verdict": missing},
+                note=f"{missing} without a verdict of both",
+            )
         value = float(again(made.sum(axis=0)[None, :])[0])
         if np.isnan(value):
-            fault = fault if both.any() else "no verdict of both"
-            record = msgspec.structs.replace(record, note="; ".join(filter(None, (note, fault))))
+            record = remarked(record, fault if both.any() else "no verdict of both")
             return JudgeCount(judges=judges, record=record, cases=cases, counted=both)
         record = msgspec.structs.replace(record, value=value)
         return JudgeCount(
@@ -249,7 +214,7 @@ def _counts(
         )
 
     alike = np.stack([(mine == theirs) & both, both], axis=1).astype(float)
-    agreement = count("judge_agreement", alike, _share_alike, "")
+    agreement = count("judge_agreement", alike, ratio, "")
     size = len(codes)  # with a place for nothing, that no label is
     apart = np.subtract.outer(np.arange(size), np.arange(size))
     weights = (apart**2 if levels else apart != 0).astype(float)
@@ -263,10 +228,6 @@ def _counts(
     return agreement, msgspec.structs.replace(found, limits=(-1.0, 1.0), unit=None)
 
 
-def _share_alike(totals: Floats) -> Floats:
-    return _quotients(totals[:, 0], totals[:, 1])
-
-
 def _kappas(totals: Floats, weights: Floats) -> Floats:
     """Cohen's kappa of each row: how far apart in sum, and how often each judge gave each label.
 
@@ -276,10 +237,4 @@ def _kappas(totals: Floats, weights: Floats) -> Floats:
     rows, columns = totals[:, 1 : 1 + size], totals[:, 1 + size :]
     # All whole numbers: what agrees always by chance has exactly 0 below the line.
     chance = np.einsum("bi,ij,bj->b", rows, weights, columns)
-    return _quotients(chance - rows.sum(axis=1) * totals[:, 0], chance)
-
-
-def _quotients(over: Floats, under: Floats) -> Floats:
-    found: Floats = np.full(over.shape, np.nan)
-    np.divide(over, under, out=found, where=under > 0)
-    return found
+    return quotients(chance - rows.sum(axis=1) * totals[:, 0], chance)

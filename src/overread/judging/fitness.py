@@ -1,4 +1,8 @@
-"""Is a judge fit? It judges replies whose truth is known before it judges any other."""
+"""Is a judge fit? It judges replies whose truth is known before it judges any other.
+
+And does a verdict hang on what should not matter: the order of the material, the reply's length?
+The same judgment is asked for twice, the second time with one harmless thing changed.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from overread.case import Measure
+from overread.case import Measure, Method
 from overread.judging import Role
 from overread.judging.question import Compared, Label, Question, Verdict, verdicts_in
-from overread.judging.sensitivity import CHANGES, Change, Sensitivity, changed, shift_measure
+from overread.judging.rubric import CHANGES, Change
+from overread.measuring.notes import with_method
 from overread.stats import Interval, wilson
 
 if TYPE_CHECKING:
@@ -22,6 +27,7 @@ LIMIT: Final = 0.9
 """Sensitivity and specificity below which a judge is unfit."""
 ENOUGH: Final = 10
 """Truths on either side without which a judge is not checked."""
+SHIFT: Final = "judge_shift"
 _CONTROL: Final = "control:"
 
 
@@ -92,8 +98,7 @@ def fitness_measures(found: Sequence[Fitness]) -> Iterator[Measure]:
         shares = {"judge_sensitivity": one.sensitivity, "judge_specificity": one.specificity}
         by = {"judge": one.judge, "question": one.question}
         for name, share in shares.items():
-            note = f"{one.unread} verdicts could not be read" if one.unread else None
-            yield Measure(
+            record = Measure(
                 reader="",
                 measure=name,
                 by=by | ({"component": one.part} if one.part else {}),
@@ -102,10 +107,11 @@ def fitness_measures(found: Sequence[Fitness]) -> Iterator[Measure]:
                 k=None if share.point is None else round(share.point * share.n),
                 low=share.low,
                 high=share.high,
-                method="wilson",
                 label=one.label,
-                note=note,
+                as_wrong={"unreadable": one.unread} if one.unread else {},
+                note=f"{one.unread} verdicts could not be read" if one.unread else None,
             )
+            yield with_method(record, Method(kind="wilson"))
 
 
 def _below(side: Interval) -> bool:
@@ -116,20 +122,6 @@ def _below(side: Interval) -> bool:
 
 def _share(hits: Sequence[bool]) -> Interval:
     return wilson(sum(hits), len(hits))
-
-
-def panel_label(
-    judges: Sequence[str], questions: Sequence[str], found: Iterable[Fitness]
-) -> str | None:
-    """The label of a number that these judges gave with these questions; None if all are fit.
-
-    Unfit if any judge is unfit at any of them; not checked if any was not, or on too few.
-    """
-    known = {(one.judge, one.question): one.label for one in found}
-    labels = {
-        known.get((judge, question), NOT_CHECKED) for judge in judges for question in questions
-    }
-    return _worst(labels)
 
 
 def _worst(labels: Iterable[str | None]) -> str | None:
@@ -177,13 +169,6 @@ def labels_of(
     return {place: label for place, label in worst.items() if label is not None}
 
 
-def worst_label(
-    labels: Mapping[tuple[str, str], str | None], judges: Sequence[str], *numbers: str
-) -> str | None:
-    """What these judges are worth at these numbers: the worst that is said of any."""
-    return _worst(labels.get((judge, number)) for judge in judges for number in numbers)
-
-
 def shift_measures(
     questions: Sequence[Question], verdicts: pl.DataFrame, cases: Mapping[str, Any]
 ) -> Iterator[Measure]:
@@ -205,17 +190,40 @@ def shift_measures(
                     (by_change.get("", {}).get(place), after)
                     for place, after in by_change[change].items()
                 ]
-                for part, found in _shifts(question, change, pairs, cases):
+                for part, before, after in _labels_of(question, change, pairs, cases):
                     by = {"judge": judge, "question": question.name}
-                    yield shift_measure(by | ({"component": part} if part else {}), found)
+                    by |= {"component": part} if part else {}
+                    yield _shift_measure(by | {"change": change}, before, after)
 
 
-def _shifts(
+def _shift_measure(by: dict[str, str], before: Sequence[Label], after: Sequence[Label]) -> Measure:
+    """The share of verdicts that are not the same after a change; None is no verdict."""
+    pairs = list(zip(before, after, strict=True))
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    changed, missing = sum(a != b for a, b in both), len(pairs) - len(both)
+    share = wilson(changed, len(both))
+    record = Measure(
+        reader="",
+        measure=SHIFT,
+        by=by,
+        value=share.point,
+        n=len(both),
+        k=changed,
+        low=share.low,
+        high=share.high,
+        left_out={"without a verdict": missing} if missing else {},
+        note=f"{missing} without a verdict both times" if missing else None,
+    )
+    return with_method(record, Method(kind="wilson")) if both else record
+
+
+def _labels_of(
     question: Question,
     change: Change,
     pairs: Sequence[tuple[Verdict | None, Verdict]],
     cases: Mapping[str, Any],
-) -> Iterator[tuple[str, Sensitivity]]:
+) -> Iterator[tuple[str, list[Label], list[Label]]]:
+    """Part by part, the labels of all verdicts before a change and after it."""
     put_back = question.put_back.get(change)
     compared_by = question.compared_after.get(change, question.compared_by)
 
@@ -230,9 +238,11 @@ def _shifts(
         first = compared(None if before is None else before.payload)
         labels.append((question.width(case), first, compared(payload)))
     for part in question.parts:
-        first_labels = [one for width, first, _ in labels for one in _filled(first, part, width)]
-        second_labels = [one for width, _, then in labels for one in _filled(then, part, width)]
-        yield part, changed(change, first_labels, second_labels)
+        yield (
+            part,
+            [one for width, first, _ in labels for one in _filled(first, part, width)],
+            [one for width, _, then in labels for one in _filled(then, part, width)],
+        )
 
 
 def _filled(compared: Compared, part: str, width: int) -> Sequence[Label]:

@@ -4,7 +4,7 @@ A benchmark says of each question what is its own: in which words it is asked, a
 and with what material, how a judge's reply is read and which shape a verdict has, what two judges
 are compared by, what a control's reply deserves, and what a person may be asked about it. Here are
 the trials that ask, asking again, reading kept verdicts again, and the check of a kept table;
-fitness and labels stand in `fitness`, harmless changes in `sensitivity`, judges compared in
+fitness, labels and shifts stand in `fitness`, harmless changes in `rubric`, judges compared in
 `agreement`, a person's sheet in `sheet`.
 """
 
@@ -18,12 +18,10 @@ import msgspec
 
 from overread.case import Condition, Decoding, Message, Request, Trial, printable
 from overread.judging import Read, Role
-from overread.judging.rubric import Rubric, frame, load_rubric, own_words
+from overread.judging.rubric import Change, Rubric, frame, load_rubric, own_words, variants
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from overread.judging.sensitivity import Change
 
 Row: TypeAlias = Mapping[str, Any]
 Label: TypeAlias = Hashable | None
@@ -201,11 +199,6 @@ def about_of(about: type[msgspec.Struct], row: Row, variant: str = "") -> str:
     return msgspec.json.encode(named | ({"variant": variant} if variant else {})).decode()
 
 
-def variant_of(about: str) -> str:
-    """What was changed before it was judged; empty where nothing was."""
-    return str(msgspec.json.decode(about).get("variant", ""))
-
-
 def question_trials(
     questions: Sequence[Question],
     row: Row,
@@ -220,8 +213,6 @@ def question_trials(
     `rubric` is the wording in place of the usual one. `varied`: each question once more for every
     harmless change of its material.
     """
-    from overread.judging.sensitivity import variants
-
     for question in questions:
         if question.role != role or not question.asked(row, case):
             continue
@@ -237,10 +228,11 @@ def question_trials(
         }
         shown = question.sections(row, case)
         yield Trial(case.case_id, condition, Request(frame(words, shown), question.decoding))
-        for variant in variants(words, shown, question.reply) if varied else ():
-            changed = condition | {"about": about_of(question.about, row, variant.change)}
-            messages = frame(words, variant.sections)
-            yield Trial(case.case_id, changed, Request(messages, question.decoding))
+        if not varied:
+            continue
+        for change, sections in variants(words, shown, question.reply).items():
+            changed = condition | {"about": about_of(question.about, row, change)}
+            yield Trial(case.case_id, changed, Request(frame(words, sections), question.decoding))
 
 
 def again(questions: Sequence[Question], trial: Trial, attempt: int) -> Trial:

@@ -7,11 +7,12 @@ same sections always give the same prompt.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -194,3 +195,50 @@ def _fences(rubric: Rubric, texts: Mapping[str, str]) -> dict[str, str]:
 
 def _encodable(text: str) -> str:
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+# ---------------------------------------------------------------- changes that should not matter
+
+Change: TypeAlias = Literal["sections", "steps", "length"]
+CHANGES: Final[tuple[Change, ...]] = ("sections", "steps", "length")
+
+# Polite words that say nothing of the case; they stand first, so that the answer stays last.
+_PADDING: Final = (
+    "Thank you for this question. I will go through it with care and in plain words. I will say "
+    "what I think and why I think so, and I will then come to the point."
+)
+
+
+def variants(
+    rubric: Rubric, sections: Mapping[str, str], reply: str = "reply"
+) -> dict[Change, dict[str, str]]:
+    """The material with one harmless thing changed, by what is changed.
+
+    `sections`: in reverse order, unless the template says where each goes. `steps`: the gold steps
+    in reverse. `length`: the reply, which is the section of that name, behind a paragraph that says
+    nothing. What would change nothing is left out.
+    """
+    made: dict[Change, dict[str, str]] = {}
+    if not rubric.ordered and len(sections) > 1:
+        made["sections"] = {name: sections[name] for name in reversed(list(sections))}
+    turned = _turned(sections.get("steps", ""))
+    if turned is not None:
+        made["steps"] = {**sections, "steps": turned}
+    if sections.get(reply, "").strip():
+        made["length"] = {**sections, reply: f"{_PADDING}\n\n{sections[reply]}"}
+    return made
+
+
+def _turned(text: str) -> str | None:
+    """Gold steps in reverse, counted anew; None where they are not a JSON list of two or more."""
+    try:
+        steps = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(steps, list) or len(steps) < 2:
+        return None
+    turned = [
+        {**step, "step_index": index} if isinstance(step, dict) and "step_index" in step else step
+        for index, step in enumerate(reversed(steps))
+    ]
+    return json.dumps(turned, ensure_ascii=text.isascii())

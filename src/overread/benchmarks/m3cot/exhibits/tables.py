@@ -323,7 +323,7 @@ _VERDICT_OUTCOMES: Final = (
     "verdicts_unanswered",
 )
 _LONGEST: Final = 160
-# The harmless changes of `judging.sensitivity`, as columns.
+# The harmless changes of `judging.rubric`, as columns.
 _CHANGE_COLUMNS: Final = {
     "sections": "changed by the parts' order",
     "steps": "changed by the gold steps' order",

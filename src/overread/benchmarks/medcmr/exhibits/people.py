@@ -40,7 +40,7 @@ __all__ = [
 # ---------------------------------------------------------------- judges
 # Can the judges be trusted?
 
-# The harmless changes of `judging.sensitivity`, as columns.
+# The harmless changes of `judging.rubric`, as columns.
 _CHANGES: Final = {
     "sections": "changed by the parts' order",
     "length": "changed by length",
