@@ -199,6 +199,11 @@ def about_of(about: type[msgspec.Struct], row: Row, variant: str = "") -> str:
     return msgspec.json.encode(named | ({"variant": variant} if variant else {})).decode()
 
 
+def variant_of(about: str) -> str:
+    """What was changed before it was judged; empty where nothing was."""
+    return str(msgspec.json.decode(about).get("variant", ""))
+
+
 def question_trials(
     questions: Sequence[Question],
     row: Row,
