@@ -17,7 +17,7 @@ from scipy import ndimage
 from overread.benchmarks.m3cot.authors import options_of
 from overread.benchmarks.m3cot.cases import KINDS, STEPS, TASKS, kind_of
 from overread.benchmarks.m3cot.edition import Options
-from overread.benchmarks.m3cot.loading import load, policy_at
+from overread.benchmarks.m3cot.loading import READER
 from overread.benchmarks.m3cot.trials import swaps
 from overread.phantoms.question import LEAST, plan_questions, write_question_set
 from overread.phantoms.question_items import BUILDERS, asked, kinds_of
@@ -35,9 +35,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cases(folder):
-    found, left = load(folder, Options())
-    assert not left
-    return found
+    loaded = READER.load(folder, Options())
+    assert not loaded.left
+    return loaded.cases
 
 
 # ---------------------------------------------------------------- the plan
@@ -87,7 +87,7 @@ def test_the_loader_reads_it_as_it_was_made(folder, cases):
         assert [(s.type, s.text) for s in case.steps] == [
             (s["type"], s["text"]) for s in row["steps"]
         ]
-    assert policy_at(folder, Options()) == "open"
+    assert READER.policy_at(folder, None) == "open"
 
 
 def test_questions_are_of_the_kind_they_say_and_none_is_asked_twice(cases):

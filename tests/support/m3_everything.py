@@ -69,7 +69,7 @@ def everything_measured():
     """Every record there can be, of readers and of judges."""
     tables, verdicts = everything()
     checks = [Check(judge, "answer", "answer", truth, truth) for judge in JUDGES for truth in (True, False)]  # fmt: skip
-    cases = {one.case_id: one for one in cases_in(tables.cases)}
+    cases = cases_in(tables.cases)
     asked = questions(RULES)
     return (
         *measure(tables, verdicts, RULES),

@@ -8,9 +8,10 @@ import msgspec
 import polars as pl
 
 from overread.benchmarks.base import ReaderRecord, Tables
-from overread.benchmarks.m3cot.cases import case_schema
+from overread.benchmarks.m3cot.cases import CaseRow
 from overread.benchmarks.m3cot.judge_questions import read_verdict
-from overread.benchmarks.m3cot.trials import answer_schema
+from overread.benchmarks.m3cot.trials import Answer
+from overread.benchmarks.tables import schema_of
 from overread.judging import VERDICT_COLUMNS
 
 ROLE = {"answer": "answer", "precision": "steps", "recall": "steps", "order": "order"}
@@ -29,7 +30,7 @@ def case(index, task="Diagnosis", kind="short", steps=("modality", "feature"), p
         "steps": [{"type": step, "text": step} for step in steps],
         "patient": patient,
     }
-    return {column: told.get(column) for column in case_schema()}
+    return {column: told.get(column) for column in schema_of(CaseRow)}
 
 
 def answer(reader, index, mode="cot", text="said", **other):
@@ -45,7 +46,7 @@ def answer(reader, index, mode="cot", text="said", **other):
         "text": text,
         **other,
     }
-    return {column: told.get(column) for column in ("reader", *answer_schema())}
+    return {column: told.get(column) for column in ("reader", *schema_of(Answer))}
 
 
 def about(mode="cot", image="original", follow="", timed=False, **variant):
@@ -80,9 +81,9 @@ def read(judge, question, reader, index, text, edition, gold=2, **where):
 def tables_of(cases, answers, readers=None):
     names = readers or list(dict.fromkeys(row["reader"] for row in answers))
     return Tables(
-        cases=pl.DataFrame(cases, schema=dict(case_schema()), orient="row"),
+        cases=pl.DataFrame(cases, schema=dict(schema_of(CaseRow)), orient="row"),
         answers=pl.DataFrame(
-            answers, schema={"reader": pl.String, **answer_schema()}, orient="row"
+            answers, schema={"reader": pl.String, **schema_of(Answer)}, orient="row"
         ),
         readers=tuple(ReaderRecord(name=name) for name in names),
     )

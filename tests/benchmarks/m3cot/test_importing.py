@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.m3cot.cases import TASKS
-from overread.benchmarks.m3cot.edition import AUTHORS, BOOK, CORRECTED
+from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.importing import import_results, read_results
 from overread.benchmarks.m3cot.measures import measure
 from overread.case import BadInput
@@ -611,18 +611,12 @@ def test_the_readers_file_says_their_roles(tmp_path, cases):
     assert warnings == ["n of the readers file has no results."]
 
 
-def test_an_import_is_named_for_its_set(tmp_path, cases, monkeypatch):
-    from overread.benchmarks import registry
-
-    told = []
-    monkeypatch.setattr(registry, "reopen_benchmark", lambda *args: told.append(args))
+def test_an_import_is_named_for_its_set(tmp_path, cases):
     write(tmp_path / "m_cot.json", predictions())
     found = import_results(cases, tmp_path / "m_cot.json", words={"boot": "200"})
     assert found.settings == {"boot": "200"}
-    ((name, dataset, _policy, rules, words),) = told
-    assert (name, rules, words) == ("m3cot", "corrected", {"boot": "200"})
-    assert dataset.startswith("set@")
-    assert BOOK.edition(rules, words).boot == 200
+    assert (found.benchmark.name, found.benchmark.edition) == ("m3cot", "corrected+boot=200")
+    assert found.benchmark.dataset.startswith("set@")
 
 
 KEYS = (

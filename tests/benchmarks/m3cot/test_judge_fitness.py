@@ -19,10 +19,8 @@ from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_
 
 STEPS = ("modality", "feature", "conclusion")
 TABLES = tables_of([case(i, steps=STEPS) for i in (1, 2)], [answer("r", 1), answer("r", 2)])
-CASES = {one.case_id: one for one in cases_in(TABLES.cases)}
-BARE = {
-    "m1": next(iter(cases_in(tables_of([case(1, steps=("feature",))], [answer("r", 1)]).cases)))
-}
+CASES = cases_in(TABLES.cases)
+BARE = {"m1": cases_in(tables_of([case(1, steps=("feature",))], [answer("r", 1)]).cases)["m1"]}
 CONTROL = "control:clinician"
 QUESTIONS = questions(CORRECTED)
 CHANGES = {

@@ -14,13 +14,22 @@ from hypothesis import strategies as st
 from overread.benchmarks.files.workbook import MOST_BYTES, sheet_of
 from overread.benchmarks.m3cot.cases import STEPS, TASKS, Step
 from overread.benchmarks.m3cot.edition import Options
-from overread.benchmarks.m3cot.loading import load, policy_at, root_of
+from overread.benchmarks.m3cot.loading import READER
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.m3_trees import HEADER, LABELS, Item, write_image, write_m3cot, write_sheet
 
 ITEMS = "M3CoTBench.xlsx"
 ALL = [Item(n, label=label) for n, label in enumerate(LABELS, start=1)]
+
+
+def load(path, options, *, seen=True):
+    loaded = READER.load(path, options, options.root, seen=seen)
+    return loaded.cases, loaded.left
+
+
+def policy_at(path, options, images=()):
+    return READER.policy_at(path, options.root, images)
 
 
 def cases(path, **options):
@@ -41,7 +50,7 @@ def test_every_layout_is_found(tmp_path, folder):
     root = write_m3cot(tmp_path, ALL, folder)
     found = cases(root)
     assert [case.index for case in found] == [item.index for item in ALL]
-    assert all((root_of(root, Options()) / case.image).is_file() for case in found)
+    assert all((READER.root_of(root, None) / case.image).is_file() for case in found)
     assert cases(root / folder / ITEMS)[0].image == "images/1.png"
 
 
@@ -489,7 +498,9 @@ def test_faults_name_their_line(home, change, told):
 
 def test_ids_are_each_ones_own(home):
     rows = [ROW | {"case_id": "x", "steps": ["CT"]}] * 2
-    assert 'line 2: the case "x" stands in line 1 already' in refusal(as_lines(home, *rows))
+    assert 'line 2: the case "x" stands in cases.jsonl line 1 already' in refusal(
+        as_lines(home, *rows)
+    )
 
 
 def test_csv_without_its_columns_or_rows(home):

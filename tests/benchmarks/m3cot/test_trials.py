@@ -8,8 +8,8 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
+import msgspec
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,23 +19,20 @@ from overread.benchmarks.m3cot.authors import options_of
 from overread.benchmarks.m3cot.cases import (
     KINDS,
     STEPS,
+    CaseRow,
     M3Case,
     Step,
     case_row,
-    case_schema,
-    cases_in,
 )
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED, FOLLOWS, IMAGES, MODES, Options
 from overread.benchmarks.m3cot.trials import (
-    ANSWER_COLUMNS,
     ANSWER_FIRST,
     ANSWER_NOW,
-    CUT_OFF,
     INSTRUCTIONS,
     REASONING_SO_FAR,
+    Answer,
     answer_first,
-    answer_row,
-    answer_schema,
+    answer_of,
     first_half,
     follow_ups,
     question,
@@ -47,6 +44,7 @@ from overread.benchmarks.m3cot.trials import (
     trials,
     truncated,
 )
+from overread.benchmarks.tables import CUT_OFF, frame_of, structs_in
 from overread.case import Reply, Request, Traits, Trial
 from overread.imaging import pixels, render
 
@@ -454,11 +452,11 @@ def trial(mode="cot", image="original", follow="", timed=False):
 
 
 def row(reply, reason="", **told):
-    return dict(zip(ANSWER_COLUMNS, answer_row(trial(**told), reply, reason), strict=True))
+    return msgspec.structs.asdict(answer_of(trial(**told), reply, reason))
 
 
 def kept(*rows):
-    return pl.DataFrame(rows, schema=dict(answer_schema()), orient="row")
+    return frame_of(Answer, rows)
 
 
 def test_a_reply_is_a_row():
@@ -516,7 +514,7 @@ def test_error_words_are_only_words():
     ANY,
 )
 def test_whatever_is_said_can_be_stored(reply, reason):
-    frame = kept(answer_row(trial(), reply, reason))
+    frame = kept(answer_of(trial(), reply, reason))
     frame.write_ipc(None).getvalue()
     assert frame["outcome"].item() in ("answered", "refused", "unanswered")
     if reply is not None:
@@ -543,9 +541,9 @@ CASES = st.builds(
 @given(st.lists(CASES, max_size=4))
 def test_cases_come_back_as_they_were(cases):
     rows = [case_row(case, other) for case, other in zip(cases, [None, *cases], strict=False)]
-    frame = pl.DataFrame(rows, schema=dict(case_schema()), orient="row")
+    frame = frame_of(CaseRow, rows)
     assert frame.columns[0] == "case"
-    assert cases_in(frame) == cases
+    assert structs_in(frame, M3Case) == cases
     assert frame["swap"].to_list() == [None, *(case.case_id for case in cases)][: len(cases)]
 
 
@@ -562,4 +560,4 @@ def test_odd_texts_of_a_case_can_be_stored(text):
         steps=(Step("feature", text),),
         patient=text,
     )
-    pl.DataFrame([case_row(case, case)], schema=dict(case_schema()), orient="row").write_ipc(None)
+    frame_of(CaseRow, [case_row(case, case)]).write_ipc(None)

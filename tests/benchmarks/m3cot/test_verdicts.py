@@ -210,10 +210,7 @@ def test_an_order_that_is_no_rank(said):
     assert not read_order(json.dumps(ORDERS | {"feature_order": said})).valid
 
 
-CASES = {
-    one.case_id: one
-    for one in cases_in(tables_of([case(3, steps=STEPS[:2])], [answer("r", 3)]).cases)
-}
+CASES = cases_in(tables_of([case(3, steps=STEPS[:2])], [answer("r", 3)]).cases)
 
 
 def test_rows_are_read_again_under_another_edition():

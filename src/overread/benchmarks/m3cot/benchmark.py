@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
-from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema, cases_in
+from overread.benchmarks.m3cot.cases import CaseRow, M3Case, case_row, cases_in
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import questions
-from overread.benchmarks.m3cot.loading import load, policy_at, root_of
+from overread.benchmarks.m3cot.loading import READER
 from overread.benchmarks.m3cot.trials import (
-    answer_row,
-    answer_schema,
+    Answer,
+    answer_of,
     follow_ups,
     swap_remarks,
     swaps,
@@ -25,6 +25,7 @@ from overread.benchmarks.m3cot.trials import (
     trials,
 )
 from overread.benchmarks.ranges import declared
+from overread.benchmarks.tables import cells_of, schema_of
 from overread.case import (
     BadInput,
     Card,
@@ -85,10 +86,11 @@ class M3CoT(Benchmark):
     options: Options
 
     def policy_at(self, path: str | Path) -> Policy:
-        return policy_at(path, self.options)
+        return READER.policy_at(path, self.options.root)
 
     def policy_opened(self) -> Policy:
-        return policy_at(self.kept_path, self.options, (case.image for case in self.cases()))
+        images = (case.image for case in self.cases())
+        return READER.policy_at(self.kept_path, self.options.root, images)
 
     def check_opened(self) -> None:
         _ = self.questions  # words that cannot be read are found before
@@ -97,35 +99,36 @@ class M3CoT(Benchmark):
 
     @property
     def case_schema(self) -> Mapping[str, Any]:
-        return case_schema()
+        return schema_of(CaseRow)
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
-        return answer_schema()
+        return schema_of(Answer)
 
     def load(self) -> Loaded[M3Case]:
-        return Loaded(*load(self.kept_path, self.options))
+        return READER.load(self.kept_path, self.options, self.options.root)
 
     @cached_property
     def _swapped(self) -> dict[str, M3Case]:
         return swaps(self.cases(), self.rules.seed) if "swap" in self.options.images else {}
 
     def case_row(self, case: M3Case) -> Sequence[Any]:
-        return case_row(case, self._swapped.get(case.case_id))
+        return cells_of(case_row(case, self._swapped.get(case.case_id)))
 
     def stratum(self, case: M3Case) -> tuple[str, ...]:
         return case.task, case.kind
 
     @property
     def remarks(self) -> Sequence[str]:
-        """Items without another image to be shown with."""
-        return swap_remarks(self.cases(), self._swapped) if "swap" in self.options.images else ()
+        """Images that are not there, and items without another image to be shown with."""
+        alone = swap_remarks(self.cases(), self._swapped) if "swap" in self.options.images else ()
+        return (*self.loaded.remarks, *alone)
 
     @cached_property
     def root(self) -> str:
         if self.path is None:  # judges and controls, who see no image, may be asked all the same
             return ""
-        return str(root_of(self.path, self.options).absolute())
+        return str(READER.root_of(self.path, self.options.root).absolute())
 
     # ------------------------------------------------------------ asking
 
@@ -154,7 +157,7 @@ class M3CoT(Benchmark):
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
     ) -> Sequence[Any]:
-        return answer_row(trial, reply, reason)
+        return cells_of(answer_of(trial, reply, reason))
 
     # ------------------------------------------------------------ judging
 
@@ -181,7 +184,7 @@ class M3CoT(Benchmark):
 
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the questions of a run's tables; no image is needed for that."""
-        cases = cases_in(tables.cases)
+        cases = list(cases_in(tables.cases).values())
         bare = sum(not case.question.strip() for case in cases)
         if bare:
             raise BadInput(
@@ -197,7 +200,7 @@ class M3CoT(Benchmark):
 
         if tables.verdicts is None:
             return []
-        return units_of(self.questions, _by_name(tables), tables.answers, tables.verdicts)
+        return units_of(self.questions, cases_in(tables.cases), tables.answers, tables.verdicts)
 
     # ------------------------------------------------------------ measuring
 
@@ -205,7 +208,7 @@ class M3CoT(Benchmark):
         """Verdicts read again under this edition; replies have nothing to be read."""
         if tables.verdicts is None:
             return tables
-        verdicts = reread(self.questions, tables.verdicts, _by_name(tables))
+        verdicts = reread(self.questions, tables.verdicts, cases_in(tables.cases))
         return msgspec.structs.replace(tables, verdicts=verdicts)
 
     def measure(self, tables: Tables) -> list[Measure]:
@@ -296,7 +299,3 @@ class M3CoT(Benchmark):
         from overread.benchmarks.m3cot.cards import cards
 
         return cards(tables, chosen, None if self.path is None else self.shown_of)
-
-
-def _by_name(tables: Tables) -> dict[str, M3Case]:
-    return {case.case_id: case for case in cases_in(tables.cases)}

@@ -125,7 +125,7 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
     readers = tuple(dict.fromkeys(reader.name for reader in tables.readers))
     every = marks_of(readers, facts, own.answers, own.verdicts)
     places = {case: place for place, case in enumerate(facts.cases)}
-    cases = {case.case_id: case for case in cases_in(own.cases)}
+    cases = cases_in(own.cases)
     for name in names:
         if name not in cases:
             continue

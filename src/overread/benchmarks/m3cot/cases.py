@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.texts import storable
+from overread.benchmarks.tables import structs_in
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,12 +15,12 @@ __all__ = [
     "KINDS",
     "STEPS",
     "TASKS",
+    "CaseRow",
     "Kind",
     "M3Case",
     "Step",
     "StepType",
     "case_row",
-    "case_schema",
     "cases_in",
     "kind_of",
 ]
@@ -85,34 +83,17 @@ def kind_of(question: str) -> Kind:
     return "bool" if "true or false" in text else "short"
 
 
-@cache
-def case_schema() -> Mapping[str, Any]:
-    """The fields of a case, with `case_id` as `case`; `swap` is the case whose image is lent."""
-    import polars as pl
+class CaseRow(M3Case, frozen=True, kw_only=True):
+    """The columns of `cases.parquet`: a case, and the case whose image is lent to it."""
 
-    step = pl.Struct({"type": pl.String, "text": pl.String})
-    other: dict[str, Any] = {"index": pl.Int64, "steps": pl.List(step)}
-    first, *fields = M3Case.__struct_fields__
-    assert first == "case_id"
-    named = {field: other.get(field, pl.String) for field in fields}
-    return {"case": pl.String, **named, "swap": pl.String}
+    swap: str | None = None
 
 
-def case_row(case: M3Case, swap: M3Case | None = None) -> tuple[Any, ...]:
-    """One row of the cases table, in the order of `case_schema`."""
-    values = msgspec.to_builtins(case).values()
-    return (*map(_storable_cell, values), None if swap is None else storable(swap.case_id))
+def case_row(case: M3Case, swap: M3Case | None = None) -> CaseRow:
+    """A case with the one whose image is lent."""
+    return CaseRow(**msgspec.structs.asdict(case), swap=None if swap is None else swap.case_id)
 
 
-def _storable_cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list | tuple):
-        return [{key: storable(text) for key, text in step.items()} for step in value]
-    return value
-
-
-def cases_in(cases: pl.DataFrame) -> list[M3Case]:
-    """The cases of a kept table."""
-    kept = cases.rename({"case": "case_id"}).select(M3Case.__struct_fields__)
-    return msgspec.convert(kept.to_dicts(), list[M3Case])
+def cases_in(cases: pl.DataFrame) -> dict[str, M3Case]:
+    """The cases of a kept table, by their ids."""
+    return {case.case_id: case for case in structs_in(cases, M3Case)}

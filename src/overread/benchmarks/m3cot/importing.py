@@ -4,7 +4,7 @@ What is read: predictions (<model>_cot.json, <model>_direct.json; predictions_co
 stand-alone script), totals of times (<model>_summary.json, timing_results/<model>.json), and what
 judges said: the scripts' cache (<question>/<model>/<index>.json), their accuracies and orders,
 judges/<judge>/<question>/<model>/<index>.txt, and JSON lines of {judge, question, model, mode,
-index, reply}. `results/names` says what names and folders mean.
+index, reply}. `result_files` says what names and folders mean.
 
 Without cases, items are known by their number alone: those of `type.xlsx` beside the results, which
 says their tasks, or else those of a reader's own files. What others did is no matter. Recall is
@@ -13,22 +13,29 @@ over the gold steps, so that it needs the cases.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-import msgspec
-
-from overread.benchmarks.base import Imported, Left, ReaderRecord, Tables
-from overread.benchmarks.files.models import declared_models
-from overread.benchmarks.files.workbook import sheet_of
+from overread.benchmarks.base import Imported, Left, Tables
+from overread.benchmarks.files.fields import read_fields
+from overread.benchmarks.importing import (
+    NOT_KEPT,
+    JudgedRow,
+    declared_readers,
+    judged_row,
+    over_tables,
+    reader_records,
+    verdicts_frame,
+    without_results,
+)
 from overread.benchmarks.m3cot.authors import failed_text
-from overread.benchmarks.m3cot.cases import M3Case, case_row, case_schema
+from overread.benchmarks.m3cot.benchmark import M3CoT
+from overread.benchmarks.m3cot.cases import CaseRow, M3Case, case_row
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
-from overread.benchmarks.m3cot.judge_questions import read_verdict
-from overread.benchmarks.m3cot.loading import is_empty, task_of
+from overread.benchmarks.m3cot.judge_questions import About, questions, read_verdict
+from overread.benchmarks.m3cot.loading import READER, TASK_COLUMN, is_empty, task_of
 from overread.benchmarks.m3cot.marks import IMPORTED
 from overread.benchmarks.m3cot.result_files import (
     UNNAMED,
@@ -43,17 +50,14 @@ from overread.benchmarks.m3cot.result_files import (
     results_of,
     totals_of,
 )
-from overread.benchmarks.m3cot.trials import answer_schema
-from overread.benchmarks.texts import storable
-from overread.case import BadInput, Policy, Traits
-from overread.judging import VERDICT_COLUMNS
+from overread.benchmarks.m3cot.trials import Answer
+from overread.benchmarks.tables import answers_frame, frame_of, storable
+from overread.case import BadInput, Policy
+from overread.judging.question import about_of, by_name
 
-if TYPE_CHECKING:
-    import polars as pl
+__all__ = ["Collected", "Items", "import_results", "read_results"]
 
-__all__ = ["NOT_KEPT", "Collected", "Items", "import_results", "read_results"]
-
-_TASK_COLUMN = "analysis_type"
+_STRICTEST: Final[Policy] = "credentialed"
 
 
 class Items:
@@ -65,11 +69,6 @@ class Items:
         self._by_id = {case.case_id: case for case in cases}
         self._left = {one.case: one.reason for one in left}
         self._passed: Counter[int] = Counter()
-
-    @classmethod
-    def of_cases(cls, cases: Sequence[M3Case], left: Sequence[Left]) -> Items:
-        """All cases of a set: what nobody answered counts too."""
-        return cls(cases, left)
 
     @classmethod
     def of_numbers(cls, indices: Iterable[int], types: Sequence[Path]) -> Items:
@@ -106,7 +105,8 @@ class Items:
         """How many gold steps a case has."""
         return len(self._by_id[case].steps)
 
-    def rows(self) -> list[tuple[Any, ...]]:
+    @property
+    def rows(self) -> list[CaseRow]:
         return [case_row(case) for case in self._cases]
 
     def warnings(self) -> Iterator[str]:
@@ -119,17 +119,14 @@ class Items:
 
 
 def _tasks_in(path: Path) -> Iterator[tuple[int, str]]:
-    for line, cells in sheet_of(path, ("index", _TASK_COLUMN)):
-        index, label = index_of(cells["index"]), cells[_TASK_COLUMN].strip()
+    for row in read_fields(path, ("index", TASK_COLUMN)):
+        index, label = index_of(row.text("index")), row.text(TASK_COLUMN).strip()
         if index is None:
-            shown = brief(cells["index"])
-            raise BadInput(f'{path.name} row {line}: index is "{shown}"; it is a number from 1.')
+            row.wrong("index", "it is a number from 1")
         if not is_empty(label):
             yield index, task_of(label) or label
 
 
-# Stands for words that were judged and are in no file; a verdict on nothing would not count.
-NOT_KEPT: Final = "(the reply is in none of the files)"
 _SHARE_OF_TOTAL: Final = "seconds: a share of the total that the script kept"
 # Durations are kept to four decimals, their total is not.
 _ROUNDING: Final = 0.00005
@@ -199,10 +196,6 @@ class Collected:
         """Whether these replies have times: the authors time every call, one after another."""
         kept = self.replies.get((model, mode), {})
         return any(one.seconds is not None for one in kept.values())
-
-    def all_warnings(self) -> list[str]:
-        self._finish()
-        return self.warnings
 
     def _finish(self) -> None:
         """What only shows when every file is there."""
@@ -320,10 +313,6 @@ def _same_words(one: str | None, other: str) -> bool:
     return " ".join((one or "").split()).casefold() == " ".join(other.split()).casefold()
 
 
-_ROLE_OF: Final = {"answer": "answer", "precision": "steps", "recall": "steps", "order": "order"}
-_STRICTEST: Final[Policy] = "credentialed"
-
-
 def import_results(
     cases: str | Path | None,
     replies: str | Path,
@@ -338,19 +327,10 @@ def import_results(
     `cases` is a set of questions as for a run. `readers` is a models.json with their roles. What
     judges said is always read again under the edition, so that `reparse` changes nothing.
     """
-    from overread.benchmarks.registry import reopen_benchmark
-
     tables, warnings = read_results(cases, replies, readers, edition, words, also)
-    _, options = BOOK.settings(edition, words)
-    name, policy = IMPORTED, _STRICTEST
-    if cases is not None:
-        from overread.benchmarks.m3cot.loading import policy_at
-
-        place = Path(cases)
-        name = (place if place.is_dir() else place.parent).absolute().name
-        policy = policy_at(cases, options)
-    digest = hashlib.sha256(tables.cases.write_json().encode()).hexdigest()[:8]
-    bench = reopen_benchmark("m3cot", f"{name}@{digest}", policy, edition, words)
+    root = BOOK.settings(edition, words)[1].root
+    policy = _STRICTEST if cases is None else READER.policy_at(cases, root)
+    bench = over_tables(M3CoT, tables, cases, policy, edition, words)
     return Imported(bench, tables, warnings, dict(words or {}))
 
 
@@ -363,106 +343,79 @@ def read_results(
     also: Sequence[str] = (),
 ) -> tuple[Tables, list[str]]:
     """The tables of what the files hold, and a line for everything odd."""
-    import polars as pl
-
     rules, options = BOOK.settings(edition, words)
-    declared = {} if readers is None else declared_models(Path(readers))
+    declared = declared_readers(readers)
     found = [result for root in (replies, *also) for result in results_of(Path(root))]
     collected = Collected(totals=rules.error_text == "searched")
     for result in found:
         collected.add(result)
-    if not collected.models:
+    models = collected.models
+    if not models:
         raise BadInput(f"{replies} holds no prediction and no verdict. Give the authors' results.")
     items = _items_of(cases, options, found, collected)
     if cases is None and any(one.question == "recall" for one in collected.judgements):
         raise BadInput("--cases is missing: recall is over the gold steps. Give the questions.")
-    answers = pl.DataFrame(
-        [row for model in collected.models for row in _answer_rows(model, collected, items)],
-        schema={"reader": pl.String, **answer_schema()},
-        orient="row",
-    )
-    verdicts = _verdict_frame(collected, items, rules)
-    collected.warnings.extend(items.warnings())
-    collected.warnings.extend(
-        f"{name} of the readers file has no results." for name in declared
-        if name not in collected.models
-    )  # fmt: skip
     tables = Tables(
-        cases=pl.DataFrame(items.rows(), schema=dict(case_schema()), orient="row"),
-        answers=answers,
-        verdicts=verdicts,
-        readers=tuple(
-            ReaderRecord(name=name, traits=declared.get(name, Traits()), identity=IMPORTED)
-            for name in collected.models
+        answers=answers_frame(
+            Answer, ((model, row) for model in models for row in _answers(model, collected, items))
         ),
+        verdicts=verdicts_frame(_verdicts(collected, items, rules)),
+        cases=frame_of(CaseRow, items.rows),
+        readers=reader_records(models, declared),
     )
-    return tables, [*collected.all_warnings(), *_unknown_files(found)]
+    warnings = [*collected.warnings, *items.warnings(), *without_results(models, declared)]
+    return tables, [*warnings, *_unknown_files(found)]
 
 
 def _items_of(
     cases: str | Path | None, options: Options, found: Sequence[Result], collected: Collected
 ) -> Items:
     if cases is not None:
-        from overread.benchmarks.m3cot.loading import load
-
-        return Items.of_cases(*load(cases, options, seen=False))
+        loaded = READER.load(cases, options, options.root, seen=False)
+        return Items(loaded.cases, [Left(*one) for one in loaded.left or ()])
     tasks = [result.path for result in found if result.kind == "tasks"]
     return Items.of_numbers(collected.indices, tasks)
 
 
-def _answer_rows(model: str, collected: Collected, items: Items) -> Iterator[tuple[Any, ...]]:
+def _answers(model: str, collected: Collected, items: Items) -> Iterator[Answer]:
     """The rows of one reader, mode by mode, by index."""
     for mode in MODES:
         timed = collected.timed(model, mode)
         for index, said in sorted(collected.replies.get((model, mode), {}).items()):
             case = items.case(index, f"{model} {mode}")
-            if case is None:
-                continue
-            outcome = "unanswered" if said.text is None else "answered"
-            # In the order of ANSWER_COLUMNS, the reader first.
-            where = (model, case, mode, "original", "", timed)
-            yield (*where, outcome, said.text, None, said.seconds, None, said.reason or None)
+            if case is not None:
+                yield Answer(
+                    case=case,
+                    mode=mode,
+                    image="original",
+                    follow="",
+                    timed=timed,
+                    outcome="unanswered" if said.text is None else "answered",
+                    text=said.text,
+                    seconds=said.seconds,
+                    reason=said.reason or None,
+                )
 
 
-def _verdict_frame(collected: Collected, items: Items, rules: Edition) -> pl.DataFrame | None:
-    import polars as pl
-
-    if not collected.judgements:
-        return None
-    other: dict[str, Any] = {"check": pl.Boolean, "attempts": pl.Int8}
-    schema = {column: other.get(column, pl.String) for column in VERDICT_COLUMNS}
-    rows = []
+def _verdicts(collected: Collected, items: Items, rules: Edition) -> Iterator[JudgedRow]:
+    known = by_name(questions(rules))
     for one in collected.judgements:
         case = items.case(one.item, one.where)
-        if case is not None:
-            timed = collected.timed(one.model, one.mode)
-            rows.append(_verdict_row(one, case, items.gold(case), rules, timed=timed))
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _verdict_row(
-    one: Judgement, case: str, gold: int, rules: Edition, *, timed: bool
-) -> tuple[Any, ...]:
-    about = {"follow": "", "image": "original", "mode": one.mode, "timed": timed}
-    read = read_verdict(one.question, one.reply, rules, gold)
-    valid = one.reply is not None and read.valid
-    cells: dict[str, Any] = {
-        "judge": one.judge,
-        "role": _ROLE_OF[one.question],
-        "question": one.question,
-        "reader": one.model,
-        "case": case,
-        "about": msgspec.json.encode(about).decode(),
-        "check": False,
-        "attempts": 1,
-        "outcome": "judged" if valid else "invalid",
-        "how": read.how if one.reply is not None else None,
-        "payload": msgspec.json.encode(read.value).decode() if valid else None,
-        "text": one.reply,
-        "reason": one.reason or read.fault,
-        "prompt": IMPORTED,
-    }
-    return tuple(cells[column] for column in VERDICT_COLUMNS)
+        if case is None:
+            continue
+        reply = {"follow": "", "image": "original", "mode": one.mode}
+        yield judged_row(
+            read_verdict(one.question, one.reply, rules, items.gold(case)),
+            text=one.reply,
+            reason=one.reason,
+            judge=one.judge,
+            role=known[one.question].role,
+            question=one.question,
+            reader=one.model,
+            case=case,
+            about=about_of(About, reply | {"timed": collected.timed(one.model, one.mode)}),
+            prompt=IMPORTED,
+        )
 
 
 def _unknown_files(found: Sequence[Result]) -> Iterator[str]:

@@ -13,42 +13,36 @@ list of up to four texts by place, `["CT", null, "stroke"]`, or of up to 20 obje
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeAlias
-
-import msgspec
+from typing import Any, Final
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.files.card import Held, held_at, policy_of
-from overread.benchmarks.files.jsonl import lines_of
-from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.files.workbook import sheet_of
+from overread.benchmarks.files.fields import Fields, fields_of, read_fields, refuse_twice
+from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, SetReader, Stated
 from overread.benchmarks.m3cot.cases import (
     KINDS,
     STEPS,
     TASKS,
-    Kind,
     M3Case,
     Step,
     StepType,
     kind_of,
 )
 from overread.benchmarks.m3cot.edition import Options
-from overread.case import BadInput, Policy, Source
+from overread.case import BadInput
 
 __all__ = [
+    "DATA_FOLDERS",
+    "IMAGE_FOLDER",
+    "IMAGE_SUFFIXES",
     "ITEMS_FILE",
-    "OWN_SUFFIXES",
+    "OWN_COLUMNS",
+    "READER",
     "STEP_COLUMNS",
-    "find_items",
-    "find_own_set",
+    "TASK_COLUMN",
+    "TYPES_FILE",
     "is_empty",
-    "load",
-    "load_official",
-    "load_own_set",
-    "policy_at",
-    "root_of",
     "task_of",
 ]
 
@@ -61,61 +55,13 @@ DATA_FOLDERS: Final = ("", "dataset", "datasets")
 IMAGE_SUFFIXES: Final = (".jpg", ".png", ".jpeg", ".webp")
 # The gold path, in the order of `STEPS`.
 STEP_COLUMNS: Final = ("modality", "feature", "key_conclusion", "additional_analysis")
-_LABEL: Final = "analysis_type"
+TASK_COLUMN: Final = "analysis_type"
 _INDEX_WORD: Final = re.compile(r"[0-9]{1,9}")
 # The words pandas takes for an empty cell, and with it the authors' code.
 _EMPTY: Final = frozenset(
     {"#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"}
     | {"N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", ""}
 )
-
-
-def find_items(folder: Path) -> Path | None:
-    """The file of items in a folder, or in `dataset/` or `datasets/` below it."""
-    places = (folder / name / ITEMS_FILE for name in DATA_FOLDERS)
-    return next((place for place in places if place.is_file()), None)
-
-
-def load_official(items: Path, root: Path, *, seen: bool = True) -> tuple[list[M3Case], list[Left]]:
-    """The items in the order of their index, and those that cannot be asked about.
-
-    Rows go by the column `index`, which must be 1 to N. `type.xlsx` may stand beside the items or
-    one folder off; images stand below `root`. An item without question, answer, gold step, task or
-    image is left out, with the row or file named. Unless anybody is to see them (`seen`), images
-    may be absent.
-    """
-    rows = _rows_of_items(items)
-    tasks = _tasks_by_index(items, rows)
-    images = (
-        _images_by_index(root) if seen else {index: f"{IMAGE_FOLDER}/{index}.png" for index in rows}
-    )
-    cases: list[M3Case] = []
-    left: list[Left] = []
-    for index, (line, cells) in rows.items():
-        steps = tuple(
-            Step(kind, cells[column].strip())
-            for kind, column in zip(STEPS, STEP_COLUMNS, strict=True)
-            if not is_empty(cells[column])
-        )
-        found = tasks.get(index)
-        image = images.get(index)
-        lack = _lack(cells, steps, found, image, root)
-        if lack is not None or found is None or image is None:
-            left.append(Left(str(index), f"{items.name} row {line}: {lack}"))
-            continue
-        question = cells["question"]
-        case = M3Case(
-            case_id=str(index),
-            index=index,
-            question=question,
-            answer=cells["answer"].strip(),
-            kind=kind_of(question),
-            task=found,
-            image=image,
-            steps=steps,
-        )
-        cases.append(case)
-    return cases, left
 
 
 def is_empty(text: str) -> bool:
@@ -130,31 +76,72 @@ def task_of(label: str) -> str | None:
     return label if label in TASKS.values() else None
 
 
-def _lack(
-    cells: Mapping[str, str],
-    steps: Sequence[Step],
-    task: str | None,
-    image: str | None,
-    root: Path,
-) -> str | None:
-    """What an item lacks."""
-    for column in ("question", "answer"):
-        if not cells[column].strip():
-            return f"{column} is empty"
-    if not steps:
-        return f"no gold step: {', '.join(STEP_COLUMNS)} are all empty"
-    if task is None:
-        return f"{TYPES_FILE} names no task for its index"
-    if image is None:
-        named = "/".join((IMAGE_FOLDER, cells["index"].strip()))
-        return f"there is no image {named} ({' '.join(IMAGE_SUFFIXES)}) below {root}"
-    return None
+# ---------------------------------------------------------------- as it is published
 
 
-RowsByIndex: TypeAlias = dict[int, tuple[int, dict[str, str]]]
+def _find_official(path: Path) -> FoundSet | None:
+    """The file of items: itself, in a folder, or in `dataset/` or `datasets/` below it."""
+    if not path.is_dir():
+        return FoundSet((path,), path.parent) if path.suffix.lower() == ".xlsx" else None
+    places = (path / name / ITEMS_FILE for name in DATA_FOLDERS)
+    items = next((place for place in places if place.is_file()), None)
+    return None if items is None else FoundSet((items,), path)
 
 
-def _rows_of_items(path: Path) -> RowsByIndex:
+def _read_official(found: FoundSet, root: Path, options: Options, seen: bool) -> Contents[M3Case]:
+    """The items in the order of their index, and those that cannot be asked about.
+
+    Rows go by the column `index`, which must be 1 to N. `type.xlsx` may stand beside the items or
+    one folder off; images stand below `root`. An item without question, answer, gold step, task or
+    image is left out, with the row or file named.
+    """
+    (items,) = found.files
+    rows = _rows_of_items(items)
+    tasks = _tasks_by_index(items, rows)
+    nowhere = {index: f"{IMAGE_FOLDER}/{index}.png" for index in rows}
+    images = _images_by_index(root) if seen else nowhere
+    return Contents(
+        [
+            (row.where, _official_case(index, row, tasks.get(index), images.get(index), root))
+            for index, row in rows.items()
+        ]
+    )
+
+
+def _official_case(
+    index: int, row: Fields, task: str | None, image: str | None, root: Path
+) -> M3Case | Left:
+    question, answer = row.text("question"), row.text("answer").strip()
+    steps = tuple(
+        Step(kind, text.strip())
+        for kind, text in zip(STEPS, map(row.text, STEP_COLUMNS), strict=True)
+        if not is_empty(text)
+    )
+    lack = None
+    if not question.strip() or not answer:
+        lack = f"{'answer' if question.strip() else 'question'} is empty"
+    elif not steps:
+        lack = f"no gold step: {', '.join(STEP_COLUMNS)} are all empty"
+    elif task is None:
+        lack = f"{TYPES_FILE} names no task for its index"
+    elif image is None:
+        named = f"{IMAGE_FOLDER}/{row.text('index').strip()}"
+        lack = f"there is no image {named} ({' '.join(IMAGE_SUFFIXES)}) below {root}"
+    if lack is not None or task is None or image is None:
+        return Left(str(index), f"{row.where}: {lack}")
+    return M3Case(
+        case_id=str(index),
+        index=index,
+        question=question,
+        answer=answer,
+        kind=kind_of(question),
+        task=task,
+        image=image,
+        steps=steps,
+    )
+
+
+def _rows_of_items(path: Path) -> dict[int, Fields]:
     """Rows of the items by their index, which is 1 to N: a gap is an item somebody lost."""
     found = _by_index(path, ("index", "question", "answer", *STEP_COLUMNS))
     missing = next((number for number in range(1, len(found) + 1) if number not in found), None)
@@ -167,33 +154,27 @@ def _rows_of_items(path: Path) -> RowsByIndex:
     return {index: found[index] for index in sorted(found)}
 
 
-def _by_index(path: Path, needed: Sequence[str]) -> RowsByIndex:
-    """(row, cells) of a sheet by index, each once."""
-    found: RowsByIndex = {}
-    for line, cells in sheet_of(path, needed):
-        index = _index_in(path, line, cells["index"])
+def _by_index(path: Path, needed: Sequence[str]) -> dict[int, Fields]:
+    """The rows of a sheet by index, each once."""
+    found: dict[int, Fields] = {}
+    for row in read_fields(path, needed):
+        word = row.text("index").strip()
+        if not _INDEX_WORD.fullmatch(word) or int(word) < 1:
+            row.wrong("index", "it is a whole number from 1")
+        index = int(word)
         if index in found:
+            first = found[index].where.removeprefix(f"{path.name} ")
             raise BadInput(
-                f"{path.name} row {line}: index {index} stands in row {found[index][0]} already. "
+                f"{row.where}: index {index} stands in {first} already. "
                 "Fetch the file again, or keep one of the rows."
             )
-        found[index] = (line, cells)
+        found[index] = row
     if not found:
         raise BadInput(f"{path} has a header and no rows. Fetch it again.")
     return found
 
 
-def _index_in(path: Path, line: int, text: str) -> int:
-    word = text.strip()
-    if not _INDEX_WORD.fullmatch(word) or int(word) < 1:
-        shown = " ".join(word.split())[:40]
-        raise BadInput(
-            f'{path.name} row {line}: index is "{shown}"; it is a whole number from 1. Fix the row.'
-        )
-    return int(word)
-
-
-def _tasks_by_index(items: Path, rows: RowsByIndex) -> dict[int, str]:
+def _tasks_by_index(items: Path, rows: Mapping[int, Fields]) -> dict[int, str]:
     """The task of each index, by `type.xlsx`; else by a column of the items, if there is one."""
     home = items.parent
     near = [home, *(home / name for name in DATA_FOLDERS[1:])]
@@ -201,30 +182,18 @@ def _tasks_by_index(items: Path, rows: RowsByIndex) -> dict[int, str]:
         near += [home.parent / name for name in DATA_FOLDERS]
     path = next((place / TYPES_FILE for place in near if (place / TYPES_FILE).is_file()), None)
     if path is not None:
-        rows = _by_index(path, ("index", _LABEL))
-    elif any(_LABEL in cells for _, cells in rows.values()):
-        path = items
-    else:
+        rows = _by_index(path, ("index", TASK_COLUMN))
+    elif not any(TASK_COLUMN in row.cells for row in rows.values()):
         raise BadInput(
             f"{home}: there is no {TYPES_FILE}, which says what task an item is of. Fetch it from "
             "the authors' repository (inference/datasets) and put it there."
         )
+    need = f"it is one of {', '.join(TASKS)}"
     return {
-        index: _known_task(path, line, cells[_LABEL])
-        for index, (line, cells) in rows.items()
-        if cells[_LABEL].strip()
+        index: task_of(label) or row.wrong(TASK_COLUMN, need)
+        for index, row in rows.items()
+        if (label := row.text(TASK_COLUMN).strip())
     }
-
-
-def _known_task(path: Path, line: int, label: str) -> str:
-    task = task_of(label.strip())
-    if task is None:
-        shown = " ".join(label.split())[:40]
-        raise BadInput(
-            f'{path.name} row {line}: {_LABEL} is "{shown}"; it is one of {", ".join(TASKS)}. '
-            "Fix the row."
-        )
-    return task
 
 
 def _images_by_index(root: Path) -> dict[int, str]:
@@ -248,8 +217,10 @@ def _images_by_index(root: Path) -> dict[int, str]:
     return found
 
 
-OWN_SUFFIXES: Final = (".csv", ".jsonl")
+# ---------------------------------------------------------------- a set of one's own
+
 OWN_COLUMNS: Final = ("question", "answer", "image", "task")
+_OWN_SUFFIXES: Final = (".csv", ".jsonl")
 # What a type of step may be called: ours, and the official columns.
 _STEP_TYPES: Final[Mapping[str, StepType]] = {
     **dict(zip(STEP_COLUMNS, STEPS, strict=True)),
@@ -257,203 +228,92 @@ _STEP_TYPES: Final[Mapping[str, StepType]] = {
 }
 _MOST_STEPS: Final = 20
 _STEPS_ARE: Final = (
-    "a JSON list of up to 4 texts (modality, feature, conclusion, analysis; null where there is "
-    'none) or of up to 20 objects such as {"type": "modality", "text": "CT"}'
+    "it is a JSON list of up to 4 texts (modality, feature, conclusion, analysis; null where there "
+    'is none) or of up to 20 objects such as {"type": "modality", "text": "CT"}'
 )
 
 
-def find_own_set(folder: Path) -> Path | None:
-    """The one csv or jsonl of a folder that has questions and answers; None where none has."""
-    listed = sorted(path for path in folder.iterdir() if path.suffix.lower() in OWN_SUFFIXES)
-    found = [path for path in listed if path.is_file() and _has_questions(path)]
+def _find_own(path: Path) -> FoundSet | None:
+    """A csv or jsonl, or the one in a folder that has questions and answers."""
+    if not path.is_dir():
+        own = path.suffix.lower() in _OWN_SUFFIXES
+        return FoundSet((path,), path.parent) if own else None
+    listed = sorted(file for file in path.iterdir() if file.suffix.lower() in _OWN_SUFFIXES)
+    found = [file for file in listed if file.is_file() and fields_of(file).issuperset(OWN_COLUMNS)]
     if len(found) > 1:
-        named = ", ".join(path.name for path in found)
-        raise BadInput(f"{folder}: {named} all have questions and answers. Give one of them.")
-    return found[0] if found else None
+        named = ", ".join(file.name for file in found)
+        raise BadInput(f"{path}: {named} all have questions and answers. Give one of them.")
+    return FoundSet((found[0],), path) if found else None
 
 
-def _has_questions(path: Path) -> bool:
-    try:
-        first = next(_own_rows(path), None)
-    except BadInput:
-        return False
-    return first is not None and all(name in first[1] for name in OWN_COLUMNS)
+def _read_own(found: FoundSet, root: Path, options: Options, seen: bool) -> Contents[M3Case]:
+    """Items in their order; any fault but a missing image names its row."""
+    return Contents(list(_own_items(found.files[0])))
 
 
-def load_own_set(path: Path, root: Path, *, seen: bool = True) -> tuple[list[M3Case], list[Left]]:
-    """Items in their order, and those whose image is not there; any other fault names its line.
-
-    Unless anybody is to see them (`seen`), images may be absent.
-    """
-    from overread.imaging import locate
-
-    cases: list[M3Case] = []
-    left: list[Left] = []
-    taken: dict[str, int] = {}
-    for index, (line, fields) in enumerate(_own_rows(path), start=1):
-        case = _OwnRow(path, line, fields).case(index)
-        first = taken.setdefault(case.case_id, line)
-        if first != line:
-            raise BadInput(
-                f'{path.name} line {line}: the case "{case.case_id}" stands in line {first} '
-                "already. Give each item its own case_id."
-            )
-        try:
-            if seen:
-                locate(Source(str(root), case.image))
-        except BadInput as error:
-            left.append(Left(case.case_id, f"{path.name} line {line}: {str(error).rstrip('.')}"))
-        else:
-            cases.append(case)
+def _own_items(path: Path) -> Iterator[Stated[M3Case]]:
+    taken: dict[str, str] = {}
+    for index, row in enumerate(read_fields(path, OWN_COLUMNS), start=1):
+        case = _own_case(row, index)
+        refuse_twice(taken, case.case_id, row.where, "Give each item its own case_id.")
+        yield row.where, case
     if not taken:
         raise BadInput(f"{path} has no rows. Give a row for each question.")
-    return cases, left
 
 
-def _own_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    return lines_of(path) if path.suffix.lower() == ".jsonl" else iter(rows_of(path, OWN_COLUMNS))
-
-
-class _OwnRow(msgspec.Struct):
-    """A row; every complaint names its file and line."""
-
-    path: Path
-    line: int
-    fields: dict[str, Any]
-
-    def case(self, index: int) -> M3Case:
-        question, answer, image, task = (self.text(name) for name in OWN_COLUMNS)
-        for name, text in zip(OWN_COLUMNS, (question, answer, image, task), strict=True):
-            if not text.strip():
-                self.wrong(name, "every row needs one")
-        return M3Case(
-            case_id=self.text("case_id").strip() or str(index),
-            index=index,
-            question=question,
-            answer=answer.strip(),
-            kind=self.kind(question),
-            task=task_of(task.strip()) or task.strip(),
-            image=image.strip(),
-            steps=self.steps(),
-            modality=self.text("examination").strip() or None,
-            patient=self.text("patient").strip() or None,
-        )
-
-    def text(self, name: str) -> str:
-        """A field as text: JSON may have a number or a truth value, or null for nothing."""
-        value = self.fields.get(name)
-        if value is None:
-            return ""
-        if not isinstance(value, str | int | float):
-            self.wrong(name, "it is a text")
-        return str(value)
-
-    def kind(self, question: str) -> Kind:
-        word = self.text("kind").strip()
-        if not word:
-            return kind_of(question)
-        found = next((kind for kind in KINDS if kind == word), None)
-        return found or self.wrong("kind", f"it is {', '.join(KINDS)}, or empty")
-
-    def steps(self) -> tuple[Step, ...]:
-        listed = self.fields.get("steps")
-        if isinstance(listed, str):  # a cell of a csv
-            try:
-                listed = msgspec.json.decode(listed) if listed.strip() else None
-            except (msgspec.MsgspecError, UnicodeError, RecursionError):
-                self.wrong("steps", f"it is {_STEPS_ARE}")
-        if listed is None:
-            listed = [self.text(column) for column in STEP_COLUMNS]
-        if not isinstance(listed, list):
-            self.wrong("steps", f"it is {_STEPS_ARE}")
-        if len(listed) > _MOST_STEPS:
-            self.wrong("steps", f"it has {len(listed)} steps and may have {_MOST_STEPS}")
-        by_place = all(step is None or isinstance(step, str) for step in listed)
-        if by_place and len(listed) <= len(STEPS):
-            pairs = zip(STEPS, listed, strict=False)
-            found = [Step(kind, text.strip()) for kind, text in pairs if _is_step(text)]
-        else:
-            found = [self.step(step) for step in listed]
-        if not found:
-            self.wrong("steps", "an item needs one gold step at least")
-        return tuple(found)
-
-    def step(self, given: Any) -> Step:
-        if not isinstance(given, dict):
-            self.wrong("steps", f"it is {_STEPS_ARE}")
-        word, text = given.get("type"), given.get("text")
-        kind = _STEP_TYPES.get(word.strip()) if isinstance(word, str) else None
-        if kind is None or not isinstance(text, str) or not text.strip():
-            self.wrong("steps", f"a step has a text and a type, {', '.join(STEPS)}")
-        return Step(kind, text.strip())
-
-    def wrong(self, name: str, need: str) -> NoReturn:
-        value = self.fields.get(name)
-        shown = " ".join(("" if value is None else str(value)).split())
-        shown = shown if len(shown) <= 40 else shown[:40] + "…"
-        raise BadInput(f'{self.path.name} line {self.line}: {name} is "{shown}"; {need}. Fix it.')
-
-
-def _is_step(text: str | None) -> bool:
-    return text is not None and not is_empty(text)
-
-
-_SETS_EXPECTED: Final = (
-    f"{ITEMS_FILE} with type.xlsx and images/, or a csv or jsonl with question, answer, image, "
-    "task and steps"
-)
-
-
-def root_of(path: str | Path, options: Options) -> Path:
-    """The folder that images stand below."""
-    if options.root is not None:
-        return Path(options.root)
-    found = Path(path)
-    return found if found.is_dir() else found.parent
-
-
-def policy_at(path: str | Path, options: Options, images: Iterable[str] = ()) -> Policy:
-    """Who may see the set: the strictest card where its items and these images stand.
-
-    That of the folder named by `root=` counts too, whatever stands there.
-    """
-    place = Path(path)
-    folder = place if place.is_dir() else place.parent
-    items = (find_items(place) or find_own_set(place)) if place.is_dir() else place
-    root = root_of(path, options)
-    return policy_of(
-        Held(folder, () if items is None else (items.absolute(),)),
-        held_at(root, images if options.root is None else ("", *images)),
+def _own_case(row: Fields, index: int) -> M3Case:
+    _, answer, image, task = (row.required(name) for name in OWN_COLUMNS)
+    question = row.text("question")
+    kind = row.choice("kind", KINDS, f"it is {', '.join(KINDS)}, or empty")
+    return M3Case(
+        case_id=row.fact("case_id") or str(index),
+        index=index,
+        question=question,
+        answer=answer,
+        kind=kind or kind_of(question),
+        task=task_of(task) or task,
+        image=image,
+        steps=_own_steps(row),
+        modality=row.fact("examination"),
+        patient=row.fact("patient"),
     )
 
 
-def load(
-    path: str | Path, options: Options, *, seen: bool = True
-) -> tuple[list[M3Case], list[Left]]:
-    """The cases at a path, and the items left out, each with its reason.
+def _own_steps(row: Fields) -> tuple[Step, ...]:
+    listed = row.decoded("steps", _STEPS_ARE)
+    if listed is None:
+        listed = [row.text(column) for column in STEP_COLUMNS]
+    if not isinstance(listed, list):
+        row.wrong("steps", _STEPS_ARE)
+    if len(listed) > _MOST_STEPS:
+        row.wrong("steps", f"it has {len(listed)} steps and may have {_MOST_STEPS}")
+    if all(step is None or isinstance(step, str) for step in listed) and len(listed) <= len(STEPS):
+        pairs = zip(STEPS, listed, strict=False)
+        found = [Step(kind, text.strip()) for kind, text in pairs if text and not is_empty(text)]
+    else:
+        found = [_own_step(row, step) for step in listed]
+    if not found:
+        row.wrong("steps", "an item needs one gold step at least")
+    return tuple(found)
 
-    Where nobody is to see them (an import), images may be absent.
-    """
-    cases, left = _load_set(Path(path), root_of(path, options), seen)
-    if not cases:
-        first = f"; the first is {left[0].case}: {left[0].reason}" if left else ""
-        raise BadInput(f"{path}: no item can be asked about, {len(left)} are left out{first}.")
-    return cases, left
+
+def _own_step(row: Fields, given: Any) -> Step:
+    if not isinstance(given, dict):
+        row.wrong("steps", _STEPS_ARE)
+    word, text = given.get("type"), given.get("text")
+    kind = _STEP_TYPES.get(word.strip()) if isinstance(word, str) else None
+    if kind is None or not isinstance(text, str) or not text.strip():
+        row.wrong("steps", f"a step has a text and a type, {', '.join(STEPS)}")
+    return Step(kind, text.strip())
 
 
-def _load_set(path: Path, root: Path, seen: bool) -> tuple[list[M3Case], list[Left]]:
-    if path.is_dir():
-        items = find_items(path)
-        if items is not None:
-            return load_official(items, root, seen=seen)
-        own = find_own_set(path)
-        if own is None:
-            raise BadInput(f"{path} holds no set of questions. Expected {_SETS_EXPECTED}.")
-        return load_own_set(own, root, seen=seen)
-    if not path.is_file():
-        raise BadInput(f"{path}: there is no such file or folder. Expected {_SETS_EXPECTED}.")
-    if path.suffix.lower() in OWN_SUFFIXES:
-        return load_own_set(path, root, seen=seen)
-    if path.suffix.lower() == ".xlsx":
-        return load_official(path, root, seen=seen)
-    raise BadInput(f"{path} is no set of questions. Expected {_SETS_EXPECTED}.")
+READER: Final = SetReader(
+    layouts=(
+        Layout("M3CoTBench", _find_official, _read_official),
+        Layout("own", _find_own, _read_own, OWN_COLUMNS),
+    ),
+    expected=f"{ITEMS_FILE} with {TYPES_FILE} and {IMAGE_FOLDER}/, or a csv or jsonl with "
+    "question, answer, image, task and steps",
+    images=lambda case: (case.image,),
+    name=lambda case: case.case_id,
+)

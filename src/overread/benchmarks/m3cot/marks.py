@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.importing import IMPORTED
 from overread.benchmarks.m3cot.cases import StepType
 from overread.measuring.estimates import Mask
 from overread.measuring.specs import OUTCOMES, Codes, Condition
@@ -32,8 +33,6 @@ __all__ = [
     "marks_of",
 ]
 
-IMPORTED: Final = "imported"
-"""The identity of a reader whose results somebody else made."""
 _ANSWERED, _BLANK, _REFUSED, _UNANSWERED, _NOT_ASKED, _NOT_JUDGED = range(len(OUTCOMES))
 
 

@@ -77,7 +77,7 @@ def measure_judged(
     veiled: bool,
 ) -> list[Measure]:
     """The measures of a run with judges, and what the judges are worth beside them."""
-    cases = {case.case_id: case for case in cases_in(tables.cases)}
+    cases = cases_in(tables.cases)
     found = fitness_in(questions, verdicts, cases)
     judged = verdicts.filter(~verdicts["check"])
     labels = labels_of(questions, judged, found)
@@ -100,7 +100,7 @@ def agreement_measures(
     whole."""
     facts = facts_of(table)
     patients = dict(zip(facts.cases, facts.patients.tolist(), strict=True))
-    cases = {case.case_id: case for case in cases_in(table)}
+    cases = cases_in(table)
     tasks = {name: case.task for name, case in cases.items()}
     for pair in judge_counts(questions, verdicts, cases, groups=tasks, grouped_by="task"):
         both = pair[0].counted

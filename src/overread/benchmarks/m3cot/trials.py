@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from overread.benchmarks.draws import derangement, lot
 from overread.benchmarks.m3cot.authors import options_of
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.edition import MODES, Edition, Options
-from overread.benchmarks.texts import storable
+from overread.benchmarks.tables import joined_notes, notes_of, tokens_of
 from overread.case import (
     Box,
     Condition,
@@ -39,15 +40,13 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "ANSWER_COLUMNS",
     "ANSWER_FIRST",
     "ANSWER_NOW",
-    "CUT_OFF",
     "INSTRUCTIONS",
     "REASONING_SO_FAR",
+    "Answer",
     "answer_first",
-    "answer_row",
-    "answer_schema",
+    "answer_of",
     "condition",
     "first_half",
     "follow_ups",
@@ -306,62 +305,45 @@ def _trial(
     return Trial(case.case_id, told, request, repeat)
 
 
-ANSWER_COLUMNS: Final = (
-    "case",
-    "mode",
-    "image",
-    "follow",
-    "timed",
-    "outcome",
-    "text",
-    "finish",
-    "seconds",
-    "tokens_out",
-    "reason",
-)
-CUT_OFF: Final = "cut off at the token limit"
-_TOO_MANY_TOKENS: Final = 2**63
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the answers table; the run puts the column `reader` before these."""
+
+    case: str
+    mode: str
+    image: str
+    follow: str
+    timed: bool
+    outcome: Outcome
+    text: str | None = None
+    finish: str | None = None
+    seconds: float | None = None
+    tokens_out: int | None = None
+    reason: str | None = None
 
 
-def answer_row(trial: Trial, reply: Reply | None, reason: str = "") -> tuple[object, ...]:
-    """One row, in the order of `ANSWER_COLUMNS`.
+def answer_of(trial: Trial, reply: Reply | None, reason: str = "") -> Answer:
+    """What a reader said about an item.
 
     A refusal is no answer, whatever its words, and keeps them. Without a reply there is no text;
     `reason` says why. An empty reply is a reply: its text is empty.
     """
-    told = trial.condition
-    where = (trial.case, told["mode"], told["image"], told["follow"], bool(told["timed"]))
-    notes = [reason] if reason else []
-    if reply is None:
-        return (*where, "unanswered", None, None, None, None, _joined_notes(notes))
-    outcome: Outcome = "refused" if reply.refused else "answered"
-    if reply.refusal:
-        notes.append(f"refusal: {reply.refusal}")
-    if reply.finish == "length":
-        notes.append(CUT_OFF)
-    finish = None if reply.finish is None else storable(reply.finish)
-    tokens = reply.tokens_out
-    if tokens is not None and not 0 <= tokens < _TOO_MANY_TOKENS:
-        tokens = None  # whatever a server counted there, it was not tokens
-    return (
-        *where,
-        outcome,
-        storable(reply.text),
-        finish,
-        float(reply.seconds),
-        tokens,
-        _joined_notes(notes),
+    asked = trial.condition
+    unanswered = Answer(
+        case=trial.case,
+        mode=str(asked["mode"]),
+        image=str(asked["image"]),
+        follow=str(asked["follow"]),
+        timed=bool(asked["timed"]),
+        outcome="unanswered",
+        reason=joined_notes(notes_of(reply, reason)),
     )
-
-
-def _joined_notes(notes: list[str]) -> str | None:
-    return storable("; ".join(notes)) or None
-
-
-@cache
-def answer_schema() -> Mapping[str, Any]:
-    """One row per trial; the run puts the column `reader` before these."""
-    import polars as pl
-
-    other: dict[str, Any] = {"timed": pl.Boolean, "seconds": pl.Float64, "tokens_out": pl.Int64}
-    return {column: other.get(column, pl.String) for column in ANSWER_COLUMNS}
+    if reply is None:
+        return unanswered
+    return msgspec.structs.replace(
+        unanswered,
+        outcome="refused" if reply.refused else "answered",
+        text=reply.text,
+        finish=reply.finish,
+        seconds=float(reply.seconds),
+        tokens_out=tokens_of(reply),
+    )

@@ -60,7 +60,7 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
     """For the first readers, the case it did best on, one in the middle, and the worst."""
     if tables.verdicts is None or tables.verdicts.is_empty():
         return
-    cases = {case.case_id: case for case in cases_in(tables.cases)}
+    cases = cases_in(tables.cases)
     verdicts = reread(questions(edition), tables.verdicts, cases)
     facts = facts_of(tables.cases)
     readers = tuple(reader.name for reader in tables.readers)
