@@ -139,7 +139,9 @@ def questions(names: Iterable[str]) -> dict[str, str]:
 
 def range_of(name: str, measure: str) -> Range | None:
     """What values a measure of a benchmark can have; None of one that it does not declare."""
-    return class_of(name).ranges.get(measure)
+    known = class_of(name)
+    unit = known.unit_of(measure)
+    return known.ranges.get(measure) or (None if unit is None else Range(unit.low, unit.high))
 
 
 def metrics() -> Iterator[tuple[str, Any]]:

@@ -162,7 +162,7 @@ def test_a_clip_that_cannot_be_labelled_is_left_and_the_others_go_on(
     found = keyed(read_tracings(_write(tmp_path / "VolumeTracings.csv", rows + good)))
     left, phases = found["bad.avi"], found["good.avi"]
     assert isinstance(left, Left)
-    assert left.clip == "bad"
+    assert left.case == "bad"
     assert left.reason.startswith(why)
     assert isinstance(phases, Phases)
     assert (phases.ed, phases.es) == (17, 1)

@@ -13,13 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.heartbeat.answers import (
-    ANSWER_COLUMNS,
-    READ_COLUMNS,
+    Answer,
+    AnswerReading,
     Truth,
-    answer_row,
-    answer_schema,
-    case_row,
-    case_schema,
+    answer_of,
     read_text,
     reread,
     truth_of,
@@ -27,6 +24,8 @@ from overread.benchmarks.heartbeat.answers import (
 from overread.benchmarks.heartbeat.authors.rules import t2_orders
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
+from overread.benchmarks.heartbeat.volumes import CaseRow, row_of
+from overread.benchmarks.tables import cells_of, schema_of
 from overread.case import Reply, Request, Trial
 
 # ----------------------------------------------------- What a reply says: rows of the answers table
@@ -34,7 +33,7 @@ from overread.case import Reply, Request, Trial
 GOLDEN = json.loads(
     (Path(__file__).parents[2] / "golden" / "heartbeat" / "echo_parsing.json").read_text("utf-8")
 )
-TRUTH = Truth(ed=4, es=21, start=36, shown=24, stated=24)
+TRUTH = Truth(truth_ed=4, truth_es=21, start=36, count=24, stated=24)
 
 
 def trial(output="edv_esv", context="original", task="t1", seed=2020, number=1):
@@ -44,13 +43,13 @@ def trial(output="edv_esv", context="original", task="t1", seed=2020, number=1):
 
 def row(reply, rules=CORRECTED, truth=TRUTH, reason="", **where):
     reply = Reply(reply) if isinstance(reply, str) else reply
-    made = answer_row(trial(**where), reply, truth, rules, reason)
-    return dict(zip(ANSWER_COLUMNS, made, strict=True))
+    made = answer_of(trial(**where), reply, truth, rules, reason)
+    return dict(zip(schema_of(Answer), cells_of(made), strict=True))
 
 
 def table(*rows):
     return pl.DataFrame(
-        [tuple(r.values()) for r in rows], schema=dict(answer_schema()), orient="row"
+        [tuple(r.values()) for r in rows], schema=dict(schema_of(Answer)), orient="row"
     )
 
 
@@ -100,7 +99,7 @@ def test_numbers_out_of_range_are_kept_and_flagged(text, outside):
 
 
 def test_out_of_range_is_beyond_the_frames_shown_whatever_the_question_offered():
-    overrun = Truth(ed=5, es=15, start=70, shown=20, stated=26)
+    overrun = Truth(truth_ed=5, truth_es=15, start=70, count=20, stated=26)
     assert row("EDV=19", output="edv", truth=overrun)["out_of_range"] is False
     assert row("EDV=20", output="edv", truth=overrun)["out_of_range"] is True
 
@@ -190,7 +189,7 @@ def test_kept_text_reads_as_if_it_had_been_asked_under_the_other_edition():
 
 
 def test_a_kept_answer_is_out_of_range_by_the_frames_shown_when_read_again():
-    overrun = Truth(ed=5, es=15, start=70, shown=20, stated=26)
+    overrun = Truth(truth_ed=5, truth_es=15, start=70, count=20, stated=26)
     for frame, outside in ((19, False), (20, True)):
         kept = table(row(f"EDV={frame}", output="edv", truth=overrun))
         assert reread(kept, CORRECTED)["out_of_range"].item() is outside
@@ -222,11 +221,8 @@ def test_any_text_makes_a_row_the_table_can_hold(text, output, rules):
         refused=False,
         edition=rules,
     )
-    assert reading.columns == tuple(found[column] for column in READ_COLUMNS)
-
-
-def test_the_schema_has_the_columns_of_a_row():
-    assert tuple(answer_schema()) == ANSWER_COLUMNS
+    read = [name for name in schema_of(AnswerReading) if name != "note"]
+    assert [getattr(reading, name) for name in read] == [found[name] for name in read]
 
 
 # ---------------------------------------------------------------- Columns of the tables
@@ -253,7 +249,7 @@ def test_a_case_fills_its_row():
         mask="c.npz",
         volumes="c.csv",
     )
-    rows = pl.DataFrame([case_row(case)], schema=dict(case_schema()), orient="row")
+    rows = pl.DataFrame([cells_of(row_of(case))], schema=dict(schema_of(CaseRow)), orient="row")
     found = rows.row(0, named=True)
     assert found.pop("case") == "c"
     kept = {name: found.pop(name) for name in list(found)[-6:]}
@@ -265,13 +261,12 @@ def test_a_case_fills_its_row():
 
 def test_what_a_dataset_does_not_say_is_null():
     case = HeartbeatCase(case_id="c", clip="c.avi", frames=2, ed=0, es=1)
-    rows = pl.DataFrame([case_row(case)], schema=dict(case_schema()), orient="row")
-    assert rows.null_count().sum_horizontal().item() == len(case_schema()) - 5
+    rows = pl.DataFrame([cells_of(row_of(case))], schema=dict(schema_of(CaseRow)), orient="row")
+    assert rows.null_count().sum_horizontal().item() == len(schema_of(CaseRow)) - 5
 
 
 def test_answers_hold_any_64_bit_number():
-    schema = answer_schema()
-    assert tuple(schema) == ANSWER_COLUMNS
+    schema = schema_of(Answer)
     for column in ("pred_ed", "pred_es", "lenient_ed", "lenient_es"):
         assert schema[column] == pl.Int64
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.base import Tables
-from overread.benchmarks.heartbeat.answers import ANSWER_COLUMNS
+from overread.benchmarks.heartbeat.answers import Answer
 from overread.benchmarks.heartbeat.authors.rules import t2_orders
 from overread.benchmarks.heartbeat.benchmark import Heartbeat, shown_frames
+from overread.benchmarks.tables import schema_of
 from overread.case import BadInput, Reply, Source, Traits
 from overread.imaging import Films
 from support.echo_trees import Heart, write_clips, write_echonet
@@ -55,7 +56,7 @@ def test_the_first_clip_of_a_set_has_the_first_place_of_the_authors_order(clips:
             position = t2_orders(6, seed)[place]
             assert trial.request.clips[0].frames[position] == case.ed
             row = bench.answer(trial, Reply("EDV=0"), Traits())
-            assert row[ANSWER_COLUMNS.index("truth_ed")] == position
+            assert row[list(schema_of(Answer)).index("truth_ed")] == position
 
 
 def test_a_dataset_is_known_by_its_facts_not_by_its_names_alone(clips: Path) -> None:

@@ -88,7 +88,7 @@ def test_all_of_them_at_once_in_both_editions(tmp_path: Path) -> None:
     for edition in (CORRECTED, AUTHORS):
         cases, left = loaded(root, edition)
         assert [case.case_id for case in cases] == ["good"]
-        said = {each.clip: each.reason for each in left}
+        said = {each.case: each.reason for each in left}
         assert all(SPOILT[how][1] in said[name] for how, name in names.items())
 
 

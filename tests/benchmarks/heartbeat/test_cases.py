@@ -8,7 +8,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, draw_cases, lot, take_cases
+from overread.benchmarks.draws import lot
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, draw_cases, take_cases
 
 NAMES = [f"clip{number}" for number in range(40)]
 
@@ -30,14 +31,14 @@ def test_a_sample_does_not_depend_on_the_order_of_the_list(videos: int, seed: in
     cases, left = draw_cases(NAMES, read, videos, seed)
     others, missed = draw_cases(shuffled, read, videos, seed)
     assert set(ids(cases)) == set(ids(others))
-    assert {each.clip for each in left} == {each.clip for each in missed}
+    assert {each.case for each in left} == {each.case for each in missed}
     assert ids(cases) == [name for name in NAMES if name in ids(cases)]
 
 
 def test_a_bad_clip_is_replaced_and_listed() -> None:
     cases, left = draw_cases(NAMES, read, 36, 0)
     assert len(cases) == 36
-    assert [each.clip for each in left] == ["clip7", "clip17", "clip27", "clip37"]
+    assert [each.case for each in left] == ["clip7", "clip17", "clip27", "clip37"]
 
 
 def test_clips_never_drawn_are_never_opened() -> None:

@@ -20,7 +20,7 @@ from overread.benchmarks.heartbeat.controls import (
     asked_of,
     expected,
     heartbeat_controls,
-    recovered,
+    recovered_controls,
 )
 from overread.benchmarks.heartbeat.edition import AUTHORS, CONTEXTS, CORRECTED, FORMATS
 from overread.benchmarks.heartbeat.measures import measure
@@ -284,21 +284,21 @@ def run(edition):
 
 
 def test_every_control_is_recovered_in_windows_of_one_length():
-    found = recovered(run(CORRECTED))
+    found = recovered_controls(run(CORRECTED))
     assert [one.control for one in found] == list(EXPECTED)
     assert all(one.ok for one in found), found
     assert {one.control: one.expected for one in found} == EXPECTED
 
 
 def test_the_length_gives_the_answer_away_in_the_authors_windows_alone():
-    authors = {one.control: one for one in recovered(run(AUTHORS), "two_thirds")}
+    authors = {one.control: one for one in recovered_controls(run(AUTHORS), "two_thirds")}
     assert authors["length-prior"].ok
     assert authors["length-prior"].expected != EXPECTED["length-prior"]
     assert all(one.ok for name, one in authors.items() if name != "area"), authors
-    # Whoever is taken for another is not recovered.
-    wrong = {one.control: one for one in recovered(run(AUTHORS), "fixed")}
+    # Whoever is taken for another is not recovered_controls.
+    wrong = {one.control: one for one in recovered_controls(run(AUTHORS), "fixed")}
     assert not wrong["length-prior"].ok
-    wrong = {one.control: one for one in recovered(run(CORRECTED), "two_thirds")}
+    wrong = {one.control: one for one in recovered_controls(run(CORRECTED), "two_thirds")}
     assert not wrong["length-prior"].ok
 
 
@@ -307,11 +307,11 @@ def test_a_control_that_is_not_what_it_should_be_is_seen():
     swapped = [
         msgspec.structs.replace(m, reader=other.get(m.reader, m.reader)) for m in run(CORRECTED)
     ]
-    found = {one.control: one.ok for one in recovered(swapped)}
+    found = {one.control: one.ok for one in recovered_controls(swapped)}
     assert not found["area"]
     assert not found["random"]
     assert found["middle-frame"]
-    assert recovered([]) == []
+    assert recovered_controls([]) == []
 
 
 def test_a_number_that_is_missing_recovers_nothing():
@@ -321,7 +321,7 @@ def test_a_number_that_is_missing_recovers_nothing():
         else m
         for m in run(CORRECTED)
     ]
-    assert not {one.control: one.ok for one in recovered(lost)}["area"]
+    assert not {one.control: one.ok for one in recovered_controls(lost)}["area"]
 
 
 def of_control(name, **values):
@@ -352,7 +352,7 @@ def of_control(name, **values):
     ],
 )
 def test_every_context_must_bear_the_word_out(name, values, ok):
-    (one,) = recovered(of_control(name, **values))
+    (one,) = recovered_controls(of_control(name, **values))
     assert (one.control, one.ok) == (name, ok)
     assert (one.found == one.expected) == ok
 
@@ -360,7 +360,7 @@ def test_every_context_must_bear_the_word_out(name, values, ok):
 @pytest.mark.parametrize(("worst", "ok"), [(0, True), (0.5, False)])
 def test_who_reads_the_length_makes_no_error_at_all(worst, ok):
     made = of_control("length-prior", mae=(0, worst), skill=(0.9, 0.9))
-    assert [one.ok for one in recovered(made, "two_thirds")] == [ok]
+    assert [one.ok for one in recovered_controls(made, "two_thirds")] == [ok]
 
 
 def test_expectations_differ_by_the_window_in_one_control():

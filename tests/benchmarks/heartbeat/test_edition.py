@@ -8,29 +8,26 @@ import pytest
 
 from overread.benchmarks.heartbeat.edition import (
     AUTHORS,
+    BOOK,
     CONTEXTS,
     CORRECTED,
     FORMATS,
-    RULES,
-    SHOWS,
     TASKS,
     Edition,
     Options,
-    edition,
-    settings,
 )
 from overread.case import BadInput
 
 
 def test_every_rule_can_be_set():
-    assert set(Edition.__struct_fields__) - {"name"} == set(RULES)
+    assert set(Edition.__struct_fields__) - {"name"} == set(BOOK.rules)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", BOOK.rules)
 def test_the_other_editions_value_can_be_set_and_shows_in_the_label(rule):
     for this, other in ((CORRECTED, AUTHORS), (AUTHORS, CORRECTED)):
         word = str(getattr(other, rule))
-        found = edition(this.name, {rule: word})
+        found = BOOK.edition(this.name, {rule: word})
         assert getattr(found, rule) == getattr(other, rule)
         same = getattr(this, rule) == getattr(other, rule)
         assert found.label == (this.name if same else f"{this.name}+{rule}={word}")
@@ -38,14 +35,14 @@ def test_the_other_editions_value_can_be_set_and_shows_in_the_label(rule):
 
 def test_the_label_lists_changes_in_a_fixed_order():
     words = {"seed": "3", "window": "two_thirds"}
-    found, _ = settings("corrected", words)
+    found, _ = BOOK.settings("corrected", words)
     assert found.label == "corrected+window=two_thirds+seed=3"
-    assert found == settings("corrected", dict(reversed(words.items())))[0]
+    assert found == BOOK.settings("corrected", dict(reversed(words.items())))[0]
 
 
 def test_without_words_everything_is_asked_as_published():
     for name, standard in (("authors", AUTHORS), ("corrected", CORRECTED)):
-        found, options = settings(name)
+        found, options = BOOK.settings(name)
         assert (found, options) == (standard, Options())
         assert found.label == name
     options = Options()
@@ -78,7 +75,7 @@ def test_without_words_everything_is_asked_as_published():
 )
 def test_an_option_is_read_and_leaves_the_label(word, field, value):
     key, _, text = word.partition("=")
-    found, options = settings("corrected", {key: text})
+    found, options = BOOK.settings("corrected", {key: text})
     assert getattr(options, field) == value
     assert found.label == "corrected"
     others = [name for name in Options.__struct_fields__ if name != field]
@@ -125,7 +122,7 @@ def test_an_option_is_read_and_leaves_the_label(word, field, value):
 def test_a_bad_word_is_one_line_that_names_it(word):
     key, _, text = word.partition("=")
     with pytest.raises(BadInput) as raised:
-        settings("corrected", {key: text})
+        BOOK.settings("corrected", {key: text})
     said = str(raised.value)
     assert said.startswith(f"--set {word}: ")
     assert "\n" not in said
@@ -133,11 +130,11 @@ def test_a_bad_word_is_one_line_that_names_it(word):
 
 def test_an_unknown_word_lists_the_known_ones():
     with pytest.raises(BadInput, match='heartbeat has no "px"; it has window, .*seeds'):
-        settings("corrected", {"px": "224"})
+        BOOK.settings("corrected", {"px": "224"})
     with pytest.raises(BadInput, match='edition is "x"; the editions are corrected, authors'):
-        settings("x")
+        BOOK.settings("x")
 
 
 def test_what_readers_are_shown_is_every_setting_but_those_that_judge():
     judging = {"aggregation", "unparsed_t2", "thinking", "beat", "observers", "boot", "seed"}
-    assert {*RULES, *Options.__struct_fields__} - SHOWS == {*judging, "specialist"}
+    assert {*BOOK.rules, *Options.__struct_fields__} - BOOK.shows == {*judging, "specialist"}

@@ -213,7 +213,7 @@ def test_a_bad_clip_is_one_line_and_the_others_go_on(
 ) -> None:
     cases, (left,) = loaded(write_clips(tmp_path, [heart, Heart("good")]))
     assert [case.case_id for case in cases] == ["clips/good"]
-    assert left.clip == "clips/bad"
+    assert left.case == "clips/bad"
     assert left.reason.startswith(f"clips/bad.avi: {why}")
     assert "\n" not in left.reason
 

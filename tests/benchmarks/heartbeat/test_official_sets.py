@@ -93,7 +93,7 @@ def test_a_bad_clip_is_one_line_and_the_others_go_on(tmp_path: Path, trap: str) 
     cases, left = loaded_dynamic(write_echonet(tmp_path, [GOOD[0], heart, *GOOD[1:]]))
     assert ids(cases) == [good.name for good in GOOD]
     (only,) = left
-    assert only.clip == heart.name
+    assert only.case == heart.name
     assert only.reason.startswith(why)
     assert "\n" not in only.reason
 
@@ -102,7 +102,7 @@ def test_all_traps_at_once(tmp_path: Path) -> None:
     hearts = [heart for heart, _ in TRAPS.values()]
     cases, left = loaded_dynamic(write_echonet(tmp_path, [*hearts, *GOOD]))
     assert ids(cases) == [good.name for good in GOOD]
-    assert {each.clip for each in left} == set(TRAPS)
+    assert {each.case for each in left} == set(TRAPS)
 
 
 def test_the_list_does_not_overrule_the_video(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_authors_take_the_first_names_of_the_tracings_of_any_split(tmp_path: Pat
     hearts = [Heart("b", split="TRAIN"), Heart("a"), Heart("c", video=None), Heart("d")]
     cases, left = loaded_dynamic(write_echonet(tmp_path, hearts), AUTHORS, videos=3)
     assert ids(cases) == ["b", "a"]
-    assert [each.clip for each in left] == ["c"]
+    assert [each.case for each in left] == ["c"]
 
 
 def test_a_traced_clip_that_is_not_listed_is_said(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_what_cannot_be_asked_of_pediatric_is_left_with_its_reason(tmp_path: Pat
         write_pediatric(tmp_path, hearts), AUTHORS, split=None, videos=9, seed=0
     )
     assert [case.case_id for case in cases] == ["good"]
-    reasons = {each.clip: each.reason for each in left}
+    reasons = {each.case: each.reason for each in left}
     assert reasons["one"] == "1 frame is traced (3); two are needed"
     assert reasons["equal"].startswith("its traced frames 3 and 20 have equal areas")
     assert reasons["gone"] == "A4C/Videos/gone.avi: the file is not there"
@@ -369,7 +369,7 @@ def test_what_cannot_be_asked_of_camus_is_left_with_its_reason(tmp_path: Path) -
     info.write_text(info.read_text().replace("ES: 27", "ES: late"))
     cases, left = loaded_camus(root)
     assert [case.patient for case in cases] == ["patientgood"]
-    reasons = {each.clip.removesuffix("_4CH"): each.reason.partition(": ")[2] for each in left}
+    reasons = {each.case.removesuffix("_4CH"): each.reason.partition(": ")[2] for each in left}
     assert reasons["patientgone"] == "the file is not there"
     assert reasons["patientnoise"].startswith("damaged or cut short (no NIfTI that")
     assert reasons["patientother"] == "Info_4CH.cfg says 90 frames and the sequence has 60"

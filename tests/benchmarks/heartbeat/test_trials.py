@@ -17,8 +17,14 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.heartbeat.authors.rules import authors_window, t2_orders
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
-from overread.benchmarks.heartbeat.edition import AUTHORS, CONTEXTS, CORRECTED, FORMATS, Options
-from overread.benchmarks.heartbeat.edition import settings as edition_settings
+from overread.benchmarks.heartbeat.edition import (
+    AUTHORS,
+    BOOK,
+    CONTEXTS,
+    CORRECTED,
+    FORMATS,
+    Options,
+)
 from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
 from overread.benchmarks.heartbeat.trials import ed_position, fixed_window, trials, window_of
 from overread.case import Clip, ClipMask, Source, Traits
@@ -102,7 +108,7 @@ def test_a_fixed_window_has_n_real_frames_and_both_phases(
 def test_what_does_not_fit_is_left_with_its_reason(case: HeartbeatCase, n: int, why: str) -> None:
     left = fixed_window(case, n, 0)
     assert isinstance(left, Left)
-    assert left.clip == case.case_id
+    assert left.case == case.case_id
     assert left.reason.endswith(why)
     assert "\n" not in left.reason
 
@@ -116,7 +122,7 @@ def test_the_borders_of_what_fits() -> None:
 def test_the_window_of_version_0_1_is_kept_behind_two_settings() -> None:
     for length in range(1, 40):
         case = heart(40, 40 + length, 200)
-        old = window_of(case, *edition_settings("corrected", {"frames": "24", "reach": "2"}))
+        old = window_of(case, *BOOK.settings("corrected", {"frames": "24", "reach": "2"}))
         assert isinstance(old, Window) == (12 <= length <= 23)
 
 

@@ -12,16 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.answers import case_row, case_schema
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.volumes import (
-    CaseVolumes,
+    CaseRow,
     kept_volumes,
     neighbours,
     read_volumes,
+    row_of,
     volumes_in,
     volumes_of,
 )
+from overread.benchmarks.tables import frame_of
 from overread.case import BadInput
 from overread.imaging import lossless_clip
 from overread.phantoms.heart_body import rhythm, volumes
@@ -242,17 +243,17 @@ def test_masks_are_measured_in_the_frames_that_are_shown(tmp_path):
     made = masks(tmp_path)
     for method in ("discs", "area"):
         found = kept_volumes(case_with(mask="m.npz"), WINDOW, str(tmp_path), method)
-        assert found.method == method
-        assert found.fault is None
+        assert found.volume_method == method
+        assert found.volume_fault is None
         shown = volumes_of(made[2:6], method)
-        assert found.frames == [None, None, *shown.tolist(), None, None]
+        assert found.frame_volumes == [None, None, *shown.tolist(), None, None]
 
 
 def test_a_window_beyond_the_end_has_the_frames_there_are(tmp_path):
     masks(tmp_path)
     beyond = Window(start=5, count=3, stated=9, ed=0, es=1)
     found = kept_volumes(case_with(mask="m.npz"), beyond, str(tmp_path), "discs")
-    assert [v is not None for v in found.frames] == [False] * 5 + [True] * 3
+    assert [v is not None for v in found.frame_volumes] == [False] * 5 + [True] * 3
 
 
 def test_a_csv_comes_before_masks_and_an_empty_mask_has_no_volume(tmp_path):
@@ -260,27 +261,31 @@ def test_a_csv_comes_before_masks_and_an_empty_mask_has_no_volume(tmp_path):
     rows = "".join(f"{n},{100 - n}\n" for n in range(8))
     (tmp_path / "v.csv").write_text("frame,volume\n" + rows)
     found = kept_volumes(case_with(mask="m.npz", volumes="v.csv"), WINDOW, str(tmp_path), "discs")
-    assert found[:3] == ([100.0 - n for n in range(8)], "csv", None)
-    assert found.areas[2:6] == [int(mask.sum()) for mask in made[2:6]]
+    assert (found.volume_method, found.volume_fault) == ("csv", None)
+    assert found.frame_volumes == [100.0 - n for n in range(8)]
+    assert found.frame_areas[2:6] == [int(mask.sum()) for mask in made[2:6]]
     np.savez(tmp_path / "m.npz", np.zeros((8, 10, 12), bool))
     found = kept_volumes(case_with(mask="m.npz"), WINDOW, str(tmp_path), "discs")
-    assert found.frames == [None] * 8
+    assert found.frame_volumes == [None] * 8
 
 
 def test_what_cannot_be_read_is_kept_as_the_reason(tmp_path):
-    assert kept_volumes(case_with(), WINDOW, str(tmp_path), "discs") == CaseVolumes()
+    assert kept_volumes(case_with(), WINDOW, str(tmp_path), "discs") == row_of(case_with())
     (tmp_path / "m.npz").write_bytes(b"PK nothing")
     found = kept_volumes(case_with(mask="m.npz"), WINDOW, str(tmp_path), "discs")
-    assert found.frames is None
-    assert "m.npz" in found.fault
+    assert found.frame_volumes is None
+    assert "m.npz" in found.volume_fault
     masks(tmp_path, frames=4)
-    assert "m.npz" in kept_volumes(case_with(mask="m.npz"), WINDOW, str(tmp_path), "discs").fault
+    assert (
+        "m.npz"
+        in kept_volumes(case_with(mask="m.npz"), WINDOW, str(tmp_path), "discs").volume_fault
+    )
     (tmp_path / "v.csv").write_text("frame,volume\n0,1\n")
     short = kept_volumes(case_with(volumes="v.csv"), WINDOW, str(tmp_path), "discs")
-    assert short.fault == "v.csv has 1 rows; the clip has 8 frames. Give one row per frame."
+    assert short.volume_fault == "v.csv has 1 rows; the clip has 8 frames. Give one row per frame."
     (tmp_path / "v.csv").write_text("frame,volume\n" + "".join(f"{n},1\n" for n in range(9)))
     long = kept_volumes(case_with(volumes="v.csv"), WINDOW, str(tmp_path), "discs")
-    assert long.fault == "v.csv has 9 rows; the clip has 8 frames. Give one row per frame."
+    assert long.volume_fault == "v.csv has 9 rows; the clip has 8 frames. Give one row per frame."
 
 
 def test_masks_beside_their_clip_are_told_by_the_clips_own_size(tmp_path):
@@ -290,16 +295,16 @@ def test_masks_beside_their_clip_are_told_by_the_clips_own_size(tmp_path):
     beside[:, :, 12:][made] = (255, 60, 60)
     (tmp_path / "m.mkv").write_bytes(lossless_clip(list(beside)))
     found = kept_volumes(case_with(mask="m.mkv"), WINDOW, str(tmp_path), "area")
-    assert found.frames == [None, None, *volumes_of(made[2:6], "area").tolist(), None, None]
+    assert found.frame_volumes == [None, None, *volumes_of(made[2:6], "area").tolist(), None, None]
 
 
 def test_the_table_gives_them_back_with_where_they_come_from():
     rows = [
-        case_row(case_with(), CaseVolumes([1.0, None], "discs")),
-        case_row(case_with(), CaseVolumes(fault="m.npz: no npz.")),
-        case_row(case_with()),
+        row_of(case_with(), frame_volumes=[1.0, None], volume_method="discs"),
+        row_of(case_with(), volume_fault="m.npz: no npz."),
+        row_of(case_with()),
     ]
-    frame = pl.DataFrame(rows, schema=dict(case_schema()), orient="row")
+    frame = frame_of(CaseRow, rows)
     frame = frame.with_columns(case=pl.Series(["a", "b", "c"]))
     found, how = volumes_in(frame)
     assert list(found) == ["a"]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from overread.benchmarks.base import Left
+from overread.benchmarks.draws import lot
 from overread.benchmarks.heartbeat.clip_files import (
     Footage,
     Unplayable,
@@ -23,6 +24,8 @@ from overread.benchmarks.heartbeat.clip_files import (
     probe_dicom,
     probe_video,
 )
+from overread.benchmarks.heartbeat.edition import Edition
+from overread.benchmarks.tables import Int32
 from overread.case import BadInput, Source
 
 __all__ = [
@@ -32,8 +35,8 @@ __all__ = [
     "Window",
     "case_of",
     "draw_cases",
-    "lot",
     "probe_clip",
+    "sampled",
     "take_cases",
 ]
 
@@ -44,12 +47,12 @@ class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
     case_id: str
     # The clip's file below the data root; several frames of one file (DICOM, NIfTI) count as one.
     clip: str
-    frames: int
-    ed: int
-    es: int
+    frames: Int32
+    ed: Int32
+    es: Int32
     fps: float | None = None
-    width: int | None = None
-    height: int | None = None
+    width: Int32 | None = None
+    height: Int32 | None = None
     patient: str | None = None
     view: str | None = None
     sex: str | None = None
@@ -70,13 +73,6 @@ class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
     def length(self) -> int:
         """l: frames between the two phases."""
         return abs(self.ed - self.es)
-
-
-class Left(msgspec.Struct, frozen=True):
-    """A clip that is not asked about, and why; printed with the run."""
-
-    clip: str
-    reason: str
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -189,12 +185,6 @@ def _check_below_root(root: Path, name: str, what: str = "") -> None:
 ReadCase = Callable[[str], HeartbeatCase | Left]
 
 
-def lot(purpose: str, seed: int, name: str) -> int:
-    """A number of 128 bits that depends on these three alone, on every machine."""
-    text = f"{purpose}|{seed}|{name}".encode()
-    return int.from_bytes(blake2b(text, digest_size=16).digest())
-
-
 def draw_cases(
     names: Sequence[str], read: ReadCase, videos: int, seed: int
 ) -> tuple[list[HeartbeatCase], list[Left]]:
@@ -233,3 +223,12 @@ def take_cases(
         else:
             cases.append(found)
     return cases, left
+
+
+def sampled(
+    names: Sequence[str], read: ReadCase, edition: Edition, videos: int, seed: int
+) -> tuple[list[HeartbeatCase], list[Left]]:
+    """The clips that an edition asks about: a sample, or the first."""
+    if edition.name == "authors":
+        return take_cases(names, read, videos)
+    return draw_cases(names, read, videos, seed)

@@ -7,28 +7,27 @@ the best constant, but for `length-prior` where the window's length gives the an
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 import msgspec
 
 from overread.benchmarks.base import Recovered
+from overread.benchmarks.controls import Control, Said, Verdict, recovered
 from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS
-from overread.case import Limits, Measure, Modality, Prompt, Reader, Reply, Shown, Traits
+from overread.case import Measure, Prompt, Reader, Shown, Traits
 
 __all__ = [
     "EXPECTED",
     "REVISION",
     "Asked",
-    "Control",
     "asked_of",
     "expected",
     "heartbeat_controls",
-    "recovered",
+    "recovered_controls",
 ]
 
 REVISION = 3
@@ -60,59 +59,33 @@ class Asked(msgspec.Struct, frozen=True):
 Decide = Callable[[Asked, Prompt], Mapping[str, int]]
 
 
-class Control(msgspec.Struct, frozen=True):
-    """A reader that is a function: from a question and its frames to an index for each phase.
-
-    One that leaves nothing to chance is asked once for all seeds and passes.
-    """
-
-    key: str
-    decide: Decide
-    modality: Modality = "text"
-    chance: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"control:{self.key}"
-
-    @property
-    def identity(self) -> str:
-        return f"{self.name}:{REVISION}"
-
-    @property
-    def traits(self) -> Traits:
-        return Traits(modality=self.modality, temperature=None if self.chance else 0.0)
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(concurrency=4)
-
-    async def reply(self, prompt: Prompt) -> Reply:
-        asked = asked_of(prompt.text)
-        if asked is None:
-            text = _NOTHING_ASKED
-        elif self.modality == "text":
-            text = asked.line(self.decide(asked, prompt))
-        else:  # decoding would hold the loop
-            text = asked.line(await asyncio.to_thread(self.decide, asked, prompt))
-        return Reply(text, finish="stop", model=self.identity)
-
-    async def close(self) -> None:
-        pass
+def _says(decide: Decide, prompt: Prompt) -> Said:
+    asked = asked_of(prompt.text)
+    return Said(_NOTHING_ASKED if asked is None else asked.line(decide(asked, prompt)))
 
 
 def heartbeat_controls() -> Mapping[str, Reader]:
-    """The six controls, each by the word that follows `control:`."""
-    controls = (
-        Control("first-frame", _first),
-        Control("middle-frame", _middle),
-        # Its frames are part of what it is seeded by, so that it guesses anew for every clip.
-        Control("random", _random, modality="multimodal", chance=True),
-        Control("order-biased", _order),
-        Control("length-prior", _length),
-        Control("area", _area, modality="multimodal"),
+    """The six controls, each by the word that follows `control:`.
+
+    One that leaves nothing to chance is asked once for all seeds and passes.
+    """
+    seeing, text = (
+        Traits(modality="multimodal", temperature=0.0),
+        Traits(modality="text", temperature=0.0),
     )
-    return {control.key: control for control in controls}
+    controls: Mapping[str, tuple[Decide, Traits]] = {
+        "first-frame": (_first, text),
+        "middle-frame": (_middle, text),
+        # Its frames are part of what it is seeded by, so that it guesses anew for every clip.
+        "random": (_random, msgspec.structs.replace(seeing, temperature=None)),
+        "order-biased": (_order, text),
+        "length-prior": (_length, text),
+        "area": (_area, seeing),
+    }
+    return {
+        key: Control(key=key, says=partial(_says, decide), revision=str(REVISION), traits=traits)
+        for key, (decide, traits) in controls.items()
+    }
 
 
 # ---------------------------------------------------------------- the question
@@ -226,37 +199,35 @@ def _held(control: str, window: str) -> bool:
     return control != "area" or window == "fixed"
 
 
-def recovered(measures: Sequence[Measure], window: str = "fixed") -> list[Recovered]:
+def recovered_controls(measures: Sequence[Measure], window: str = "fixed") -> list[Recovered]:
     """Whether a run's measures show each control for what it is; controls not asked are left out.
 
     `area` errs by at most one frame on average with a skill surely above 1/2, in every context and
     format; who reads the length makes no error; of the rest none has a skill surely above 0.
     """
-    found = []
-    for control, word in expected(window).items():
-        own = [m for m in measures if m.reader == f"control:{control}"]
-        if own:
-            judged = _judged(control, word, own)
-            if not judged.ok and not _held(control, window):
-                judged = msgspec.structs.replace(judged, ok=True)
-            found.append(judged)
-    return found
+    words = expected(window)
+
+    def decide(control: str, measures: Sequence[Measure]) -> Verdict:
+        own = [m for m in measures if m.reader == control and m.by.get("task") == "t1"]
+        verdict = _verdict(words[control], own)
+        return verdict if _held(control, window) else verdict._replace(ok=True)
+
+    return recovered(measures, words, decide)
 
 
-def _judged(control: str, word: str, own: Sequence[Measure]) -> Recovered:
-    t1 = [m for m in own if m.by.get("task") == "t1"]
+def _verdict(word: str, t1: Sequence[Measure]) -> Verdict:
     errors = [m.value for m in t1 if m.measure == "mae"]
     lows = [m.low for m in t1 if m.measure == "skill"]
     known = [error for error in errors if error is not None]
     bounds = [low for low in lows if low is not None]
     if not known or not bounds or len(known) < len(errors) or len(bounds) < len(lows):
-        return _verdict(control, word, "not every error and skill is known", False)
+        return Verdict("not every error and skill is known", False)
     worst = max(known)
     if word == SEES:
         said = f"mae up to {worst:.2f}, skill above {min(bounds):.2f}"
-        return _verdict(control, word, said, worst <= 1 and min(bounds) > 0.5)
+        return Verdict(said, worst <= 1 and min(bounds) > 0.5)
     if word == READS_LENGTH:
-        return _verdict(control, word, f"mae up to {worst:.2f}", worst == 0)
+        return Verdict(f"mae up to {worst:.2f}", worst == 0)
     said, ok = f"skill's lower bounds up to {max(bounds):.2f}", max(bounds) <= 0
     if word == FOLLOWS_ORDER:
         # Over both orders of the question a reader who only follows it has a bias of one half.
@@ -264,11 +235,4 @@ def _judged(control: str, word: str, own: Sequence[Measure]) -> Recovered:
         biases = [bias for bias in both if bias is not None]
         said += f", order bias {min(biases):.2f}" if biases else ", order bias not asked"
         ok = ok and all(bias > 0.45 for bias in biases)
-    return _verdict(control, word, said, ok)
-
-
-def _verdict(control: str, word: str, said: str, ok: bool) -> Recovered:
-    """Where the measures do not bear the word out, they are what was found."""
-    return Recovered(
-        control=control, expected=word, found=word if ok else said, ok=ok, note=said if ok else None
-    )
+    return Verdict(said, ok)

@@ -7,40 +7,38 @@ asked, not how it is judged: they stand in the signature but do not change the e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from overread.benchmarks.heartbeat.prompts import FAMILIES
 from overread.benchmarks.rules import (
-    Reading,
+    SEEDS,
+    Boot,
+    EditionRules,
+    Option,
+    Rule,
+    Rulebook,
     files,
     folder,
-    label_of,
     number,
     one_of,
-    read_words,
     some_of,
     whole,
 )
-from overread.case import BadInput
 
 __all__ = [
     "AUTHORS",
+    "BOOK",
     "CONTEXTS",
     "CORRECTED",
     "FORMATS",
     "MOST_SEEDS",
     "OBSERVERS",
     "REACH",
-    "RULES",
-    "SHOWS",
     "TASKS",
     "Edition",
     "Options",
-    "edition",
-    "settings",
 ]
 
 TASKS: Final = ("t1", "t2")
@@ -55,83 +53,68 @@ OBSERVERS: Final = (2, 4)
 REACH: Final = 2.5
 
 
-class Edition(msgspec.Struct, frozen=True, kw_only=True):
+class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules (HEARTBEAT 9). docs/editions.md gives the reason for every difference."""
 
-    name: Literal["authors", "corrected"]
-    # "two_thirds": margin floor(2l/3) and its faulty end; "fixed": N real frames for every clip.
-    window: Literal["two_thirds", "fixed"]
-    # The prompt family's own words, slips included, or one clean wording.
-    wording: Literal["published", "clean"]
-    # How the passes of a clip become one answer: their mean, cut to a whole number or not. In T2
-    # `unparsed_t2` goes with it: the cut mean, or the majority.
-    aggregation: Literal["truncated", "plain"]
-    # Whether a clip without a parsed pass is dropped from T2, or counts as wrong.
-    unparsed_t2: Literal["dropped", "wrong"]
-    # Whether ED and ES go by the row's place, as the authors' join has it, or by (file, frame).
-    annotation: Literal["positional", "keyed"]
-    # Whether numbers in a thinking block are read like any text; there they come first and win.
-    thinking: Literal["read", "removed"]
-    # Whose frame an answer is held against: the annotated beat's alone, or the nearest of those
-    # that volumes or masks show in the window.
-    beat: Literal["annotated", "nearest"]
-    # Skill cannot tell where the best constant errs by fewer frames than this; 0 lets it tell all.
-    observers: float
-    # Resamples and seed of every bootstrap; the seed also places the fixed windows.
-    boot: int = 10_000
-    seed: int = 0
-
-    @property
-    def label(self) -> str:
-        """The edition's name, with every rule that was changed: `corrected+window=two_thirds`."""
-        return label_of(self, _EDITIONS[self.name], RULES)
-
-
-AUTHORS: Final = Edition(
-    name="authors",
-    window="two_thirds",
-    wording="published",
-    aggregation="truncated",
-    unparsed_t2="dropped",
-    annotation="positional",
-    thinking="read",
-    beat="annotated",
-    observers=0.0,
-)
-CORRECTED: Final = Edition(
-    name="corrected",
-    window="fixed",
-    wording="clean",
-    aggregation="plain",
-    unparsed_t2="wrong",
-    annotation="keyed",
-    thinking="removed",
-    beat="nearest",
-    observers=sum(OBSERVERS) / 2,
-)
-_EDITIONS: Final = {"corrected": CORRECTED, "authors": AUTHORS}
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked."""
-
-    tasks: tuple[str, ...] = TASKS
-    contexts: tuple[str, ...] = CONTEXTS
-    formats: tuple[str, ...] = FORMATS
-    # N of the fixed window, and how many times the frames between the phases it may be.
-    frames: int = 30
-    reach: float = REACH
-    seeds: tuple[int, ...] = tuple(range(2020, 2030))
-    passes: int = 3
-    # The family of published prompts: structured (qwen in T2), llava, interleave, gemma.
-    family: str = "structured"
-    videos: int = 100
-    split: str | None = "VAL"
-    root: str | None = None
-    # How volumes are got from masks: 20 discs, or the declared fallback area^1.5.
-    volume: Literal["discs", "area"] = "discs"
-    # csv files of EF predicted by models made for it.
-    specialist: str | None = None
+    window: Annotated[
+        Literal["two_thirds", "fixed"],
+        Rule(
+            "two_thirds",
+            "The frames shown: a margin of floor(2l/3) with its faulty end, or N real frames of "
+            "every clip.",
+            shown=True,
+        ),
+    ] = "fixed"
+    wording: Annotated[
+        Literal["published", "clean"],
+        Rule("published", "The family's own words, slips included, or one wording.", shown=True),
+    ] = "clean"
+    aggregation: Annotated[
+        Literal["truncated", "plain"],
+        Rule(
+            "truncated",
+            "How the passes of a clip become one answer: their mean, cut to a whole number or not; "
+            "in T2 `unparsed_t2` goes with it: the cut mean, or the majority.",
+        ),
+    ] = "plain"
+    unparsed_t2: Annotated[
+        Literal["dropped", "wrong"],
+        Rule("dropped", "What becomes in T2 of a clip without a parsed pass."),
+    ] = "wrong"
+    annotation: Annotated[
+        Literal["positional", "keyed"],
+        Rule(
+            "positional",
+            "Whether ED and ES go by the row's place, as the authors' join has it, or by file and "
+            "frame.",
+            shown=True,
+        ),
+    ] = "keyed"
+    thinking: Annotated[
+        Literal["read", "removed"],
+        Rule("read", "Numbers in a thinking block, which come first and win, or do not count."),
+    ] = "removed"
+    beat: Annotated[
+        Literal["annotated", "nearest"],
+        Rule(
+            "annotated",
+            "Whose frame an answer is held against: the annotated beat's, or the nearest of those "
+            "that volumes or masks show in the window.",
+        ),
+    ] = "nearest"
+    observers: Annotated[
+        float,
+        Rule(
+            0.0,
+            "Frames below which the best constant's error lets skill tell nothing.",
+            number(0, 100),
+        ),
+    ] = sum(OBSERVERS) / 2
+    boot: Boot = 10_000
+    seed: Annotated[
+        int,
+        Rule(0, "Seed of bootstraps and guesses, of the sample of clips and the windows.", SEEDS),
+    ] = 0
 
 
 def _is_whole(text: str, low: int, high: int) -> bool:
@@ -170,51 +153,73 @@ def _split(text: str) -> str | None:
     return None if text.lower() == "all" else text
 
 
-RULES: Final[Mapping[str, Reading]] = {
-    "window": one_of("two_thirds", "fixed"),
-    "wording": one_of("published", "clean"),
-    "aggregation": one_of("truncated", "plain"),
-    "unparsed_t2": one_of("dropped", "wrong"),
-    "annotation": one_of("positional", "keyed"),
-    "thinking": one_of("read", "removed"),
-    "beat": one_of("annotated", "nearest"),
-    "observers": number(0, 100),
-    "boot": whole(100, 10_000_000),
-    "seed": whole(0, 2**32 - 1),
-}
-_OPTIONS: Final[Mapping[str, Reading]] = {
-    "tasks": some_of(*TASKS),
-    "contexts": some_of(*CONTEXTS),
-    "formats": some_of(*FORMATS),
-    "frames": whole(4, 512),
-    "reach": number(1, 100),
-    "seeds": _seeds,
-    "passes": whole(1, 1000),
-    "family": _family,
-    "videos": whole(1, 1_000_000),
-    "split": _split,
-    "root": folder,
-    "volume": one_of("discs", "area"),
-    "specialist": files("a csv of predicted EF"),
-}
-# The settings that say what readers are shown, and what is kept of it.
-SHOWS: Final = frozenset({"window", "wording", "annotation", *_OPTIONS} - {"specialist"})
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked."""
+
+    tasks: Annotated[
+        tuple[str, ...], Option("What is asked; `t2` alone needs no window.", some_of(*TASKS))
+    ] = TASKS
+    contexts: Annotated[
+        tuple[str, ...],
+        Option(
+            "The last two need masks; a clip without is asked in `original` only.",
+            some_of(*CONTEXTS),
+        ),
+    ] = CONTEXTS
+    formats: Annotated[
+        tuple[str, ...],
+        Option(
+            "Which phases T1 asks for, in which order; T2 has the single ones.", some_of(*FORMATS)
+        ),
+    ] = FORMATS
+    frames: Annotated[int, Option("N of the fixed window, 4 to 512.", whole(4, 512))] = 30
+    reach: Annotated[
+        float,
+        Option("How many times the frames between the phases N may be, 1 to 100.", number(1, 100)),
+    ] = REACH
+    seeds: Annotated[
+        tuple[int, ...],
+        Option("A range, or a list such as `1,5,2020-2022`.", _seeds, written="2020-2029"),
+    ] = tuple(range(2020, 2030))
+    passes: Annotated[
+        int, Option("How often each question is put in one seed.", whole(1, 1000))
+    ] = 3
+    family: Annotated[
+        str,
+        Option(
+            "Whose published prompts: `structured` (T2 calls it `qwen`), `llava`, `interleave` or "
+            "`gemma`; `clean` has one wording.",
+            _family,
+        ),
+    ] = "structured"
+    videos: Annotated[
+        int,
+        Option("How many clips are drawn, before any is left out for its window.",
+               whole(1, 1_000_000)),
+    ] = 100  # fmt: skip
+    split: Annotated[
+        str | None, Option("A split's name as the dataset has it, or `all`.", _split)
+    ] = "VAL"
+    root: Annotated[
+        str | None,
+        Option(
+            "Where a csv's clips, masks and volumes stand, if not beside it.", folder, place=True
+        ),
+    ] = None
+    volume: Annotated[
+        Literal["discs", "area"],
+        Option("Volumes of masks: 20 discs, or `area` to the power 1.5."),
+    ] = "discs"
+    specialist: Annotated[
+        str | None,
+        Option(
+            "Csv files of EF predicted by other models, by commas.",
+            files("a csv of predicted EF"),
+            shown=False,
+            place=True,
+        ),
+    ] = None
 
 
-def edition(name: str, overrides: Mapping[str, str] | None = None) -> Edition:
-    """The edition of that name with some rules changed; words as `--set` takes them."""
-    if name not in _EDITIONS:
-        raise BadInput(f'edition is "{name}"; the editions are {", ".join(_EDITIONS)}.')
-    return msgspec.structs.replace(_EDITIONS[name], **_read(overrides, RULES))
-
-
-def settings(name: str, words: Mapping[str, str] | None = None) -> tuple[Edition, Options]:
-    """An edition and options from all `--set` words of a command."""
-    words = words or {}
-    asked = {key: value for key, value in words.items() if key in _OPTIONS}
-    rules = {key: value for key, value in words.items() if key not in _OPTIONS}
-    return edition(name, rules), Options(**_read(asked, _OPTIONS))
-
-
-def _read(words: Mapping[str, str] | None, readings: Mapping[str, Reading]) -> dict[str, Any]:
-    return read_words("heartbeat", words or {}, readings, (*RULES, *_OPTIONS))
+BOOK: Final = Rulebook("heartbeat", Edition, Options)
+AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

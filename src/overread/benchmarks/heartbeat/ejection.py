@@ -7,15 +7,14 @@ ejection fraction themselves stand beside the readers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.fields import read_fields
 from overread.benchmarks.files.tables import columns_of
 from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, mean_over
 from overread.benchmarks.heartbeat.study import HeartRun, mean_estimate, no_reader
@@ -66,13 +65,12 @@ def _specialist_sheet(path: Path) -> SpecialistRows:
     header = columns_of(path)
     case, ef = (_one_column(path, header, names) for names in (_CASE_COLUMNS, _EF_COLUMNS))
     found: SpecialistRows = []
-    for line, cells in rows_of(path, (case, ef)):
-        video, text = cells[case].strip(), cells[ef].strip()
-        if not video:
-            _refuse_cell(path, line, case, video, "it names a video")
-        if text:
-            model = cells.get("model", "").strip() or path.stem
-            found.append((model, video, f"{path.name} row {line}", _per_cent(path, line, ef, text)))
+    need = "EF is a number in per cent, or empty"
+    for row in read_fields(path, (case, ef)):
+        video = row.required(case, "it names a video")
+        if row.fact(ef) is not None:
+            value = row.number(ef, need, low=-100, high=100)
+            found.append((row.fact("model") or path.stem, video, row.where, value))
     if not found:
         raise BadInput(f"--set specialist={path}: no EF stands there. Give a row per video.")
     if all(0 <= row[3] <= 1 for row in found):
@@ -90,20 +88,6 @@ def _one_column(path: Path, header: Iterable[str], names: tuple[str, ...]) -> st
             f"--set specialist={path}: it needs one column of {', '.join(names)}; it has {have}."
         )
     return found[0]
-
-
-def _per_cent(path: Path, line: int, column: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not -100 <= value <= 100:
-        _refuse_cell(path, line, column, text, "EF is a number in per cent, or empty")
-    return value
-
-
-def _refuse_cell(path: Path, line: int, column: str, value: str, need: str) -> NoReturn:
-    raise BadInput(f'{path.name} row {line}: {column} is "{value[:40]}"; {need}. Fix the row.')
 
 
 def predicted_ef(rows: SpecialistRows, cases: pl.DataFrame) -> dict[str, dict[str, float]]:

@@ -23,13 +23,7 @@ from overread.benchmarks.heartbeat.answer_parser import (
     parse_lenient,
     parse_strict,
 )
-from overread.benchmarks.heartbeat.answers import (
-    ANSWER_COLUMNS,
-    answer_schema,
-    case_row,
-    case_schema,
-    reread,
-)
+from overread.benchmarks.heartbeat.answers import Answer, Truth, reread
 from overread.benchmarks.heartbeat.authors.result_files import (
     Record,
     Sheet,
@@ -39,11 +33,11 @@ from overread.benchmarks.heartbeat.authors.result_files import (
 )
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
-from overread.benchmarks.heartbeat.edition import CONTEXTS, Edition, Options, settings
+from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Edition, Options
 from overread.benchmarks.heartbeat.loading import policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
-from overread.benchmarks.heartbeat.volumes import kept_volumes
-from overread.benchmarks.texts import storable
+from overread.benchmarks.heartbeat.volumes import CaseRow, kept_volumes, row_of
+from overread.benchmarks.tables import answers_frame, cells_of, schema_of, storable
 from overread.case import BadInput, Policy, Traits
 
 if TYPE_CHECKING:
@@ -75,9 +69,8 @@ def import_results(
     models.json with their roles. `reparse` reads every text again with the edition's parser.
     `also` are further files or folders of the same kind.
     """
-    import polars as pl
 
-    rules, options = settings(edition, words)
+    rules, options = BOOK.settings(edition, words)
     known = _Known(None if cases is None else _every_case(cases, rules, options))
     declared = {} if readers is None else declared_models(Path(readers))
     warnings: list[str] = []
@@ -90,8 +83,7 @@ def import_results(
     ]
     if not rows:
         raise BadInput(f"{replies} holds no record. Give the authors' results.")
-    schema = {"reader": pl.String, **answer_schema()}
-    answers = pl.DataFrame(rows, schema=schema, orient="row")
+    answers = answers_frame(Answer, rows)
     names = list(answers["reader"].unique(maintain_order=True))
     warnings.extend(f"{name} of the readers file has no results." for name in declared
                     if name not in names)  # fmt: skip
@@ -195,7 +187,7 @@ class _Known:
         """The cases, with the volumes of the frames shown where a set was given."""
         import polars as pl
 
-        columns = case_schema()
+        columns = schema_of(CaseRow)
         given = {case.case_id: case for case in self._given or ()}
         rows = [
             self._row(given[name], root, options)
@@ -208,10 +200,10 @@ class _Known:
     def _row(self, case: HeartbeatCase, root: str, options: Options) -> tuple[Any, ...]:
         shown = self._shown.get(case.case_id)
         if shown is None:
-            return case_row(case)
+            return cells_of(row_of(case))
         first, count = max(0, shown.start), len(shown)
         window = Window(first, count, count, case.ed - first, case.es - first)
-        return case_row(case, kept_volumes(case, window, root, options.volume))
+        return cells_of(kept_volumes(case, window, root, options.volume))
 
 
 def _check_truth(case: HeartbeatCase, record: Record, where: str) -> None:
@@ -263,8 +255,8 @@ def _in_context(
 
 def _rows(
     sheet: Sheet, records: _Lines, known: _Known, warnings: list[str]
-) -> list[tuple[Any, ...]]:
-    """The records of one file as rows of the answers table."""
+) -> list[tuple[str, Answer]]:
+    """The records of one file as answers, each with its reader."""
     context = sheet.context or "original"
     found = []
     both = 0
@@ -286,23 +278,31 @@ def _rows(
             both, wanted = both + 1, wanted.partition("_")[0]
         name, case = known.case(record, where)
         seed = record.seed if record.seed is not None else sheet.seed
-        row = (
-            *(name, task, context, wanted, seed or 0, record.run_id),
-            *_read(record, task, context, wanted, where),
-            *_shown(record, task, case),
+        read = _read(record, task, context, wanted, where)
+        shown = _shown(record, task, case)
+        numbers = [number for number in (read["pred_ed"], read["pred_es"]) if number is not None]
+        answer = Answer(
+            case=name,
+            task=task,
+            context=context,
+            format=wanted,
+            seed=seed or 0,
+            pass_=record.run_id,
+            out_of_range=not all(0 <= n < shown.count for n in numbers) if numbers else None,
+            recorded=True,
+            **read,
+            **msgspec.structs.asdict(shown),
         )
-        found.append((record.model_name or sheet.model or _READER, *row))
+        found.append((record.model_name or sheet.model or _READER, answer))
     if both:
         warnings.append(
             f"{sheet.path.name}: {both} records ask for both of two frames; each is kept as an "
             f"answer to {wanted}, the first it names."
         )
-    return [_complete(row) for row in found]
+    return found
 
 
-def _read(
-    record: Record, task: str, context: str, wanted: str, where: str
-) -> tuple[str, int | None, int | None, int | None, int | None, str | None]:
+def _read(record: Record, task: str, context: str, wanted: str, where: str) -> dict[str, Any]:
     """The outcome, both readings and the text: the recorded prediction is the strict one."""
     asked = phases_of(wanted)
     kept = Found(
@@ -317,8 +317,14 @@ def _read(
     second = kept
     if not kept.parsed and text is not None:
         second = parse_lenient(text, task, wanted, context)
-    outcome = "answered" if kept.parsed else "unparsed"
-    return outcome, kept.ed, kept.es, second.ed, second.es, text
+    return {
+        "outcome": "answered" if kept.parsed else "unparsed",
+        "pred_ed": kept.ed,
+        "pred_es": kept.es,
+        "lenient_ed": second.ed,
+        "lenient_es": second.es,
+        "text": text,
+    }
 
 
 def _whole(value: int | float | None, where: str) -> int | None:
@@ -330,49 +336,16 @@ def _whole(value: int | float | None, where: str) -> int | None:
     return number if -_BIGGEST - 1 <= number <= _BIGGEST else None
 
 
-def _shown(
-    record: Record, task: str, case: HeartbeatCase | None
-) -> tuple[int, int, int | None, int, int]:
-    """truth_ed, truth_es, start, count and stated."""
+def _shown(record: Record, task: str, case: HeartbeatCase | None) -> Truth:
     if task == "t2":
-        return record.gt_edv, record.gt_esv, None, 2, 2
+        return Truth(record.gt_edv, record.gt_esv, None, 2, 2)
     assert record.num_frames is not None
     stated = count = record.num_frames
     if case is not None and record.start_idx is not None:
         count = _count(stated, record.start_idx, case)
-    return record.gt_edv, record.gt_esv, record.start_idx, count, stated
+    return Truth(record.gt_edv, record.gt_esv, record.start_idx, count, stated)
 
 
 def _count(stated: int, start: int, case: HeartbeatCase) -> int:
     """Frames beyond the end of the clip were stated and never shown."""
     return max(1, min(stated, case.frames - start))
-
-
-def _complete(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The row in the order of the answers table."""
-    reader, case, task, context, wanted, seed, turn, outcome, *numbers, text = row[:13]
-    truth_ed, truth_es, start, count, stated = row[13:]
-    said = [number for number in numbers[:2] if number is not None]
-    cells = {
-        "case": case,
-        "task": task,
-        "context": context,
-        "format": wanted,
-        "seed": seed,
-        "pass": turn,
-        "outcome": outcome,
-        "pred_ed": numbers[0],
-        "pred_es": numbers[1],
-        "lenient_ed": numbers[2],
-        "lenient_es": numbers[3],
-        "truth_ed": truth_ed,
-        "truth_es": truth_es,
-        "start": start,
-        "count": count,
-        "stated": stated,
-        "out_of_range": not all(0 <= n < count for n in said) if said else None,
-        "text": text,
-        "refused": False,
-        "recorded": True,
-    }
-    return (reader, *(cells.get(column) for column in ANSWER_COLUMNS))

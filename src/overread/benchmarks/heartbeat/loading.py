@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 
 from overread.benchmarks.files.card import Held, held_at, policy_of
+from overread.benchmarks.files.fields import Fields
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.files.tables import columns_of
 from overread.benchmarks.heartbeat.cases import (
     HeartbeatCase,
     Left,
     case_of,
-    draw_cases,
     probe_clip,
-    take_cases,
+    sampled,
 )
 from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable
 from overread.benchmarks.heartbeat.edition import Edition, Options
@@ -75,86 +75,79 @@ _FARTHEST_FRAME: Final = 1_000_000
 
 
 class ClipRow(msgspec.Struct, kw_only=True):
-    """A row under our names; every complaint names its file and line."""
+    """A beat of a clip as a row has it, under our names."""
 
-    path: Path
     line: int
-    cells: dict[str, str]
-    # What the manifest beside says of the clip: its line, and its cells under our names.
-    also: tuple[int, dict[str, str]] = (0, {})
+    fields: Fields
+    clip: str
+    ed: int
+    es: int
+    frames: int | None
     case_id: str = ""
-    clip: str = ""
-    ed: int = 0
-    es: int = 0
-    frames: int | None = None
     # The row in which the same beat stands, if it was there before.
     again: int = 0
 
-    def text(self, name: str) -> str | None:
-        return self.cells.get(name) or self.also[1].get(name) or None
 
-    def number(self, name: str) -> float | None:
-        text = self.text(name)
-        if text is None:
-            return None
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.inf
-        if math.isinf(value) or (value < 0 and name in NUMBER_COLUMNS and name != "ef"):
-            self.wrong(name, "it is a number from 0, or empty")
-        if math.isnan(value) and name not in _VOLUME_COLUMNS:
-            return None  # how tables say that nothing is known
-        return value
+def _number(row: Fields, name: str) -> float | None:
+    """A number from 0 (EF may be any); "nan" is how tables say that nothing is known.
 
-    def frame(self, name: str) -> int:
-        """A whole number; one below 0 is for its own case to answer for."""
-        value = self.number(name)
-        if value is None or value != int(value) or not abs(value) < _FARTHEST_FRAME:
-            self.wrong(name, "a frame is a whole number from 0")
-        return int(value)
+    Of a volume it is kept: such a clip is left out.
+    """
+    text = row.fact(name)
+    if text is not None and text.lower() in ("nan", "+nan", "-nan"):
+        return math.nan if name in _VOLUME_COLUMNS else None
+    low = 0 if name in NUMBER_COLUMNS and name != "ef" else -math.inf
+    need = "it is a number from 0, or empty"
+    return row.if_given(name, lambda name: row.number(name, need, low=low))
 
-    def wrong(self, name: str, need: str) -> NoReturn:
-        own = bool(self.cells.get(name)) or not self.also[1].get(name)
-        file, line = (self.path.name, self.line) if own else (MANIFEST, self.also[0])
-        shown = " ".join((self.text(name) or "").split())[:40]
-        raise BadInput(f'{file} row {line}: {name} is "{shown}"; {need}. Fix the row.')
+
+def _frame(row: Fields, name: str) -> int:
+    """A whole number; one below 0 is for its own case to answer for."""
+    value = _number(row, name)
+    if value is None or value != int(value) or not abs(value) < _FARTHEST_FRAME:
+        row.wrong(name, "a frame is a whole number from 0")
+    return int(value)
 
 
 def read_rows(csv: Path, names: Mapping[str, str]) -> list[ClipRow]:
+    """The rows of a csv, each with what the manifest beside says of its clip."""
     header = columns_of(csv)
     _check_columns(csv, header, names)
-    beside = csv.with_name(MANIFEST)
-    also = _manifest_cells(beside) if beside.is_file() and beside != csv else {}
+    manifest = csv.with_name(MANIFEST)
+    also: dict[str, Fields] = {}
+    if manifest != csv and manifest.is_file() and column_of(columns_of(manifest), "clip", {}):
+        also = {row.cells["clip"]: row for _, row in _rows_under_our_names(manifest, {})}
+        also.pop("", None)
     rows: list[ClipRow] = []
     beats: dict[tuple[str, int, int], int] = {}
-    for line, cells in _cells_under_our_names(csv, header, names):
-        row = ClipRow(path=csv, line=line, cells=cells)
-        row.clip = cells.get("clip") or row.wrong("clip", "every row names a clip")
-        row.also = also.get(row.clip, (0, {}))
-        row.ed, row.es = row.frame("ed"), row.frame("es")
-        row.frames = row.frame("frames") if row.number("frames") is not None else None
-        first = beats.setdefault((row.clip, row.ed, row.es), line)
-        row.again = first if first != line else 0
+    for line, row in _rows_under_our_names(csv, names):
+        clip = row.cells.get("clip") or row.wrong("clip", "every row names a clip")
+        row = msgspec.structs.replace(row, beside=also.get(clip))
+        ed, es = _frame(row, "ed"), _frame(row, "es")
+        frames = _frame(row, "frames") if _number(row, "frames") is not None else None
         for name in NUMBER_COLUMNS:
-            row.number(name)
-        rows.append(row)
+            _number(row, name)
+        first = beats.setdefault((clip, ed, es), line)
+        again = first if first != line else 0
+        rows.append(
+            ClipRow(line=line, fields=row, clip=clip, ed=ed, es=es, frames=frames, again=again)
+        )
     if not rows:
         raise BadInput(f"{csv} has a header but no rows. Give a csv with a row for each beat.")
-    _name_cases(rows)
+    _name_cases(csv, rows)
     return rows
 
 
-def _name_cases(rows: Sequence[ClipRow]) -> None:
+def _name_cases(csv: Path, rows: Sequence[ClipRow]) -> None:
     """Ids: the csv's own, else the clip's name, with the beat where a clip has several rows."""
     often = Counter(row.clip for row in rows if not row.again)
     seen: Counter[str] = Counter()
     taken: dict[str, int] = {}
     for row in rows:
         stem = str(Path(row.clip).with_suffix(""))
-        beat = row.cells.get("beat") or str(seen[row.clip])
+        beat = row.fields.cells.get("beat") or str(seen[row.clip])
         seen[row.clip] += not row.again
-        row.case_id = row.cells.get("case_id") or (
+        row.case_id = row.fields.cells.get("case_id") or (
             stem if often[row.clip] <= 1 else f"{stem}#{beat}"
         )
         if row.again:  # it is left out, under a name of its own
@@ -162,31 +155,18 @@ def _name_cases(rows: Sequence[ClipRow]) -> None:
         first = taken.setdefault(row.case_id, row.line)
         if first != row.line:
             raise BadInput(
-                f'{row.path.name} row {row.line}: the case "{row.case_id}" stands in row {first} '
+                f'{csv.name} row {row.line}: the case "{row.case_id}" stands in row {first} '
                 "already. Give each case its own case_id, or each beat its number."
             )
 
 
-def _manifest_cells(path: Path) -> dict[str, tuple[int, dict[str, str]]]:
-    header = columns_of(path)
-    if not column_of(header, "clip", {}):
-        return {}
-    return {
-        cells["clip"]: (line, cells)
-        for line, cells in _cells_under_our_names(path, header, {})
-        if cells["clip"]
-    }
-
-
-def _cells_under_our_names(
-    path: Path, header: Sequence[str], names: Mapping[str, str]
-) -> list[tuple[int, dict[str, str]]]:
+def _rows_under_our_names(path: Path, names: Mapping[str, str]) -> Iterator[tuple[int, Fields]]:
     known = (*CLIP_COLUMNS, "case_id", "beat", "frames", *TEXT_COLUMNS, *NUMBER_COLUMNS)
+    header = columns_of(path)
     columns = {name: column for name in known if (column := column_of(header, name, names))}
-    return [
-        (line, {name: cells[column].strip() for name, column in columns.items()})
-        for line, cells in rows_of(path, ())
-    ]
+    for line, cells in rows_of(path, ()):
+        ours = {name: cells[column].strip() for name, column in columns.items()}
+        yield line, Fields(f"{path.name} row {line}", ours)
 
 
 def column_of(header: Sequence[str], name: str, names: Mapping[str, str]) -> str | None:
@@ -243,10 +223,10 @@ def load_csv(
     """
     home = csv.parent if root is None else root
     rows = read_rows(csv, names or {})
-    if split is not None and any(row.text("split") for row in rows):
-        chosen = [row for row in rows if row.text("split") == split]
+    if split is not None and any(row.fields.fact("split") for row in rows):
+        chosen = [row for row in rows if row.fields.fact("split") == split]
         if not chosen:
-            known = ", ".join(sorted({row.text("split") or "none" for row in rows}))
+            known = ", ".join(sorted({row.fields.fact("split") or "none" for row in rows}))
             raise BadInput(f'{csv} has no row of the split "{split}"; its splits are {known}.')
         rows = chosen
     by_id = {row.case_id: row for row in rows}
@@ -271,14 +251,12 @@ def load_csv(
             return Left(case_id, f"{row.clip}: {found}")
         return _case_of_row(home, row, found)
 
-    if edition.name == "authors":
-        return take_cases(list(by_id), read, videos)
-    return draw_cases(list(by_id), read, videos, seed)
+    return sampled(list(by_id), read, edition, videos, seed)
 
 
 def _case_of_row(home: Path, row: ClipRow, footage: Footage) -> HeartbeatCase | Left:
-    facts: dict[str, Any] = {name: row.text(name) for name in TEXT_COLUMNS}
-    facts |= {name: row.number(name) for name in NUMBER_COLUMNS}
+    facts: dict[str, Any] = {name: row.fields.fact(name) for name in TEXT_COLUMNS}
+    facts |= {name: _number(row.fields, name) for name in NUMBER_COLUMNS}
     large, small = facts["ed_volume"], facts["es_volume"]
     for phase, volume in (("diastole", large), ("systole", small)):
         if volume is not None and math.isnan(volume):
@@ -345,7 +323,7 @@ def load(
     cases, without = _with_masks(cases, options)
     left += without
     if not cases:
-        first = f"; the first is {left[0].clip}: {left[0].reason}" if left else ""
+        first = f"; the first is {left[0].case}: {left[0].reason}" if left else ""
         raise BadInput(f"{path}: no clip can be asked about, {len(left)} are left out{first}.")
     return cases, left
 

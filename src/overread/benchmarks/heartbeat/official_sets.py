@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.files.tables import (
     Table,
     columns_of,
@@ -34,7 +35,13 @@ from overread.benchmarks.heartbeat.annotation import (
     stem,
 )
 from overread.benchmarks.heartbeat.authors.rules import positional
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, case_of, draw_cases, take_cases
+from overread.benchmarks.heartbeat.cases import (
+    HeartbeatCase,
+    case_of,
+    draw_cases,
+    sampled,
+    take_cases,
+)
 from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable, bare_message
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.case import BadInput
@@ -230,10 +237,7 @@ def load_pediatric(
         )
 
     askable = usable(names, phases)
-    if edition.name == "authors":
-        cases, left = take_cases(askable, read, videos)
-    else:
-        cases, left = draw_cases(askable, read, videos, seed)
+    cases, left = sampled(askable, read, edition, videos, seed)
     return cases, [*left, *unusable(names, listed, phases)]
 
 
@@ -322,9 +326,7 @@ def load_camus(
     def read(name: str) -> HeartbeatCase | Left:
         return _camus_case(folder, patients[name], view, split if chosen is not None else None)
 
-    if edition.name == "authors":
-        return take_cases(names, read, videos)
-    return draw_cases(names, read, videos, seed)
+    return sampled(names, read, edition, videos, seed)
 
 
 def probe_nifti(path: Path) -> Footage:

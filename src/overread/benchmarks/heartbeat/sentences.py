@@ -8,20 +8,18 @@ both phases; where none does, the formats of one phase each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import (
-    AUTHORS,
+    BOOK,
     CONTEXTS,
     FORMATS,
     OBSERVERS,
-    RULES,
     Edition,
     Options,
-    edition,
 )
 from overread.benchmarks.heartbeat.exhibits.settings import (
     BASELINE,
@@ -33,13 +31,18 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
 from overread.benchmarks.heartbeat.trials import t2_formats, trials
-from overread.benchmarks.reporting import (
-    departures,
-    label_words,
+from overread.benchmarks.sentences import (
+    Answer,
+    Told,
+    carried_out,
+    few_cases,
+    least,
     listed,
     rate,
     readers_listed,
     stands,
+    taken_over,
+    wide_intervals,
 )
 from overread.case import Decoding, Headline, Measure, Traits
 
@@ -49,8 +52,6 @@ __all__ = ["QUESTION", "headlines", "limitations", "methods"]
 
 QUESTION: Final = "Can it follow a beating heart?"
 
-Answer: TypeAlias = Literal["yes", "no", "in part", "cannot tell"]
-_Verdict: TypeAlias = tuple[Answer, str, Measure]
 _COIN_ACCURACY: Final = 0.5
 _SCALE: Final = "0 is no better than always naming one frame, 1 is perfect"
 
@@ -84,10 +85,7 @@ def headlines(measures: Sequence[Measure]) -> Iterator[Headline]:
     for reader in readers_of(index):
         told = _frames_headline(index, reader) or _pairs_headline(index, reader)
         if told is not None:
-            answer, sentence, measure = told
-            yield Headline(
-                reader=reader, question=QUESTION, answer=answer, sentence=sentence, measure=measure
-            )
+            yield told.headline(reader, QUESTION)
 
 
 def _standard_records(index: Index, reader: str, task: str, measure: str) -> dict[Phase, Measure]:
@@ -123,7 +121,7 @@ def _answer_of(cells: Sequence[_PhaseVerdict]) -> Answer:
 # ---------------------------------------------------------------- finding the frames
 
 
-def _frames_headline(index: Index, reader: str) -> _Verdict | None:
+def _frames_headline(index: Index, reader: str) -> Told | None:
     records = _standard_records(index, reader, "t1", "skill")
     if not records:
         return None
@@ -132,12 +130,12 @@ def _frames_headline(index: Index, reader: str) -> _Verdict | None:
     if not known:
         why = next((cell.record.note for cell in cells if cell.record.note), "")
         said = f"It cannot be told{f': {why}' if why else ''}."
-        return "cannot tell", said, cells[0].record
+        return Told("cannot tell", said, cells[0].record)
     numbers = listed([f"{_skill_words(cell.record)} for {PHASES[cell.phase]}" for cell in known])
     answer = _answer_of(cells)
     start, untold = _sentence_start(answer, cells), _untold_phases(answer, cells)
     sentence = f"{start}: skill {numbers}; {_SCALE}{untold}."
-    return answer, sentence, _deciding_record(answer, known)
+    return Told(answer, sentence, _deciding_record(answer, known))
 
 
 def _skill_verdict(index: Index, reader: str, phase: Phase, record: Measure) -> _PhaseVerdict:
@@ -218,7 +216,7 @@ def _skill_words(record: Measure) -> str:
 # ---------------------------------------------------------------- which of two frames
 
 
-def _pairs_headline(index: Index, reader: str) -> _Verdict | None:
+def _pairs_headline(index: Index, reader: str) -> Told | None:
     records = _standard_records(index, reader, "t2", "accuracy")
     if not records:
         return None
@@ -233,7 +231,8 @@ def _pairs_headline(index: Index, reader: str) -> _Verdict | None:
     ]
     known = [cell for cell in cells if cell.record.value is not None]
     if not known:
-        return "cannot tell", "It cannot be told: nothing it said was counted.", cells[0].record
+        nothing = "It cannot be told: nothing it said was counted."
+        return Told("cannot tell", nothing, cells[0].record)
     numbers = listed([f"{rate(cell.record)} for {PHASES[cell.phase]}" for cell in known])
     verdict = _answer_of(cells)
     answer: Answer = "in part" if verdict == "yes" else verdict
@@ -244,7 +243,7 @@ def _pairs_headline(index: Index, reader: str) -> _Verdict | None:
         "cannot tell": "The data do not tell whether it knows two frames apart better than a coin",
     }[verdict]
     sentence = f"{start}: accuracy {numbers}; a coin has 50 %. It was not asked to find a frame."
-    return answer, sentence, _deciding_record(answer, known)
+    return Told(answer, sentence, _deciding_record(answer, known))
 
 
 # ------------------------------------------------------ methods: sentences that an author may paste
@@ -271,8 +270,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     where somebody else asked them, so that what they were shown is not known here.
     """
     return [
-        f'The benchmark of "{_PAPER}" (MIDL 2026) was carried out under the rules '
-        f'"{rules.label}" of Overread{departures(rules, AUTHORS, RULES)}.',
+        carried_out(f'The benchmark of "{_PAPER}" (MIDL 2026)', BOOK, rules),
         *_asked_sentences(rules, options, asked_under),
         *_reading_sentences(rules, options),
         *_counting_sentences(rules, options),
@@ -284,12 +282,9 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
 
 def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
     if asked_under == "":
-        yield (
-            "The answers were taken over from results that somebody else's scripts had written: "
-            "clips, windows, questions and decoding are theirs."
-        )
+        yield taken_over("answers", "clips, windows, questions and decoding")
         return
-    shown = rules if asked_under is None else edition(*label_words(asked_under))
+    shown = rules if asked_under is None else BOOK.asked_under(asked_under)
     split = f"of the split {options.split} " if options.split else ""
     keyed = shown.annotation == "keyed"
     drawn = f"by lot (seed {shown.seed})" if keyed else "in the order of the list"
@@ -485,8 +480,14 @@ def _run_limitations(index: Index) -> Iterator[str]:
     asked = [record for record in asked if record.reader in readers]
     yield "Whether the numbers hold at other sites than those of the clips was not tested."
     yield from _left_out_clips(index)
-    yield from _few_videos([record for record in asked if record.measure == "mae"])
-    yield from _wide_intervals([r for r in index.every("skill") if r.reader in readers])
+    errors = [record for record in asked if record.measure == "mae"]
+    yield from few_cases(errors, _FEW_VIDEOS, "Errors stand", "video")
+    skills = [r for r in index.every("skill") if r.reader in readers]
+    if wide := wide_intervals(skills, _WIDE_SKILL):
+        yield (
+            f"In some settings the interval of skill is wider than {number(_WIDE_SKILL)} for "
+            f"{readers_listed(wide)}."
+        )
     yield from _unread_replies([r for r in index.every("parsed") if r.reader in readers])
     yield from _frames_not_shown([r for r in index.every("out_of_range") if r.reader in readers])
     if none := [record.reader for record in asked if record.value is None]:
@@ -522,38 +523,10 @@ def _left_out_clips(index: Index) -> Iterator[str]:
     )
 
 
-def _few_videos(errors: Sequence[Measure]) -> Iterator[str]:
-    few = [(r.reader, r.n) for r in errors if r.value is not None and r.n and r.n < _FEW_VIDEOS]
-    if few:
-        least, most = min(n for _, n in few), max(n for _, n in few)
-        span = f"{least}" if least == most else f"{least} to {most}"
-        yield (
-            f"Errors stand on {span} video{'s' * (most > 1)}, fewer than {_FEW_VIDEOS}, for "
-            f"{readers_listed([reader for reader, _ in few])}."
-        )
-
-
-def _wide_intervals(skills: Sequence[Measure]) -> Iterator[str]:
-    wide = {
-        r.reader: r.high - r.low
-        for r in skills
-        if r.low is not None and r.high is not None and r.high - r.low > _WIDE_SKILL
-    }
-    if wide:
-        yield (
-            f"In some settings the interval of skill is wider than {number(_WIDE_SKILL)} for "
-            f"{readers_listed(list(wide))}."
-        )
-
-
 def _unread_replies(parsed: Sequence[Measure]) -> Iterator[str]:
-    worst: dict[str, Measure] = {}
-    for record in parsed:
-        if record.value is not None and record.value < _PARSED_ENOUGH:
-            kept = worst.get(record.reader)
-            if kept is None or record.value < (kept.value or 0.0):
-                worst[record.reader] = record
-    for reader, record in worst.items():
+    few = [r for r in parsed if r.value is not None and r.value < _PARSED_ENOUGH]
+    for reader in dict.fromkeys(record.reader for record in few):
+        record = least(r for r in few if r.reader == reader)
         yield (
             f"Of the replies of {reader} in some setting only {percent(record.value)} % (n = "
             f"{record.n}) could be read; in T1 its errors are those of the readable ones alone."

@@ -13,16 +13,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from overread.benchmarks.files.sheets import rows_of
+import msgspec
+
+from overread.benchmarks.files.fields import read_fields
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
+from overread.benchmarks.tables import Int32
 from overread.case import BadInput, Source
 from overread.files import whole
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import numpy as np
     import numpy.typing as npt
     import polars as pl
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DISCS",
-    "CaseVolumes",
+    "CaseRow",
     "VolumeMethod",
     "area_curve",
     "areas_in",
@@ -44,6 +45,7 @@ __all__ = [
     "neighbours",
     "read_volumes",
     "red_areas",
+    "row_of",
     "smoothed",
     "volumes_in",
     "volumes_of",
@@ -328,20 +330,16 @@ def read_volumes(path: Path) -> FrameVolumes:
     import numpy as np
 
     found: dict[int, float] = {}
-    for line, cells in rows_of(path, ("frame", "volume")):
-        frame, volume = cells["frame"].strip(), cells["volume"].strip()
+    for row in read_fields(path, ("frame", "volume")):
+        frame = row.fact("frame") or ""
         number = whole(frame) if frame.isascii() and frame.isdigit() else None
         if number is None:
-            _refuse_cell(path, line, "frame", frame, "it is a whole number from 0")
+            row.wrong("frame", "it is a whole number from 0")
         if number in found:
-            _refuse_cell(path, line, "frame", frame, "it stands in the file twice")
-        try:
-            value = float(volume) if volume else math.nan
-        except ValueError:
-            value = -1
-        if value < 0 or math.isinf(value) or (math.isnan(value) and volume):
-            _refuse_cell(path, line, "volume", volume, "it is a number from 0, or empty")
-        found[number] = value
+            row.wrong("frame", "it stands in the file twice")
+        need = "it is a number from 0, or empty"
+        empty = row.fact("volume") is None
+        found[number] = math.nan if empty else row.number("volume", need, low=0)
     missing = next((n for n in range(len(found)) if n not in found), None)
     if missing is not None:
         raise BadInput(f"{path.name} has no row of frame {missing}. Give one row per frame.")
@@ -350,46 +348,44 @@ def read_volumes(path: Path) -> FrameVolumes:
     return np.array([found[n] for n in range(len(found))], np.float64)
 
 
-def _refuse_cell(path: Path, line: int, column: str, value: str, need: str) -> NoReturn:
-    raise BadInput(f'{path.name} row {line}: {column} is "{value[:40]}"; {need}. Fix the row.')
-
-
 # ---------------------------------------------------------------- kept with the case
 
 
-class CaseVolumes(NamedTuple):
-    """One volume per frame of the clip, None where it is not known; how they were got, or not."""
+class CaseRow(HeartbeatCase, frozen=True, kw_only=True):
+    """A row of the cases table: the case, and the volumes of its frames.
 
-    frames: list[float | None] | None = None
-    method: str | None = None
-    fault: str | None = None
+    One volume per frame of the clip, None where it is not known; how they were got, or why not.
+    """
+
+    frame_volumes: Sequence[float | None] | None = None
+    volume_method: str | None = None
+    volume_fault: str | None = None
     # The masks' pixels in every frame shown, None elsewhere.
-    areas: list[int | None] | None = None
+    frame_areas: Sequence[Int32 | None] | None = None
     # Frames of other beats' phases among those shown; None where nothing tells.
-    other_ed: list[int] | None = None
-    other_es: list[int] | None = None
+    other_ed: Sequence[Int32] | None = None
+    other_es: Sequence[Int32] | None = None
 
 
-def kept_volumes(
-    case: HeartbeatCase, window: Window, root: str, method: VolumeMethod
-) -> CaseVolumes:
+def row_of(case: HeartbeatCase, **volumes: Any) -> CaseRow:
+    """The row of a case, with what is known of its volumes."""
+    return CaseRow(**msgspec.structs.asdict(case), **volumes)
+
+
+def kept_volumes(case: HeartbeatCase, window: Window, root: str, method: VolumeMethod) -> CaseRow:
     """A csv of volumes as it stands; else those of the masks of the frames in the window."""
+    found: dict[str, Any] = {}
     try:
-        measured = (
-            _volumes_of_masks(case, window, root, method)
-            if case.mask is not None
-            else CaseVolumes()
-        )
-        return (
-            _volumes_of_csv(case, window, root, measured) if case.volumes is not None else measured
-        )
+        if case.mask is not None:
+            found |= _volumes_of_masks(case, window, root, method)
+        if case.volumes is not None:
+            found |= _volumes_of_csv(case, window, root)
     except BadInput as error:
-        return CaseVolumes(fault=str(error))
+        return row_of(case, volume_fault=str(error))
+    return row_of(case, **found)
 
 
-def _volumes_of_csv(
-    case: HeartbeatCase, window: Window, root: str, measured: CaseVolumes
-) -> CaseVolumes:
+def _volumes_of_csv(case: HeartbeatCase, window: Window, root: str) -> dict[str, Any]:
     assert case.volumes is not None
     found = read_volumes(Path(root) / case.volumes)
     if len(found) != case.frames:
@@ -397,13 +393,16 @@ def _volumes_of_csv(
             f"{case.volumes} has {len(found)} rows; the clip has {case.frames} frames. "
             "Give one row per frame."
         )
-    listed = measured._replace(frames=[_known_number(volume) for volume in found], method="csv")
-    return _with_other_beats(listed, found, case, window)
+    return {
+        "frame_volumes": [_known_number(volume) for volume in found],
+        "volume_method": "csv",
+        **_other_beats(found, case, window),
+    }
 
 
 def _volumes_of_masks(
     case: HeartbeatCase, window: Window, root: str, method: VolumeMethod
-) -> CaseVolumes:
+) -> dict[str, Any]:
     import numpy as np
 
     from overread.imaging import Films, masks_of
@@ -413,8 +412,7 @@ def _volumes_of_masks(
     # Whether a curve turns at the window's edge is seen beyond it.
     seen = range(max(0, shown.start - window.count), min(shown.stop + window.count, case.frames))
     size = (case.width or 0, case.height or 0)
-    masks = masks_of(Source(root, case.mask), list(seen), size, Films(0))
-    stacked = np.stack(masks)
+    stacked = np.stack(masks_of(Source(root, case.mask), list(seen), size, Films(0)))
     curve = np.full(case.frames, np.nan)
     curve[seen.start : seen.stop] = volumes_of(stacked, method)
     volumes: list[float | None] = [None] * case.frames
@@ -422,19 +420,22 @@ def _volumes_of_masks(
     for frame in shown:
         volumes[frame] = _known_number(curve[frame])
         areas[frame] = int(stacked[frame - seen.start].sum())
-    return _with_other_beats(CaseVolumes(volumes, method, areas=areas), curve, case, window)
+    return {
+        "frame_volumes": volumes,
+        "volume_method": method,
+        "frame_areas": areas,
+        **_other_beats(curve, case, window),
+    }
 
 
-def _with_other_beats(
-    kept: CaseVolumes, curve: Any, case: HeartbeatCase, window: Window
-) -> CaseVolumes:
-    """With the phases of neighbouring beats that are in the window."""
+def _other_beats(curve: Any, case: HeartbeatCase, window: Window) -> dict[str, Any]:
+    """The phases of neighbouring beats that are in the window."""
     found = neighbours(curve, case.ed, case.es)
     if found is None:
-        return kept._replace(other_ed=None, other_es=None)
+        return {"other_ed": None, "other_es": None}
     end = window.start + window.count
     ed, es = ([frame for frame in some if window.start <= frame < end] for some in found)
-    return kept._replace(other_ed=ed, other_es=es)
+    return {"other_ed": ed, "other_es": es}
 
 
 def _known_number(volume: Any) -> float | None:

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from overread.benchmarks.draws import lot
 from overread.benchmarks.exhibits.style import (
     BLUE,
     FAINT,
@@ -25,7 +26,6 @@ from overread.benchmarks.exhibits.style import (
     figure_spec,
     label_room,
 )
-from overread.benchmarks.heartbeat.cases import lot
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, Edition
 from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, short_names
 from overread.benchmarks.heartbeat.frame_measures import error_of
