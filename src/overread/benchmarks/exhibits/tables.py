@@ -97,6 +97,8 @@ def readers_table(
     rows = reader_rows(index, columns, readers=readers, shows=shows, absent=absent)
     if only_asked:
         rows = [row for row in rows if set(row[1:]) != {absent}]
+    if not _says_anything(rows, 1, absent):
+        return None
     headings = ("reader", *(column.heading for column in columns))
     return table(name, title, headings, [*rows, *more], signature, notes)
 
@@ -125,16 +127,26 @@ def groups_table(
         for group, said in printed.items()
         for reader in index.readers
     ]
+    if not _says_anything(rows, 2, absent):
+        return None
     headings = (heading or key, "reader", *(column.heading for column in columns))
     return table(name, title, headings, rows, signature, notes, facts=2)
 
 
-def group_sizes(index: Index, key: str, columns: Iterable[Column]) -> dict[str, int]:
-    """The most cases that any reader has in each group under a key, in any of these columns."""
+def _says_anything(rows: Iterable[Sequence[str]], facts: int, absent: str) -> bool:
+    return any(text not in ("", NOT_KNOWN, absent) for row in rows for text in row[facts:])
+
+
+def group_sizes(
+    index: Index, key: str, columns: Iterable[Column], readers: Iterable[str] | None = None
+) -> dict[str, int]:
+    """The most cases that any of the readers has in each group under a key, in these columns."""
+    among = set(index.readers if readers is None else readers)
     sizes: dict[str, int] = {}
     for column in columns:
         for record in index.all(column.measure, key, *(name for name, _ in column.by)):
-            if all(record.by[name] == value for name, value in column.by):
+            own = record.reader in among
+            if own and all(record.by[name] == value for name, value in column.by):
                 group = record.by[key]
                 sizes[group] = max(sizes.get(group, 0), record.n or 0)
     return sizes
