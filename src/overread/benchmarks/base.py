@@ -29,6 +29,8 @@ from overread.case import (
     Policy,
     Reader,
     Reply,
+    Said,
+    Slide,
     Table,
     Traits,
     Trial,
@@ -49,6 +51,7 @@ from overread.plugins import at
 if TYPE_CHECKING:
     import polars as pl
 
+    from overread.benchmarks.files.layouts import SetReader
     from overread.judging.sheet import Unit as JudgedUnit
     from overread.measuring.arrays import RunArrays
     from overread.measuring.specs import Spec, SpokenFor
@@ -226,6 +229,13 @@ class Benchmark:
     It takes (cases or None, replies, readers or None, edition, settings, reparse, also) and returns
     an `Imported`.
     """
+    sets: ClassVar[SetReader[Any] | None] = None
+    """The layouts of sets that it reads; None of one that loads them itself."""
+    case_type: ClassVar[type[msgspec.Struct] | None] = None
+    answer_type: ClassVar[type[msgspec.Struct] | None] = None
+    """A case and an answer as structs, whose fields are the columns of the two tables."""
+    right_by: ClassVar[tuple[str, str]] = ("accuracy", "")
+    """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
     compared: ClassVar[tuple[ComparedWords, ...]] = ()
     """The measures of `per_case`, by which readers are compared, in words."""
     drawn: ClassVar[tuple[str, ...]] = ()
@@ -324,11 +334,16 @@ class Benchmark:
 
     def policy_at(self, path: str | Path) -> Policy:
         """Who may see a set by its cards, though its images may be gone."""
-        return "credentialed"
+        if self.sets is None:
+            return "credentialed"
+        return self.sets.policy_at(path, self.options.root)
 
     def policy_opened(self) -> Policy:
         """Who may see the set that was opened, all images of its cases looked at."""
-        return self.policy_at(self.kept_path)
+        if self.sets is None:
+            return self.policy_at(self.kept_path)
+        images = [name for case in self.cases() for name in self.sets.images(case)]
+        return self.sets.policy_at(self.kept_path, self.options.root, images)
 
     def check_opened(self) -> None:
         """Refuse settings whose files cannot be read: better known now than after asking."""
@@ -345,16 +360,29 @@ class Benchmark:
     @property
     def case_schema(self) -> Mapping[str, Any]:
         """The columns of `cases.parquet`; the first is `case`."""
-        raise NotImplementedError
+        from overread.benchmarks.tables import schema_of
+
+        assert self.case_type is not None, f"{self.name} declares no case_type"
+        return schema_of(self.case_type)
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
         """The columns of `answers.parquet` but `reader`."""
-        raise NotImplementedError
+        from overread.benchmarks.tables import schema_of
+
+        assert self.answer_type is not None, f"{self.name} declares no answer_type"
+        return schema_of(self.answer_type)
 
     def load(self) -> Loaded[Any]:
         """The set at `kept_path`, checked: a bad row raises `BadInput` that names file and row."""
-        raise NotImplementedError
+        assert self.sets is not None, f"{self.name} declares no sets"
+        return self.sets.load(self.kept_path, self.options, self.options.root)
+
+    @cached_property
+    def root(self) -> str:
+        """What the images of the set stand below."""
+        assert self.sets is not None, f"{self.name} declares no sets"
+        return str(self.sets.root_of(self.kept_path, self.options.root).absolute())
 
     @cached_property
     def loaded(self) -> Loaded[Any]:
@@ -371,11 +399,13 @@ class Benchmark:
 
     def case_row(self, case: Any) -> Sequence[Any]:
         """One case as a row of `case_schema`."""
-        raise NotImplementedError
+        from overread.benchmarks.tables import cells_of
+
+        return cells_of(case)
 
     def stratum(self, case: Any) -> tuple[str, ...]:
-        """What `--limit` keeps in proportion."""
-        return ()
+        """What `--limit` keeps in proportion; the facets, where a case is a struct."""
+        return tuple(str(getattr(case, name, "") or "") for name in self.facets)
 
     def sample_from(self, chosen: frozenset[str]) -> None:
         """Draw whatever is asked of a sub-sample from these cases only."""
@@ -664,16 +694,59 @@ class Benchmark:
         """A row for each case and reader: case, reader, right, flipped and the facets.
 
         The two are null where neither can be said. Worked out in columns, for a run may have
-        200,000 answers.
+        200,000 answers. By default they follow from the measures of a case that `right_by` names.
         """
-        raise NotImplementedError
+        from overread.benchmarks.cards import facet_values, index_of, told_by_values
+
+        right, same = self.right_by
+        facets = facet_values(tables.cases, {name: name for name in self.facets})
+        return index_of(tables, facets, told_by_values(self.per_case(tables), right, same))
 
     def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
         """The cards of these cases in this order.
 
-        They have slides where the benchmark was opened over its cases.
+        They have slides where the benchmark was opened over its cases. By default a card is made of
+        the case's struct, by `card_title`, `card_texts`, `card_slides` and `card_lines`.
         """
-        return iter(())
+        from overread.benchmarks.cards import about_cases, deal, facet_values, rows_by_reader
+        from overread.benchmarks.tables import structs_in
+
+        if not self.facets:
+            return
+        assert self.case_type is not None, f"{self.name} declares no case_type"
+        own = about_cases(tables, chosen)
+        rows = rows_by_reader(own.answers, tuple(self.answer_schema))
+
+        def said(case: Any, reader: str, right: bool | None, flipped: bool | None) -> Said:
+            lines = tuple(self.card_lines(case, rows[case.case_id, reader]))
+            return Said(reader=reader, lines=lines, right=right, flipped=flipped)
+
+        yield from deal(
+            chosen,
+            dict(zip(own.cases["case"], structs_in(own.cases, self.case_type), strict=True)),
+            self.card_index(own),
+            facet_values(own.cases, {name: name for name in self.facets}),
+            title=self.card_title,
+            texts=self.card_texts,
+            slides=lambda case: self.card_slides(case) if self.path else (),
+            said=said,
+        )
+
+    def card_title(self, case: Any) -> str:
+        """What heads a card."""
+        return str(case.case_id)
+
+    def card_texts(self, case: Any) -> Iterable[tuple[str, str]]:
+        """Labelled texts of a case, such as question and options."""
+        return ()
+
+    def card_slides(self, case: Any) -> Iterable[Slide]:
+        """The pictures of a case, as readers were shown them."""
+        return ()
+
+    def card_lines(self, case: Any, rows: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
+        """What one reader said of a case, by its rows of answers."""
+        return ()
 
     # ------------------------------------------------------------ sheets for people
 

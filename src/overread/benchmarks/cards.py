@@ -28,6 +28,7 @@ __all__ = [
     "rows_by_reader",
     "slides_of",
     "title_of",
+    "told_by_values",
 ]
 
 UNKNOWN: Final = "not known"
@@ -88,6 +89,17 @@ def index_of(
         index = index.with_columns(flipped=pl.lit(None, pl.Boolean))
     kept = [name for name in facets.columns if name != "case"]
     return index.select("case", "reader", "right", "flipped", *kept)
+
+
+def told_by_values(values: Mapping[str, pl.DataFrame], right: str, same: str = "") -> pl.DataFrame:
+    """Who is right and who flipped, by values by case: right at 1, flipped where `same` is 0."""
+    import polars as pl
+
+    told = values[right].select(*_KEYS, right=pl.col("value") == 1)
+    if same not in values:
+        return told
+    flips = values[same].select(*_KEYS, flipped=pl.col("value") == 0)
+    return told.join(flips, on=list(_KEYS), how="left")
 
 
 def deal(

@@ -27,12 +27,27 @@ __all__ = [
     "letters_at",
     "most_probable",
     "options_quoted",
+    "place_of_answer",
     "plain",
     "read_choice",
 ]
 
 LETTERS: Final = "ABCDEFGHIJ"
 """What options are called in a question."""
+
+
+def place_of_answer(answer: str, options: Sequence[str]) -> int | None:
+    """Where an answer of a set stands among the options: by its own words, else by its letter.
+
+    >>> place_of_answer("dog", ["cat", "Dog"]), place_of_answer("b", ["cat", "dog"])
+    (1, 1)
+    """
+    words = [option.casefold() for option in options]
+    if answer.casefold() in words:
+        return words.index(answer.casefold())
+    place = LETTERS.find(answer.upper()) if len(answer) == 1 else -1
+    return place if 0 <= place < len(options) else None
+
 
 # ---------------------------------------------------------------- folding of characters
 # Replies with one spelling for what looks alike on purpose: full-width letters, quotes, dashes.

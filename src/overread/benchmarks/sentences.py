@@ -27,7 +27,9 @@ __all__ = [
     "PHANTOM",
     "TESTS",
     "Answer",
+    "Level",
     "Told",
+    "by_levels",
     "carried_out",
     "decoded",
     "edition_line",
@@ -162,6 +164,31 @@ def side_of(record: Measure | None, limit: float) -> Literal["above", "below", "
     if record is None or record.low is None or record.high is None:
         return ""
     return "below" if record.high <= limit else "above" if record.low > limit else "holds"
+
+
+class Level(NamedTuple):
+    """A limit, and what is said of a number whose whole interval lies above it."""
+
+    limit: float
+    answer: Answer
+    says: str
+
+
+def by_levels(
+    record: Measure, levels: Sequence[Level], below: str, holds: str, numbers: str
+) -> Told:
+    """The word and sentence of the highest level that a number is shown to lie above.
+
+    `below` is said where the whole interval is at or below the lowest limit (no), `holds` where it
+    holds it, or there is none (cannot tell); `numbers` end every sentence.
+    """
+    for level in sorted(levels, key=lambda level: -level.limit):
+        if side_of(record, level.limit) == "above":
+            return Told(level.answer, f"{level.says}: {numbers}.", record)
+    lowest = min(level.limit for level in levels)
+    if side_of(record, lowest) == "below":
+        return Told("no", f"{below}: {numbers}.", record)
+    return Told("cannot tell", f"{holds}: {numbers}.", record)
 
 
 # ---------------------------------------------------------------- methods

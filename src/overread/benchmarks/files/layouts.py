@@ -101,7 +101,7 @@ def published(
     needed: Sequence[str],
     case: Callable[[Item, Any], C | Left | None],
     *,
-    images: Callable[[Fields], Iterable[str]],
+    images: Callable[[Fields], Iterable[str]] | Sequence[str],
     folders: Sequence[str],
     named_by: str = "",
     accepts: Callable[[Path], bool] | None = None,
@@ -110,7 +110,8 @@ def published(
     """A set in one table: known by its suffix and columns, its images in one of some folders.
 
     `case` makes a case of an item (None passes it over); `images` are the files that its fields
-    name, below the first of `folders` that has any. `named_by` is the field of the set's own ids.
+    name, or the columns that hold their names, below the first of `folders` that has any.
+    `named_by` is the field of the set's own ids.
     `accepts` looks at a file more closely; `root` says where images stand, by the table.
     """
 
@@ -124,11 +125,16 @@ def published(
         return FoundSet((file,), root(file), remarks)
 
     def read(found: FoundSet, home: Path, options: Any, seen: bool) -> Contents[C]:
-        listed = items_of(found.files, needed, home, images, folders, named_by)
+        named = images if callable(images) else _in_columns(images)
+        listed = items_of(found.files, needed, home, named, folders, named_by)
         made = ((item.where, case(item, options)) for item in listed)
         return Contents(((where, one) for where, one in made if one is not None))
 
     return Layout(name, find, read, tuple(needed))
+
+
+def _in_columns(columns: Sequence[str]) -> Callable[[Fields], Iterable[str]]:
+    return lambda row: [name for column in columns if (name := row.lenient(column).strip())]
 
 
 def tables_at(path: Path, suffixes: Sequence[str], needed: Sequence[str]) -> list[Path]:

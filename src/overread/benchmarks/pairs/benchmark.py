@@ -3,88 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 
-from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
-from overread.benchmarks.controls import (
-    Control,
-    Criterion,
-    Said,
-    by_criteria,
-    known_of,
-    recovered,
-)
+import overread.case as oc
+from overread.benchmarks import sentences
+from overread.benchmarks.base import Benchmark, ComparedWords, Phantoms, Recovered, Tables
+from overread.benchmarks.controls import Control, Criterion, Said, by_criteria, known_of, recovered
 from overread.benchmarks.draws import lot
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.letter_parser import LETTERS, read_choice
 from overread.benchmarks.pairs.cases import READER, PairCase
 from overread.benchmarks.rules import SEEDS, Boot, EditionRules, Option, Root, Rule, Rulebook, whole
-from overread.benchmarks.sentences import (
-    IN_TRAINING,
-    TESTS,
-    Told,
-    edition_line,
-    made_up,
-    rate,
-    reply_limits,
-    side_of,
-    taken_over,
-)
-from overread.benchmarks.tables import Int8, cells_of, joined_notes, notes_of, schema_of
-from overread.case import (
-    Card,
-    Decoding,
-    Headline,
-    Measure,
-    Message,
-    Outcome,
-    Picture,
-    Policy,
-    Prompt,
-    Reply,
-    Request,
-    Slide,
-    Source,
-    Traits,
-    Trial,
-    Within,
-)
-from overread.case import Said as Line
+from overread.benchmarks.sentences import Level
+from overread.benchmarks.tables import Int8, cells_of, joined_notes, notes_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from overread.measuring.arrays import RunArrays
     from overread.measuring.specs import SpokenFor
 
 __all__ = ["Pairs"]
 
-_REVISION: Final = "1"
 # Two answers by chance, whatever the odds p of the first: p (1 - p) is at most a quarter.
 CHANCE: Final = 0.25
 HALF: Final = 0.5
+
+
+LEVELS: Final = (
+    Level(HALF, "yes", "It tells most pairs apart"),
+    Level(CHANCE, "in part", "It tells more pairs apart than chance can"),
+)
+NEVER_LOOKS: Final = (
+    Criterion(measure="set_accuracy", end="high", most=CHANCE, reason="it never looks"),
+    Criterion(measure="confusion", end="low", least=HALF, reason="it says one thing"),
+)
+KNOWS_EACH: Final = Criterion(measure="set_accuracy", end="low", least=HALF, reason="it knows each")
 
 
 class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
     order: Annotated[
-        str,
-        Rule(
-            "printed",
-            "Whether options stand in the order of the set or in one drawn for each pair, the "
-            "same for both pictures.",
-            lambda text: _one_of(text),
-            shown=True,
-        ),
+        Literal["printed", "drawn"],
+        Rule("printed", "Options stand as in the set, or as drawn for each pair.", shown=True),
     ] = "drawn"
     boot: Boot = 10_000
-    seed: Annotated[
-        int, Rule(0, "Seed of every bootstrap; it also draws the options' order.", SEEDS)
-    ] = 0
+    seed: Annotated[int, Rule(0, "It draws bootstraps and the options' order.", SEEDS)] = 0
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,127 +60,80 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     root: Root = None
 
 
-def _one_of(text: str) -> str:
-    if text not in ("printed", "drawn"):
-        raise ValueError("printed or drawn")
-    return text
-
-
-BOOK: Final = Rulebook("pairs", Edition, Options)
-
-
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A row of `answers.parquet`; `order` are the options as shown, `choice` one in the set's."""
 
     case: str
     picture: Int8
     order: str
-    outcome: Outcome
+    outcome: oc.Outcome
     choice: Int8 | None = None
     text: str | None = None
     reason: str | None = None
 
 
-class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of `cases.parquet`."""
-
-    case: str
-    question: str
-    options: tuple[str, ...]
-    images: tuple[str, ...]
-    answers: tuple[int, ...]
-    group: str | None
-    patients: tuple[str, ...]
-
-
 class Pairs(Benchmark):
-    """Pairs under one edition."""
+    """One question, two pictures, two different right answers."""
 
     name = "pairs"
     question = "Does it tell two pictures apart that the answer turns on?"
     metrics = "overread.benchmarks.pairs.measures:SPECS"
-    phantoms = Phantoms(maker="overread.phantoms.chest:chest_set", size=120)
+    phantoms = Phantoms(maker="overread.phantoms.chest:write_phantoms", size=120)
+    book = Rulebook("pairs", Edition, Options)
+    sets = READER
+    case_type = PairCase
+    answer_type = Answer
     pictures = True
-    shows = BOOK.shows
-    compared: ClassVar[tuple[ComparedWords, ...]] = (
-        ComparedWords.share("set_accuracy", "set accuracy", "gets both pictures right of"),
-        ComparedWords.share("accuracy", "accuracy", "is right on"),
-        ComparedWords.share("confusion", "confusion", "gives one answer to both pictures of"),
-    )
     facets = ("group",)
-    case_schema: Mapping[str, Any] = schema_of(CaseRow)
-    answer_schema: Mapping[str, Any] = schema_of(Answer)
-
-    @classmethod
-    def settings(cls, edition: str, words: Mapping[str, str] | None) -> tuple[Any, Any]:
-        return BOOK.settings(edition, words)
-
-    def load(self) -> Loaded:
-        return READER.load(self.kept_path, self.options, self.options.root)
-
-    def policy_at(self, path: str | Path) -> Policy:
-        return READER.policy_at(path, self.options.root)
-
-    def policy_opened(self) -> Policy:
-        images = [image for case in self.cases() for image in case.images]
-        return READER.policy_at(self.kept_path, self.options.root, images)
-
-    def case_row(self, case: PairCase) -> Sequence[Any]:
-        fields = msgspec.structs.asdict(case)
-        return cells_of(CaseRow(case=fields.pop("case_id"), **fields))
-
-    def stratum(self, case: PairCase) -> tuple[str, ...]:
-        return (case.group or "",)
-
-    # ------------------------------------------------------------ asking
+    right_by = ("set_accuracy", "confusion")
+    compared = (
+        ComparedWords.share("set_accuracy", "set accuracy", "gets both pictures right in"),
+        ComparedWords.share("accuracy", "accuracy", "is right on"),
+        ComparedWords.share("confusion", "confusion", "gives one answer to both in"),
+    )
 
     def order_of(self, case: PairCase) -> list[int]:
         """The options' places in the order they are shown, the same for both pictures."""
         places = list(range(len(case.options)))
-        if self.rules.order == "printed":
-            return places
-        return sorted(
-            places, key=lambda at: lot("options", self.rules.seed, f"{case.case_id}|{at}")
+        if self.rules.order == "drawn":
+            places.sort(key=lambda at: lot("options", self.rules.seed, f"{case.case_id}|{at}"))
+        return places
+
+    def picture_of(self, case: PairCase, number: int) -> oc.Picture:
+        source = oc.Source(self.root, case.images[number])
+        return oc.Picture(source, (oc.Within(self.options.px),))
+
+    def trials(self, case: PairCase, traits: oc.Traits) -> Iterator[oc.Trial]:
+        order = "".join(LETTERS[at] for at in self.order_of(case))
+        shown = (
+            f"{as_}. {case.options[LETTERS.index(at)]}"
+            for as_, at in zip(LETTERS, order, strict=False)
         )
-
-    def picture_of(self, case: PairCase, number: int) -> Picture:
-        root = READER.root_of(self.kept_path, self.options.root)
-        return Picture(Source(str(root), case.images[number]), (Within(self.options.px),))
-
-    def trials(self, case: PairCase, traits: Traits) -> Iterator[Trial]:
-        order = self.order_of(case)
-        shown = [
-            f"{letter}. {case.options[at]}" for letter, at in zip(LETTERS, order, strict=False)
-        ]
         asked = "\n".join((case.question, *shown, "Answer with the letter of one option alone."))
-        for number in range(2):
-            parts = (self.picture_of(case, number), asked)
-            request = Request(
-                (Message("user", parts),), Decoding(max_tokens=self.options.max_tokens)
-            )
-            where = {"picture": number + 1, "order": "".join(LETTERS[at] for at in order)}
-            yield Trial(case.case_id, where, request)
+        for number in (0, 1):
+            message = oc.Message("user", (self.picture_of(case, number), asked))
+            request = oc.Request((message,), oc.Decoding(max_tokens=self.options.max_tokens))
+            yield oc.Trial(case.case_id, {"picture": number + 1, "order": order}, request)
 
     def answer(
-        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+        self, trial: oc.Trial, reply: oc.Reply | None, traits: oc.Traits, reason: str = ""
     ) -> Sequence[Any]:
-        order = str(trial.condition["order"])
-        where = {"case": trial.case, "picture": int(trial.condition["picture"]), "order": order}
-        note = joined_notes(notes_of(reply, reason))
-        if reply is None or reply.refused:
-            outcome: Outcome = "unanswered" if reply is None else "refused"
-            text = None if reply is None else reply.text
-            return cells_of(Answer(**where, outcome=outcome, text=text, reason=note))
-        case = self.by_id[trial.case]
-        named = read_choice(reply.text, [case.options[LETTERS.index(at)] for at in order])
-        if named.letter is None:
-            note = joined_notes([named.reason, *([note] if note else [])])
-            return cells_of(Answer(**where, outcome="unparsed", text=reply.text, reason=note))
-        choice = LETTERS.index(order[LETTERS.index(named.letter)])
-        answered = Answer(**where, outcome="answered", choice=choice, text=reply.text, reason=note)
-        return cells_of(answered)
-
-    # ------------------------------------------------------------ measuring
+        order, notes = str(trial.condition["order"]), list(notes_of(reply, reason))
+        outcome: oc.Outcome = "unanswered" if reply is None else "refused"
+        choice = None
+        if reply is not None and not reply.refused:
+            options = self.by_id[trial.case].options
+            named = read_choice(reply.text, [options[LETTERS.index(at)] for at in order])
+            outcome = "unparsed" if named.letter is None else "answered"
+            if named.letter is None:
+                notes.insert(0, named.reason)
+            else:
+                choice = LETTERS.index(order[LETTERS.index(named.letter)])
+        made = Answer(
+            case=trial.case, picture=int(trial.condition["picture"]), order=order, outcome=outcome,
+            choice=choice, text=None if reply is None else reply.text, reason=joined_notes(notes),
+        )  # fmt: skip
+        return cells_of(made)
 
     def arrays(self, tables: Tables) -> tuple[RunArrays, Sequence[SpokenFor]]:
         from overread.benchmarks.pairs.measures import pair_arrays
@@ -225,14 +143,11 @@ class Pairs(Benchmark):
     def signature_parts(self, tables: Tables) -> Sequence[str]:
         return f"order:{self.rules.order}", f"px:{self.options.px}"
 
-    # ------------------------------------------------------------ controls
-
     def controls(self) -> Mapping[str, Control]:
         """`looks` knows a picture when it sees it; `prior` and `first-option` never look."""
         known = known_of(self.cases() if self.path else (), lambda case: case)
-        sees = Traits(knows_truth=True, told_case=True)
 
-        def looks(prompt: Prompt) -> Said:
+        def looks(prompt: oc.Prompt) -> Said:
             from overread.imaging import render
 
             case = known.by_id[prompt.case]
@@ -241,146 +156,76 @@ class Pairs(Benchmark):
                     return Said(LETTERS[self.order_of(case).index(place)])
             return Said("I do not know this picture.")
 
-        def prior(prompt: Prompt) -> Said:
+        def prior(prompt: oc.Prompt) -> Said:
             lines = [line for line in prompt.text.splitlines() if line[1:3] == ". "]
             return Said(min(lines, key=lambda line: line[3:])[0])
 
-        revision = f"{_REVISION}:{known.digest}"
-        made = (
-            Control(key="looks", says=looks, revision=revision, traits=sees),
-            Control(key="prior", says=prior, revision=_REVISION, traits=Traits(modality="text")),
-            Control(key="first-option", says=lambda prompt: Said("A"), revision=_REVISION),
-        )
-        return {control.key: control for control in made}
+        sees, blind = oc.Traits(knows_truth=True, told_case=True), oc.Traits(modality="text")
+        return {
+            "looks": Control(key="looks", says=looks, revision=f"1:{known.digest}", traits=sees),
+            "prior": Control(key="prior", says=prior, revision="1", traits=blind),
+            "first-option": Control(key="first-option", says=lambda p: Said("A"), revision="1"),
+        }
 
     def expected(self) -> Mapping[str, str]:
         ignores = "ignores the picture"
         return {"looks": "looks at the picture", "prior": ignores, "first-option": ignores}
 
-    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
-        return recovered(measures, self.expected(), by_criteria(CRITERIA))
+    def recovered(self, measures: Sequence[oc.Measure]) -> list[Recovered]:
+        criteria = {"looks": (KNOWS_EACH,), "prior": NEVER_LOOKS, "first-option": NEVER_LOOKS}
+        return recovered(measures, self.expected(), by_criteria(criteria))
 
-    # ------------------------------------------------------------ in words
-
-    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        """yes: the whole interval of set accuracy is above one half; in part: above the quarter that
-        chance can reach; no: at or below that; cannot tell: it holds the quarter, or there is none.
-        """
+    def headlines(self, measures: Sequence[oc.Measure]) -> Iterator[oc.Headline]:
+        """By set accuracy: above one half, above the quarter that chance can reach, or not."""
         index = Index(measures)
         for reader in index.readers:
-            found = index.get(reader, "set_accuracy")
+            found, same = index.get(reader, "set_accuracy"), index.known(reader, "confusion")
             if found is None:
                 continue
-            same = index.known(reader, "confusion")
-            numbers = f"both pictures right in {rate(found, 'set accuracy')} of the pairs"
+            numbers = f"both pictures right in {sentences.rate(found, 'set accuracy')} of the pairs"
             if same is not None:
-                numbers += f", the same answer to both in {rate(same, 'confusion')}"
-            if side_of(found, HALF) == "above":
-                told = Told("yes", f"It tells most pairs apart: {numbers}.", found)
-            elif side_of(found, CHANCE) == "above":
-                told = Told(
-                    "in part", f"It tells more pairs apart than chance can: {numbers}.", found
-                )
-            elif side_of(found, CHANCE) == "below":
-                told = Told("no", f"It does no better than who does not look: {numbers}.", found)
-            else:
-                told = Told(
-                    "cannot tell", f"The interval holds the quarter of chance: {numbers}.", found
-                )
-            yield told.headline(reader, self.question)
+                numbers += f", one answer to both in {sentences.rate(same, 'confusion')}"
+            words = "It does no better than chance", "It cannot be told from chance", numbers
+            yield sentences.by_levels(found, LEVELS, *words).headline(reader, self.question)
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
-        if asked_under == "":
-            asked = taken_over("answers", "pictures, questions and decoding")
-        else:
-            order = (
-                "in an order drawn for each pair" if self.rules.order == "drawn" else "as printed"
-            )
-            asked = (
-                "Following MediConfusion, one question with its options was put to every reader "
-                f"about each of two pictures with different right answers; options stood {order}, "
-                f"pictures were shrunk to at most {self.options.px} pixels on the longer side."
-            )
+        order = {"drawn": "in an order drawn for each pair", "printed": "as printed"}
+        asked = (
+            "Following MediConfusion, each question was put with each of two pictures that have "
+            f"different right answers, its options {order[self.rules.order]}, pictures at most "
+            f"{self.options.px} pixels on the longer side."
+        )
         counted = (
-            "Set accuracy is the share of pairs with both pictures right, confusion that of pairs "
-            "with one answer to both; a reply that names no option is wrong. Intervals are at 95 %, "
-            "Wilson's, pairs that share a picture or a patient counted together."
+            "Set accuracy is the share of pairs with both pictures right, confusion that with one "
+            "answer to both; a reply that names no option is wrong. Intervals of 95 % are "
+            "Wilson's, pairs of one patient counted together."
         )
-        return (asked, counted, TESTS, edition_line(self.rules))
+        first = sentences.taken_over("answers") if asked_under == "" else asked
+        return first, counted, sentences.TESTS, sentences.edition_line(self.rules)
 
-    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        index = Index(measures)
-        refused = {
-            "refused": "refused some questions",
-            "unparsed": "named no option in some replies",
-        }
+    def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
+        lost = {"refused": "refused some questions", "unparsed": "named no option in some replies"}
         return (
-            *made_up(self.dataset),
-            *reply_limits(index, refused),
-            "Who answers by chance gets up to a quarter of the pairs, and who never looks none.",
-            IN_TRAINING,
+            *sentences.made_up(self.dataset),
+            *sentences.reply_limits(Index(measures), lost),
+            "Who guesses gets up to a quarter of the pairs, and who always says the same none.",
+            sentences.IN_TRAINING,
         )
 
-    # ------------------------------------------------------------ cards
+    def card_title(self, case: PairCase) -> str:
+        return case.question
 
-    def card_index(self, tables: Tables) -> pl.DataFrame:
-        import polars as pl
+    def card_texts(self, case: PairCase) -> Iterator[tuple[str, str]]:
+        yield "options", "; ".join(case.options)
 
-        truth = tables.cases.select("case", "group", "answers")
-        right = pl.col("choice") == pl.col("answers").list.get(pl.col("picture") - 1)
-        both = pl.col("choice").drop_nulls()
-        flipped = pl.when(both.len() == 2).then(both.n_unique() == 2)
-        return (
-            tables.answers.join(truth, on="case")
-            .group_by("case", "reader", "group", maintain_order=True)
-            .agg(right=right.fill_null(False).all(), flipped=flipped)
-        )
+    def card_slides(self, case: PairCase) -> Iterator[oc.Slide]:
+        for number, place in enumerate(case.answers):
+            label = f"picture {number + 1}: {case.options[place]}"
+            yield oc.Slide(label=label, picture=self.picture_of(case, number))
 
-    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
-        rows = tables.answers.filter(tables.answers["case"].is_in(list(chosen)))
-        answers = rows.partition_by("case", as_dict=True)
-        cases = {row["case"]: row for row in tables.cases.iter_rows(named=True)}
-        for name in chosen:
-            case = cases[name]
-            own = answers[(name,)].sort("picture") if (name,) in answers else rows.head(0)
-            truth = [case["options"][at] for at in case["answers"]]
-            yield Card(
-                case=name,
-                title=name,
-                facts={"group": case["group"]} if case["group"] else {},
-                texts=(("question", case["question"]), ("options", "; ".join(case["options"]))),
-                slides=tuple(
-                    Slide(label=f"picture {at + 1}: {truth[at]}", picture=self.picture_of(self.by_id[name], at))
-                    for at in range(2)
-                ) if self.path else (),
-                said=tuple(
-                    _line(reader, own.filter(reader=reader).to_dicts(), case)
-                    for reader in own["reader"].unique(maintain_order=True)
-                ),
-            )  # fmt: skip
-
-
-def _line(reader: str, rows: Sequence[Mapping[str, Any]], case: Mapping[str, Any]) -> Line:
-    """What one reader said of both pictures."""
-    said = [
-        (f"picture {row['picture']}", row["outcome"] if row["choice"] is None else case["options"][row["choice"]])
-        for row in rows
-    ]  # fmt: skip
-    right = [row["choice"] == case["answers"][row["picture"] - 1] for row in rows]
-    choices = {row["choice"] for row in rows}
-    flipped = None if None in choices or len(rows) < 2 else len(choices) > 1
-    return Line(reader=reader, lines=tuple(said), right=all(right), flipped=flipped)
-
-
-CRITERIA: Final = {
-    "looks": (
-        Criterion(measure="set_accuracy", end="low", least=HALF, reason="it knows every picture"),
-    ),
-    **dict.fromkeys(
-        ("prior", "first-option"),
-        (
-            Criterion(measure="set_accuracy", end="high", most=CHANCE, reason="it never looks"),
-            Criterion(measure="confusion", end="low", least=HALF, reason="it says one thing"),
-        ),
-    ),
-}
+    def card_lines(
+        self, case: PairCase, rows: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[str, str]]:
+        for row in rows:
+            named = None if row["choice"] is None else case.options[row["choice"]]
+            yield f"picture {row['picture']}", named or row["outcome"]

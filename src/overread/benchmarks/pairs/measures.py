@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -11,60 +12,38 @@ import polars as pl
 from overread.benchmarks.base import Tables
 from overread.measuring.arrays import RunArrays, linked_clusters
 from overread.measuring.estimates import Ints, Mask, Resampling
-from overread.measuring.specs import OUTCOMES, READERS, Codes, Condition, Counted, Spec
+from overread.measuring.specs import OUTCOMES, PLAIN, READERS, Codes, Counted, Spec, coverage_specs
 
 __all__ = ["SPECS", "PairAnswers", "pair_arrays"]
 
 _NOT_ASKED: Final = OUTCOMES.index("not asked")
+Counting: TypeAlias = Callable[[RunArrays, "PairAnswers", object], Counted]
 
 
 class PairAnswers(msgspec.Struct, frozen=True):
-    """What one reader said of both pictures: pairs x 2.
-
-    `choice` is the place of the option it named in the pair's own order, -1 without one; `outcome`
-    a place among OUTCOMES.
-    """
+    """What one reader said of both pictures (pairs x 2): the option it named, in the pair's own
+    order, -1 without one; what became of it, a place among OUTCOMES; and whether it is right."""
 
     reader: str
     choice: Ints
     outcome: Codes
-    truth: Ints
-
-    @property
-    def right(self) -> Mask:
-        found: Mask = (self.choice >= 0) & (self.choice == self.truth)
-        return found
+    right: Mask
 
     @property
     def asked(self) -> Mask:
         found: Mask = (self.outcome != _NOT_ASKED).all(axis=1)
         return found
 
-    @property
-    def worse(self) -> Codes:
-        """What became of a pair: of the picture that came off worse."""
-        found: Codes = self.outcome.max(axis=1)
-        return found
-
 
 def pair_arrays(tables: Tables, boot: int, seed: int) -> tuple[RunArrays, list[PairAnswers]]:
-    """The run as arrays. Pairs that share a picture or a patient are one cluster."""
+    """The run as arrays. Pairs of one patient are one cluster, others each by itself."""
     cases = tables.cases.sort("case").with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64))
-    # An image and a patient of one name are two things.
-    ties = pl.concat(
-        cases.select("place", owner=pl.col(column))
-        .explode("owner")
-        .with_columns(owner=pl.lit(column) + pl.col("owner"))
-        for column in ("images", "patients")
-    )
-    clusters = linked_clusters(ties, cases.height)
-    run = RunArrays(
-        cases["case"].to_list(),
-        clusters,
-        tables.readers,
-        Resampling(clusters, boot=boot, seed=seed, of="pairs"),
-        columns={"group": cases["group"].fill_null("").to_numpy().astype(np.str_)},
-    )
+    owners = cases.select("place", owner="patients").explode("owner")
+    clusters = linked_clusters(owners, cases.height)
+    groups = cases["group"].fill_null("").to_numpy().astype(np.str_)
+    drawn = Resampling(clusters, boot=boot, seed=seed, of="pairs")
+    names = cases["case"].to_list()
+    run = RunArrays(names, clusters, tables.readers, drawn, columns={"group": groups})
     truth: Ints = np.array(cases["answers"].to_list(), dtype=np.int64).reshape(-1, 2)
     rows = tables.answers.join(cases.select("case", "place"), on="case")
     return run, [_said(reader, rows.filter(reader=reader), truth) for reader in run.readers]
@@ -77,63 +56,38 @@ def _said(reader: str, rows: pl.DataFrame, truth: Ints) -> PairAnswers:
     choice[at] = rows["choice"].fill_null(-1).to_numpy()
     codes = {word: code for code, word in enumerate(OUTCOMES)}
     outcome[at] = rows["outcome"].replace_strict(codes, return_dtype=pl.Int8).to_numpy()
-    return PairAnswers(reader, choice, outcome, truth)
+    return PairAnswers(reader, choice, outcome, (choice >= 0) & (choice == truth))
 
 
-def _both_right(run: RunArrays, one: PairAnswers, condition: Condition) -> Counted:
-    value = one.right.all(axis=1).astype(float)
-    return Counted(value, one.asked, one.worse, wrong=True)
+def _both_right(run: RunArrays, one: PairAnswers, condition: object) -> Counted:
+    both = one.right.all(axis=1).astype(float)
+    return Counted(both, one.asked, one.outcome.max(axis=1), wrong=True)
 
 
-def _each_right(run: RunArrays, one: PairAnswers, condition: Condition) -> Counted:
-    return Counted(one.right.astype(float), one.asked, one.worse, wrong=True)
+def _each_right(run: RunArrays, one: PairAnswers, condition: object) -> Counted:
+    return Counted(one.right.astype(float), one.asked, one.outcome, wrong=True)
 
 
-def _same_answer(run: RunArrays, one: PairAnswers, condition: Condition) -> Counted:
+def _same_answer(run: RunArrays, one: PairAnswers, condition: object) -> Counted:
     same = (one.choice[:, 0] == one.choice[:, 1]).astype(float)
-    return Counted(np.where((one.choice >= 0).all(axis=1), same, np.nan), one.asked, one.worse)
+    known = (one.choice >= 0).all(axis=1)
+    return Counted(np.where(known, same, np.nan), one.asked, one.outcome.max(axis=1))
 
 
-def _outcome(word: str, says: str, better: Literal["higher", "lower"] = "lower") -> Spec:
-    def of(run: RunArrays, one: PairAnswers, condition: Condition) -> Counted:
-        return Counted((one.outcome == OUTCOMES.index(word)).astype(float), one.asked)
+def _by_pair(name: str, says: str, of: Counting, **more: Any) -> Spec:
+    """Given by group, compared between readers, and by case."""
+    groups, contrasts = ("group",), (READERS,)
+    return Spec(
+        name=name, says=says, of=of, groups=groups, contrasts=contrasts, by_case=True, **more
+    )
 
-    return Spec(name=word, says=says, of=of, better=better)
 
-
+_BOTH: Final = "share of pairs with both pictures answered rightly"
+_ONE_ANSWER: Final = "share of pairs with one answer to both pictures"
 SPECS: Final = (
-    Spec(
-        name="set_accuracy",
-        says="share of pairs of which both pictures are answered rightly; whoever does not look "
-        "gets at most a quarter",
-        of=_both_right,
-        groups=("group",),
-        contrasts=(READERS,),
-        bounds=True,
-        by_case=True,
-    ),
-    Spec(
-        name="accuracy",
-        says="share of pictures answered rightly, each by itself",
-        of=_each_right,
-        groups=("group",),
-        contrasts=(READERS,),
-        by_case=True,
-    ),
-    Spec(
-        name="confusion",
-        says="share of pairs answered for both pictures that get the same answer to both",
-        of=_same_answer,
-        groups=("group",),
-        contrasts=(READERS,),
-        better="lower",
-        by_case=True,
-    ),
-    _outcome(
-        "answered", "share of pictures asked about with an answer that could be read", "higher"
-    ),
-    _outcome("unparsed", "share of pictures asked about whose reply names no option"),
-    _outcome("refused", "share of pictures asked about whose reply is a refusal"),
-    _outcome("unanswered", "share of pictures asked about without a reply"),
+    _by_pair("set_accuracy", _BOTH, _both_right, bounds=True),
+    _by_pair("accuracy", "share of pictures answered rightly, each by itself", _each_right),
+    _by_pair("confusion", _ONE_ANSWER, _same_answer, better="lower"),
+    *coverage_specs(lambda run, one: (PLAIN,), lambda run, one, at: (one.asked, one.outcome)),
 )
 """Set accuracy, accuracy and confusion as MediConfusion has them; all over the pairs asked."""
