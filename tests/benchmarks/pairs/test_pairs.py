@@ -261,7 +261,7 @@ def test_the_controls_are_found_for_what_they_are_and_everything_follows(own, tm
 
     run = ov.run(
         "pairs", own, ["control:looks", "control:prior", "control:first-option"],
-        out=tmp_path / "run", store=tmp_path / "s.sqlite", settings={"boot": "200"},
+        out=tmp_path / "run", store=tmp_path / "s.sqlite",
     )  # fmt: skip
     by_reader = {
         row["reader"]: row["value"]
@@ -277,11 +277,11 @@ def test_the_controls_are_found_for_what_they_are_and_everything_follows(own, tm
     assert "p00" in text
     policy = tmp_path / "policy.toml"
     policy.write_text(
-        '[[rule]]\nname = "looks"\nbenchmark = "pairs"\nmeasure = "set_accuracy"\nat_least = 0.5\nminimum_n = 5\nreaders = ["control:looks"]\n',
+        'title = "looking"\n[[rule]]\nname = "looks"\nbenchmark = "pairs"\nwhy = "it must look"\nmeasure = "set_accuracy"\nat_least = 0.5\nminimum_n = 5\nreaders = ["control:looks"]\n',
         encoding="utf-8",
     )
     outcome = gate([tmp_path / "run"], policy)
-    assert outcome.exit_code == 0
+    assert outcome.exit_code == 0, outcome
 
 
 def test_measuring_again_needs_no_cases(own, tmp_path):

@@ -54,8 +54,8 @@ def _opposite(item: Item, options: Any) -> PairCase | Left | None:
     finding = item.fact("finding")
     if finding is None or len(item.images) < 2:
         return None
-    question = f"Does this chest radiograph show {finding.replace('_', ' ')}?"
     answers = YES_NO if item.flag("label") else YES_NO[::-1]
+    question = f"Does this chest radiograph show {finding.replace('_', ' ')}?"
     return _pair(item, question, YES_NO, answers, "finding", [item.fact("subject_id")])
 
 
@@ -72,8 +72,7 @@ def _pair(
     if not 2 <= len(set(options)) == len(options) <= len(LETTERS):
         return item.left(f"it needs 2 to {len(LETTERS)} different options")
     if None in places:
-        wrong = answers[places.index(None)]
-        return item.left(f'"{wrong[:60]}" is none of its options, nor the letter of one')
+        return item.left(f'"{answers[places.index(None)][:60]}" is none of its options')
     if places[0] == places[1] or len(set(item.images)) < 2:
         return item.left("it needs two different pictures with two different answers")
     listed = re.findall(r"'([^']+)'", item.lenient(group))
