@@ -25,7 +25,7 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True):
 
 def transfer(first: str | Path, second: str | Path) -> Transfer:
     """Compare two grounding runs by reader name. Both must stand under one edition."""
-    from overread.benchmarks.grounding.exhibits.robustness import (
+    from overread.benchmarks.grounding.exhibits.tables import (
         side_by_side,
         transfer,
         transfer_table,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from overread.benchmarks.grounding.comparisons import ranks
-from overread.benchmarks.grounding.exhibits.robustness import transfer
+from overread.benchmarks.grounding.exhibits.tables import transfer
 from overread.benchmarks.grounding.importing import import_results
 from overread.stats import benjamini_hochberg
 from support.measured import Records

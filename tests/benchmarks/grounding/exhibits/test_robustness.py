@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.exhibits.robustness import side_by_side, transfer, transfer_table
+from overread.benchmarks.grounding.exhibits.tables import side_by_side, transfer, transfer_table
 from overread.case import Measure
 
 NOBODY: frozenset[str] = frozenset()

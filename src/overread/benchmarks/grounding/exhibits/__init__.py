@@ -8,24 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits.comparisons import (
+from overread.benchmarks.grounding.exhibits.dot_plot import (
+    Index,
     accuracy_baselines,
-    against_baselines,
-    pairwise,
+    decomposition,
+    phrasing_lanes,
+    premium,
+    uar,
 )
-from overread.benchmarks.grounding.exhibits.confidence import (
-    confidence,
+from overread.benchmarks.grounding.exhibits.findings_and_confidence import (
     confidence_histogram,
-    reliability,
-)
-from overread.benchmarks.grounding.exhibits.dot_plot import Index, decomposition, premium, uar
-from overread.benchmarks.grounding.exhibits.groups import (
     finding_heatmap,
-    findings,
-    rated_boxes,
-    rated_boxes_by_finding,
-    sentences,
-    subgroups,
+    reliability,
 )
 from overread.benchmarks.grounding.exhibits.planes import (
     resolution_plane,
@@ -33,10 +27,19 @@ from overread.benchmarks.grounding.exhibits.planes import (
     transfer_figure,
     triad,
 )
-from overread.benchmarks.grounding.exhibits.robustness import phrasing, phrasing_lanes, resolution
-from overread.benchmarks.grounding.exhibits.summary import (
+from overread.benchmarks.grounding.exhibits.tables import (
+    against_baselines,
     conditions,
+    confidence,
+    findings,
+    pairwise,
     parse_rates,
+    phrasing,
+    rated_boxes,
+    rated_boxes_by_finding,
+    resolution,
+    sentences,
+    subgroups,
     summary,
     summary_of,
     thresholds,

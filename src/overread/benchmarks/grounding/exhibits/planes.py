@@ -16,7 +16,7 @@ from overread.benchmarks.grounding.exhibits.dot_plot import (
     identity,
     tint,
 )
-from overread.benchmarks.grounding.exhibits.robustness import sizes
+from overread.benchmarks.grounding.exhibits.tables import sizes
 from overread.case import Figure, Measure
 
 __all__ = [

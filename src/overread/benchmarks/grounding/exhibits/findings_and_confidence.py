@@ -1,100 +1,174 @@
-"""How sure a reader was: by what became of its answer, and whether P(Yes) is calibrated."""
+"""Figures by finding and by confidence: the heat map, reliability diagrams and histograms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import sqrt
 from typing import Any, Final
 
-from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, percent, table
-from overread.benchmarks.exhibits.style import BLUE, FAINT, Spec, figure_spec, shown
-from overread.benchmarks.grounding.exhibits.dot_plot import Index, hundred, identity
-from overread.case import Figure, Measure, Table
-
-__all__ = ["BINS", "REGIMES", "confidence", "confidence_histogram", "reliability", "tenths"]
-
-# ---------------------------------------------------------------- mean confidence and calibration
-# Table 3: how sure a reader was, by what became of its answer.
-
-
-REGIMES: Final = (
-    ("grounded_correct", "grounded-correct"),
-    ("ungrounded_correct", "ungrounded-correct"),
-    ("incorrect", "incorrect"),
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, percent
+from overread.benchmarks.exhibits.style import (
+    BLUE,
+    FAINT,
+    INK,
+    Spec,
+    figure_spec,
+    reader_axis,
+    shown,
 )
-_CALIBRATION: Final = (
-    ("auroc", "AUROC"),
-    ("brier", "Brier"),
-    ("ece_answer", "ECE of the answer"),
-    ("ece_label", "ECE of P(Yes)"),
-    ("ece_authors", "ECE as published"),
+from overread.benchmarks.grounding.exhibits.dot_plot import (
+    OFFSET,
+    Index,
+    category_marks,
+    hundred,
+    identity,
 )
-# What is averaged, and the `by` of its records beside the regime [D8, D8b].
-_AVERAGED: Final[tuple[tuple[str, dict[str, str]], ...]] = (
-    ("P(Yes)", {}),
-    ("P(answer)", {"of": "answer"}),
-    ("P(Yes), regimes by swap", {"definition": "metrics"}),
-)
-_CONFIDENCE_NOTES: Final = (
-    "Mean confidence in percent ± standard deviation over cases. Grounded-correct: correct, and "
-    "the target mask flips the answer; all of these are Yes answers, so their P(Yes) is high "
-    "partly by construction.",
-    "AUROC, Brier score and expected calibration error (ECE, ten bins) in percent [95 % interval]. "
-    "ECE of the answer: confidence in the answer given against its being correct. ECE of P(Yes): "
-    "against the key. ECE as published: P(Yes) against being correct, which is neither.",
-)
+from overread.benchmarks.grounding.exhibits.tables import FEW, REGIMES
+from overread.case import Figure, Measure
+
+__all__ = ["confidence_histogram", "finding_heatmap", "reliability"]
+
+# ---------------------------------------------------------------- findings
+# Figure 5: CGR by reader and finding, with the number of cases in every cell.
+
+_TILE_SIZE: Final = (80, 38)
+_PALE, _DEEP = "#e8f1f8", "#08519c"
+_DARK_FROM: Final = 0.72
+"""The share of the largest CGR from which a cell is dark enough for white figures."""
 
 
-def confidence(index: Index, signature: str) -> Table | None:
-    """Mean confidence by regime, and calibration."""
-    return table(
-        "confidence",
-        "Does confidence tell when it looked?",
-        ("reader", "averaged", *(t for _, t in REGIMES), *(t for _, t in _CALIBRATION)),
-        (row for reader in index.readers for row in _confidence_rows(index, reader)),
-        signature,
-        (*_CONFIDENCE_NOTES, *_withheld_notes(index)),
-        facts=2,
+def finding_heatmap(index: Index, signature: str) -> Figure | None:
+    """Which findings carry a reader's CGR, and on how many cases."""
+    findings = _findings_by_cgr(index)
+    if not findings:
+        return None
+    names = shown(index.readers)
+    order = index.ranked("cgr")
+    rows = [
+        identity(index, reader, names) | _tile(index, reader, finding)
+        for reader in order
+        for finding in findings
+    ]
+    lanes = [names[reader] for reader in order]
+    top = max((row["value"] for row in rows if row["n"] >= FEW), default=0.0) or 1.0
+    x: Any = {
+        "field": "finding",
+        "type": "nominal",
+        "scale": {"domain": [name.replace("_", " ") for name in findings]},
+        "sort": None,
+        "axis": {
+            "title": None,
+            "orient": "top",
+            "labelAngle": 0,
+            "domain": False,
+            "ticks": False,
+            "labelExpr": "split(datum.label, ' ')",
+            "labelBaseline": "top",
+            "labelLineHeight": 13,
+            "labelPadding": 4 + 13 * max(name.count("_") + 1 for name in findings),
+        },
+    }
+    y = reader_axis(lanes, offset=OFFSET, grid=False)
+    fill = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"domain": [0, top], "range": [_PALE, _DEEP]},
+        "legend": None,
+    }
+    read = f"isValid(datum.value) && datum.n >= {FEW}"
+    place = {"x": x, "y": y}
+
+    def words(field: str, dy: int, size: int) -> Spec:
+        dark = f"{read} && datum.value >= {_DARK_FROM * top}"
+        colour = {
+            "condition": [{"test": dark, "value": "#fffffe"}, {"test": read, "value": "#111111"}],
+            "value": INK,
+        }
+        mark = {"type": "text", "dy": dy, "fontSize": size, "baseline": "middle"}
+        return {"mark": mark, "encoding": {**place, "text": {"field": field}, "color": colour}}
+
+    layers = [
+        category_marks(rows, lanes, OFFSET, grid=False),
+        {
+            "transform": [{"filter": read}],
+            "mark": {"type": "rect", "width": _TILE_SIZE[0] - 4, "height": _TILE_SIZE[1] - 4},
+            "encoding": {**place, "color": fill},
+        },
+        {
+            "transform": [{"filter": "datum.beyond_any_mask"}],
+            "mark": {
+                "type": "rect",
+                "width": _TILE_SIZE[0] - 4,
+                "height": _TILE_SIZE[1] - 4,
+                "filled": False,
+                "stroke": INK,
+                "strokeWidth": 2,
+            },
+            "encoding": place,
+        },
+        words("text", -6, 12),
+        words("n_text", 9, 10),
+    ]
+    return Figure(
+        name="finding_heatmap",
+        title="Which findings does it look for?",
+        spec=figure_spec(
+            rows, width={"step": _TILE_SIZE[0]}, height={"step": _TILE_SIZE[1]}, layer=layers
+        ),
+        alt=f"Causal grounding rate (CGR) by reader and finding, percent: {_heatmap_alt(rows)}.",
+        signature=signature,
+        notes=(
+            "CGR in percent, and the correct Yes answers it stands on. Framed: the interval of CGR "
+            "lies above the flips a mask elsewhere causes on the same finding. Without colour: "
+            f"fewer than {FEW} cases, not to be interpreted.",
+        ),
     )
 
 
-def _confidence_rows(index: Index, reader: str) -> Iterator[tuple[str, ...]]:
-    for place, (title, by) in enumerate(_AVERAGED):
-        found = [index.get(reader, "confidence", regime=name, **by) for name, _ in REGIMES]
-        if place and not any(found):
-            continue
-        calibration = [cell(index.get(reader, name)) for name, _ in _CALIBRATION]
-        yield (
-            reader,
-            title,
-            *map(_mean_with_sd, found),
-            *(calibration if not place else _NO_CALIBRATION),
-        )
+def _findings_by_cgr(index: Index) -> list[str]:
+    """The findings by falling CGR over all readers together."""
+    pooled = {}
+    for finding in index.groups("cgr", "finding"):
+        found = [index.known(reader, "cgr", finding=finding) for reader in index.readers]
+        n = sum(record.n or 0 for record in found if record is not None)
+        if n:
+            pooled[finding] = sum(record.k or 0 for record in found if record is not None) / n
+    return sorted(pooled, key=lambda finding: -pooled[finding])
 
 
-_NO_CALIBRATION: Final = ("",) * len(_CALIBRATION)
+def _tile(index: Index, reader: str, finding: str) -> Spec:
+    record = index.known(reader, "cgr", finding=finding)
+    facts: Spec = {"finding": finding.replace("_", " "), "value": None, "n": 0}
+    if record is None:
+        return facts | {"beyond_any_mask": False, "text": NOT_KNOWN, "n_text": ""}
+    return facts | {
+        "value": hundred(record.value),
+        "low": hundred(record.low),
+        "high": hundred(record.high),
+        "n": record.n,
+        "beyond_any_mask": _beyond_any_mask(record, index.known(reader, "is", finding=finding)),
+        "text": percent(record.value),
+        "n_text": f"n={record.n}",
+    }
 
 
-def _mean_with_sd(record: Measure | None) -> str:
-    if record is None or record.value is None:
-        return NOT_KNOWN
-    spread = ""
-    if record.se is not None and record.n is not None:
-        spread = f" ± {percent(record.se * sqrt(record.n))}"
-    return f"{percent(record.value)}{spread} n={record.n}"
+def _beyond_any_mask(cgr: Measure, stable: Measure | None) -> bool:
+    """Whether the target mask flips more than a mask elsewhere does, by the interval [D37]."""
+    if cgr.low is None or stable is None or stable.value is None or (cgr.n or 0) < FEW:
+        return False
+    return cgr.low > 1 - stable.value
 
 
-def _withheld_notes(index: Index) -> Iterator[str]:
-    """Why a reader has no calibration."""
-    for reader in index.readers:
-        record = index.get(reader, "auroc")
-        if record is not None and record.value is None and record.note:
-            yield f"{reader}: no calibration; {record.note}."
+def _heatmap_alt(rows: list[Spec]) -> str:
+    of: dict[str, list[str]] = {}
+    for row in rows:
+        if row["value"] is not None:
+            said = f"{row['finding']} {row['text']} ({row['n_text']})"
+            of.setdefault(row["reader"], []).append(said)
+    return "; ".join(f"{reader}: {', '.join(cells)}" for reader, cells in of.items())
 
 
-# ---------------------------------------------------------------- reliability
-# Supplementary Figure 3: is P(Yes) calibrated?
-
+# ---------------------------------------------------------------- confidence
+# Supplementary Figure 3: is P(Yes) calibrated? Supplementary Figure 2: how sure a reader was, by
+# what became of its answer.
 
 BINS: Final = tuple(map(str, range(10)))
 _DIAGRAM: Final = 180
@@ -208,10 +282,6 @@ def _reliability_alt(rows: list[Spec]) -> str:
     for row in rows:
         of.setdefault(row["reader"], []).append(f"{row['p_yes']:.0f} → {row['positive']:.0f}")
     return "; ".join(f"{reader}: {', '.join(points)}" for reader, points in of.items())
-
-
-# ---------------------------------------------------------------- histogram
-# Supplementary Figure 2: how sure a reader was, by what became of its answer.
 
 
 _REGIME_WIDTH: Final = 150
