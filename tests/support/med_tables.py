@@ -5,10 +5,20 @@ from __future__ import annotations
 import polars as pl
 
 from overread.benchmarks.base import ReaderRecord, Tables
-from overread.benchmarks.medcmr.cases import LETTERS, answer_schema, case_schema
+from overread.benchmarks.medcmr.answers import Answer
+from overread.benchmarks.medcmr.cases import LETTERS, CaseRow
+from overread.benchmarks.tables import schema_of
 from overread.case import Traits
 
 FIVE = ("aa", "bbbb", "cc", "dddd", "e")
+
+
+def case_schema():
+    return schema_of(CaseRow)
+
+
+def answer_schema():
+    return schema_of(Answer)
 
 
 def mcq(index, answer="A", dimension="SOD", options=FIVE, **other):

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.base import ReaderRecord
 from overread.benchmarks.medcmr.answers import (
     BY_WORDS,
-    CUT_OFF,
     NO_ANSWER,
     NO_REASONING,
-    answer_row,
+    answer_of,
     read_sections,
     reread,
 )
-from overread.benchmarks.medcmr.cases import ANSWER_COLUMNS, LETTERS, MedCase, answer_schema
+from overread.benchmarks.medcmr.cases import LETTERS, MedCase
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
 from overread.benchmarks.medcmr.trials import condition
-from overread.case import Reply, Request, Traits, Trial
+from overread.benchmarks.tables import CUT_OFF, cells_of
+from overread.case import Reply, Request, Trial
+from support.med_tables import answer_schema
 
 # ---------------------------------------------------------------- sections
 # The sections of an open reply.
@@ -187,11 +187,11 @@ ANY = st.text(st.characters(exclude_categories=()), max_size=40)
 def raw(reply, form="mcq", image="original", order=0, edition=CORRECTED, reason=""):
     case = OPEN if form == "open" else MCQ
     trial = Trial(case.case_id, condition(form, image, order), Request(()))
-    return answer_row(trial, reply, Traits(), edition, case, reason)
+    return cells_of(answer_of(trial, reply, edition, case, reason))
 
 
 def row(reply, *args, **told):
-    return dict(zip(ANSWER_COLUMNS, raw(reply, *args, **told), strict=True))
+    return dict(zip(answer_schema(), raw(reply, *args, **told), strict=True))
 
 
 def kept(*rows):
@@ -385,13 +385,12 @@ EDITIONS = (CORRECTED, AUTHORS, BY_LOGPROBS, msgspec.structs.replace(BY_LOGPROBS
 def test_reading_again_is_reading_for_the_first_time(asked, one, other):
     def frame(edition):
         rows = [
-            raw(reply, form, order=order, reason=reason, edition=edition)
+            raw(reply, form, order=order, reason=reason if reply is None else "", edition=edition)
             for reply, form, order, reason in asked
         ]
         named = pl.Series("reader", ["r"] * len(rows), dtype=pl.String)
         return kept(*rows).insert_column(0, named)
 
-    readers = [ReaderRecord(name="r")]
-    again = reread(frame(one), CASES, readers, other)
+    again = reread(frame(one), CASES, other)
     assert again.equals(frame(other))
     assert again.schema == frame(other).schema

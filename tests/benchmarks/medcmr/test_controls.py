@@ -6,21 +6,18 @@ import asyncio
 import re
 
 import msgspec
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.letter_parser import read_choice
-from overread.benchmarks.medcmr.answers import answer_row, read_sections
+from overread.benchmarks.medcmr.answers import Answer, answer_of, read_sections
 from overread.benchmarks.medcmr.cases import (
-    ANSWER_COLUMNS,
     LETTERS,
+    CaseRow,
     MedCase,
-    answer_schema,
     case_row,
-    case_schema,
     cases_in,
 )
 from overread.benchmarks.medcmr.controls import (
@@ -48,6 +45,7 @@ from overread.benchmarks.medcmr.trials import (
     trials,
 )
 from overread.benchmarks.medcmr.verdict_parser import lexical_judge, read_verdict
+from overread.benchmarks.tables import answers_frame, frame_of
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.fitness import UNFIT, fitness_in, labels_of
@@ -550,9 +548,9 @@ def run(name, words):
             )
             for trial in asked:
                 said = reply(control, trial.request, trial.case)
-                cells = answer_row(trial, said, control.traits, rules, case)
-                row = dict(zip(ANSWER_COLUMNS, cells, strict=True)) | {"reader": control.name}
-                answers.append({column: row[column] for column in ("reader", *ANSWER_COLUMNS)})
+                answer = answer_of(trial, said, rules, case)
+                answers.append((control.name, answer))
+                row = msgspec.structs.asdict(answer) | {"reader": control.name}
                 for check in (0, 1) if key in CHECKED else (0,):
                     for asking in question_trials(
                         questions(rules), row | {"check": check}, "score", case
@@ -567,10 +565,8 @@ def run(name, words):
                         }  # fmt: skip
                         verdicts.append({column: told.get(column) for column in VERDICT_COLUMNS})
     tables = Tables(
-        cases=pl.DataFrame(map(case_row, ORGAN_CASES), schema=dict(case_schema()), orient="row"),
-        answers=pl.DataFrame(
-            answers, schema={"reader": pl.String, **answer_schema()}, orient="row"
-        ),
+        cases=frame_of(CaseRow, map(case_row, ORGAN_CASES)),
+        answers=answers_frame(Answer, answers),
         verdicts=verdicts_of(verdicts),
         readers=tuple(ReaderRecord(name=c.name, traits=c.traits) for c in controls.values()),
     )

@@ -21,8 +21,6 @@ from overread.benchmarks.medcmr.cases import (
     DIMENSIONS,
     MODALITIES,
     SYSTEMS,
-    answer_schema,
-    case_schema,
 )
 from overread.benchmarks.medcmr.choice_measures import CHOICE_SPECS
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
@@ -37,7 +35,16 @@ from overread.case import Measure
 from support.med_odd_runs import odd_run
 from support.med_runs import READERS, chosen_measures, random_run, slowly
 from support.med_scores import scored_by, verdicts_of
-from support.med_tables import chose, found, mcq, opened, tables_of, wrote
+from support.med_tables import (
+    answer_schema,
+    case_schema,
+    chose,
+    found,
+    mcq,
+    opened,
+    tables_of,
+    wrote,
+)
 
 # ---------------------------------------------------------------- measures
 # Laws that every measure of multiple-choice replies keeps, and a loop that gives the same.

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from overread.benchmarks.letter_parser import (
-    REASONS,
-    letter_probabilities,
-    most_probable,
-    read_choice,
-)
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase, answer_schema
+import msgspec
+
+from overread.benchmarks.letter_parser import letter_probabilities, most_probable, read_choice
+from overread.benchmarks.medcmr.cases import LETTERS, MedCase
 from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.trials import shown_order
-from overread.benchmarks.texts import storable
-from overread.case import Outcome, Reply, Traits, Trial
+from overread.benchmarks.tables import (
+    CUT_OFF,
+    Int8,
+    alternatives_of,
+    joined_notes,
+    notes_of,
+    read_again,
+    storable,
+    tokens_of,
+)
+from overread.case import Outcome, Reply, Trial
 from overread.judging.reading import spoken
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.base import ReaderRecord
-
 __all__ = [
     "BY_WORDS",
-    "CUT_OFF",
     "NO_ANSWER",
     "NO_REASONING",
+    "Answer",
     "Reading",
     "Sections",
-    "answer_row",
+    "answer_of",
     "read_reply",
     "read_sections",
     "reread",
@@ -139,18 +143,20 @@ def _plain(body: str) -> str:
 
 # ---------------------------------------------------------------- rows of answers
 
-CUT_OFF: Final = "cut off at the token limit"
 NO_ANSWER: Final = "no Answer section"
 NO_REASONING: Final = "no Reasoning section"
 BY_WORDS: Final = "no usable log-probabilities: read by its words"
-# All that the reading itself may note; it comes last, so that another reading can replace it.
-_NOTES: Final = frozenset({NO_ANSWER, NO_REASONING, BY_WORDS, *REASONS})
-_TOO_MANY: Final = 2**63
 Alternatives = Sequence[tuple[str, float]] | None
 
 
-class Reading(NamedTuple):
-    """The columns of a row that an edition decides, and what is to be noted."""
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a row that an edition decides.
+
+    `choice` is the option named, by the letter it has in the case; `shown` the letter it had in the
+    question; `rung` how it was read. `probabilities` are the options' by first token, in the order
+    of the case, normalised over the options. `reasoning` and `answer` are the sections of an open
+    reply. `reason` is all that is to be noted, that of the reading last.
+    """
 
     outcome: Outcome
     choice: str | None = None
@@ -159,7 +165,35 @@ class Reading(NamedTuple):
     probabilities: list[float] | None = None
     reasoning: str | None = None
     answer: str | None = None
-    note: str = ""
+    reason: str | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of answers.parquet, one for each trial; the run puts the column `reader` before these.
+
+    `form` is how the item was put: mcq, open, or reformulated (a multiple-choice item asked as an
+    open one); `order` which order of the options was shown, 0 the set's own. Then what `Reading`
+    says. `tokens` and `logprobs` are what the reader gave for its first token.
+    """
+
+    case: str
+    form: str
+    image: str
+    order: Int8
+    outcome: Outcome
+    choice: str | None = None
+    shown: str | None = None
+    rung: str | None = None
+    probabilities: list[float] | None = None
+    reasoning: str | None = None
+    answer: str | None = None
+    text: str | None = None
+    tokens: list[str] | None = None
+    logprobs: list[float] | None = None
+    finish: str | None = None
+    seconds: float | None = None
+    tokens_out: int | None = None
+    reason: str | None = None
 
 
 def read_reply(
@@ -177,13 +211,13 @@ def read_reply(
     if answer is None:
         # Still judged: all of the reply as reasoning, beside an empty answer.
         said = spoken(text)
-        return Reading(
-            "unparsed", reasoning=text if said is None else said, answer="", note=NO_ANSWER
-        )
+        words = text if said is None else said
+        return Reading(outcome="unparsed", reasoning=words, answer="", reason=NO_ANSWER)
     if reasoning is None:
         # What was said before the answer is reasoning, though it is not called so.
-        return Reading("answered", reasoning=lead or None, answer=answer, note=NO_REASONING)
-    return Reading("answered", reasoning=reasoning, answer=answer)
+        lead_in = lead or None
+        return Reading(outcome="answered", reasoning=lead_in, answer=answer, reason=NO_REASONING)
+    return Reading(outcome="answered", reasoning=reasoning, answer=answer)
 
 
 def _letter(
@@ -209,98 +243,76 @@ def _letter(
         else:
             note = f"{BY_WORDS}; {note}" if note else BY_WORDS
     if letter is None:
-        return Reading("unparsed", rung=rung, probabilities=probabilities, note=note)
-    choice = LETTERS[places[LETTERS.index(letter)]]
-    return Reading("answered", choice, letter, rung, probabilities, note=note)
+        return Reading(outcome="unparsed", rung=rung, probabilities=probabilities, reason=note)
+    return Reading(
+        outcome="answered",
+        choice=LETTERS[places[LETTERS.index(letter)]],
+        shown=letter,
+        rung=rung,
+        probabilities=probabilities,
+        reason=note,
+    )
 
 
-def answer_row(
-    trial: Trial,
-    reply: Reply | None,
-    traits: Traits,
-    edition: Edition,
-    case: MedCase,
-    reason: str = "",
-) -> tuple[Any, ...]:
-    """One row, in the order of `ANSWER_COLUMNS`.
+def answer_of(
+    trial: Trial, reply: Reply | None, edition: Edition, case: MedCase, reason: str = ""
+) -> Answer:
+    """A reply as a row.
 
     A refusal by the server is no answer, whatever its words, and keeps them; one in words alone is
     a reply without an answer. Without a reply there is no text; `reason` says why.
     """
     told = trial.condition
-    form, image, order = str(told["form"]), told["image"], int(told["order"])
-    where = (trial.case, form, image, order)
-    notes = [reason] if reason else []
-    if reply is None:
-        nothing = Reading("unanswered")
-        return (*where, *nothing[:-1], None, None, None, None, None, None, _noted(notes))
-    text = storable(reply.text)
-    tokens: list[str] | None = None
-    values: list[float] | None = None
-    if reply.logprobs is not None:
-        tokens = [storable(token) for token, _ in reply.logprobs]
-        values = [float(value) for _, value in reply.logprobs]
-    if reply.refused:
-        reading = Reading("refused")
-    else:
-        reading = read_reply(text, _paired(tokens, values), form, order, case, edition)
-    if reply.refusal:
-        notes.append(f"refusal: {reply.refusal}")
-    if reply.finish == "length":
-        notes.append(CUT_OFF)
-    if reading.note:
-        notes.append(reading.note)
-    finish = None if reply.finish is None else storable(reply.finish)
-    count = reply.tokens_out
-    if count is not None and not 0 <= count < _TOO_MANY:
-        count = None  # whatever a server counted there, it was not tokens
-    said = (text, tokens, values, finish, float(reply.seconds), count)
-    return (*where, *reading[:-1], *said, _noted(notes))
+    form, image, order = str(told["form"]), str(told["image"]), int(told["order"])
+    reading, said = Reading(outcome="unanswered"), dict[str, Any]()
+    if reply is not None:
+        tokens, values = alternatives_of(reply)
+        said = {
+            "text": storable(reply.text),
+            "tokens": tokens,
+            "logprobs": values,
+            "finish": reply.finish,
+            "seconds": float(reply.seconds),
+            "tokens_out": tokens_of(reply),
+        }
+        reading = Reading(outcome="refused")
+        if not reply.refused:
+            given = _paired(tokens, values)
+            reading = read_reply(said["text"], given, form, order, case, edition)
+    noted = joined_notes([*notes_of(reply, reason), reading.reason])
+    read = msgspec.structs.asdict(reading) | {"reason": noted}
+    return Answer(case=trial.case, form=form, image=image, order=order, **read, **said)
 
 
 def _paired(tokens: list[str] | None, values: list[float] | None) -> Alternatives:
     return None if tokens is None or values is None else list(zip(tokens, values, strict=True))
 
 
-def _noted(notes: list[str]) -> str | None:
-    return storable("; ".join(notes)) or None
+class _Kept(msgspec.Struct, frozen=True):
+    """What of a kept row is read again."""
+
+    case: str
+    form: str
+    order: int
+    outcome: str
+    text: str | None
+    tokens: list[str] | None
+    logprobs: list[float] | None
+    finish: str | None
 
 
-def reread(
-    answers: pl.DataFrame,
-    cases: Mapping[str, MedCase],
-    readers: Iterable[ReaderRecord],
-    edition: Edition,
-) -> pl.DataFrame:
+def reread(answers: pl.DataFrame, cases: Mapping[str, MedCase], edition: Edition) -> pl.DataFrame:
     """Kept replies read again under this edition, as if they were read for the first time.
 
-    Refusals and trials without a reply stay what they are. `readers` are not looked at: how a
-    reply is read does not depend on who gave it.
+    Refusals and trials without a reply stay what they are.
     """
-    import polars as pl
 
-    columns = (*Reading._fields[:-1], "reason")
-    inputs = ("case", "form", "order", "text", "tokens", "logprobs", "reason")
-    rows = []
-    kept, said = answers.select(columns).iter_rows(), answers.select(inputs).iter_rows()
-    for old, (case, form, order, text, tokens, values, reason) in zip(kept, said, strict=True):
-        if text is None or old[0] == "refused":
-            rows.append(old)
-            continue
-        reading = read_reply(text, _paired(tokens, values), form, order, cases[case], edition)
-        notes = [] if reason is None else _without_reading(reason)
-        rows.append((*reading[:-1], _noted([*notes, reading.note] if reading.note else notes)))
-    schema = {column: answer_schema()[column] for column in columns}
-    read = pl.DataFrame(rows, schema=schema, orient="row")
-    return answers.with_columns(read)
+    def read(kept: _Kept) -> Reading | None:
+        if kept.text is None or kept.outcome == "refused":
+            return None
+        given, case = _paired(kept.tokens, kept.logprobs), cases[kept.case]
+        reading = read_reply(kept.text, given, kept.form, kept.order, case, edition)
+        cut = CUT_OFF if kept.finish == "length" else None
+        return msgspec.structs.replace(reading, reason=joined_notes([cut, reading.reason]))
 
-
-def _without_reading(reason: str) -> list[str]:
-    """What was noted of a reply apart from its reading, whose notes stand last."""
-    before, mark, last = reason.rpartition("; ")
-    while last in _NOTES:
-        if not mark:
-            return []
-        reason = before
-        before, mark, last = reason.rpartition("; ")
-    return [reason]
+    return read_again(answers, _Kept, Reading, read)

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import overread
 from overread.benchmarks.base import (
     Benchmark,
     ComparedWords,
     ErrorSheet,
+    Loaded,
     Phantoms,
     Recovered,
     Tables,
 )
-from overread.benchmarks.draws import lot
-from overread.benchmarks.files.layouts import Loaded
-from overread.benchmarks.medcmr import cases
-from overread.benchmarks.medcmr.answers import answer_row
-from overread.benchmarks.medcmr.cases import MedCase
+from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
+from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
 from overread.benchmarks.medcmr.loading import SETS
-from overread.benchmarks.medcmr.trials import reformulated_items as reformulated
-from overread.benchmarks.medcmr.trials import swap_remarks, swaps, trials
+from overread.benchmarks.medcmr.trials import reformulated_items, swap_remarks, swaps, trials
 from overread.benchmarks.ranges import declared
+from overread.benchmarks.tables import cells_of, schema_of
 from overread.case import (
     BadInput,
     Card,
@@ -44,17 +41,7 @@ from overread.case import (
     Traits,
     Trial,
 )
-from overread.judging import Read, Role
-from overread.judging.question import (
-    Question,
-    again,
-    choices_of,
-    judges_and_words,
-    question_trials,
-    read_verdict,
-    roles_of,
-    with_own_words,
-)
+from overread.judging.question import Question, judges_and_words, with_own_words
 from overread.judging.question import reread as reread_verdicts
 
 if TYPE_CHECKING:
@@ -76,7 +63,7 @@ class MedCMR(Benchmark):
     importer = "overread.benchmarks.medcmr.importing:import_results"
     published = "medcmr"
     pictures = True
-    drawn = ("_varied", "_reformulated")
+    drawn = ("varied", "_reformulated")
     rank_sheet = "ranks.csv"
     compared = (
         ComparedWords.share("accuracy", "accuracy", "is right on"),
@@ -97,81 +84,64 @@ class MedCMR(Benchmark):
     rules: Edition
     options: Options
 
-    @classmethod
-    def open(
-        cls, path: str | Path, edition: str = "corrected", words: Mapping[str, str] | None = None
-    ) -> MedCMR:
-        """The benchmark over the release, a set of one's own, or another known layout."""
-        place = Path(path)
-        opened = cls(dataset="", policy="credentialed", path=place, edition=edition, words=words)
-        folder = place if place.is_dir() else place.parent
-        opened.dataset = f"{folder.absolute().name}@{opened._digest()}"
-        images = (image for case in opened.cases() for image in case.images)
-        opened.policy = SETS.policy_at(place, opened.options.root, images)
-        _ = opened.questions  # words that cannot be read are found before
-        _ = opened._reformulated  # and so is a list of items
-        return opened
+    # ------------------------------------------------------------ cases
+
+    case_schema = property(lambda self: schema_of(CaseRow))
+    answer_schema = property(lambda self: schema_of(Answer))
 
     def policy_at(self, path: str | Path) -> Policy:
         return SETS.policy_at(path, self.options.root)
 
-    @property
-    def case_schema(self) -> Mapping[str, Any]:
-        return cases.case_schema()
+    def policy_opened(self) -> Policy:
+        images = (image for case in self.cases() for image in case.images)
+        return SETS.policy_at(self.kept_path, self.options.root, images)
 
-    @property
-    def answer_schema(self) -> Mapping[str, Any]:
-        return cases.answer_schema()
+    def check_opened(self) -> None:
+        _ = self.questions  # words that cannot be read are found before
+        _ = self._reformulated  # and so is a list of items
 
-    # ------------------------------------------------------------ cases
-
-    @cached_property
-    def _loaded(self) -> Loaded[MedCase]:
-        found = SETS.load(self._kept_path(), self.options, self.options.root)
+    def load(self) -> Loaded[MedCase]:
+        """The items of the kinds asked for; what the loader says, and what none lends an image."""
+        found = SETS.load(self.kept_path, self.options, self.options.root)
         kept = [case for case in found.cases if case.kind in self.options.kinds]
         if not kept:
             kinds = ", ".join(self.options.kinds)
             raise BadInput(f"{self.path}: none of its items is of the kind {kinds}. See kinds=.")
         return found._replace(cases=kept)
 
-    @cached_property
-    def _by_id(self) -> dict[str, MedCase]:
-        return {case.case_id: case for case in self._loaded.cases}
+    def digest(self) -> str:
+        digest = hashlib.sha256()
+        for case in self.cases():
+            digest.update(msgspec.json.encode(case))
+        return digest.hexdigest()[:8]
 
     @cached_property
     def _swapped(self) -> dict[str, MedCase]:
         asked = "swap" in self.options.images
-        return swaps(self._loaded.cases, self.rules.seed) if asked else {}
+        return swaps(self.cases(), self.rules.seed) if asked else {}
 
     @cached_property
     def _reformulated(self) -> frozenset[str]:
-        cases, drawn = self._loaded.cases, self.options.reformulate.isdecimal()
+        cases, drawn = list(self.cases()), self.options.reformulate.isdecimal()
         if drawn and self._chosen is not None:
             cases = [case for case in cases if case.case_id in self._chosen]
-        return reformulated(cases, self.options, self.rules.seed)
-
-    def cases(self) -> Iterable[MedCase]:
-        return self._loaded.cases
+        return reformulated_items(cases, self.options, self.rules.seed)
 
     def case_row(self, case: MedCase) -> Sequence[Any]:
-        return cases.case_row(case, self._swapped.get(case.case_id))
+        return cells_of(case_row(case, self._swapped.get(case.case_id)))
 
     def stratum(self, case: MedCase) -> tuple[str, ...]:
         return case.kind, case.dimension or ""
 
-    @property
-    def left_out(self) -> Sequence[tuple[str, str]]:
-        return self._loaded.left or ()
-
     @cached_property
     def remarks(self) -> Sequence[str]:
         """What the loader says, and items that none lends an image."""
-        lines = tuple(self._loaded.remarks)
+        lines = tuple(self.loaded.remarks)
         if "original" not in self.options.images:
             images = ", ".join(self.options.images)
             lines += (f"no item is shown with its own images: all numbers are under {images}.",)
         if "swap" in self.options.images:
-            lines += tuple(swap_remarks(self._loaded.cases, self._swapped))
+            lines += tuple(swap_remarks(self.cases(), self._swapped))
         return lines
 
     @cached_property
@@ -204,8 +174,7 @@ class MedCMR(Benchmark):
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
     ) -> Sequence[Any]:
-        case = self._by_id[trial.case]
-        return answer_row(trial, reply, traits, self.rules, case, reason)
+        return cells_of(answer_of(trial, reply, self.rules, self.by_id[trial.case], reason))
 
     # ------------------------------------------------------------ judging
 
@@ -215,69 +184,29 @@ class MedCMR(Benchmark):
         return with_own_words(questions(self.rules), self.options.rubrics)
 
     @property
-    def roles(self) -> tuple[Role, ...]:
-        return roles_of(self.questions)
-
-    def reask(self, condition: Condition) -> int:
-        return self.rules.reask
-
-    @property
     def checks(self) -> Sequence[str]:
         """Controls whose replies judges judge first; none where nothing is to be checked."""
         return CHECKED if self.options.checks else ()
 
-    def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
-        """A seeded sample of the items that are put as open ones."""
-        return frozenset(self._checkable(chosen)[: self.options.checks])
-
-    def _checkable(self, chosen: frozenset[str] | None) -> list[str]:
-        among = [case.case_id for case in self.cases() if self._judged(case)]
-        among = [name for name in among if chosen is None or name in chosen]
-        return sorted(among, key=lambda name: lot("check", self.rules.seed, name))
-
-    def _judged(self, case: MedCase) -> bool:
+    def is_judged(self, case: MedCase) -> bool:
+        """Whether an item is put as an open one."""
         return case.kind == "open" or case.case_id in self._reformulated
-
-    @cached_property
-    def _varied(self) -> frozenset[str]:
-        """The first of the items that judges are checked on."""
-        most = self.options.variants
-        return frozenset(self._checkable(self._chosen)[:most] if most else ())
 
     def judges(self) -> Mapping[str, Reader]:
         from overread.benchmarks.medcmr.verdict_parser import lexical_judge
 
         return {"lexical-judge": lexical_judge()}
 
-    def again(self, trial: Trial, attempt: int) -> Trial:
-        """The same question with a word on what was wrong."""
-        return again(self.questions, trial, attempt)
-
     def usual_length(self, condition: Condition) -> int:
         """Characters: the some 300 tokens that models reason for; no judge is sent a letter."""
         return 0 if condition["form"] == "mcq" else 1200
 
-    @property
-    def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
-        return {}
-
-    def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
-        varied = bool(row["check"]) and row["case"] in self._varied
-        return question_trials(self.questions, row, role, self._by_id[row["case"]], varied=varied)
-
-    def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
-        return read_verdict(self.questions, text, None, condition)
-
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the items of a run's tables; no image is needed for that."""
         put = tables.answers.filter(tables.answers["form"] == "reformulated")
-        self._loaded = Loaded(cases.cases_in(tables.cases), [])
+        self.loaded = Loaded(cases_in(tables.cases), [])
         self._reformulated = frozenset(put["case"])
         _ = self.questions  # words that cannot be read are found before
-
-    @property
-    def choices(self) -> Mapping[str, tuple[str, ...]]:
-        return choices_of(self.questions)
 
     def units(self, tables: Tables) -> list[Unit]:
         """What judges judged in a run, for a person to judge too."""
@@ -291,13 +220,10 @@ class MedCMR(Benchmark):
 
     def reread(self, tables: Tables) -> Tables:
         """Replies and verdicts read again under this edition."""
-        from overread.benchmarks.medcmr.answers import reread
-
-        known = _known(tables)
-        answers = reread(tables.answers, known, tables.readers, self.rules)
-        verdicts = tables.verdicts
+        known, verdicts = _known(tables), tables.verdicts
         if verdicts is not None:
             verdicts = reread_verdicts(questions(self.rules), verdicts, known)
+        answers = reread(tables.answers, known, self.rules)
         return msgspec.structs.replace(tables, answers=answers, verdicts=verdicts)
 
     def measure(self, tables: Tables) -> list[Measure]:
@@ -364,42 +290,18 @@ class MedCMR(Benchmark):
 
         return recovered(measures)
 
-    def signature(self, tables: Tables) -> str:
-        """One line that says whether two numbers may be compared."""
-        rules, options, answers = self.rules, self.options, tables.answers
-        parts = [
-            "medcmr",
-            f"edition:{self.edition}",
-            f"cases:{tables.cases.height}@{self.dataset.rpartition('@')[2]}",
-            f"forms:{','.join(dict.fromkeys(answers['form'].unique().sort()))}",
-            f"images:{','.join(image for image in answers['image'].unique().sort())}",
-            f"orders:{self._orders(answers)}",
-            f"px:{options.px or 'own'}",
-            f"judges:{judges_and_words(questions(rules), tables.verdicts)}",
-            f"boot:{rules.boot}:{rules.seed}",
-            f"overread:{overread.__version__}",
-        ]
-        asked = tables.asked_under.partition("+")[0]
-        if asked and asked != rules.name:
-            parts.append(f"shown:{asked}")
-        return "|".join(parts + tables.part)
-
-    def _orders(self, answers: pl.DataFrame) -> int:
-        """The most orders of its options that any item was shown in."""
+    def signature_parts(self, tables: Tables) -> Sequence[str]:
+        answers = tables.answers
+        # The most orders of its options that any item was shown in.
         shown = answers.filter(answers["form"] == "mcq").select("case", "order").unique()
-        return max(shown["case"].value_counts()["count"], default=1)
-
-    def _digest(self) -> str:
-        """Of what is asked about: every case's facts, in their order."""
-        digest = hashlib.sha256()
-        for case in self._loaded.cases:
-            digest.update(msgspec.json.encode(case))
-        return digest.hexdigest()[:8]
-
-    def _kept_path(self) -> Path:
-        if self.path is None:
-            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
-        return self.path
+        orders = max(shown["case"].value_counts()["count"], default=1)
+        return [
+            f"forms:{','.join(answers['form'].unique().sort())}",
+            f"images:{','.join(answers['image'].unique().sort())}",
+            f"orders:{orders}",
+            f"px:{self.options.px or 'own'}",
+            f"judges:{judges_and_words(questions(self.rules), tables.verdicts)}",
+        ]
 
     # ------------------------------------------------------------ reporting
 
@@ -449,13 +351,8 @@ class MedCMR(Benchmark):
         """The cards of these cases; with what readers were shown, where the set was opened."""
         from overread.benchmarks.medcmr.cards import cards
 
-        return cards(tables, chosen, None if self.path is None else self._shown_of)
-
-    def _shown_of(self, name: str) -> Sequence[Trial]:
-        """The trials of a case for a reader that sees; none of a case the set has not."""
-        case = self._by_id.get(name)
-        return () if case is None else tuple(self.trials(case, Traits()))
+        return cards(tables, chosen, None if self.path is None else self.shown_of)
 
 
 def _known(tables: Tables) -> dict[str, MedCase]:
-    return {case.case_id: case for case in cases.cases_in(tables.cases)}
+    return {case.case_id: case for case in cases_in(tables.cases)}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
-import msgspec
-
 from overread.benchmarks.base import Recovered
+from overread.benchmarks.controls import Control, Criterion, Known, Said, by_criteria, known_of
+from overread.benchmarks.controls import recovered as recovered_by
 from overread.benchmarks.draws import lot
 from overread.benchmarks.medcmr.cases import LETTERS, MedCase
 from overread.benchmarks.medcmr.trials import question_stem
-from overread.case import Limits, Measure, Prompt, Reader, Reply, Traits
+from overread.case import Measure, Prompt, Reader, Traits
 from overread.judging.fitness import UNFIT
 
 __all__ = [
@@ -25,12 +25,8 @@ __all__ = [
     "NOTHING",
     "REVISION",
     "UNKNOWN",
-    "Control",
     "ControlName",
-    "Criterion",
-    "Known",
     "folded",
-    "known_of",
     "leaked",
     "letter_of",
     "longest_place",
@@ -208,7 +204,7 @@ def _low(text: str) -> str:
 # Controls: readers whose behaviour is known by construction, so the benchmark can be checked.
 #
 # They are made of the cases. Each gets the same prompt as any reader, is told by the engine which
-# case it is about, and says what `control_replies` has for it: a set may put one question to many
+# case it is about, and says what stands above for it: a set may put one question to many
 # images. None looks at the image.
 #
 # `reads-caption` is the leak detector: it knows all captions and answers, and may use them only
@@ -220,23 +216,6 @@ UNKNOWN: Final = "This question is new here."
 _QUESTION: Final = "Question: "
 _OPTIONS: Final = " Options: A) "
 _OPEN: Final = " Think step by step"
-
-
-class Known(msgspec.Struct, frozen=True):
-    """The cases by their ids, and the digest of all that controls know of them."""
-
-    by_id: dict[str, MedCase]
-    digest: str
-
-
-def known_of(cases: Iterable[MedCase]) -> Known:
-    """What controls know of a set."""
-    by_id = {case.case_id: case for case in sorted(cases, key=lambda case: case.case_id)}
-    digest = hashlib.blake2b(digest_size=8)
-    for case in by_id.values():
-        facts = (case.case_id, case.kind, case.question, case.options, case.answer, case.caption)
-        digest.update(msgspec.json.encode(facts))
-    return Known(by_id, digest.hexdigest())
 
 
 def _shown(case: MedCase, text: str) -> tuple[str, ...]:
@@ -257,63 +236,48 @@ def _shown(case: MedCase, text: str) -> tuple[str, ...]:
     return case.options  # listed otherwise than the benchmark does: a leak may stand between them
 
 
-class Control(msgspec.Struct, frozen=True):
-    """A reader that is a table: from what a prompt asks to what it says."""
-
-    key: ControlName
-    known: Known
-    seed: int = 0
-
-    @property
-    def name(self) -> str:
-        return f"control:{self.key}"
-
-    @property
-    def identity(self) -> str:
-        # What it says depends on the cases, so that a corrected answer is asked for anew.
-        return f"{self.name}:{REVISION}:{self.seed}:{self.known.digest}"
-
-    @property
-    def traits(self) -> Traits:
-        # It does not look, so that blank and swapped images cost nothing.
-        knows = self.key in KNOWING
-        return Traits(modality="text", temperature=0.0, knows_truth=knows, told_case=True)
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(concurrency=4)
-
-    async def reply(self, prompt: Prompt) -> Reply:
-        # Everything a reader is told: a leak may stand in any turn.
-        whole = "\n".join(
-            part for turn in prompt.messages for part in turn.parts if isinstance(part, str)
-        )
-        case = self.known.by_id.get(prompt.case)
-        return Reply(self._said(prompt.text, whole, case), finish="stop", model=self.identity)
-
-    def _said(self, text: str, whole: str, case: MedCase | None) -> str:
-        if self.key == "letter-a":
-            told = folded(text)
-            return "A" if told.rfind(_OPTIONS) > told.rfind(_OPEN) else FIRST
-        if case is None:
-            return UNKNOWN
-        shown = _shown(case, text)
-        leaks = self.key == "reads-caption" and leaked(whole, case, shown)
-        key = "oracle" if leaks else self.key
-        return mcq_reply(key, case, shown, self.seed) if shown else open_reply(key, case)
-
-    async def close(self) -> None:
-        pass
+def _says(key: ControlName, known: Known[MedCase], seed: int, prompt: Prompt) -> Said:
+    """From what a prompt asks to what a control says; none looks at the image."""
+    text = prompt.text
+    if key == "letter-a":
+        told = folded(text)
+        return Said("A" if told.rfind(_OPTIONS) > told.rfind(_OPEN) else FIRST)
+    case = known.by_id.get(prompt.case)
+    if case is None:
+        return Said(UNKNOWN)
+    # Everything a reader is told: a leak may stand in any turn.
+    whole = "\n".join(
+        part for turn in prompt.messages for part in turn.parts if isinstance(part, str)
+    )
+    shown = _shown(case, text)
+    leaks = key == "reads-caption" and leaked(whole, case, shown)
+    acts = "oracle" if leaks else key
+    return Said(mcq_reply(acts, case, shown, seed) if shown else open_reply(acts, case))
 
 
 def medcmr_controls(cases: Iterable[MedCase], seed: int) -> Mapping[str, Reader]:
     """The five controls of a set, each by the word that follows `control:`."""
-    known = known_of(cases)
-    return {key: Control(key, known, seed) for key in CONTROLS}
+    known = known_of(
+        cases,
+        lambda case: (
+            case.case_id, case.kind, case.question, case.options, case.answer, case.caption
+        ),
+    )  # fmt: skip
+    return {
+        key: Control(
+            key=key,
+            says=partial(_says, key, known, seed),
+            revision=f"{REVISION}:{seed}:{known.digest}",
+            # It does not look, so that blank and swapped images cost nothing.
+            traits=Traits(
+                modality="text", temperature=0.0, knows_truth=key in KNOWING, told_case=True
+            ),
+        )
+        for key in CONTROLS
+    }
 
 
 # ---------------------------------------------------------------- what controls are found to be
-# Whether a run's measures show each control for what it is.
 
 EXPECTED: Final[Mapping[str, str]] = {
     "oracle": "right",
@@ -324,133 +288,70 @@ EXPECTED: Final[Mapping[str, str]] = {
 }
 """What each control is by construction."""
 
-_By = tuple[tuple[str, str], ...]
-_NOBODY: Final = "nothing was measured that tells"
-
-
-class Criterion(msgspec.Struct, frozen=True):
-    """A bound that a control's measure must keep.
-
-    `needed` wherever multiple-choice items were asked: that it is not known then breaks it. Else it
-    is looked at where there is such a measure.
-    """
-
-    measure: str
-    least: float | None = None
-    most: float | None = None
-    by: _By = ()
-    needed: bool = False
-    reason: str = ""
-
-
 # One item in a hundred may have a twin with another truth, which no control can tell.
 _NEARLY: Final = 0.99
 _FEW: Final = 0.01
-_READ: Final = Criterion(
-    "invalid_rate", most=_FEW, needed=True, reason="every reply is a letter and no more"
+# Looked at wherever multiple-choice items were asked, and where there is such a measure.
+_asked = partial(Criterion, needed_with="accuracy")
+_known = partial(Criterion, needed=False)
+_READ: Final = _asked(
+    measure="invalid_rate", most=_FEW, reason="every reply is a letter and no more"
 )
 _BLIND: Final = tuple(
-    Criterion(name, most=0.25, reason="its reply says nothing of the case")
+    _known(measure=name, most=0.25, reason="its reply says nothing of the case")
     for name in ("visual", "truth")
 )
 _UNREAD: Final = (
-    Criterion("invalid_rate", least=1, needed=True, reason="no reply names an option"),
+    _asked(measure="invalid_rate", least=1, reason="no reply names an option"),
     *(
-        Criterion("invalid_rate", least=1, by=(("kind", kind),), reason="no reply has an answer")
+        _known(
+            measure="invalid_rate",
+            least=1,
+            by=(("kind", kind),),
+            reason="no reply has an answer",
+        )
         for kind in ("open", "reformulated")
     ),
 )
+_FIRST: Final = (("position", "A"),)
 
 CRITERIA: Final[Mapping[str, tuple[Criterion, ...]]] = {
     "oracle": (
-        Criterion("accuracy", least=_NEARLY, needed=True, reason="every answer is right"),
+        _asked(measure="accuracy", least=_NEARLY, reason="every answer is right"),
         _READ,
-        Criterion("order_consistency", least=_NEARLY, reason="right in every order"),
-        Criterion("visual", least=0.75, reason="it says what the caption says"),
-        Criterion("truth", least=0.75, reason="it gives the true answer"),
-        Criterion("score", least=0.7, reason="both are high"),
+        _known(measure="order_consistency", least=_NEARLY, reason="right in every order"),
+        _known(measure="visual", least=0.75, reason="it says what the caption says"),
+        _known(measure="truth", least=0.75, reason="it gives the true answer"),
+        _known(measure="score", least=0.7, reason="both are high"),
     ),
     "letter-a": (
-        Criterion(
-            "position_share",
-            least=1,
-            by=(("position", "A"),),
-            needed=True,
-            reason="it knows one letter",
-        ),
+        _asked(measure="position_share", least=1, by=_FIRST, reason="it knows one letter"),
         _READ,
         *_BLIND,
     ),
     "longest-option": (
-        Criterion("longest_rate", least=_NEARLY, needed=True, reason="it takes the longest option"),
+        _asked(measure="longest_rate", least=_NEARLY, reason="it takes the longest option"),
         _READ,
-        Criterion("order_consistency", least=_NEARLY, reason="order does not change length"),
+        _known(measure="order_consistency", least=_NEARLY, reason="order does not change length"),
         *_BLIND,
     ),
     "reads-caption": (
-        Criterion(
-            "accuracy", most=0, needed=True, reason="what it answers was given away by the prompt"
-        ),
+        _asked(measure="accuracy", most=0, reason="what it answers was given away by the prompt"),
         *_UNREAD,
         *_BLIND,
     ),
     "format-breaker": (
-        Criterion("accuracy", most=0, needed=True, reason="what cannot be read is wrong"),
+        _asked(measure="accuracy", most=0, reason="what cannot be read is wrong"),
         *_UNREAD,
     ),
 }
 """What must hold of each control, whatever judge is fit."""
 
-_Known = Mapping[tuple[str, str, _By], Measure]
-
 
 def recovered(measures: Sequence[Measure]) -> list[Recovered]:
-    """One line for each control that was asked.
+    """One line for each control that was asked; what an unfit judge says is not looked at.
 
-    What an unfit judge says is not looked at. A control of which nothing else is known is not
-    recovered.
+    Accuracy has a value wherever multiple-choice items were asked.
     """
-    known = {
-        (m.reader.removeprefix("control:"), m.measure, tuple(sorted(m.by.items()))): m
-        for m in measures
-        if m.reader.startswith("control:")
-    }
-    asked = {reader for reader, _, _ in known}
-    return [_judged(name, known) for name in EXPECTED if name in asked]
-
-
-def _judged(name: str, known: _Known) -> Recovered:
-    # Accuracy has a value wherever multiple-choice items were asked.
-    lettered = _value(known.get((name, "accuracy", ()))) is not None
-    kept: list[str] = []
-    broken: list[str] = []
-    for criterion in CRITERIA[name]:
-        own = known.get((name, criterion.measure, criterion.by))
-        found = _value(own)
-        if found is None:
-            if criterion.needed and lettered:
-                broken.append(f"{_named(criterion)} is not known")
-            continue
-        if own is not None and own.label == UNFIT:
-            continue
-        ok = (criterion.least is None or found >= criterion.least) and (
-            criterion.most is None or found <= criterion.most
-        )
-        said = f"{_named(criterion)} {found:.2f}"
-        (kept if ok else broken).append(said if ok else f"{said} ({criterion.reason})")
-    ok = bool(kept) and not broken
-    return Recovered(
-        control=name,
-        expected=EXPECTED[name],
-        found=EXPECTED[name] if ok else "; ".join(broken) or _NOBODY,
-        ok=ok,
-        note="; ".join(kept) if ok else None,
-    )
-
-
-def _value(measure: Measure | None) -> float | None:
-    return None if measure is None or not measure.n else measure.value
-
-
-def _named(criterion: Criterion) -> str:
-    return " of ".join((criterion.measure, *(value for _, value in criterion.by)))
+    decide = by_criteria(CRITERIA, passed_over=lambda measure: measure.label == UNFIT)
+    return recovered_by(measures, EXPECTED, decide)
