@@ -17,19 +17,19 @@ its impact is as low as impact can be.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from math import factorial
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-import msgspec
-
+from overread.benchmarks import controls
 from overread.benchmarks.base import Recovered
+from overread.benchmarks.controls import Control, Criterion, Said, by_criteria, known_of
 from overread.benchmarks.draws import lot
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.trials import ANSWER_FIRST, ANSWER_NOW, INSTRUCTIONS
-from overread.case import Limits, Measure, Prompt, Reader, Reply, Traits
+from overread.case import Measure, Prompt, Reader, Traits
 
 __all__ = [
     "CONTROLS",
@@ -37,10 +37,7 @@ __all__ = [
     "EXPECTED",
     "RAMBLES",
     "REVISION",
-    "Control",
     "ControlName",
-    "Criterion",
-    "Known",
     "Wanted",
     "answer_of",
     "m3cot_controls",
@@ -179,60 +176,9 @@ def _letters(answer: str) -> Sequence[str]:
     return _LETTERED.findall(answer) if _LETTERED.match(answer) else ()
 
 
-REVISION = 2
+REVISION: Final = 2
 """Raised whenever a control may answer differently; it enters the key of every reply."""
-
 UNKNOWN: Final = "I do not know this question."
-
-
-class Known(msgspec.Struct, frozen=True):
-    """The cases by their ids, and the digest of all that controls know of them."""
-
-    by_id: dict[str, M3Case]
-    digest: str
-
-
-def known_of(cases: Iterable[M3Case]) -> Known:
-    """What controls know of a set."""
-    by_id = {case.case_id: case for case in sorted(cases, key=lambda case: case.case_id)}
-    digest = hashlib.blake2b(digest_size=8)
-    for case in by_id.values():
-        told = (case.case_id, case.question, case.answer, case.kind, case.steps)
-        digest.update(msgspec.json.encode(told))
-    return Known(by_id, digest.hexdigest())
-
-
-class Control(msgspec.Struct, frozen=True):
-    """A reader that is a table: from a case and what is wanted to what it says."""
-
-    key: ControlName
-    known: Known
-
-    @property
-    def name(self) -> str:
-        return f"control:{self.key}"
-
-    @property
-    def identity(self) -> str:
-        # What it says depends on the cases, so that a corrected answer is asked for anew.
-        return f"{self.name}:{REVISION}:{self.known.digest}"
-
-    @property
-    def traits(self) -> Traits:
-        # It does not look, so that blank and swapped images cost nothing.
-        return Traits(modality="text", temperature=0.0, knows_truth=True, told_case=True)
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(concurrency=4)
-
-    async def reply(self, prompt: Prompt) -> Reply:
-        case = self.known.by_id.get(prompt.case)
-        said = UNKNOWN if case is None else reply_of(self.key, case, wanted_of(prompt.text))
-        return Reply(said, finish="stop", model=self.identity)
-
-    async def close(self) -> None:
-        pass
 
 
 def wanted_of(text: str) -> Wanted:
@@ -247,9 +193,23 @@ def wanted_of(text: str) -> Wanted:
 
 def m3cot_controls(cases: Iterable[M3Case]) -> Mapping[str, Reader]:
     """The five controls of a set, each by the word that follows `control:`."""
-    known = known_of(cases)
-    return {key: Control(key, known) for key in CONTROLS}
+    known = known_of(cases, lambda c: (c.case_id, c.question, c.answer, c.kind, c.steps))
+    # They do not look, so that blank and swapped images cost nothing.
+    traits = Traits(modality="text", temperature=0.0, knows_truth=True, told_case=True)
 
+    def says(key: ControlName, prompt: Prompt) -> Said:
+        case = known.by_id.get(prompt.case)
+        return Said(UNKNOWN if case is None else reply_of(key, case, wanted_of(prompt.text)))
+
+    return {
+        key: Control(
+            key=key, says=partial(says, key), revision=f"{REVISION}:{known.digest}", traits=traits
+        )
+        for key in CONTROLS
+    }
+
+
+# ---------------------------------------------------------------- what must come out
 
 EXPECTED: Final[Mapping[str, str]] = {
     "clinician": "reasons as the gold steps do",
@@ -261,132 +221,63 @@ EXPECTED: Final[Mapping[str, str]] = {
 """What each control is by construction."""
 
 
-class Criterion(msgspec.Struct, frozen=True):
-    """A bound that a control's measure must keep.
-
-    `end` is the part of the measure it is laid on; without an interval that is its value. Beside a
-    number, `versus` names a control whose other end must be on the right side too (its value where
-    the bound is on a value), if it was asked.
-    """
-
-    measure: str
-    end: Literal["value", "low", "high"]
-    least: float | None = None
-    most: float | None = None
-    versus: str = ""
-    by: tuple[tuple[str, str], ...] = ()
-    reason: str = ""
-
-
 _IN_COT: Final = (("mode", "cot"),)
-_ALL_RIGHT: Final = Criterion(
-    "accuracy", "low", least=0.8, by=_IN_COT, reason="every answer is right"
-)
-_ALL_STEPS: Final = Criterion("recall", "low", least=0.8, reason="every gold step is there")
-_GOLD_STEPS_ONLY: Final = Criterion("precision", "low", least=0.6, reason="no step but gold ones")
 
+
+def _above(measure: str, least: float, reason: str, **more: Any) -> Criterion:
+    """The whole interval is at or above a bound."""
+    return Criterion(measure=measure, end="low", least=least, reason=reason, **more)
+
+
+def _below(measure: str, most: float, reason: str, **more: Any) -> Criterion:
+    """The whole interval is at or below a bound."""
+    return Criterion(measure=measure, end="high", most=most, reason=reason, **more)
+
+
+_ALL_RIGHT: Final = _above("accuracy", 0.8, "every answer is right", by=_IN_COT, said="accuracy")
+_ALL_STEPS: Final = _above("recall", 0.8, "every gold step is there")
+_GOLD_STEPS_ONLY: Final = _above("precision", 0.6, "no step but gold ones")
 CRITERIA: Final[Mapping[str, tuple[Criterion, ...]]] = {
     "clinician": (
         _ALL_RIGHT,
         _GOLD_STEPS_ONLY,
         _ALL_STEPS,
-        Criterion("f1", "low", least=0.7, reason="precision and recall are both high"),
-        Criterion("impact", "value", least=-0.1, most=0.1, reason="right in both modes"),
+        _above("f1", 0.7, "precision and recall are both high"),
+        Criterion(
+            measure="impact", least=-0.1, most=0.1, needed=False, reason="right in both modes"
+        ),
     ),
     "answer-only": (
         _ALL_RIGHT,
-        Criterion(
-            "recall", "high", most=0.35, reason="there are no steps; an answer may state one"
-        ),
+        _below("recall", 0.35, "there are no steps; an answer may state one"),
     ),
     "rambler": (
-        Criterion(
-            "precision", "high", most=0.5, versus="clinician", reason="one step in eight is right"
-        ),
-        Criterion(
-            "recall", "high", most=0.6, versus="clinician", reason="only the first gold step"
-        ),
-        Criterion("f1", "high", most=0.6, versus="clinician", reason="neither of the two is high"),
+        _below("precision", 0.5, "one step in eight is right", versus="clinician"),
+        _below("recall", 0.6, "only the first gold step", versus="clinician"),
+        _below("f1", 0.6, "neither of the two is high", versus="clinician"),
     ),
     "scrambled": (
         _ALL_RIGHT,
         _GOLD_STEPS_ONLY,
         _ALL_STEPS,
         Criterion(
-            "consistency",
-            "value",
+            measure="consistency",
             most=0.9,
             versus="clinician",
             reason="every item has an order of its own",
         ),
     ),
     "contradicts": (
-        Criterion("accuracy", "high", most=0.2, by=_IN_COT, reason="no answer is right"),
+        _below("accuracy", 0.2, "no answer is right", by=_IN_COT, said="accuracy"),
         _GOLD_STEPS_ONLY,
         _ALL_STEPS,
-        Criterion("impact", "high", most=-0.5, reason="right when asked directly, wrong else"),
+        # Impact is looked at only where both modes were asked.
+        _below("impact", -0.5, "right when asked directly, wrong else", needed=False),
     ),
 }
 """What must hold of each control, whatever judge is fit."""
 
 
 def recovered(measures: Sequence[Measure]) -> list[Recovered]:
-    """One line for each control that was asked. A measure that is not known recovers nothing.
-
-    Impact is looked at only where both modes were asked.
-    """
-    known = {
-        (m.reader.removeprefix("control:"), m.measure, tuple(sorted(m.by.items()))): m
-        for m in measures
-        if m.reader.startswith("control:")
-    }
-    asked = {reader for reader, _, _ in known}
-    return [_recovered_control(name, known) for name in EXPECTED if name in asked]
-
-
-_Measured = Mapping[tuple[str, str, tuple[tuple[str, str], ...]], Measure]
-
-
-def _recovered_control(name: str, known: _Measured) -> Recovered:
-    kept: list[str] = []
-    broken: list[str] = []
-    for criterion in CRITERIA[name]:
-        own = known.get((name, criterion.measure, criterion.by))
-        if criterion.measure == "impact" and (own is None or own.value is None):
-            continue
-        other = known.get((criterion.versus, criterion.measure, criterion.by))
-        said, ok = _criterion_kept(criterion, own, other)
-        (kept if ok else broken).append(said)
-    return Recovered(
-        control=name,
-        expected=EXPECTED[name],
-        found="; ".join(broken) or EXPECTED[name],
-        ok=not broken,
-        note=None if broken else "; ".join(kept),
-    )
-
-
-def _criterion_kept(
-    criterion: Criterion, own: Measure | None, other: Measure | None
-) -> tuple[str, bool]:
-    """What the measure is, in words, and whether it keeps to the bound."""
-    found = None if own is None else _end_of(own, criterion.end)
-    if found is None:
-        return f"{criterion.measure} is not known", False
-    ok = (criterion.least is None or found >= criterion.least) and (
-        criterion.most is None or found <= criterion.most
-    )
-    word = {"value": "", "low": " at least", "high": " at most"}[criterion.end]
-    said = f"{criterion.measure}{word} {found:.2f}"
-    if other is not None:
-        opposite = {"value": "value", "low": "high", "high": "low"}[criterion.end]
-        against = _end_of(other, opposite)
-        apart = against is not None and found < against
-        ok = ok and apart
-        said += f", {'below' if apart else 'not below'} {criterion.versus}'s"
-    return (said, ok) if ok else (f"{said} ({criterion.reason})", ok)
-
-
-def _end_of(measure: Measure, end: str) -> float | None:
-    found: float | None = getattr(measure, end)
-    return measure.value if found is None else found
+    """One line for each control that was asked. A measure that is not known recovers nothing."""
+    return controls.recovered(measures, EXPECTED, by_criteria(CRITERIA))
