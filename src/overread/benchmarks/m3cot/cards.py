@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
-from overread.benchmarks.exhibits.texts import cut
+from overread.benchmarks.exhibits.cells import cut
 from overread.benchmarks.m3cot.cases import STEPS, cases_in
 from overread.benchmarks.m3cot.edition import MODES
 from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks, facts_of, marks_of

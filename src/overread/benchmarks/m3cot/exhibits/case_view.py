@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from overread.benchmarks.exhibits.texts import CUT, cut
+from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.m3cot.cases import cases_in
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.judge_questions import questions

@@ -1,63 +1,216 @@
-"""Tables beside the summary: by task and step, with other images, readers against readers.
+"""Tables: what counts in a row per reader, by task and step, with other images, reader by reader.
 
 And can the judges be trusted: on replies of known truth, with each other, and to be read at all?
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from overread.benchmarks.exhibits.cells import p_value, table
-from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.exhibits.judges import agreement_table, fitness_table
-from overread.benchmarks.exhibits.numbers import NOT_ASKED, cell, tested
+from overread.benchmarks.exhibits import judges
+from overread.benchmarks.exhibits.cells import (
+    NOT_ASKED,
+    NOT_KNOWN,
+    cell,
+    p_value,
+    plain,
+    table,
+    with_tests,
+    worth,
+)
+from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
+from overread.benchmarks.exhibits.tables import (
+    difference_rows,
+    differences,
+    group_sizes,
+    groups_table,
+    reader_rows,
+    readers_table,
+    remarks_on,
+)
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import FOLLOWS, IMAGES, MODES
-from overread.benchmarks.m3cot.exhibits.summary import COLUMNS, PARTS, notes_on_judges
+from overread.benchmarks.m3cot.headline import QUESTION
 from overread.case import Measure, Table
 
 __all__ = [
+    "ALL_QUESTIONS",
+    "COLUMNS",
     "follow_table",
     "image_table",
     "impact_table",
     "judge_tables",
     "kinds_table",
     "modalities_table",
+    "notes_on_judges",
     "pairs_table",
+    "paper_tables",
+    "paths_table",
     "steps_table",
+    "summary",
     "tasks_of",
     "tasks_table",
 ]
 
-_FEW: Final = 10
-_MOST_MODALITIES: Final = 24
-_STEP_NAMES: Final = {
-    "modality": "examination",
-    "feature": "image features",
-    "conclusion": "key conclusions",
-    "analysis": "additional analysis",
+PARTS: Final = {
+    name: Part(said, measure, {"question": name}, keys)
+    for name, said, measure, keys in (
+        ("answer", "answers", "accuracy", ("mode",)),
+        ("precision", "the reply's steps", "precision", ()),
+        ("recall", "the gold steps", "recall", ()),
+        ("order", "the order", "consistency", ()),
+    )
 }
+"""What judges say of a reply's reasoning, by question."""
+ALL_QUESTIONS: Final = tuple(PARTS)
+_DIRECT: Final = (("mode", "direct"),)
+_COT: Final = (("mode", "cot"),)
+COLUMNS: Final = (
+    Column("accuracy direct", "accuracy", _DIRECT, "answer"),
+    Column("accuracy CoT", "accuracy", _COT, "answer"),
+    Column("impact", "impact", question="answer"),
+    Column("precision", "precision", question="precision"),
+    Column("recall", "recall", question="recall"),
+    Column("F1", "f1", question="precision"),
+    Column("consistency", "consistency", question="order"),
+    Column("efficiency", "efficiency", question="recall"),
+    Column("latency", "latency"),
+)
+_UNTIMED: Final = COLUMNS[:7]
+_INTERVAL: Final = "[95 % interval] over items (patients, where they are known)."
+_FEW: Final = 10
+_FEW_NOTE: Final = f"Groups of fewer than {_FEW} items say little; their intervals tell how little."
+
+
+def notes_on_judges(index: Index, questions: Sequence[str] = ALL_QUESTIONS) -> Iterator[str]:
+    """Who judged these, how fit each is, and what the marks mean."""
+    return judges.notes_on_judges(index, [PARTS[question] for question in questions])
+
+
+def _mode(name: str) -> str:
+    return "CoT" if name == "cot" else name
+
+
+# ---------------------------------------------------------------- the first table
+
+
+def summary(index: Index, signature: str) -> Table:
+    """What counts, in one row per reader; even where there is nothing."""
+    kept = [column for column in COLUMNS if column.stands(index)] or list(_UNTIMED)
+    return Table(
+        name="summary",
+        title=QUESTION,
+        columns=("reader", *(column.heading for column in kept)),
+        rows=tuple(reader_rows(index, kept, absent=NOT_ASKED)),
+        signature=signature,
+        notes=tuple(_summary_notes(index, kept)),
+    )
+
+
+def _summary_notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
+    yield from notes_on_judges(index)
+    yield (
+        "Percent; impact in points: accuracy with reasoning (CoT) less accuracy without. "
+        "Precision: of a reply's steps those that match the gold steps; recall: of the gold steps "
+        "those in the reply. Consistency: how alike the order of steps is within a task."
+    )
+    if any(column.measure in ("efficiency", "latency") for column in kept):
+        yield (
+            "Efficiency: gold steps matched a second of reasoning; latency: time with reasoning "
+            "over time without. Times as they were recorded; not comparable across machines."
+        )
+    else:
+        yield _no_times(index)
+    yield from remarks_on(index, _UNTIMED)
+    yield _INTERVAL
+
+
+def _no_times(index: Index) -> str:
+    """Why there is neither efficiency nor latency."""
+    records = [record for name in ("efficiency", "latency") for record in index.all(name)]
+    left_out = "Efficiency and latency are left out"
+    if any(record.n for record in records):
+        return f"{left_out}: replies were timed, but no time was recorded (0 s)."
+    said = {record.note for record in records if record.note}
+    why = f" ({'; '.join(sorted(said))})" if said else ""
+    return f"{left_out}{why}: a run with --set timing=N times N items."
+
+
+# ---------------------------------------------------------------- as the paper has it
+
+_TABLE_2: Final = (
+    Column("F1", "f1", question="precision"),
+    Column("P", "precision", question="precision"),
+    Column("R", "recall", question="recall"),
+    Column("Acc direct", "accuracy", _DIRECT, "answer"),
+    Column("Acc step", "accuracy", _COT, "answer"),
+    Column("I", "impact", question="answer"),
+    Column("E", "efficiency", question="recall"),
+    Column("L", "latency"),
+    Column("C path", "consistency", question="order"),
+)
+_TABLE_A2: Final = (
+    Column("direct, s", "seconds", _DIRECT),
+    Column("CoT, s", "seconds", _COT),
+)
+
+
+def paper_tables(index: Index, signature: str) -> Iterator[Table | None]:
+    """Tables 2 and A2, as the paper lays them out: two decimals, no intervals."""
+    if any(column.stands(index) for column in _TABLE_2):
+        yield readers_table(
+            index,
+            signature,
+            "table_2",
+            "As in Table 2 of the paper",
+            _TABLE_2,
+            (
+                "Laid out as the paper prints it, to be held beside it; the intervals are in "
+                f'"{QUESTION}" The command overread published m3cot prints the paper\'s own rows.',
+                *notes_on_judges(index),
+            ),
+            shows=_as_printed,
+        )
+    if any(column.stands(index) for column in _TABLE_A2):
+        yield readers_table(
+            index,
+            signature,
+            "table_a2",
+            "As in Table A2 of the paper: seconds of a question",
+            _TABLE_A2,
+            ("Mean seconds of a reply, as recorded; not comparable across machines.", _INTERVAL),
+            absent=NOT_ASKED,
+        )
+
+
+def _as_printed(record: Measure | None) -> str:
+    if record is None:
+        return NOT_ASKED
+    if record.value is None:
+        return NOT_KNOWN
+    if record.measure in ("efficiency", "latency"):
+        return f"{record.value:.2f}{worth(record)}"
+    return plain(record, decimals=2) + worth(record)
+
+
+# ---------------------------------------------------------------- groups of items
 
 
 def tasks_of(index: Index) -> list[str]:
     """The tasks by falling number of items."""
-    sizes: dict[str, int] = {}
-    for name in ("f1", "impact", "consistency"):
-        for record in index.all(name, "task"):
-            task = record.by["task"]
-            sizes[task] = max(sizes.get(task, 0), record.n or 0)
-    for record in index.all("accuracy", "mode", "task"):
-        task = record.by["task"]
-        sizes[task] = max(sizes.get(task, 0), record.n or 0)
-    return sorted(sizes, key=lambda task: (-sizes[task], task))
+    return _by_size(group_sizes(index, "task", _UNTIMED))
+
+
+def _by_size(sizes: dict[str, int]) -> list[str]:
+    return sorted(sizes, key=lambda name: (-sizes[name], name))
 
 
 def tasks_table(index: Index, signature: str) -> Table | None:
     """Every measure in every task."""
-    return _grouped(
-        index, signature, "task", tasks_of(index), "tasks", "Task by task: every measure"
-    )
+    title = "Task by task: every measure"
+    return _grouped(index, signature, "task", tasks_of(index), "tasks", title)
 
 
 def kinds_table(index: Index, signature: str) -> Table | None:
@@ -71,89 +224,103 @@ def _grouped(
 ) -> Table | None:
     columns = [
         column
-        for column in COLUMNS[:7]
+        for column in _UNTIMED
         if any(column.of(index, reader, **{key: g}) for reader in index.readers for g in groups)
     ]
-    rows = [
-        (group, reader, *(cell(column.of(index, reader, **{key: group})) for column in columns))
-        for group in groups
-        for reader in index.readers
-    ]
-    few = f"Groups of fewer than {_FEW} items say little; their intervals tell how little."
-    return table(
-        name,
-        title,
-        (key, "reader", *(column.heading for column in columns)),
-        rows,
-        signature,
-        (
-            few,
-            *notes_on_judges(index, ("answer", "precision", "recall", "order")),
-        ),
-        facts=2,
+    notes = (_FEW_NOTE, *notes_on_judges(index))
+    return groups_table(
+        index, signature, name, title, key, groups, columns, notes, absent=NOT_ASKED
     )
+
+
+_MOST_MODALITIES: Final = 24
 
 
 def modalities_table(index: Index, signature: str) -> Table | None:
     """Recall by the examination, the most frequent first."""
-    sizes: dict[str, int] = {}
-    for record in index.all("recall", "modality"):
-        name = record.by["modality"]
-        sizes[name] = max(sizes.get(name, 0), record.n or 0)
-    named = sorted(sizes, key=lambda name: (-sizes[name], name))
-    rows = [
-        (name, reader, cell(index.get(reader, "recall", modality=name)))
-        for name in named[:_MOST_MODALITIES]
-        for reader in index.readers
-    ]
+    recall = Column("recall", "recall")
+    named = _by_size(group_sizes(index, "modality", [recall]))
     more = len(named) - _MOST_MODALITIES
     rest = [f"{more} less frequent examinations are in measures.json only."] if more > 0 else []
-    return table(
+    notes = (
+        f"The examination as the set states it, or else as the gold step words it. {_FEW_NOTE}",
+        *rest,
+        *notes_on_judges(index, ("recall",)),
+    )
+    return groups_table(
+        index,
+        signature,
         "modalities",
         "How much of the gold steps is there, by examination?",
-        ("examination", "reader", "recall"),
-        rows,
-        signature,
-        (
-            "The examination as the set states it, or else as the gold step words it. Groups of "
-            f"fewer than {_FEW} items say little; their intervals tell how little.",
-            *rest,
-            *notes_on_judges(index, ("recall",)),
-        ),
-        facts=2,
+        "modality",
+        named[:_MOST_MODALITIES],
+        [recall],
+        notes,
+        heading="examination",
+        absent=NOT_ASKED,
     )
+
+
+_STEP_NAMES: Final = {
+    "modality": "examination",
+    "feature": "image features",
+    "conclusion": "key conclusions",
+    "analysis": "additional analysis",
+}
+_STEP_COLUMNS: Final = (
+    Column("precision", "precision"),
+    Column("precision without N/A", "precision_no_na"),
+    Column("recall", "recall"),
+)
 
 
 def steps_table(index: Index, signature: str) -> Table | None:
     """Which kind of step is right, and which is there at all."""
     if not (index.all("precision", "step") or index.all("recall", "step")):
         return None
-    rows = [
-        (
-            _STEP_NAMES[step],
-            reader,
-            *(
-                cell(index.get(reader, name, step=step))
-                for name in ("precision", "precision_no_na", "recall")
-            ),
-        )
-        for step in STEPS
-        for reader in index.readers
-    ]
-    return table(
+    return groups_table(
+        index,
+        signature,
         "steps",
         "Which steps are right, and which are there?",
-        ("step", "reader", "precision", "precision without N/A", "recall"),
-        rows,
-        signature,
+        "step",
+        {step: _STEP_NAMES[step] for step in STEPS},
+        _STEP_COLUMNS,
         (
             "Precision over replies with a step of this kind, recall over items with such a gold "
             "step. N/A: steps that a judge calls background; they count against precision.",
             *notes_on_judges(index, ("precision", "recall")),
         ),
-        facts=2,
+        absent=NOT_ASKED,
     )
 
+
+def paths_table(index: Index, signature: str) -> Table | None:
+    """The most frequent path of each task, and the share of items that take it."""
+    order = {task: place for place, task in enumerate(tasks_of(index))}
+    records = sorted(
+        index.all("mode_share", "task", "judge", "path"),
+        key=lambda one: (order.get(one.by["task"], len(order)), one.by["task"]),
+    )
+    return table(
+        "paths",
+        "Which way does the reasoning go?",
+        ("task", "reader", "judge", "most frequent path", "share"),
+        [
+            (one.by["task"], one.reader, one.by["judge"], one.by["path"], cell(one))
+            for one in records
+        ],
+        signature,
+        (
+            "The order in which the kinds of content first appear: modality, feature, conclusion, "
+            "others. The share is that of the task's paths that are this one.",
+            *notes_on_judges(index, ("order",)),
+        ),
+        facts=4,
+    )
+
+
+# ---------------------------------------------------------------- beyond the paper
 
 _ASKED_FOR: Final = {
     "truncated": "after half of the reasoning",
@@ -163,10 +330,9 @@ _ASKED_FOR: Final = {
 
 def image_table(index: Index, signature: str) -> Table | None:
     """Accuracy with the item's image, a black one and another item's; and what words survive."""
-    others = [image for image in IMAGES if image != "original"]
     asked = [
         image
-        for image in others
+        for image in IMAGES[1:]
         if any(index.get(r, "accuracy", mode=m, image=image) for r in index.readers for m in MODES)
         or index.any("survives", image=image)
     ]
@@ -182,13 +348,13 @@ def image_table(index: Index, signature: str) -> Table | None:
             for image in asked:
                 by = {"mode": mode, "image": image}
                 effect = index.get(reader, "image_effect", **by)
-                cells += [cell(index.get(reader, "accuracy", **by)), tested(effect)]
-            if mode == "cot":
-                words = [index.get(reader, "survives", image=image) for image in asked]
-                cells += [cell(one) for one in (*words, index.get(reader, "survives_chance"))]
-            else:
-                cells += [NOT_ASKED] * (len(asked) + 1)
-            rows.append((reader, "CoT" if mode == "cot" else mode, *cells))
+                found = index.get(reader, "accuracy", **by)
+                cells += [cell(found, absent=NOT_ASKED), with_tests(effect)]
+            words = [index.get(reader, "survives", image=image) for image in asked]
+            words.append(index.get(reader, "survives_chance"))
+            reasoned = mode == "cot"
+            cells += [cell(one if reasoned else None, absent=NOT_ASKED) for one in words]
+            rows.append((reader, _mode(mode), *cells))
     heads = [word for image in asked for word in (f"accuracy {image}", f"effect of {image}")]
     return table(
         "image_dependence",
@@ -221,10 +387,10 @@ def follow_table(index: Index, signature: str) -> Table | None:
         for follow in FOLLOWS:
             by = {"mode": "cot", "follow": follow}
             kept = index.get(reader, "answer_kept", **by)
-            if kept is None:
-                continue
-            after = index.get(reader, "accuracy", **by)
-            rows.append((reader, _ASKED_FOR[follow], cell(kept), cell(after), cell(whole)))
+            if kept is not None:
+                found = (kept, index.get(reader, "accuracy", **by), whole)
+                cells = [cell(one, absent=NOT_ASKED) for one in found]
+                rows.append((reader, _ASKED_FOR[follow], *cells))
     return table(
         "answer_follows",
         "Does the answer follow from the reasoning?",
@@ -240,6 +406,8 @@ def follow_table(index: Index, signature: str) -> Table | None:
     )
 
 
+# ---------------------------------------------------------------- readers against readers
+
 _DIFFERENCES: Final = {
     "diff_accuracy": "accuracy",
     "diff_precision": "precision",
@@ -250,47 +418,35 @@ _DIFFERENCES: Final = {
 
 
 def pairs_table(index: Index, signature: str) -> Table | None:
-    """Differences with their intervals and tests."""
-    rows = [
-        (record.reader, record.by["versus"], said, cell(record), p_value(record.p), _q(record))
-        for record, said in _differences(index)
-    ]
+    """Every reader against every other on the same items, with intervals and tests."""
+    found = differences(index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}")
     return table(
         "pairs",
         "Who reasons better?",
         ("reader", "less", "measure", "difference", "p", "q"),
-        rows,
+        difference_rows(found),
         signature,
         (
             "Points of percent on the same items. p: accuracy by McNemar's exact test (one judge) "
             "or flips of sign, precision and recall by flips of sign, consistency by exchanging "
             "replies; F1 has its interval only. q: Benjamini and Hochberg's within a measure.",
-            *notes_on_judges(index, ("answer", "precision", "recall", "order")),
+            *notes_on_judges(index),
         ),
         facts=3,
     )
 
 
-def _differences(index: Index) -> Iterator[tuple[Measure, str]]:
-    for name, said in _DIFFERENCES.items():
-        for record in index.all(name, "versus"):
-            yield record, said
-        for record in index.all(name, "mode", "versus"):
-            yield record, f"{said} {'CoT' if record.by['mode'] == 'cot' else record.by['mode']}"
-
-
 def impact_table(index: Index, signature: str) -> Table | None:
     """Does reasoning help? By judge, for judges need not agree."""
-    rows = [
-        (reader, judge, cell(record), p_value(record.p), _q(record))
-        for reader in index.readers
-        for judge, record in _impacts(index, reader)
-    ]
     return table(
         "impact",
         "Does reasoning help?",
         ("reader", "judge", "impact", "p", "q"),
-        rows,
+        [
+            (reader, judge, cell(record), p_value(record.p), p_value(record.q))
+            for reader in index.readers
+            for judge, record in _impacts(index, reader)
+        ],
         signature,
         (
             "Accuracy with reasoning less accuracy without, in points, on the same items. p of one "
@@ -302,19 +458,17 @@ def impact_table(index: Index, signature: str) -> Table | None:
 
 
 def _impacts(index: Index, reader: str) -> Iterator[tuple[str, Measure]]:
-    judges = index.groups("impact", "judge")
+    known = index.groups("impact", "judge")
     whole = index.known(reader, "impact")
-    if whole is not None and len(judges) != 1:
+    if whole is not None and len(known) != 1:
         yield "mean of all", whole
-    for judge in judges:
+    for judge in known:
         record = index.known(reader, "impact", judge=judge)
         if record is not None:
             yield judge, record
 
 
-def _q(record: Measure) -> str:
-    return p_value(record.q)
-
+# ---------------------------------------------------------------- judges
 
 _VERDICT_OUTCOMES: Final = (
     "verdicts_judged",
@@ -323,7 +477,7 @@ _VERDICT_OUTCOMES: Final = (
     "verdicts_unanswered",
 )
 _LONGEST: Final = 160
-# The harmless changes of `judging.rubric`, as columns.
+# The harmless changes of `judging.sensitivity`, as columns.
 _CHANGE_COLUMNS: Final = {
     "sections": "changed by the parts' order",
     "steps": "changed by the gold steps' order",
@@ -353,20 +507,20 @@ def judge_tables(index: Index, signature: str) -> Iterator[Table | None]:
 def _verdicts_table(index: Index, signature: str) -> Table | None:
     """Replies that were there, and verdicts that could be read."""
     rows = []
-    for record in _verdict_records(index):
+    for record in index.all("verdicts_judged", "question", "mode", "judge"):
         by = record.by
         answered = index.get(record.reader, "answered", mode=by["mode"])
         found = [index.get(record.reader, name, **by) for name in _VERDICT_OUTCOMES]
-        told = found[1].note if found[1] is not None and found[1].note else ""
+        saved = found[1].note if found[1] is not None and found[1].note else ""
         rows.append(
             (
                 record.reader,
-                "CoT" if by["mode"] == "cot" else by["mode"],
+                _mode(by["mode"]),
                 _k_of_n(answered),
                 by["judge"],
                 PARTS[by["question"]].said,
                 *map(_k_of_n, found),
-                told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…",
+                saved if len(saved) <= _LONGEST else f"{saved[:_LONGEST]}…",
             )
         )
     return table(
@@ -387,11 +541,7 @@ def _verdicts_table(index: Index, signature: str) -> Table | None:
     )
 
 
-def _verdict_records(index: Index) -> list[Measure]:
-    return index.all("verdicts_judged", "question", "mode", "judge")
-
-
 def _k_of_n(record: Measure | None) -> str:
     if record is None or record.k is None:
-        return cell(record)
+        return cell(record, absent=NOT_ASKED)
     return f"{record.k}/{record.n}"
