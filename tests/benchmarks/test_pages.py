@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from overread.benchmarks.registry import BENCHMARKS, class_of, metrics
+from overread.benchmarks.rules import Rulebook
 from overread.case import Measure
 
 ROOT = Path(__file__).parents[2]
 LOOSE = "–"  # an option that is not set
-# Whose section of editions.md has tables of rules and options.
+# Whose section of editions.md names a test in every paragraph.
 TABLED = ("heartbeat", "m3cot", "medcmr")
 
 
@@ -36,18 +36,10 @@ def rows(text: str, first: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def rules_of(benchmark: str) -> Any:
-    return import_module(f"overread.benchmarks.{benchmark}.edition")
-
-
-def rule_names(benchmark: str) -> list[str]:
-    rules = rules_of(benchmark)
-    return list(rules.BOOK.rules if hasattr(rules, "BOOK") else rules.RULES)
-
-
-def told_by_hand() -> list[str]:
-    """The benchmarks whose table of rules is not yet made of the fields themselves."""
-    return [name for name in TABLED if not hasattr(rules_of(name), "BOOK")]
+def book_of(benchmark: str) -> Rulebook[Any, Any]:
+    book = class_of(benchmark).book
+    assert book is not None
+    return book
 
 
 # ---------------------------------------------------------------- editions
@@ -55,8 +47,7 @@ def told_by_hand() -> list[str]:
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_page_on_editions_names_every_rule(benchmark: str) -> None:
-    book = class_of(benchmark).book
-    assert book is not None
+    book = book_of(benchmark)
     differ = [
         rule for rule in book.rules if getattr(book.authors, rule) != getattr(book.corrected, rule)
     ]
@@ -70,8 +61,7 @@ def test_the_page_on_editions_names_every_rule(benchmark: str) -> None:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_page_on_editions_names_tests_that_exist(benchmark: str) -> None:
     named = re.findall(r"`(test_\w+)`", section("editions.md", benchmark))
-    book = class_of(benchmark).book
-    assert book is not None
+    book = book_of(benchmark)
     assert len(named) >= len(book.departures(book.corrected))
     sources = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     assert [name for name in named if f"def {name}(" not in sources] == []
@@ -81,44 +71,19 @@ def test_the_page_on_editions_names_tests_that_exist(benchmark: str) -> None:
 def test_every_departure_has_its_test(benchmark: str) -> None:
     told = section("editions.md", benchmark)
     paragraphs = [part for part in told.split("\n\n") if part.startswith("**")]
-    assert len(paragraphs) >= len(rule_names(benchmark))
+    assert len(paragraphs) >= len(book_of(benchmark).rules)
     assert [part for part in paragraphs if "`test_" not in part] == []
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_page_on_editions_has_the_tables_of_the_rulebook(benchmark: str) -> None:
-    book = class_of(benchmark).book
-    assert book is not None
+    book = book_of(benchmark)
     told = section("editions.md", benchmark)
     for table in (book.rules_table(), book.options_table()):
         assert "\n".join(table) in told, "\n".join(["put this into docs/editions.md:", *table])
     standard = book.settings("corrected")[1]
     words = {row[0]: row[1] for row in rows(told, "option") if row[1] != LOOSE}
     assert book.settings("corrected", words)[1] == standard
-
-
-@pytest.mark.parametrize("benchmark", told_by_hand())
-def test_the_table_of_rules_has_the_values_of_both_editions(benchmark: str) -> None:
-    rules = rules_of(benchmark)
-    told = {
-        row[0].partition("`")[0]: tuple(row[1:])
-        for row in rows(section("editions.md", benchmark), "rule")
-    }
-    assert told == {
-        rule: (str(getattr(rules.AUTHORS, rule)), str(getattr(rules.CORRECTED, rule)))
-        for rule in rules.RULES
-    }
-
-
-@pytest.mark.parametrize("benchmark", told_by_hand())
-def test_the_table_of_options_has_their_defaults(benchmark: str) -> None:
-    rules = rules_of(benchmark)
-    told = {row[0]: row[1] for row in rows(section("editions.md", benchmark), "option")}
-    assert list(told) == list(rules.Options.__struct_fields__)
-    words = {name: default for name, default in told.items() if default != LOOSE}
-    assert rules.settings("corrected", words)[1] == rules.Options()
-    unset = [name for name, default in told.items() if default == LOOSE]
-    assert all(getattr(rules.Options(), name) in (None, ()) for name in unset)
 
 
 def test_every_golden_file_of_m3cot_is_said_to_be_reproduced() -> None:
@@ -135,7 +100,7 @@ def test_every_golden_file_of_m3cot_is_said_to_be_reproduced() -> None:
 
 
 def test_the_page_says_what_measuring_medcmr_again_cannot_undo() -> None:
-    book = rules_of("medcmr").BOOK
+    book = book_of("medcmr")
     assert book.shows & set(book.rules) == {"reask"}
     assert set(book.options) - book.shows == {"errors", "ranks", "pairs"}
     told = section("editions.md", "medcmr").split("cannot undo\n")[1]
@@ -143,7 +108,7 @@ def test_the_page_says_what_measuring_medcmr_again_cannot_undo() -> None:
 
 
 def test_the_page_says_what_measuring_again_cannot_undo() -> None:
-    book = rules_of("m3cot").BOOK
+    book = book_of("m3cot")
     # All options and these rules; the page names the latter.
     assert book.shows == {"options", "reask", *book.options}
     told = section("editions.md", "m3cot").split("cannot undo\n")[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.registry import BENCHMARKS
+from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.benchmarks.rules import (
     SEEDS,
     Boot,
@@ -100,37 +99,25 @@ def test_an_unknown_setting_lists_the_known_ones():
         read(hue="1")
 
 
-def test_words_that_name_a_path_are_recorded_absolute():
-    here = str(Path().absolute())
-    given = {"root": " a,b ", "ratings": "r.csv, s.csv", "reformulate": "c.csv", "px": "512"}
-    made = absolute(given)
-    assert made == {
-        "root": f"{here}/a,b",
-        "ratings": f"{here}/r.csv,{here}/s.csv",
-        "reformulate": f"{here}/c.csv",
-        "px": "512",
-    }
-    assert absolute(made) == made
-    for plain in ({"reformulate": "none"}, {"reformulate": "12"}, {"root": ""}, {"ranks": "a,,b"}):
-        assert absolute(plain) == plain
-
-
 @pytest.mark.parametrize("benchmark", sorted(BENCHMARKS))
-def test_every_setting_that_a_benchmark_reads_as_a_path_is_one_of_them(benchmark):
-    edition = import_module(f"overread.benchmarks.{benchmark}.edition")
+def test_every_setting_that_a_benchmark_reads_as_a_path_is_recorded_absolute(benchmark):
+    book = class_of(benchmark).book
     here, found = str(Path().absolute()), set()
-    if hasattr(edition, "BOOK"):
-        declared = {**edition.BOOK.rules, **edition.BOOK.options}
-        readings = {name: said.reads for name, said in declared.items()}
-    else:
-        readings = {**edition.RULES, **edition._OPTIONS}
-    for name, reading in readings.items():
+    for name, option in book.options.items():
         with suppress(ValueError):
-            value = reading("some.csv")
+            value = option.reads("some.csv")
             if isinstance(value, str) and value.startswith(here):
-                assert absolute({name: "some.csv"}) == {name: value}
+                assert absolute(book, {name: "some.csv"}) == {name: value}
                 found.add(name)
+    assert found == book.places
     assert "root" in found
+
+
+def test_words_that_name_no_path_are_recorded_as_they_are():
+    book = class_of("medcmr").book
+    for plain in ({"reformulate": "none"}, {"reformulate": "12"}, {"root": ""}, {"ranks": "a,,b"}):
+        assert absolute(book, plain) == plain
+    assert absolute(None, None) == {}
 
 
 @given(st.sampled_from(sorted(READINGS)), st.text(max_size=20))

@@ -51,7 +51,6 @@ __all__ = [
     "check_variants",
     "files",
     "folder",
-    "label_of",
     "label_words",
     "number",
     "one_of",
@@ -212,7 +211,13 @@ class EditionRules(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The edition's name, with every rule that was changed: `corrected+match=truthy`."""
-        return label_of(self, edition_of(type(self), self.name), rules_of(type(self)))
+        standard = edition_of(type(self), self.name)
+        changed = (
+            f"+{rule}={getattr(self, rule)}"
+            for rule in rules_of(type(self))
+            if getattr(self, rule) != getattr(standard, rule)
+        )
+        return self.name + "".join(changed)
 
 
 R = TypeVar("R", bound=EditionRules)
@@ -417,29 +422,6 @@ def label_words(label: str) -> tuple[str, dict[str, str]]:
     return name, dict(rule.split("=", 1) for rule in changed if "=" in rule)
 
 
-def label_of(edition: Any, standard: Any, rules: Iterable[str]) -> str:
-    """An edition's name, with every rule that is not the standard's: `corrected+match=truthy`."""
-    changed = (
-        f"+{rule}={getattr(edition, rule)}"
-        for rule in rules
-        if getattr(edition, rule) != getattr(standard, rule)
-    )
-    return str(edition.name) + "".join(changed)
-
-
-# Settings of any benchmark that name a file or folder, and those that may name several.
-_PLACE: Final = frozenset({"reformulate", "root", "rubrics"})
-_PLACES: Final = frozenset({"errors", "ranks", "ratings", "specialist"})
-
-
-def absolute(words: Mapping[str, str]) -> dict[str, str]:
-    """The words with every path absolute, whichever benchmark they are for."""
-    return {key: _absolute(key, text) for key, text in words.items()}
-
-
-def _absolute(key: str, text: str) -> str:
-    parts = text.split(",") if key in _PLACES else [text] if key in _PLACE else []
-    counted = key == "reformulate" and (text.strip() == "none" or text.strip().isdecimal())
-    if not parts or counted or not all(part.strip() for part in parts):
-        return text
-    return ",".join(str(Path(part.strip()).absolute()) for part in parts)
+def absolute(book: Rulebook[Any, Any] | None, words: Mapping[str, str] | None) -> dict[str, str]:
+    """The words with every path absolute, of a benchmark that may have no options at all."""
+    return dict(words or {}) if book is None else book.absolute(words or {})

@@ -143,11 +143,11 @@ def measure(
     its cases, if they are still there; that of another set only with `include_images`.
     `tell` gets a line where the set's card has become stricter.
     """
-    from overread.benchmarks.registry import reopen_benchmark
+    from overread.benchmarks.registry import class_of, reopen_benchmark
 
     place = Path(folder)
     record = read_record(place)
-    given = absolute(settings or {})
+    given = absolute(class_of(record.benchmark).book, settings)
     words = record.settings | given
     name = edition or record.edition.partition("+")[0]
     bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
@@ -272,7 +272,7 @@ def import_results(
     again; `tell` gets a line for whatever a user should know of that. Returns the run and what a
     user should know of the results, such as a model folder that was left out.
     """
-    from overread.benchmarks.registry import importer
+    from overread.benchmarks.registry import class_of, importer
     from overread.runs._judge import judged_answers
 
     folder = Path(out)
@@ -282,7 +282,7 @@ def import_results(
         Path(replies),
         Path(readers) if readers is not None else None,
         edition,
-        absolute(settings or {}),
+        absolute(class_of(benchmark).book, settings),
         reparse,
         also,
     )
