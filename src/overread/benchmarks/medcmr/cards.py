@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.exhibits.texts import cut
+from overread.benchmarks.exhibits.cells import cut
 from overread.benchmarks.medcmr.cases import LETTERS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, COMPONENTS_OF, GRIDS
 from overread.case import Card, Said, Slide, Trial

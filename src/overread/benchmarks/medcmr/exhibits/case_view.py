@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from overread.benchmarks.exhibits.texts import CUT, cut
+from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.medcmr.cases import LETTERS, MedCase, cases_in
 from overread.benchmarks.medcmr.edition import Edition
 from overread.case import Table

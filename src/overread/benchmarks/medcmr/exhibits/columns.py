@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from overread.benchmarks.exhibits import panels
-from overread.benchmarks.exhibits.columns import Column
-from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.exhibits.panels import SENSITIVITY, SPECIFICITY, Part
+from overread.benchmarks.exhibits.cells import FEW_MARK
+from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.judges import (
+    AGREEMENT,
+    SENSITIVITY,
+    SPECIFICITY,
+    Part,
+    notes_on_judges,
+)
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 
 __all__ = [
@@ -17,13 +22,12 @@ __all__ = [
     "COMPONENT_WORDS",
     "FEW",
     "SCORE",
+    "chance_line",
     "groups_of",
-    "interval_notes",
     "judged_notes",
     "marked",
     "parts_of",
     "spelled",
-    "without_note",
     "worded",
 ]
 
@@ -85,7 +89,7 @@ def parts_of(index: Index, *, every: bool = False) -> list[Part]:
     """What judges score; the questions without a caption too, where one was tried (or `every`)."""
     asked = {
         record.by.get("question")
-        for name in (SENSITIVITY, SPECIFICITY, panels.AGREEMENT)
+        for name in (SENSITIVITY, SPECIFICITY, AGREEMENT)
         for record in index.every(name)
     }
     questions = [name for name in ("score", "score_uncaptioned") if every or name in asked]
@@ -109,52 +113,15 @@ def judged_notes(index: Index) -> Iterator[str]:
     if not any(index.all(column.measure) for column in (*COMPONENTS, SCORE)):
         return
     yield _OPEN_WORDS
-    yield from panels.notes_on_judges(index, parts_of(index))
+    yield from notes_on_judges(index, parts_of(index))
 
 
-def interval_notes(index: Index, *measures: str) -> Iterator[str]:
-    """How the intervals of these measures were made."""
-    found = dict.fromkeys(
-        record.method
-        for name in measures
-        for record in index.every(name)
-        if record.low is not None and record.method
-    )
-    if found:
-        said = "; ".join(dict.fromkeys(_method(one) for one in found if one))
-        yield f"[95 % interval]: {said}."
-    elif any(r.low is not None for name in measures for r in index.every(name)):
-        yield "[95 % interval] over items."
-
-
-def _method(method: str) -> str:
-    """A record's word for how its interval was made, without what differs from cell to cell.
-
-    >>> _method("wilson, design effect 1.09"), _method("bootstrap of items:10:0, at least wilson")
-    ("Wilson's, widened where items share images", 'bootstrap of items:10:0')
-    """
-    if method.startswith("all items agree"):
-        return "Wilson's where all items agree"
-    if method.startswith("wilson"):
-        shared = ", widened where items share images" if "design effect" in method else ""
-        return f"Wilson's{shared}"
-    return method.partition(",")[0]
-
-
-def without_note(index: Index, *columns: Column) -> Iterator[str]:
-    """What was counted as wrong, as nothing, or left out: the records' notes, each once."""
-    said: dict[str, None] = {}
-    for reader in index.readers:
-        for column in columns:
-            record = column.known(index, reader)
-            if record is not None and record.note:
-                said.setdefault(f"{reader}, {column.heading}: {record.note}")
-    some = list(said)[:6]
-    if some:
-        more = f"; and {len(said) - 6} more, in measures.json" if len(said) > 6 else ""
-        yield f"{'; '.join(some)}{more}."
+def chance_line(index: Index) -> float | None:
+    """What an option drawn by lot gets right of all items, in percent."""
+    found = index.known("", "chance")
+    return None if found is None else 100 * (found.value or 0)
 
 
 def marked(name: str, n: int) -> str:
     """A group's name, with a star where it has few items."""
-    return f"{name} *" if n < FEW else name
+    return f"{name} {FEW_MARK}" if n < FEW else name

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
-from overread.benchmarks.exhibits.cells import NOT_KNOWN, fraction, table
-from overread.benchmarks.exhibits.dots import Panel, dots
+from overread.benchmarks.exhibits.cells import (
+    NOT_ASKED,
+    NOT_KNOWN,
+    cell,
+    coefficient,
+    fraction,
+    table,
+    worth,
+)
+from overread.benchmarks.exhibits.dot_plot import Panel, dots
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.exhibits.judges import agreement_table, fitness_table
-from overread.benchmarks.exhibits.looks import Cast, point_row, unfit_note
-from overread.benchmarks.exhibits.numbers import cell, coefficient, worth
-from overread.benchmarks.exhibits.panels import Part
+from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
 from overread.benchmarks.exhibits.style import (
     PAPER,
     VERMILLION,
+    Cast,
     Spec,
     figure_spec,
     label_room,
     number_axis,
+    point_row,
     shown,
+    unfit_note,
 )
+from overread.benchmarks.exhibits.tables import interval_notes
 from overread.benchmarks.medcmr.cases import DIMENSIONS
 from overread.benchmarks.medcmr.exhibits.columns import (
     COMPONENT_WORDS,
-    interval_notes,
     judged_notes,
     parts_of,
 )
@@ -35,6 +44,8 @@ __all__ = [
     "error_exhibits",
     "judge_tables",
 ]
+
+_cell = partial(cell, absent=NOT_ASKED)
 
 
 # ---------------------------------------------------------------- judges
@@ -311,12 +322,12 @@ def _rank_table(index: Index, signature: str) -> Table | None:
     for component, words in _COMPONENTS.items():
         for block, more in ((whole, {"of": "reader"}), (pairs, {})):
             gap = index.get("", "win_ratio_gap", component=component, **more)
-            told = ("n/a" if gap is None else cell(gap), _plain(_rho(index, component)))
+            told = (cell(gap), _plain(_rho(index, component)))
             for reader, versus in block:
                 by = {"component": component, **({"versus": versus} if versus else {})}
                 found = [index.get(reader, "win_ratio", rater=rater, **by) for rater in _RATERS]
                 if any(found):
-                    rows.append((words, reader, versus or _OTHERS, *map(cell, found), *told))
+                    rows.append((words, reader, versus or _OTHERS, *map(_cell, found), *told))
                     told = ("", "")
     return table(
         "win_ratio",

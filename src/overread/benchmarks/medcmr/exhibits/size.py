@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import log10
 from typing import Final
 
-from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value, table
-from overread.benchmarks.exhibits.columns import Column
-from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.exhibits.looks import point_row, spoken, unfit_note
-from overread.benchmarks.exhibits.numbers import coefficient
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, coefficient, p_value, table
+from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.style import (
     BLUE,
     PAPER,
@@ -18,14 +15,17 @@ from overread.benchmarks.exhibits.style import (
     figure_spec,
     label_room,
     number_axis,
+    point_row,
     shown,
+    spoken,
+    unfit_note,
 )
+from overread.benchmarks.exhibits.tables import interval_notes
 from overread.benchmarks.medcmr.exhibits.columns import (
     ACCURACY,
     COMPONENTS,
     SCORE,
     groups_of,
-    interval_notes,
     judged_notes,
 )
 from overread.case import Figure, Measure, Table

@@ -1,0 +1,557 @@
+"""The tables: scores by reader and by group, reader against reader, and what these stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from overread.benchmarks.exhibits.cells import NOT_ASKED, cell, table, with_tests
+from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.tables import (
+    difference_rows,
+    differences,
+    group_sizes,
+    groups_table,
+    interval_notes,
+    kept_columns,
+    reader_rows,
+    readers_table,
+    remarks_on,
+)
+from overread.benchmarks.medcmr.cases import DIMENSIONS
+from overread.benchmarks.medcmr.edition import IMAGES
+from overread.benchmarks.medcmr.exhibits.columns import (
+    ACCURACY,
+    COMPONENTS,
+    FEW,
+    SCORE,
+    chance_line,
+    groups_of,
+    judged_notes,
+    marked,
+    spelled,
+)
+from overread.case import Measure, Table
+
+__all__ = [
+    "EXPLAINED",
+    "FEW_ITEMS",
+    "GROUPS_SAY",
+    "IMAGE_NAMES",
+    "abilities_table",
+    "base_table",
+    "conditions_asked",
+    "coverage_table",
+    "group_table",
+    "image_table",
+    "leakage_table",
+    "order_table",
+    "pairs_table",
+    "scores_table",
+    "subtypes_table",
+    "summary",
+    "sureness_table",
+]
+
+_cell = partial(cell, absent=NOT_ASKED)
+
+
+# ---------------------------------------------------------------- summary
+# The first table, and the paper's Tables 2 and 3: a row per reader.
+
+_TITLE: Final = "Can it integrate evidence on hard cases?"
+_INVALID: Final = Column("invalid", "invalid_rate")
+_MACRO: Final = Column("macro", "accuracy_macro")
+_SURVIVING: Final = tuple(
+    Column(heading, "survives", (("condition", image), ("versus", "original")))
+    for image, heading in (
+        ("text", "survives without image"),
+        ("blank", "survives black image"),
+        ("swap", "survives other image"),
+    )
+)
+_SUMMARY: Final = (ACCURACY, _MACRO, _INVALID, *_SURVIVING, *COMPONENTS, SCORE)
+_SCORES: Final = (ACCURACY, _MACRO, _INVALID, *COMPONENTS, SCORE)
+_FLUENT: Final = " High Con and Coh beside low VA and GT: it writes well about what is not there."
+_SAID: Final = (
+    "Percent. Accuracy: of multiple-choice items, those answered rightly; a reply without a "
+    "letter is wrong and counted as invalid beside it. Macro: the plain mean over dimensions."
+)
+
+
+def summary(index: Index, signature: str) -> Table:
+    """What counts, in one row per reader; it is there even where nothing is known."""
+    kept = kept_columns(index, _SUMMARY) or list(_SCORES)
+    rows = reader_rows(index, kept, absent=NOT_ASKED)
+    asked = [row for row in rows if set(row[1:]) != {NOT_ASKED}]
+    return Table(
+        name="summary",
+        title=_TITLE,
+        columns=("reader", *(column.heading for column in kept)),
+        rows=(*asked, *_chance_row(index, kept)),
+        signature=signature,
+        notes=tuple(_notes(index, kept)),
+    )
+
+
+def _notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
+    yield _SAID
+    if any(column in _SURVIVING for column in kept):
+        yield (
+            "Survives: accuracy without the item's own image as a share of that with it. What "
+            "survives was not read off the image."
+        )
+    yield from judged_notes(index)
+    yield from remarks_on(index, (ACCURACY, SCORE))
+    yield from interval_notes(index, *(column.measure for column in kept))
+
+
+def _chance_row(index: Index, columns: Sequence[Column]) -> list[tuple[str, ...]]:
+    """What an option drawn by lot has, under the columns of accuracy; nothing where not known."""
+    cells = [NOT_ASKED] * len(columns)
+    for at, column in enumerate(columns):
+        found = index.known("", "chance", **dict(column.by))
+        if found is not None and column.measure == "accuracy":
+            cells[at] = f"{100 * (found.value or 0):.1f}"
+    known = index.known("", "chance") is not None and set(cells) != {NOT_ASKED}
+    return [("chance: an option by lot", *cells)] if known else []
+
+
+def scores_table(index: Index, signature: str) -> Table | None:
+    """Table 2: accuracy in each dimension, and the judged components of open answers."""
+    dimensions = groups_of(index, "dimension")
+    accuracy = [Column(name, "accuracy", (("dimension", name),)) for name in dimensions]
+    if index.all("accuracy"):
+        accuracy += [Column("All (MCQ)", "accuracy"), _MACRO, _INVALID]
+    judged = [*COMPONENTS, Column("All (open)", "score")]
+    columns = accuracy + [column for column in judged if index.all(column.measure)]
+    return readers_table(
+        index,
+        signature,
+        "scores",
+        "As in Table 2 of the paper: dimension by dimension, and open answers",
+        columns,
+        (
+            "Accuracy near chance in a dimension: the reader cannot do that kind of task on these "
+            f"images.{_FLUENT if len(columns) > len(accuracy) else ''}",
+            f"{_SAID} {spelled('dimension', dimensions)}.",
+            *judged_notes(index),
+            *interval_notes(index, "accuracy", "score"),
+        ),
+        absent=NOT_ASKED,
+        only_asked=True,
+        more=_chance_row(index, columns),
+    )
+
+
+def abilities_table(index: Index, signature: str) -> Table | None:
+    """Table 3: accuracy by what the question asks of a physician."""
+    abilities, chance = groups_of(index, "ability"), chance_line(index)
+    lot = f"An option by lot is right in {chance:.1f} % of all items." if chance else ""
+    return readers_table(
+        index,
+        signature,
+        "abilities",
+        "As in Table 3 of the paper: by what is asked of the physician",
+        [Column(name, "accuracy", (("ability", name),)) for name in abilities],
+        (
+            "Accuracy in multiple-choice items, percent. A reader that diagnoses (DX) well need "
+            f"not be able to stage, treat or follow up. {spelled('ability', abilities)}.",
+            *([lot] if lot else []),
+            *interval_notes(index, "accuracy"),
+        ),
+        absent=NOT_ASKED,
+        only_asked=True,
+    )
+
+
+# ---------------------------------------------------------------- groups of items
+# By modality, by body system and by subtype.
+
+_COLUMNS: Final = (ACCURACY, *COMPONENTS, SCORE)
+FEW_ITEMS: Final = f"* fewer than {FEW} items: read nothing into it."
+GROUPS_SAY: Final = {
+    "modality": "A reader that is good overall may not be so in the modality you read.",
+    "system": "A reader that is good overall may not be so in the organs you read.",
+}
+
+
+def group_table(index: Index, key: str, name: str, signature: str) -> Table | None:
+    """Every number by modality, or by body system."""
+    groups, sizes = groups_of(index, key), group_sizes(index, key, _COLUMNS)
+    kept = kept_columns(index, _COLUMNS, **{key: groups})
+    return groups_table(
+        index,
+        signature,
+        name,
+        f"By {'body system' if key == 'system' else key}: every number",
+        key,
+        {group: marked(group, sizes.get(group, 0)) for group in groups},
+        kept,
+        (
+            GROUPS_SAY[key],
+            FEW_ITEMS,
+            *(judged_notes(index) if len(kept) > 1 else ()),
+            *interval_notes(index, *(column.measure for column in kept)),
+        ),
+        absent=NOT_ASKED,
+    )
+
+
+def subtypes_table(index: Index, signature: str) -> Table | None:
+    """Five subtypes of each dimension."""
+    both = (ACCURACY, SCORE)
+    sizes: dict[tuple[str, str], int] = {}
+    for column in both:
+        for record in index.all(column.measure, "dimension", "subtype"):
+            place = record.by["dimension"], record.by["subtype"]
+            sizes[place] = max(sizes.get(place, 0), record.n or 0)
+    order = list(DIMENSIONS)
+    known = sorted(
+        sizes, key=lambda one: (order.index(one[0]) if one[0] in order else len(order), *one)
+    )
+    rows = [
+        (
+            dimension,
+            marked(subtype, sizes[dimension, subtype]),
+            reader,
+            *(_cell(c.of(index, reader, dimension=dimension, subtype=subtype)) for c in both),
+        )
+        for dimension, subtype in known
+        for reader in index.readers
+    ]
+    return table(
+        "subtypes",
+        "By subtype of each dimension",
+        ("dimension", "subtype", "reader", "accuracy", "S"),
+        rows,
+        signature,
+        (
+            "Which kind of question within a dimension a reader fails.",
+            FEW_ITEMS,
+            *judged_notes(index),
+            *interval_notes(index, "accuracy", "score"),
+        ),
+        facts=3,
+    )
+
+
+# ---------------------------------------------------------------- pairs of readers
+# Every reader against every other, and base models against their medical descendants.
+
+_COMPARED: Final = {"diff_accuracy": "accuracy", "diff_score": "S"}
+
+
+def pairs_table(index: Index, signature: str) -> Table | None:
+    """Differences with their intervals and tests."""
+
+    def said(name: str, kind: str) -> str | None:
+        return f"{name}, reformulated" if kind == "reformulated" else None
+
+    return table(
+        "pairs",
+        "Which reader is better?",
+        ("reader", "less", "measure", "difference", "p", "q"),
+        difference_rows(differences(index, _COMPARED, "kind", said)),
+        signature,
+        (
+            "Points on the same items, replies without an answer counted as wrong. An interval "
+            "that holds 0: these items do not tell the two apart. q: Benjamini and Hochberg's.",
+            *(judged_notes(index) if index.every("diff_score") else ()),
+            *interval_notes(index, *_COMPARED),
+        ),
+        facts=3,
+    )
+
+
+def base_table(index: Index, signature: str) -> Table | None:
+    """Items that only the base model has right, and only the medical one; then as open items."""
+    pairs = dict.fromkeys(
+        (record.by["versus"], record.reader)
+        for name in ("only_base", "only_medical")
+        for record in index.all(name, "versus")
+    )
+    rows = []
+    for base, medical in pairs:
+        for by in ({}, *({"dimension": name} for name in groups_of(index, "dimension"))):
+            only = [
+                index.get(medical, name, versus=base, **by)
+                for name in ("only_base", "only_medical")
+            ]
+            if not any(only):
+                continue
+            own = [index.get(reader, "accuracy", **by) for reader in (base, medical)]
+            tail = [NOT_ASKED] * 4
+            if not by:
+                score = [index.get(r, "score", kind="reformulated") for r in (base, medical)]
+                tail = [
+                    with_tests(_less(index, "diff_accuracy", medical, base)),
+                    *map(_cell, score),
+                    with_tests(_less(index, "diff_score", medical, base, kind="reformulated")),
+                ]
+            group = by.get("dimension", "all items")
+            rows.append((medical, base, group, *map(_cell, (*own, *only)), *tail))
+    return table(
+        "base_against_medical",
+        "Does medical fine-tuning help?",
+        (
+            *("medical reader", "base", "dimension", "accuracy, base", "accuracy, medical"),
+            *("only base right", "only medical right", "medical less base"),
+            *("S reformulated, base", "S reformulated, medical", "medical less base, S"),
+        ),
+        rows,
+        signature,
+        (
+            "Where more items are right for the base alone than for the medical reader alone, the "
+            "fine-tuning cost more than it gave.",
+            "Only base, only medical: the share of multiple-choice items that this one has right "
+            "and the other wrong. Reformulated: such items asked without their options, the text "
+            "of the right option being the truth. Differences in points on the same items, with p "
+            "and q.",
+            *(judged_notes(index) if index.any("score", kind="reformulated") else ()),
+            *interval_notes(index, "only_base", "diff_accuracy"),
+        ),
+        facts=3,
+    )
+
+
+def _less(index: Index, name: str, reader: str, other: str, **by: str) -> Measure | None:
+    """A reader less another; of the two orders records hold one."""
+    found = index.get(reader, name, versus=other, **by)
+    if found is not None:
+        return found
+    turned = index.get(other, name, versus=reader, **by)
+    if turned is None or turned.value is None:
+        return turned
+    low, high = (None if end is None else -end for end in (turned.high, turned.low))
+    return msgspec.structs.replace(turned, value=-turned.value, low=low, high=high)
+
+
+# ---------------------------------------------------------------- outcomes
+# Replies that say nothing, cannot be read or break off; and verdicts that could be read.
+
+_OUTCOME_KINDS: Final = {"mcq": "multiple choice", "open": "open", "reformulated": "reformulated"}
+_RATES: Final = {
+    "invalid_rate": "invalid",
+    "refused_rate": "refused",
+    "unanswered_rate": "unanswered",
+    "cut_off_rate": "cut off",
+}
+
+
+def coverage_table(index: Index, signature: str) -> Table | None:
+    """A row per reader and kind of item."""
+    judges = list(
+        dict.fromkeys(record.by["judge"] for record in index.all("judged_rate", "kind", "judge"))
+    )
+    rows = []
+    for reader in index.readers:
+        for kind, said in _OUTCOME_KINDS.items():
+            found = [index.get(reader, name, kind=kind) for name in _RATES]
+            judged = [index.get(reader, "judged_rate", kind=kind)]
+            if len(judges) > 1:
+                judged += [index.get(reader, "judged_rate", kind=kind, judge=j) for j in judges]
+            if any(found) or any(judged):
+                verdicts = [NOT_ASKED if kind == "mcq" else _cell(one) for one in judged]
+                rows.append((reader, said, *map(_cell, found), *verdicts))
+    each = [f"verdicts of {judge}" for judge in judges] if len(judges) > 1 else []
+    return table(
+        "coverage",
+        "What of the replies could be used?",
+        ("reader", "kind", *_RATES.values(), "verdicts read", *each),
+        rows,
+        signature,
+        (
+            "Where much is invalid, refused or cut off, a low score is one of format or of length "
+            "and says little about medicine.",
+            "Percent of what was asked. Invalid: no letter could be read, or no answer section; "
+            "refused: it declined; unanswered: no reply came; cut off: it ran out of tokens. All "
+            "but the last count as wrong in accuracy, and as 0 in judged scores where there is "
+            "nothing to judge. Verdicts read: of replies to be judged, those with a verdict that "
+            "could be read.",
+            *interval_notes(index, *_RATES, "judged_rate"),
+        ),
+        facts=2,
+    )
+
+
+# ---------------------------------------------------------------- without the image
+# Beyond the paper: what part of the score survives without the picture?
+
+_OTHERS: Final = tuple(image for image in IMAGES if image != "original")
+IMAGE_NAMES: Final = {"blank": "black image", "swap": "other image", "text": "no image"}
+EXPLAINED: Final = (
+    "Black image: the item's own, all black; other image: that of another item of the same "
+    "dimension; no image: the words alone."
+)
+_ALL: Final = "all items"
+
+
+def conditions_asked(index: Index, measure: str) -> list[str]:
+    return [image for image in _OTHERS if index.any(measure, condition=image)]
+
+
+def _changed(
+    index: Index, reader: str, name: str, image: str, by: dict[str, str]
+) -> Measure | None:
+    return index.get(reader, name, condition=image, versus="original", **by)
+
+
+def image_table(index: Index, measure: str, signature: str) -> Table | None:
+    asked = conditions_asked(index, measure)
+    if not asked:
+        return None
+    choice = measure == "accuracy"
+    groups: list[dict[str, str]] = [{}]
+    groups += [{"dimension": name} for name in groups_of(index, "dimension")]
+    rows = []
+    for reader in index.readers:
+        for by in groups:
+            own = index.get(reader, measure, **by)
+            others = [index.get(reader, measure, condition=image, **by) for image in asked]
+            if not any(others):
+                continue
+            cells = [_cell(own)]
+            for image, other in zip(asked, others, strict=True):
+                diff = _changed(index, reader, f"diff_{measure}", image, by)
+                cells += [_cell(other), with_tests(diff)]
+                if choice:
+                    cells.append(_cell(_changed(index, reader, "survives", image, by)))
+            rows.append((reader, by.get("dimension", _ALL), *cells))
+    said = "accuracy" if choice else "S"
+    parts = ("difference", "survives") if choice else ("difference",)
+    heads = [
+        head
+        for image in asked
+        for head in (
+            f"{said}, {IMAGE_NAMES[image]}",
+            *(f"{part}, {IMAGE_NAMES[image]}" for part in parts),
+        )
+    ]
+    return table(
+        "image_dependence" if choice else "image_dependence_open",
+        "How much survives without the picture?"
+        if choice
+        else "Do the open answers depend on the picture?",
+        ("reader", "dimension", f"{said}, own image", *heads),
+        rows,
+        signature,
+        (
+            "What a reader scores without the picture it did not read off the picture: only the "
+            f"difference is evidence that it looks. {EXPLAINED}",
+            "Difference: without the image less with it, in points, on the same items; with p and "
+            "q (Benjamini and Hochberg's)."
+            + (" Survives: the former as a share of the latter." if choice else ""),
+            *(() if choice else judged_notes(index)),
+            *interval_notes(index, measure, f"diff_{measure}"),
+        ),
+        facts=2,
+    )
+
+
+# ---------------------------------------------------------------- orders and probabilities
+# Does the answer hang on where an option stands? And how sure is the reader of its letter?
+
+
+def order_table(index: Index, signature: str) -> Table | None:
+    """Accuracy under other orders of the options, and the letters a reader likes."""
+    own = Column("accuracy, set's order", "accuracy")
+    orders, positions = (
+        index.groups("accuracy", "order"),
+        index.groups("position_share", "position"),
+    )
+    changed = [
+        *(
+            Column(f"accuracy, order {one}", "accuracy", (("order", one),))
+            for one in sorted(orders)
+        ),
+        Column("accuracy, mean of orders", "accuracy", (("condition", "permuted"),)),
+        Column("right in every order", "accuracy_all_orders"),
+        Column("same option in every order", "order_consistency"),
+        Column("position bias", "position_bias"),
+        *(
+            Column(f"says {letter}", "position_share", (("position", letter),))
+            for letter in sorted(positions)
+        ),
+    ]
+    if not kept_columns(index, changed):
+        return None
+    return readers_table(
+        index,
+        signature,
+        "option_order",
+        "Does the answer hang on the order of the options?",
+        [c for c in (own, *changed) if any(c.of(index, reader) for reader in index.readers)],
+        (
+            "A reader that knows the answer gives it wherever it stands; one that is right in "
+            "every order much more seldom than on average guesses, or likes a letter.",
+            "Percent. Says: the share of letters given over all orders, in which the right option "
+            "stands about equally often at each place. Position bias: how far these shares are "
+            "from those of the right options; 0 is none.",
+            *interval_notes(index, "accuracy", "order_consistency", "position_share"),
+        ),
+        absent=NOT_ASKED,
+    )
+
+
+def sureness_table(index: Index, signature: str) -> Table | None:
+    """By the probabilities of the first token, for readers that give them."""
+    sure = (
+        Column("accuracy, by probability", "accuracy_logprobs"),
+        Column("calibration error", "ece"),
+        Column("Brier score", "brier"),
+    )
+    return readers_table(
+        index,
+        signature,
+        "sureness",
+        "Is it as sure as it is right?",
+        (Column("accuracy, as read", "accuracy"), *sure),
+        (
+            "By probability: the option of the likeliest first token. Calibration error: how far "
+            "the probability given is from the share that is right; lower is better, as is the "
+            "Brier score. All x 100. A large error: do not take its confidence at its word.",
+            *interval_notes(index, *(column.measure for column in sure)),
+        ),
+        readers=[r for r in index.readers if any(column.known(index, r) for column in sure)],
+        absent=NOT_ASKED,
+    )
+
+
+# ---------------------------------------------------------------- leakage
+# Has a reader seen the reference answers? How alike are their words?
+
+_LEAKAGE_KINDS: Final = {
+    "MCQ-converted": (("kind", "reformulated"),),
+    "open": (("kind", "open"),),
+    "overall": (),
+}
+_LEAKAGE_NAMES: Final = {"rouge_l": "ROUGE-L", "edit_similarity": "edit similarity"}
+
+
+def leakage_table(index: Index, signature: str) -> Table | None:
+    """The paper's Tables 4 and 5 side by side."""
+    return readers_table(
+        index,
+        signature,
+        "leakage",
+        "Does it repeat the reference answers?",
+        [
+            Column(f"{said}, {kind}", name, by)
+            for name, said in _LEAKAGE_NAMES.items()
+            for kind, by in _LEAKAGE_KINDS.items()
+        ],
+        (
+            "High likeness in words would mean that a reader may have seen the answers; low "
+            "likeness does not prove that it has not.",
+            "From 0 to 100, the mean over replies. ROUGE-L: the most words in common in the "
+            "same order, as an F-score; edit similarity: 100 less the share of characters to be "
+            "changed. MCQ-converted: multiple-choice items asked without their options.",
+            *interval_notes(index, *_LEAKAGE_NAMES),
+        ),
+        absent=NOT_ASKED,
+        only_asked=True,
+    )
