@@ -59,7 +59,8 @@ def test_an_unknown_name_is_answered_with_all_there_are_and_where_they_come_from
     with pytest.raises(BadInput) as refused:
         registry.class_of("candles")
     assert str(refused.value) == (
-        'benchmark is "candles"; the benchmarks are grounding, heartbeat, m3cot and medcmr of '
+        'benchmark is "candles"; the benchmarks are grounding, heartbeat, m3cot, medcmr and '
+        "pairs of "
         "overread; lights of some-lights 0.3."
     )
 

@@ -12,6 +12,7 @@ from overread.plugins import Named, at, load, named
 if TYPE_CHECKING:
     from overread.benchmarks.base import Benchmark, Imported
     from overread.benchmarks.ranges import Range
+    from overread.measuring.units import Unit
 
 __all__ = [
     "BENCHMARKS",
@@ -138,11 +139,11 @@ def questions(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def range_of(name: str, measure: str) -> Range | None:
+def range_of(name: str, measure: str) -> Range | Unit | None:
     """What values a measure of a benchmark can have; None of one that it does not declare."""
     known = class_of(name)
     unit = known.unit_of(measure)
-    return known.ranges.get(measure) or (None if unit is None else Range(unit.low, unit.high))
+    return known.ranges.get(measure) or unit
 
 
 def metrics() -> Iterator[tuple[str, Any]]:

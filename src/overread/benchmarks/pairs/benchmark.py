@@ -76,7 +76,7 @@ class Pairs(Benchmark):
     """One question, two pictures, two different right answers."""
 
     name = "pairs"
-    question = "Does it tell two pictures apart that the answer turns on?"
+    question = "Does it tell pictures apart?"
     metrics = "overread.benchmarks.pairs.measures:SPECS"
     phantoms = Phantoms(maker="overread.phantoms.chest:write_phantoms", size=120)
     book = Rulebook("pairs", Edition, Options)
