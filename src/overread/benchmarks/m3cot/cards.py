@@ -13,14 +13,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import numpy as np
 
+from overread.benchmarks.cards import (
+    UNKNOWN,
+    about_cases,
+    deal,
+    facet_values,
+    index_of,
+    slides_of,
+    title_of,
+)
 from overread.benchmarks.exhibits.cells import cut
 from overread.benchmarks.m3cot.cases import STEPS, cases_in
 from overread.benchmarks.m3cot.edition import MODES
+from overread.benchmarks.m3cot.judge_questions import About
 from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks, facts_of, marks_of
-from overread.case import Card, Said, Slide, Trial
-from overread.measuring.estimates import Floats
+from overread.case import Card, Said, Trial
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,22 +36,15 @@ if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
     from overread.benchmarks.m3cot.cases import M3Case
 
-__all__ = [
-    "FACETS",
-    "STEP_LABELS",
-    "UNKNOWN",
-    "Opened",
-    "card_index",
-    "cards",
-    "rights_of",
-    "said_of",
-]
+__all__ = ["FACETS", "STEP_LABELS", "UNKNOWN", "Opened", "card_index", "cards"]
 
 FACETS: Final = ("task", "kind")
 """What cards are filtered by."""
-UNKNOWN: Final = "not known"
-_TITLE_LENGTH: Final = 100
-_SLIDE_LABELS: Final = {"original": "image", "blank": "black image", "swap": "another item's image"}
+_SLIDE_LABELS: Final = {
+    "original": "image",
+    "blank": "black image",
+    "swap": "another item's image",
+}
 
 # The trials of the case of this name for a reader that sees, where the benchmark was opened.
 Opened = Callable[[str], Sequence[Trial]]
@@ -51,53 +52,122 @@ Opened = Callable[[str], Sequence[Trial]]
 
 def card_index(tables: Tables) -> pl.DataFrame:
     """A row for each case and reader that was asked about it: right, flipped and the facets."""
-    import polars as pl
-
-    facts = tables.cases.select("case", *(_facet_column(name) for name in FACETS)).unique(
-        "case", keep="first", maintain_order=True
-    )
-    readers = pl.Series("reader", [r.name for r in tables.readers], dtype=pl.String)
-    rights = rights_of(
-        _main_answers(tables),
-        tables.verdicts,
-        facts["case"],
-        readers.unique(maintain_order=True),
-    )
-    return (
-        rights.with_columns(
-            # Where reasoning was asked for it decides, even if nothing can be said of it.
-            pl.when("reasoned").then(pl.col("cot")).otherwise(pl.col("direct")).alias("right"),
-            (pl.col("cot") != pl.col("direct")).alias("flipped"),
-        )
-        .join(facts, on="case", how="left", maintain_order="left")
-        .select("case", "reader", "right", "flipped", *FACETS)
-    )
+    asked = _main_answers(tables)
+    told = _told(_rights(asked, tables.verdicts))
+    return index_of(tables, _facets(tables), told, asked)
 
 
-def _facet_column(name: str) -> pl.Expr:
-    import polars as pl
-
-    words = pl.col(name).cast(pl.String).fill_null("")
-    return pl.when(words == "").then(pl.lit(UNKNOWN)).otherwise(words).alias(name)
+def _facets(tables: Tables) -> pl.DataFrame:
+    return facet_values(tables.cases, dict(zip(FACETS, FACETS, strict=True)))
 
 
-def _main_answers(tables: Tables, among: pl.Expr | None = None) -> pl.DataFrame:
-    """Some of the answers, without timed ones that only repeat what was asked untimed too.
+def _main_answers(tables: Tables) -> pl.DataFrame:
+    """The answers, without timed ones that only repeat what was asked untimed too.
 
     Results made elsewhere may be timed throughout: then the timed replies are the replies. Which
-    it is goes by the whole run, not by the cases chosen.
+    it is goes by the whole run.
     """
     import polars as pl
 
-    timed = pl.col("timed").fill_null(False)
-    own = tables.answers if among is None else tables.answers.filter(among)
-    if not own.select(timed.any()).item():
-        return own
-    cell = ["reader", "mode", "image", "follow"]
+    answers, timed = tables.answers, pl.col("timed").fill_null(False)
+    if not answers.select(timed.any()).item():
+        return answers
+    asking = ["reader", "mode", "image", "follow"]
     known = pl.col("case").is_in(tables.cases["case"].implode())
-    untimed = tables.answers.filter(~timed & known).select(cell).unique()
-    alone = own.filter(timed).join(untimed, on=cell, how="anti", nulls_equal=True)
-    return pl.concat([own.filter(~timed), alone])
+    untimed = answers.filter(~timed & known).select(asking).unique()
+    alone = answers.filter(timed).join(untimed, on=asking, how="anti", nulls_equal=True)
+    return pl.concat([answers.filter(~timed), alone])
+
+
+# ---------------------------------------------------------------- right answers
+
+_REPLY: Final = ("reader", "case", "mode", "timed")
+
+
+def _rights(answers: pl.DataFrame, verdicts: pl.DataFrame | None) -> pl.DataFrame:
+    """By reader, case and mode whether the answer about the item as it is is right.
+
+    Null where neither can be said; of two rows about one reply the last counts.
+    """
+    import polars as pl
+
+    outcome, votes = pl.col("outcome"), pl.col("votes")
+    rows = answers.filter(
+        (pl.col("image") == "original")
+        & (pl.col("follow").fill_null("") == "")
+        & pl.col("mode").is_in(MODES)
+    ).unique(["reader", "case", "mode"], keep="last", maintain_order=True)
+    rows = rows.with_columns(pl.col("timed").fill_null(False))
+    right = (
+        pl.when(outcome == "unanswered")
+        .then(None)
+        .when(~pl.col("text").str.contains(r"\S").fill_null(False))
+        .then(False)
+        .when(votes == 0.5)
+        .then(None)
+        .when(votes.is_not_null())
+        .then(votes > 0.5)
+        .when(outcome == "refused")
+        .then(False)
+    )
+    return rows.join(_votes(verdicts), on=list(_REPLY), how="left").select(
+        *("reader", "case", "mode"), right=right
+    )
+
+
+def _votes(verdicts: pl.DataFrame | None) -> pl.DataFrame:
+    """By reply, of the judges that could be read the share for whom the answer is right."""
+    import polars as pl
+
+    schema = {"reader": pl.String, "case": pl.String, "mode": pl.String, "timed": pl.Boolean}
+    if verdicts is None:
+        return pl.DataFrame(schema=schema | {"votes": pl.Float64})
+    judged = verdicts.filter(
+        (pl.col("question") == "answer")
+        & (pl.col("outcome") == "judged")
+        & ~pl.col("check").fill_null(False)
+    )
+    # Conditions are few: each is read once.
+    told = {one: _about(one) for one in judged["about"].unique().drop_nulls()}
+    plain = {one: about for one, about in told.items() if about is not None}
+    about = pl.DataFrame(
+        {
+            "about": list(plain),
+            "mode": [one.mode for one in plain.values()],
+            "timed": [one.timed for one in plain.values()],
+        },
+        schema={"about": pl.String, "mode": pl.String, "timed": pl.Boolean},
+    )
+    match = pl.col("payload").str.json_path_match("$.match") == "true"
+    return (
+        judged.join(about, on="about", how="inner")
+        .group_by(_REPLY)
+        .agg(votes=match.fill_null(False).mean())
+    )
+
+
+def _about(text: str) -> About | None:
+    """Which reply is meant, where it is one about the item as it is."""
+    about = msgspec.convert({"mode": "", **msgspec.json.decode(text)}, type=About, strict=False)
+    own = about.image == "original" and not about.follow and not about.variant
+    return about if own else None
+
+
+def _told(rights: pl.DataFrame) -> pl.DataFrame:
+    """Where reasoning was asked for it decides, even if nothing can be said of it."""
+    import polars as pl
+
+    pair = ["reader", "case"]
+    cot, direct = (
+        rights.filter(pl.col("mode") == mode).select(*pair, pl.col("right").alias(mode))
+        for mode in ("cot", "direct")
+    )
+    both = cot.with_columns(reasoned=True).join(direct, on=pair, how="full", coalesce=True)
+    return both.select(
+        *pair,
+        right=pl.when(pl.col("reasoned").fill_null(False)).then("cot").otherwise("direct"),
+        flipped=pl.col("cot") != pl.col("direct"),
+    )
 
 
 # ---------------------------------------------------------------- the cards
@@ -109,39 +179,23 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
     Slides are what readers were shown: the item's own image, and the black and the other item's
     where these were asked.
     """
-    import polars as pl
-
-    names = list(dict.fromkeys(chosen))
-    among = pl.col("case").is_in(names)
-    verdicts = tables.verdicts
-    own = msgspec.structs.replace(
-        tables,
-        cases=tables.cases.filter(among),
-        answers=_main_answers(tables, among),
-        verdicts=None if verdicts is None else verdicts.filter(among & pl.col("check").not_()),
-    )
-    told = {(row[0], row[1]): row[2:4] for row in card_index(own).iter_rows()}
+    own = about_cases(msgspec.structs.replace(tables, answers=_main_answers(tables)), chosen)
     facts = facts_of(own.cases)
     readers = tuple(dict.fromkeys(reader.name for reader in tables.readers))
-    every = marks_of(readers, facts, own.answers, own.verdicts)
+    marks = {one.reader: one for one in marks_of(readers, facts, own.answers, own.verdicts)}
     places = {case: place for place, case in enumerate(facts.cases)}
-    cases = cases_in(own.cases)
-    for name in names:
-        if name not in cases:
-            continue
-        case = cases[name]
-        yield Card(
-            case=name,
-            title=cut(case.question, _TITLE_LENGTH) or cut(name, _TITLE_LENGTH),
-            facts={facet: getattr(case, facet) or UNKNOWN for facet in FACETS},
-            texts=tuple(_card_texts(case)),
-            slides=tuple(_card_slides(name, opened)),
-            said=tuple(
-                said_of(marks, places[name], case, *told[name, marks.reader])
-                for marks in every
-                if (name, marks.reader) in told
-            ),
-        )
+    return deal(
+        chosen,
+        cases_in(own.cases),
+        card_index(own),
+        _facets(own),
+        title=lambda case: title_of(case.question, case.case_id),
+        texts=_card_texts,
+        slides=lambda case: slides_of(opened(case.case_id) if opened else (), _SLIDE_LABELS),
+        said=lambda case, reader, right, flipped: _said_of(
+            marks[reader], places[case.case_id], case, right, flipped
+        ),
+    )
 
 
 def _card_texts(case: M3Case) -> Iterator[tuple[str, str]]:
@@ -152,16 +206,6 @@ def _card_texts(case: M3Case) -> Iterator[tuple[str, str]]:
         yield "right answer", case.answer
     for number, step in enumerate(case.steps, start=1):
         yield f"gold step {number}, {STEP_LABELS[step.type]}", step.text
-
-
-def _card_slides(name: str, opened: Opened | None) -> Iterator[Slide]:
-    seen: set[str] = set()
-    for trial in opened(name) if opened is not None else ():
-        image = str(trial.condition["image"])
-        if image not in seen:
-            seen.add(image)
-            for picture in trial.request.pictures:
-                yield Slide(label=_SLIDE_LABELS.get(image, image), picture=picture)
 
 
 STEP_LABELS: Final = {
@@ -175,20 +219,19 @@ STEP_LABELS: Final = {
 _MOST_STEPS: Final = 20
 _MOST_CHARACTERS: Final = 80
 _MODE_LABELS: Final = {"cot": "with reasoning", "direct": "direct"}
-_IMAGE_LABELS: Final = {"blank": "black image", "swap": "another item's image"}
 _FOLLOW_LABELS: Final = {
     "truncated": "after half of its reasoning",
     "answer_first": "answer before reasoning",
 }
 
 
-def said_of(
+def _said_of(
     marks: Marks, place: int, case: M3Case, right: bool | None, flipped: bool | None
 ) -> Said:
     """The reader's answers in every mode, then its steps, as judges took them apart."""
-    cells = sorted(marks.said, key=lambda cell: (not cell.plain, cell != COT, cell))
-    asked = [cell for cell in cells if place in marks.said[cell]]
-    lines = [(_line_name(cell), _answer_line(marks, cell, place)) for cell in asked]
+    askings = sorted(marks.said, key=lambda asking: (not asking.plain, asking != COT, asking))
+    asked = [asking for asking in askings if place in marks.said[asking]]
+    lines = [(_line_name(asking), _answer_line(marks, asking, place)) for asking in asked]
     if COT in asked:
         lines.extend(_step_lines(marks, place, case))
     return Said(
@@ -200,45 +243,31 @@ def said_of(
     )
 
 
-def _line_name(cell: Asking) -> str:
-    if cell.follow:
-        return _FOLLOW_LABELS.get(cell.follow, cell.follow)
-    mode = _MODE_LABELS.get(cell.mode, cell.mode)
-    if cell.image == "original":
+def _line_name(asking: Asking) -> str:
+    if asking.follow:
+        return _FOLLOW_LABELS.get(asking.follow, asking.follow)
+    mode = _MODE_LABELS.get(asking.mode, asking.mode)
+    if asking.image == "original":
         return mode
-    return f"{mode}, {_IMAGE_LABELS.get(cell.image, cell.image)}"
+    return f"{mode}, {_SLIDE_LABELS.get(asking.image, asking.image)}"
 
 
-def _read_verdicts(marks: Marks, question: str, cell: Asking, place: int) -> dict[str, Any]:
-    """What each judge that could be read said of this reply."""
-    found = marks.verdicts.get((question, cell), {})
-    return {
-        judge: rows[place].value
-        for judge, rows in sorted(found.items())
-        if place in rows and rows[place].outcome == "judged"
-    }
-
-
-def _answer_line(marks: Marks, cell: Asking, place: int) -> str:
+def _answer_line(marks: Marks, asking: Asking, place: int) -> str:
     """`right: "B"`; with several judges, for how many; or what became of the trial."""
-    said = marks.said[cell][place]
+    said = marks.said[asking][place]
     if said.outcome == "unanswered":
         return "unanswered"
     start = "refused; " if said.outcome == "refused" else ""
     if not said.text.strip():
         return f"{start}a blank reply: not right"
-    found = _read_verdicts(marks, "answer", cell, place)
+    found = marks.judged_at("answer", asking, place)
     if not found:
         return f"{start}not judged: {_quoted(said.text)}"
     hits = [bool(value["match"]) for value in found.values()]
     read = next(
         (str(v["final_answer"]) for v in found.values() if v.get("final_answer")), said.text
     )
-    if all(hits) or not any(hits):
-        word = "right" if hits[0] else "wrong"
-    else:
-        word = f"right for {sum(hits)} of {len(hits)} judges"
-    return f"{start}{word}: {_quoted(read)}"
+    return f"{start}{_by_judges(hits, 'right', 'wrong')}: {_quoted(read)}"
 
 
 def _quoted(text: str) -> str:
@@ -247,25 +276,29 @@ def _quoted(text: str) -> str:
 
 def _step_lines(marks: Marks, place: int, case: M3Case) -> Iterator[tuple[str, str]]:
     """Each gold step, there or missing; then the reply's own steps with the judge's mark."""
-    matched = _read_verdicts(marks, "recall", COT, place)
-    given = _read_verdicts(marks, "precision", COT, place)
+    matched = marks.judged_at("recall", COT, place)
+    given = marks.judged_at("precision", COT, place)
     if not matched and not given:
         yield "steps", "not judged"
         return
     for number, step in enumerate(case.steps, start=1):
         hits = [bool(value[number - 1]) for value in matched.values() if len(value) >= number]
         if hits:
-            yield f"gold step {number}, {STEP_LABELS[step.type]}", _there_or_missing(hits)
+            yield (
+                f"gold step {number}, {STEP_LABELS[step.type]}",
+                _by_judges(hits, "there", "missing"),
+            )
     if given:
         judge, steps = next(iter(given.items()))
         yield "its own steps", _steps_counted(judge, steps)
         yield from _own_step_lines(steps)
 
 
-def _there_or_missing(hits: Sequence[bool]) -> str:
+def _by_judges(hits: Sequence[bool], yes: str, no: str) -> str:
+    """What judges say of one thing; of judges who differ, for how many it is so."""
     if all(hits) or not any(hits):
-        return "there" if hits[0] else "missing"
-    return f"there for {sum(hits)} of {len(hits)} judges"
+        return yes if hits[0] else no
+    return f"{yes} for {sum(hits)} of {len(hits)} judges"
 
 
 def _steps_counted(judge: str, steps: Sequence[Mapping[str, Any]]) -> str:
@@ -287,148 +320,8 @@ def _own_step_lines(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, s
 
 def _reply_text(marks: Marks, place: int) -> str:
     """The reasoning; or the direct reply, where none was asked for."""
-    for cell in (COT, DIRECT):
-        said = marks.said.get(cell, {}).get(place)
+    for asking in (COT, DIRECT):
+        said = marks.said.get(asking, {}).get(place)
         if said is not None:
             return said.text.strip()
     return ""
-
-
-# What became of a reply, beside nothing at all.
-_UNANSWERED, _BLANK, _REFUSED, _SPOKEN = range(4)
-_NO_REPLY: Final = -1
-
-
-def rights_of(
-    answers: pl.DataFrame, verdicts: pl.DataFrame | None, cases: pl.Series, readers: pl.Series
-) -> pl.DataFrame:
-    """A row for each case and reader with an answer: case, reader, direct, cot, reasoned.
-
-    `direct` and `cot` are true or false where the answer about the item's own image is right or
-    wrong, null where neither can be said; `reasoned` where it was asked for with reasoning. Timed
-    replies count where there are no others.
-    """
-    import polars as pl
-
-    shape = (len(cases), len(readers), len(MODES), 2)
-    asked = _with_pair(answers, cases, readers)
-    there = np.zeros(shape[:2], dtype=bool).reshape(-1)
-    there[asked["pair"].to_numpy()] = True
-    state = _reply_states(asked, shape)
-    timed_only = ~(state[..., 0] != _NO_REPLY).any(axis=0)
-    main = np.where(timed_only, state[..., 1], state[..., 0])
-    votes = _votes_for(verdicts, cases, readers, shape)
-    told = _right_by_votes(main, np.where(timed_only, votes[..., 1], votes[..., 0]))
-    at = np.flatnonzero(there)
-    case, reader = at // max(len(readers), 1), at % max(len(readers), 1)
-    right = told[case, reader]
-    found = pl.DataFrame({"case": cases.gather(case), "reader": readers.gather(reader)})
-    return found.with_columns(
-        *(
-            pl.Series(mode, right[:, place], dtype=pl.Float64).fill_nan(None).cast(pl.Boolean)
-            for place, mode in enumerate(MODES)
-        ),
-        pl.Series("reasoned", main[case, reader, MODES.index("cot")] != _NO_REPLY),
-    )
-
-
-def _with_pair(frame: pl.DataFrame, cases: pl.Series, readers: pl.Series) -> pl.DataFrame:
-    """The rows about these cases and readers, with the number of their `pair`."""
-    import polars as pl
-
-    case, reader = (
-        pl.col(own.name).cast(pl.Enum(own), strict=False).to_physical().cast(pl.Int64)
-        for own in (cases, readers)
-    )
-    return frame.with_columns(pair=case * len(readers) + reader).filter(
-        pl.col("pair").is_not_null()
-    )
-
-
-def _reply_states(
-    asked: pl.DataFrame, shape: tuple[int, ...]
-) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """What became of each reply about the item as it is; of two rows the last."""
-    import polars as pl
-
-    outcome = pl.col("outcome")
-    rows = asked.filter(
-        (pl.col("image") == "original")
-        & (pl.col("follow").fill_null("") == "")
-        & pl.col("mode").is_in(MODES)
-    ).select(
-        _slot_of(pl.col("mode"), pl.col("timed").fill_null(False)).alias("slot"),
-        pl.when(outcome == "unanswered")
-        .then(_UNANSWERED)
-        .when(~pl.col("text").str.contains(r"\S").fill_null(False))
-        .then(_BLANK)
-        .when(outcome == "refused")
-        .then(_REFUSED)
-        .otherwise(_SPOKEN)
-        .alias("state"),
-    )
-    found = np.full(int(np.prod(shape)), _NO_REPLY, dtype=np.int8)
-    found[rows["slot"].to_numpy()] = rows["state"].to_numpy()
-    return found.reshape(shape)
-
-
-def _slot_of(mode: pl.Expr, timed: pl.Expr) -> pl.Expr:
-    import polars as pl
-
-    place = (mode == MODES[1]).cast(pl.Int64)
-    return (pl.col("pair") * len(MODES) + place) * 2 + timed.cast(pl.Int64)
-
-
-def _votes_for(
-    verdicts: pl.DataFrame | None, cases: pl.Series, readers: pl.Series, shape: tuple[int, ...]
-) -> Floats:
-    """Of the judges that could be read, the share for whom the answer is right; NaN without any."""
-    import polars as pl
-
-    size = int(np.prod(shape))
-    if verdicts is None:
-        return np.full(shape, np.nan)
-    judged = verdicts.filter(
-        (pl.col("question") == "answer")
-        & (pl.col("outcome") == "judged")
-        & ~pl.col("check").fill_null(False)
-    )
-    # Conditions are few: each is read once.
-    about = [(one, *_about_parts(one)) for one in judged["about"].unique().drop_nulls()]
-    plain = {told: (mode, timed) for told, mode, timed, own in about if own and mode in MODES}
-    rows = _with_pair(judged.filter(pl.col("about").is_in(list(plain))), cases, readers).select(
-        _slot_of(
-            pl.col("about").replace_strict(
-                {told: mode for told, (mode, _) in plain.items()}, return_dtype=pl.String
-            ),
-            pl.col("about").replace_strict(
-                {told: timed for told, (_, timed) in plain.items()}, return_dtype=pl.Boolean
-            ),
-        ).alias("slot"),
-        # Quotes within a text are escaped, so that only the key itself is found.
-        pl.col("payload").str.contains(r'"match": ?true').fill_null(False).alias("match"),
-    )
-    slots = rows["slot"].to_numpy()
-    total = np.bincount(slots, minlength=size).astype(float)
-    hits = np.bincount(slots[rows["match"].to_numpy()], minlength=size)
-    share = np.full(size, np.nan)
-    np.divide(hits, total, out=share, where=total > 0)
-    return share.reshape(shape)
-
-
-def _about_parts(told: str) -> tuple[str, bool, bool]:
-    """The mode, whether it was timed, and whether it is about the item as it is."""
-    about: Mapping[str, Any] = msgspec.json.decode(told)
-    plain = about.get("image", "original") == "original" and not about.get("follow")
-    own = plain and not about.get("variant")
-    return str(about.get("mode", "")), bool(about.get("timed")), own
-
-
-def _right_by_votes(state: np.ndarray[Any, np.dtype[np.int8]], votes: Floats) -> Floats:
-    """1 right, 0 not, NaN where neither can be said."""
-    found: Floats = np.full(state.shape, np.nan)
-    found[state == _REFUSED] = 0.0
-    judged = (state >= _REFUSED) & ~np.isnan(votes)
-    found[judged] = np.where(votes == 0.5, np.nan, (votes > 0.5).astype(float))[judged]
-    found[state == _BLANK] = 0.0
-    return found

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.reporting import PHANTOM, is_lexical, listed, rate
+from overread.benchmarks.sentences import (
+    PHANTOM,
+    Told,
+    gets_no_picture,
+    is_lexical,
+    listed,
+    rate,
+    side_of,
+)
 from overread.case import Headline, Measure
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
-from overread.measuring.notes import NO_PICTURE, NOT_ASKED, NOT_JUDGED
+from overread.measuring.notes import NOT_ASKED, NOT_JUDGED
 
 __all__ = ["HALF", "QUESTION", "headlines"]
 
@@ -17,8 +25,6 @@ QUESTION: Final = "Does it reason as a clinician would?"
 HALF: Final = 0.5
 """What a share must lie above with its whole interval for "most of them"."""
 
-Answer: TypeAlias = Literal["yes", "no", "in part", "cannot tell"]
-_Told: TypeAlias = tuple[Answer, str, Measure]
 _WORDS_ALONE: Final = "it got no image (text only), so that all of this comes from the words alone"
 _WHY: Final = {
     UNFIT: (
@@ -67,14 +73,9 @@ def headlines(measures: Sequence[Measure], dataset: str = "") -> Iterator[Headli
             worded=_worded(index, reader),
             made_up=dataset.startswith(PHANTOM),
         )
-        answer, sentence, measure = _told(found)
-        yield Headline(
-            reader=reader,
-            question=QUESTION,
-            answer=answer,
-            sentence=f"{sentence}{_remark(found)}",
-            measure=measure,
-        )
+        told = _told(found)
+        told = told._replace(sentence=f"{told.sentence}{_remark(found)}")
+        yield told.headline(reader, QUESTION)
 
 
 class _Found(NamedTuple):
@@ -119,48 +120,46 @@ class _Found(NamedTuple):
         return said
 
 
-def _told(found: _Found) -> _Told:
-    f1, precision, recall = found.f1, found.precision, found.recall
-    label = next(
-        (one for one in (UNFIT, NOT_CHECKED) for record in (f1, precision, recall)
-         if record is not None and record.label == one),
-        None,
-    )  # fmt: skip
+def _told(found: _Found) -> Told:
+    f1 = found.f1
+    records = [one for one in (f1, found.precision, found.recall) if one is not None]
+    labels = {record.label for record in records}
+    label = next((one for one in (UNFIT, NOT_CHECKED) if one in labels), None)
     numbers = f"{found.steps}; {found.answers}" if found.steps else found.answers
     numbers = numbers if found.sees else f"{numbers}; {_WORDS_ALONE}"
-    if label is not None:
-        why = _WHY[label].format("steps")
-        return "cannot tell", f"It cannot be told: {why}; as it judged, {numbers}.", f1
-    if found.steps and found.unjudged("steps"):
-        why = _COMPARES.format("steps")
-        return "cannot tell", f"It cannot be told: {why}; as it judged, {numbers}.", f1
+    if label is not None or (found.steps and found.unjudged("steps")):
+        why = (_COMPARES if label is None else _WHY[label]).format("steps")
+        return Told("cannot tell", f"It cannot be told: {why}; as it judged, {numbers}.", f1)
     if f1.value is None:
         return _without(found, numbers)
-    if f1.low is None or f1.high is None:
-        return "cannot tell", f"Too few questions to tell: {numbers}.", f1
-    if f1.high <= HALF:
-        return "no", f"Most of its reasoning is not a clinician's: {numbers}.", f1
-    if f1.low <= HALF:
+    side = side_of(f1, HALF)
+    if not side:
+        return Told("cannot tell", f"Too few questions to tell: {numbers}.", f1)
+    if side == "below":
+        return Told("no", f"Most of its reasoning is not a clinician's: {numbers}.", f1)
+    if side == "holds":
         start = "It cannot be told whether most of its reasoning is a clinician's"
-        return "cannot tell", f"{start}, for the interval of F1 holds one half: {numbers}.", f1
+        sentence = f"{start}, for the interval of F1 holds one half: {numbers}."
+        return Told("cannot tell", sentence, f1)
     missing = _missing(found)
     if not missing:
-        return "yes", f"Its steps are mostly a clinician's, and so are its answers: {numbers}.", f1
+        start = "Its steps are mostly a clinician's, and so are its answers"
+        return Told("yes", f"{start}: {numbers}.", f1)
     start = f"Its steps agree with a clinician's more than not, but {listed(missing)}"
-    return "in part", f"{start}: {numbers}.", f1
+    return Told("in part", f"{start}: {numbers}.", f1)
 
 
-def _without(found: _Found, numbers: str) -> _Told:
+def _without(found: _Found, numbers: str) -> Told:
     """F1 has no value: no step matches either way, or nobody judged."""
     precision, recall = found.precision, found.recall
     if precision is not None and recall is not None and precision.value == recall.value == 0:
-        known = recall.low is not None
-        start = "None of its steps is a clinician's" if known else "Too few questions to tell"
-        return "no" if known else "cannot tell", f"{start}: {numbers}.", recall
+        if recall.low is None:
+            return Told("cannot tell", f"Too few questions to tell: {numbers}.", recall)
+        return Told("no", f"None of its steps is a clinician's: {numbers}.", recall)
     reasons = {NOT_JUDGED: "no judge judged its steps", NOT_ASKED: "it was not asked to reason"}
     why = next((reasons[flag] for flag in found.f1.flags if flag in reasons), None)
     why = why or found.f1.note or "there is nothing to go by"
-    return "cannot tell", f"It cannot be told: {why}; {numbers}.", found.f1
+    return Told("cannot tell", f"It cannot be told: {why}; {numbers}.", found.f1)
 
 
 def _missing(found: _Found) -> list[str]:
@@ -170,19 +169,18 @@ def _missing(found: _Found) -> list[str]:
         (found.precision, "most of its own steps match none", "mostly takes steps that match"),
         (found.accuracy, "most of its answers are wrong", "is mostly right in its answers"),
     )
-    below, open_ = [], []
+    below, not_shown = [], []
     for record, wrong, right in named:
-        doubted = record is None or record.low is None or record.label in _WHY
-        doubted = doubted or (record is found.accuracy and found.unjudged("answers"))
-        if doubted or record is None or record.low is None:
-            open_.append(right)
-        elif record.high is not None and record.high <= HALF:
+        doubted = record is not None and record.label in _WHY
+        doubted |= record is found.accuracy and found.unjudged("answers")
+        side = "" if doubted else side_of(record, HALF)
+        if side == "below":
             below.append(wrong)
-        elif record.low <= HALF:
-            open_.append(right)
+        elif side != "above":
+            not_shown.append(right)
     if not found.sees:
-        open_.append("looked at the image")
-    return [*below, *([f"it is not shown that it {listed(open_)}"] if open_ else [])]
+        not_shown.append("looked at the image")
+    return [*below, *([f"it is not shown that it {listed(not_shown)}"] if not_shown else [])]
 
 
 def _worded(index: Index, reader: str) -> frozenset[str]:
@@ -202,7 +200,7 @@ def _worded(index: Index, reader: str) -> frozenset[str]:
 
 def _unseeing(index: Index, reader: str) -> bool:
     own = (*index.every("answered"), *index.every("image_effect"))
-    return any(NO_PICTURE in record.flags for record in own if record.reader == reader)
+    return any(gets_no_picture(record) for record in own if record.reader == reader)
 
 
 def _remark(found: _Found) -> str:

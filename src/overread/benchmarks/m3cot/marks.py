@@ -200,6 +200,12 @@ class Marks(msgspec.Struct, frozen=True):
             if verdict.outcome == "judged":
                 yield place, verdict.value
 
+    def judged_at(self, question: str, asking: Asking, place: int) -> dict[str, Any]:
+        """What each judge that could be read said of one reply."""
+        found = sorted(self.verdicts.get((question, asking), {}).items())
+        read = {judge: rows[place] for judge, rows in found if place in rows}
+        return {judge: one.value for judge, one in read.items() if one.outcome == "judged"}
+
     def readable(self, question: str, asking: Asking, judge: str) -> bool:
         """Whether this judge can be read at all, or there is nothing for it to judge."""
         given = next(self.given(question, asking, judge), None)

@@ -11,17 +11,26 @@ from typing import Final
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.m3cot.edition import BOOK, Edition, Options
 from overread.benchmarks.m3cot.trials import INSTRUCTIONS
-from overread.benchmarks.reporting import (
-    MADE_UP,
-    PHANTOM,
-    is_lexical,
+from overread.benchmarks.sentences import (
+    IN_TRAINING,
+    OWN_RUBRICS,
+    TESTS,
+    decoded,
+    edition_line,
+    judge_limits,
+    largest,
+    least,
     listed,
+    made_up,
     rate,
-    readers_listed,
+    reply_limits,
+    shift_limit,
+    taken_over,
+    tried_judges,
+    unseeing_limit,
 )
 from overread.case import Measure
-from overread.judging.fitness import ENOUGH, LIMIT, NOT_CHECKED, UNFIT
-from overread.measuring.notes import NO_PICTURE
+from overread.judging.fitness import NOT_CHECKED, UNFIT
 
 __all__ = ["limitations", "methods"]
 
@@ -43,10 +52,7 @@ def methods(edition: Edition, options: Options, asked_under: str | None = None) 
 
 def _how_asked(edition: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
     if asked_under == "":
-        yield (
-            "The replies were taken over from results that somebody else's scripts had written: "
-            "pictures, questions and decoding are theirs."
-        )
+        yield taken_over()
         return
     shown = edition if asked_under is None else BOOK.asked_under(asked_under)
     modes = listed([f"{_MODE_WORDS[mode]} (“{INSTRUCTIONS[mode]}”)" for mode in options.modes])
@@ -62,9 +68,7 @@ def _how_asked(edition: Edition, options: Options, asked_under: str | None) -> I
     )
     yield (
         f"Images were shrunk to at most {options.px} pixels on the longer side and sent without "
-        f"loss; replies were decoded at temperature {options.temperature:g} with at most "
-        f"{options.max_tokens} tokens, unless a reader's own settings, kept in the run's record, "
-        "say otherwise."
+        f"loss; {decoded(options.temperature, f'{options.max_tokens} tokens')}"
     )
     others = {
         "blank": "an all-black image of the same size",
@@ -97,7 +101,7 @@ def _how_judged(edition: Edition, options: Options) -> Iterator[str]:
         "Several judges of one question form a panel, whose number is the mean of theirs."
     )
     if options.rubrics:
-        yield "Judges were instructed in words of the user's own; their digest is in the signature."
+        yield OWN_RUBRICS
     how = (
         "read as the published scripts read them"
         if edition.verdicts == "published"
@@ -110,12 +114,8 @@ def _how_judged(edition: Edition, options: Options) -> Iterator[str]:
     )
     yield f"Verdicts were {how}, and {again}."
     if options.checks:
-        yield (
-            f"Before, each judge judged control replies of known truth (up to {options.checks} "
-            f"items); one that called less than {100 * LIMIT:.0f} % of what is right right, or of "
-            f"what is wrong wrong, is labelled unfit, and one with fewer than {ENOUGH} truths on a "
-            "side not checked."
-        )
+        failing = "called less than {} of what is right right, or of what is wrong wrong,"
+        yield tried_judges(options.checks, "judged", failing)
     if options.variants:
         yield (
             f"For at most {options.variants} of these items the controls' replies were judged "
@@ -146,26 +146,37 @@ def _how_counted(edition: Edition) -> Iterator[str]:
     yield (
         f"Intervals are at 95 %, from {edition.boot} bootstrap resamples of items, those of one "
         f"patient together, with seed {edition.seed}; where all items agree, and for shares of "
-        "replies and verdicts, from Wilson's bounds. Readers were compared in pairs by item; p "
-        "values are two-sided, and q is Benjamini and Hochberg's within each family of tests."
+        "replies and verdicts, from Wilson's bounds. Readers were compared in pairs by item; "
+        f"{TESTS}"
     )
-    yield f"All numbers are under the rules of the edition “{edition.label}”."
+    yield edition_line(edition)
 
 
-_JUDGED_MEASURES: Final = ("accuracy", "precision", "recall", "consistency")
-_QUESTION_WORDS: Final = {
-    "answer": "answers",
+# ---------------------------------------------------------------- what they cannot tell
+
+_JUDGED_WORDS: Final = {
+    "accuracy": "answers",
     "precision": "steps of the replies",
     "recall": "gold steps",
-    "order": "order of steps",
+    "consistency": "order of steps",
 }
+_FEW_ITEMS: Final = 100
+_ALWAYS_SAID: Final = (
+    "The gold steps are one path that experts wrote down; a sound argument by another path scores "
+    "as wrong or missing.",
+    "Judges are language models that see no image: they compare words with the gold steps, and a "
+    "judge that is fit on plain cases may still err on hard ones. A sample judged by a person "
+    "says how far.",
+    "Agreement with a clinician's steps on examination questions is not clinical performance.",
+    IN_TRAINING,
+)
 
 
 def limitations(measures: Sequence[Measure], dataset: str = "") -> list[str]:
     """What the set and these measures give cause to say, then what holds for every run."""
     index = Index(measures)
     return [
-        *([MADE_UP] if dataset.startswith(PHANTOM) else []),
+        *made_up(dataset),
         *_of_judges(index),
         *_of_replies(index),
         *_of_size(index),
@@ -178,7 +189,7 @@ def _of_judges(index: Index) -> Iterator[str]:
     judges = sorted(
         {
             record.by["judge"]
-            for name in ("verdicts_judged", *_JUDGED_MEASURES)
+            for name in ("verdicts_judged", *_JUDGED_WORDS)
             for record in index.every(name)
             if "judge" in record.by
         }
@@ -190,83 +201,39 @@ def _of_judges(index: Index) -> Iterator[str]:
         (UNFIT, "failed on replies of known truth, so that numbers labelled so should not be used"),
         (NOT_CHECKED, "were not tried on enough replies of known truth"),
     ):
-        found = _labelled(index, label)
+        found = [
+            words
+            for name, words in _JUDGED_WORDS.items()
+            if any(record.label == label for record in index.every(name) if record.reader)
+        ]
         if found:
             yield f"Judges of the {listed(found)} {why} ({label})."
-    if any(is_lexical(judge) for judge in judges):
-        yield (
-            "The lexical judge compares words and knows no medicine: what it judged is not "
-            "comparable with published numbers, nor with those of another judge."
-        )
-    if len(judges) == 1:
-        yield "A single judge judged: how far another would agree is not known."
-    moved = [r for r in index.every("judge_shift") if r.value and r.low is not None and r.low > 0]
-    if moved:
-        yield (
-            f"Of a judge's verdicts up to {rate(_largest(moved))} changed with something that "
-            "should not matter."
-        )
-
-
-def _largest(records: Sequence[Measure]) -> Measure:
-    return max(records, key=lambda record: record.value or 0.0)
-
-
-def _labelled(index: Index, label: str) -> list[str]:
-    """What the judges with this label judged, in words."""
-    by_measure = {
-        "accuracy": "answer",
-        "precision": "precision",
-        "recall": "recall",
-        "consistency": "order",
-    }
-    return [
-        _QUESTION_WORDS[question]
-        for name, question in by_measure.items()
-        if any(record.label == label for record in index.every(name) if record.reader)
-    ]
+    yield from judge_limits(judges, "judged")
+    yield from shift_limit(index, "verdicts")
 
 
 def _of_replies(index: Index) -> Iterator[str]:
     said = {
         "refused": "refused some questions",
-        "empty": "gave some blank replies",
-        "truncated": "had replies cut off at the token limit",
+        "unparsed": "gave some blank replies",
+        "cut_off": "had replies cut off at the token limit",
     }
-    for name, words in said.items():
-        worst = _some_of(index, name)
-        if worst:
-            readers = readers_listed([record.reader for record in worst])
-            most = rate(_largest(worst))
-            yield f"{readers} {words}: at most {most} of what was asked in one way."
-    invalid = [r for r in index.every("verdicts_invalid") if r.value]
+    yield from reply_limits(index, said)
+    invalid = [record for record in index.every("verdicts_invalid") if record.value]
     if invalid:
-        yield f"Of a judge's verdicts up to {rate(_largest(invalid))} could not be read."
+        yield f"Of a judge's verdicts up to {rate(largest(invalid))} could not be read."
     missing = [r for r in index.every("answered") if r.value is not None and r.value < 1]
     if missing:
-        least = min(missing, key=lambda record: record.value or 0.0)
-        yield f"Not every item has a reply in words: of one reader only {rate(least)} have."
-
-
-def _some_of(index: Index, name: str) -> list[Measure]:
-    return [record for record in index.every(name) if record.reader and record.value]
+        fewest = rate(least(missing))
+        yield f"Not every item has a reply in words: of one reader only {fewest} have."
 
 
 def _of_size(index: Index) -> Iterator[str]:
-    sizes = [record.n for record in index.every("answered") if record.n and not _asked_less(record)]
+    answered = index.every("answered")
+    sizes = [one.n for one in answered if one.n and not {"image", "follow"} & one.by.keys()]
     if sizes and min(sizes) < _FEW_ITEMS:
         yield f"The run has {min(sizes)} items only: its intervals are wide, and tasks have few."
-    own = (*index.every("answered"), *index.every("image_effect"))
-    unseeing = [record.reader for record in own if NO_PICTURE in record.flags]
-    if unseeing:
-        yield f"Without any picture, from the words alone, reasoned {readers_listed(unseeing)}."
-
-
-_FEW_ITEMS: Final = 100
-
-
-def _asked_less(record: Measure) -> bool:
-    return "image" in record.by or "follow" in record.by
+    yield from unseeing_limit([*answered, *index.every("image_effect")], "reasoned")
 
 
 def _of_what_was_not_asked(index: Index) -> Iterator[str]:
@@ -277,14 +244,3 @@ def _of_what_was_not_asked(index: Index) -> Iterator[str]:
         )
     if not index.every("answer_kept"):
         yield "Whether the answer follows from the reasoning that precedes it was not asked."
-
-
-_ALWAYS_SAID: Final = (
-    "The gold steps are one path that experts wrote down; a sound argument by another path scores "
-    "as wrong or missing.",
-    "Judges are language models that see no image: they compare words with the gold steps, and a "
-    "judge that is fit on plain cases may still err on hard ones. A sample judged by a person "
-    "says how far.",
-    "Agreement with a clinician's steps on examination questions is not clinical performance.",
-    "Items may have been in a model's training data; nothing here can rule that out.",
-)

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import CUT, cut
+from overread.benchmarks.m3cot.cards import STEP_LABELS
 from overread.benchmarks.m3cot.cases import cases_in
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.judge_questions import questions
@@ -29,14 +30,6 @@ __all__ = ["case_views"]
 _READERS: Final = 3
 _STEPS: Final = 20
 _WHICH: Final = {"best": 1.0, "middle": 0.5, "worst": 0.0}
-_NAMES: Final = {
-    "modality": "examination",
-    "feature": "image features",
-    "conclusion": "key conclusion",
-    "analysis": "additional analysis",
-    "restatement": "the question again",
-    "other": "of no known type",
-}
 
 
 class _View(NamedTuple):
@@ -111,12 +104,13 @@ def _chosen(views: Sequence[_View]) -> Iterator[tuple[str, _View]]:
 def _table(name: str, which: str, view: _View, marks: Marks, signature: str) -> Table:
     case = view.case
     gold = [
-        (_NAMES[step.type], cut(step.text), "there" if hit else "missing")
+        (STEP_LABELS[step.type], cut(step.text), "there" if hit else "missing")
         for step, hit in zip_longest(case.steps, view.matched[: len(case.steps)], fillvalue=False)
         if not isinstance(step, bool)
     ]
+    other = STEP_LABELS["other"]
     own = [
-        (_NAMES.get(str(step["type"]), "of no known type"), cut(str(step["text"])), _mark(step))
+        (STEP_LABELS.get(str(step["type"]), other), cut(str(step["text"])), _mark(step))
         for step in view.steps[:_STEPS]
     ]
     blank = ("", "", "")
@@ -161,20 +155,17 @@ def _notes(view: _View, marks: Marks) -> Iterator[str]:
 
 def _answers(view: _View, marks: Marks) -> str:
     """The answer that each judge read out of the reply, and whether it is right."""
-    said = []
-    for judge in marks.judges("answer", COT):
-        found = dict(marks.given("answer", COT, judge)).get(view.place)
-        if found is not None:
-            right = "right" if found["match"] else "wrong"
-            said.append(f"{judge} reads {cut(str(found['final_answer']), 80)!r}: {right}")
+    said = [
+        f"{judge} reads {cut(str(found['final_answer']), 80)!r}: "
+        f"{'right' if found['match'] else 'wrong'}"
+        for judge, found in marks.judged_at("answer", COT, view.place).items()
+    ]
     return "; ".join(said) + "." if said else "Nobody judged the answer."
 
 
 def _paths(view: _View, marks: Marks) -> str:
-    said = []
-    for judge in marks.judges("order", COT):
-        found = dict(marks.given("order", COT, judge)).get(view.place)
-        if found is not None:
-            path = " > ".join(path_of(found)) or "no category"
-            said.append(f"{path} ({judge})")
+    said = [
+        f"{' > '.join(path_of(found)) or 'no category'} ({judge})"
+        for judge, found in marks.judged_at("order", COT, view.place).items()
+    ]
     return f"Order of the reply: {'; '.join(said)}." if said else ""
