@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import overread
 from overread.benchmarks.base import (
     Benchmark,
     ComparedWords,
@@ -96,27 +95,19 @@ class Grounding(Benchmark):
     rules: Edition
     options: Options
 
-    @classmethod
-    def open(
-        cls, path: str | Path, edition: str = "corrected", words: Mapping[str, str] | None = None
-    ) -> Grounding:
-        """The benchmark over a manifest, or over a folder that holds `manifest.csv`."""
-        found = Dataset.at(path)
-        opened = cls(
-            dataset=found.label,
-            policy="credentialed",
-            path=found.manifest,
-            edition=edition,
-            words=words,
-        )
-        refuse_films(found.manifest)
-        _ = opened.root  # a wrong folder is better known now than at the first picture
-        opened.policy = opened.policy_at(found.manifest)
-        if opened.options.ratings is not None:  # so is a sheet that cannot be read
+    def dataset_at(self, path: Path) -> str:
+        """The set of a manifest, or of a folder that holds `manifest.csv`."""
+        self.path = manifest_path(path)
+        found = Dataset.at(self.path)
+        refuse_films(self.path)
+        return found.label
+
+    def check_opened(self) -> None:
+        _ = self.root  # a wrong folder is better known now than at the first picture
+        if self.options.ratings is not None:  # so is a sheet that cannot be read
             from overread.benchmarks.grounding.subgroups import read_ratings
 
-            read_ratings(opened.options.ratings)
-        return opened
+            read_ratings(self.options.ratings)
 
     def policy_at(self, path: str | Path) -> Policy:
         """Who may see the set: the strictest card where its manifest and its images stand."""
@@ -254,10 +245,6 @@ class Grounding(Benchmark):
                 yield told
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
-        """`asked_under` is the edition that readers were asked under, if not this one.
-
-        Empty where somebody else asked them.
-        """
         from overread.benchmarks.grounding.report_sentences import methods
 
         return methods(self.rules, self.options, asked_under)
@@ -298,18 +285,12 @@ class Grounding(Benchmark):
         from overread.benchmarks.grounding.cards import cards
 
         opened = None if self.path is None else self._as_shown
-        for card in cards(tables, chosen, self.rules, self.options, opened):
-            said = tuple(
-                msgspec.structs.replace(one, lines=(*one.lines, ("control", "made for phantoms")))
-                if self._misplaced(one.reader)
-                else one
-                for one in card.said
-            )
-            yield msgspec.structs.replace(card, said=said)
+        misplaced = frozenset(r.name for r in tables.readers if self._misplaced(r.name))
+        return cards(tables, chosen, self.rules, self.options, opened, misplaced)
 
     def _as_shown(self, name: str) -> tuple[GroundingCase, Sequence[Trial]] | None:
         case = self.by_id.get(name)
-        return None if case is None else (case, list(self.trials(case, Traits())))
+        return None if case is None else (case, self.shown_of(name))
 
     @property
     def error_sheet(self) -> ErrorSheet:
@@ -335,32 +316,20 @@ class Grounding(Benchmark):
 
     def signature(self, tables: Tables) -> str:
         """One line that says whether two numbers may be compared."""
-        rules, options = self.rules, self.options
-        digest = self.dataset.rpartition("@")[2]
+        options = self.options
         parts = [
-            "grounding",
-            f"edition:{self.edition}",
-            f"cases:{tables.cases.height}@{digest}",
             f"conditions:{','.join(options.conditions)}",
             f"phrasing:{','.join((options.phrasing, *options.more_phrasings))}",
             f"px:{','.join(map(str, (options.px, *options.more_px)))}",
             "fill:black",
             f"parser:{self._parser(tables)}",
-            f"intervals:{rules.intervals}",
-            f"boot:{rules.boot}:{rules.seed}",
-            f"overread:{overread.__version__}",
+            f"intervals:{self.rules.intervals}",
         ]
-        if "matched" in options.conditions:
-            parts.append(f"draws:{options.draws}")
+        then = [f"draws:{options.draws}"] * ("matched" in options.conditions)
         if options.more_px or options.more_phrasings:
-            parts.append(f"subset:{options.subset}")
-        asked = tables.asked_under.partition("+")[0]
-        if asked and asked != rules.name:
-            # Masks and wire format are those of the edition the readers were asked under.
-            parts.append(f"shown:{asked}")
-        if (tables.answers["repeat"] > 0).any():
-            parts.append("asked:twice")
-        return "|".join(parts + tables.part)
+            then.append(f"subset:{options.subset}")
+        twice = ["asked:twice"] * bool((tables.answers["repeat"] > 0).any())
+        return self.signed(tables, parts, then, twice)
 
     def _parser(self, tables: Tables) -> str:
         """Which parser the answers come from: ours, or that of whoever recorded them."""

@@ -2,7 +2,8 @@
 
 `right`: the answer to the original is the right one under the edition. `flipped`: the target mask
 changed the answer to the original, whatever was right. Both need answers that could be read, and
-`right` a key; otherwise neither can be said.
+`right` a key; otherwise neither can be said. And right answers that stayed when the finding was
+hidden, for a person to look at.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from overread.benchmarks.cards import about_cases, deal, facet_values, index_of, rows_by_reader
 from overread.benchmarks.grounding.answers import RECORDED
 from overread.benchmarks.grounding.boxes import at_resolution
 from overread.benchmarks.grounding.build.manifest import write_rows
@@ -34,7 +36,6 @@ __all__ = ["FACETS", "Opened", "ReviewRow", "card_index", "cards", "ungrounded",
 FACETS: Final = ("finding", "view", "sex", "label", "source")
 """What cards are filtered by; `label` is the right answer under the edition."""
 
-UNKNOWN: Final = "not known"
 _LABELS: Final = {1: "Yes", 0: "No"}
 _SLIDE_IMAGES: Final = ("original", "target_mask", "irrelevant_mask", "swap")
 _IMAGE_NAMES: Final = {
@@ -64,21 +65,14 @@ def card_index(tables: Tables, edition: Edition, options: Options) -> pl.DataFra
         rows = asked.filter((pl.col("image") == image) & (pl.col("repeat") == 0))
         return rows.unique(keys, keep="first", maintain_order=True).select(*keys, code.alias(image))
 
-    facts = _facet_frame(tables.cases, edition)
-    readers = pl.DataFrame(
-        {"reader": [r.name for r in tables.readers]}, schema={"reader": pl.String}
-    ).with_row_index("_reader")
-    index = asked.select(keys).unique().join(readers, on="reader", how="inner")
-    index = index.join(facts.with_row_index("_case"), on="case", how="inner")
+    truth = tables.cases.select("case", truth=pl.Series(facts_of(tables.cases, edition).truth))
+    told = asked.select(keys).unique().join(truth, on="case")
     for image in ("original", "target_mask"):
-        index = index.join(under(image), on=keys, how="left")
-    return index.sort("_case", "_reader").select(
-        "case",
-        "reader",
-        pl.when(pl.col("truth") >= 0).then(pl.col("original") == pl.col("truth")).alias("right"),
-        (pl.col("original") != pl.col("target_mask")).alias("flipped"),
-        *FACETS,
-    )
+        told = told.join(under(image), on=keys, how="left")
+    right = pl.when(pl.col("truth") >= 0).then(pl.col("original") == pl.col("truth"))
+    flipped = pl.col("original") != pl.col("target_mask")
+    told = told.select(*keys, right=right, flipped=flipped)
+    return index_of(tables, _facets(tables.cases, edition), told, asked)
 
 
 def _headline_answers(tables: Tables, edition: Edition, options: Options) -> pl.DataFrame:
@@ -96,21 +90,14 @@ def _headline_answers(tables: Tables, edition: Edition, options: Options) -> pl.
     return asked.filter(~of_them)
 
 
-def _facet_frame(cases: pl.DataFrame, edition: Edition) -> pl.DataFrame:
-    """The facets of the cases as words, and the key."""
+def _facets(cases: pl.DataFrame, edition: Edition) -> pl.DataFrame:
+    """The facets of the cases as words; `label` is the key."""
     import polars as pl
 
-    from overread.benchmarks.grounding.marks import facts_of
-
-    truth = pl.Series("truth", facts_of(cases, edition).truth)
+    truth = pl.Series("key", facts_of(cases, edition).truth)
     label = pl.lit(truth).replace_strict(_LABELS, default="no key", return_dtype=pl.String)
-    texts = {"finding": "finding", "view": "view", "sex": "gender", "source": "source"}
-    return cases.select(
-        "case",
-        truth,
-        label.alias("label"),
-        *(pl.col(column).fill_null(UNKNOWN).alias(name) for name, column in texts.items()),
-    )
+    columns = {name: name for name in FACETS} | {"sex": "gender", "label": "key"}
+    return facet_values(cases.with_columns(label.alias("key")), columns)
 
 
 # ---------------------------------------------------------------- the cards
@@ -122,42 +109,36 @@ def cards(
     edition: Edition,
     options: Options,
     opened: Opened | None = None,
+    misplaced: frozenset[str] = frozenset(),
 ) -> Iterator[Card]:
     """The cards of these cases, in this order; a name that is no case's is passed over.
 
     Slides are what readers were shown in the four conditions of the paper, as far as these were
-    asked; the matched box stands in where the irrelevant one was not.
+    asked; the matched box stands in where the irrelevant one was not. `misplaced` are controls that
+    were shown films they were not made for.
     """
-    import polars as pl
+    own = about_cases(tables, chosen)
+    facets = _facets(own.cases, edition)
+    labels = dict(facets.select("case", "label").iter_rows())
+    columns = ("image", "repeat", "outcome", "answer", "p_yes", "p_reason", "text")
+    answers = rows_by_reader(_headline_answers(own, edition, options), columns)
 
-    names = list(dict.fromkeys(chosen))
-    own = tables.cases.filter(pl.col("case").is_in(names))
-    facts = {row["case"]: row for row in _facet_frame(own, edition).iter_rows(named=True)}
-    rows = {row["case"]: row for row in own.iter_rows(named=True)}
-    answers: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    columns = (
-        "reader", "case", "image", "repeat", "outcome", "answer", "p_yes", "p_reason", "text",
-    )  # fmt: skip
-    asked = _headline_answers(tables, edition, options).filter(pl.col("case").is_in(names))
-    for row in asked.select(columns).iter_rows(named=True):
-        answers.setdefault(row["case"], {}).setdefault(row["reader"], []).append(row)
-    readers = [r.name for r in tables.readers]
-    for name in names:
-        if name not in rows:
-            continue
-        said = answers.get(name, {})
-        yield Card(
-            case=name,
-            title=_card_title(rows[name]),
-            facts={facet: facts[name][facet] for facet in FACETS},
-            texts=tuple(_card_texts(rows[name], facts[name]["label"], options)),
-            slides=tuple(_slides(name, edition, options, opened)),
-            said=tuple(
-                _reader_said(reader, said[reader], facts[name]["truth"])
-                for reader in readers
-                if reader in said
-            ),
-        )
+    def said(row: dict[str, Any], reader: str, right: bool | None, flipped: bool | None) -> Said:
+        lines, text = _reader_lines(answers[row["case"], reader])
+        if reader in misplaced:
+            lines.append(("control", "made for phantoms"))
+        return Said(reader=reader, lines=tuple(lines), text=text, right=right, flipped=flipped)
+
+    return deal(
+        chosen,
+        {row["case"]: row for row in own.cases.iter_rows(named=True)},
+        card_index(own, edition, options),
+        facets,
+        title=_card_title,
+        texts=lambda row: _card_texts(row, labels[row["case"]], options),
+        slides=lambda row: _slides(row["case"], edition, options, opened),
+        said=said,
+    )
 
 
 def _card_title(row: dict[str, Any]) -> str:
@@ -176,33 +157,26 @@ def _card_texts(row: dict[str, Any], label: str, options: Options) -> Iterator[t
             yield name, row[column]
 
 
-def _reader_said(reader: str, rows: Sequence[dict[str, Any]], truth: int) -> Said:
+def _reader_lines(rows: Sequence[dict[str, Any]]) -> tuple[list[tuple[str, str]], str]:
+    """What a reader answered under each condition, and its reply to the original, where that is
+    more than its answer."""
     first = {row["image"]: row for row in reversed(rows) if row["repeat"] == 0}
-    original, covered = (_parsed_answer(first.get(image)) for image in ("original", "target_mask"))
     lines = [
         (_image_name(image), _answer_line(first[image])) for image in sorted(first, key=_image_rank)
     ]
     again = next((row for row in rows if row["repeat"] > 0 and row["image"] == "original"), None)
     if again is not None:
         lines.append(("original, asked again", _answer_line(again)))
-    return Said(
-        reader=reader,
-        lines=tuple(lines),
-        text=_reply_words(first.get("original")),
-        right=None if original is None or truth < 0 else original == truth,
-        flipped=None if original is None or covered is None else original != covered,
-    )
-
-
-def _parsed_answer(row: dict[str, Any] | None) -> int | None:
-    found: int | None = row["answer"] if row is not None and row["outcome"] == "answered" else None
-    return found
+    original = first.get("original", {"outcome": "answered", "text": ""})
+    text = (original["text"] or "").strip()
+    short = original["outcome"] == "answered" and len(text) < _SHORT_REPLY
+    return lines, "" if short else text
 
 
 def _answer_line(row: dict[str, Any]) -> str:
     """The answer and how sure it was of it, where it said so; else what became of the trial."""
-    answer = _parsed_answer(row)
-    if answer is None:
+    answer = row["answer"]
+    if row["outcome"] != "answered" or answer is None:
         # An answer that is none is unparsed, as it is in the measures.
         return "unparsed" if row["outcome"] == "answered" else str(row["outcome"])
     word = _LABELS.get(answer, str(answer))
@@ -210,14 +184,6 @@ def _answer_line(row: dict[str, Any]) -> str:
         return word
     sure = row["p_yes"] if answer == 1 else 1 - row["p_yes"]
     return f"{word}, {100 * sure:.1f} % sure"
-
-
-def _reply_words(row: dict[str, Any] | None) -> str:
-    """The reply to the original, where it is more than its answer."""
-    text = "" if row is None else (row["text"] or "").strip()
-    if row is None or (row["outcome"] == "answered" and len(text) < _SHORT_REPLY):
-        return ""
-    return text
 
 
 def _image_rank(image: str) -> tuple[int, str]:
@@ -301,7 +267,7 @@ def ungrounded(
         if left:
             pools.setdefault(row["finding"] or "", []).append(row)
 
-    def lot(row: dict[str, Any]) -> bytes:
+    def by_lot(row: dict[str, Any]) -> bytes:
         return blake2b(f"{seed}|{row['case']}".encode(), digest_size=16).digest()
 
     return [
@@ -317,7 +283,7 @@ def ungrounded(
             reply_with_the_finding_hidden=replies.get((row["case"], "target_mask"), ""),
         )
         for finding in sorted(pools)
-        for row in sorted(pools[finding], key=lot)[:n]
+        for row in sorted(pools[finding], key=by_lot)[:n]
     ]
 
 

@@ -10,12 +10,11 @@ A control that expects a picture and gets none sees nothing and says No; so does
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 import msgspec
@@ -23,15 +22,15 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from overread.benchmarks.controls import Control, Said
 from overread.benchmarks.grounding.prompts import DISPLAY_NAMES, NORMAL
-from overread.case import Limits, Modality, Prompt, Reader, Reply, Shown, Traits
+from overread.case import Prompt, Reader, Shown, Traits
 
 __all__ = [
     "COMMON",
     "EXPECTED",
     "REVISION",
     "SEEN",
-    "Control",
     "View",
     "asked_finding",
     "grounding_controls",
@@ -64,56 +63,33 @@ _WHITE = 238  # lead prints whiter than anything in a chest
 _MARKER_SHARE = 10 / 224**2
 
 
-class Control(msgspec.Struct, frozen=True):
-    """A reader that is a function: from a prompt to the probability of Yes.
-
-    `graded` controls report that probability; the others only the word.
-    """
-
-    key: str
-    decide: Callable[[Prompt], float]
-    modality: Modality = "multimodal"
-    graded: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"control:{self.key}"
-
-    @property
-    def identity(self) -> str:
-        return f"{self.name}:{REVISION}"
-
-    @property
-    def traits(self) -> Traits:
-        return Traits(modality=self.modality)
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(concurrency=4)
-
-    async def reply(self, prompt: Prompt) -> Reply:
-        if prompt.pictures:  # decoding would hold the loop
-            p = await asyncio.to_thread(self.decide, prompt)
-        else:
-            p = self.decide(prompt)
-        alternatives = (("Yes", math.log(p)), ("No", math.log1p(-p))) if self.graded else None
-        return Reply("Yes" if p >= 0.5 else "No", alternatives, finish="stop", model=self.identity)
-
-    async def close(self) -> None:
-        pass
+def _said(decide: Callable[[Prompt], float], graded: bool, prompt: Prompt) -> Said:
+    """The word that a probability of Yes means; `graded` controls report the probability too."""
+    p = decide(prompt)
+    alternatives = (("Yes", math.log(p)), ("No", math.log1p(-p))) if graded else None
+    return Said("Yes" if p >= 0.5 else "No", alternatives)
 
 
 def grounding_controls() -> Mapping[str, Reader]:
     """The six controls, each by the word that follows `control:`."""
-    controls = (
-        Control("always-yes", lambda prompt: 1.0),
-        Control("prior", _decide_prior, modality="text"),
-        Control("looks", _decide_looks, graded=True),
-        Control("global", _decide_global, graded=True),
-        Control("shortcut", _decide_shortcut),
-        Control("unstable", _decide_unstable),
-    )
-    return {control.key: control for control in controls}
+    graded = {"looks", "global"}
+    deciding: dict[str, Callable[[Prompt], float]] = {
+        "always-yes": lambda prompt: 1.0,
+        "prior": _decide_prior,
+        "looks": _decide_looks,
+        "global": _decide_global,
+        "shortcut": _decide_shortcut,
+        "unstable": _decide_unstable,
+    }
+    return {
+        key: Control(
+            key=key,
+            says=partial(_said, decide, key in graded),
+            revision=str(REVISION),
+            traits=Traits(modality="text" if key == "prior" else "multimodal"),
+        )
+        for key, decide in deciding.items()
+    }
 
 
 def asked_finding(text: str) -> str | None:
