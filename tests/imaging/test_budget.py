@@ -53,7 +53,7 @@ def work(root, name, way):
         from overread.benchmarks.heartbeat.clip_files import probe_dicom
         probe_dicom(pathlib.Path(root, name))
     elif way == "facts":
-        from overread.benchmarks.grounding.build.films import dicom_facts
+        from overread.imaging import dicom_facts
         dicom_facts(pathlib.Path(root, name), name)
     else:
         render(Picture(source, (Resize(64, 64),)))

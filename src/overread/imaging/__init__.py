@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "MOST_PIXELS",
     "RENDERER",
+    "YEARS_OF",
     "Archive",
     "Cache",
+    "DicomFacts",
     "Entry",
     "Feed",
     "Films",
     "Place",
     "archive",
+    "body_mask",
     "budgeted",
     "check_there",
     "check_time",
     "clip_images",
     "container_of",
+    "dicom_facts",
     "digest",
+    "film_size",
     "header_file",
     "is_archive",
     "limit_video",
@@ -32,6 +37,7 @@ __all__ = [
     "lossless_clip",
     "mask_shape",
     "masks_of",
+    "matched_boxes",
     "movie_frames",
     "nifti_package",
     "nifti_shape",
@@ -45,10 +51,12 @@ __all__ = [
 
 if TYPE_CHECKING:
     from overread.imaging._archive import Archive, Entry, archive, is_archive
+    from overread.imaging._body import body_mask, matched_boxes
     from overread.imaging._budget import Cache, budgeted, check_time
     from overread.imaging._clips import Films, clip_images, mask_shape, masks_of, render_clip
     from overread.imaging._dicom_file import header_file
     from overread.imaging._files import Place, check_there, digest, locate, place, stamp
+    from overread.imaging._film_headers import YEARS_OF, DicomFacts, dicom_facts, film_size
     from overread.imaging._formats import MOST_PIXELS
     from overread.imaging._nifti import nifti_package, nifti_shape
     from overread.imaging._open import open_image
@@ -58,10 +66,12 @@ if TYPE_CHECKING:
 # What each module has for others.
 _MODULES = {
     "_archive": "Archive Entry archive is_archive",
+    "_body": "body_mask matched_boxes",
     "_budget": "Cache budgeted check_time",
     "_clips": "Films clip_images mask_shape masks_of render_clip",
     "_dicom_file": "header_file",
     "_files": "Place check_there digest locate place stamp",
+    "_film_headers": "YEARS_OF DicomFacts dicom_facts film_size",
     "_formats": "MOST_PIXELS",
     "_nifti": "nifti_package nifti_shape",
     "_open": "open_image",

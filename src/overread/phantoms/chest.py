@@ -14,9 +14,9 @@ import numpy as np
 from PIL import Image
 
 from overread.benchmarks.grounding.boxes import RESOLUTION, irrelevant_box, rescale_box
-from overread.benchmarks.grounding.build.body import matched_boxes
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
 from overread.case import Box
+from overread.imaging import matched_boxes
 from overread.phantoms.chest_body import FILM
 from overread.phantoms.chest_film import FINDINGS, film
 from overread.phantoms.sets import Job, SetMaker, write_csv

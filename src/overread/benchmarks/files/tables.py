@@ -26,7 +26,6 @@ __all__ = [
     "FIX",
     "LABEL_CODES",
     "LABEL_NEED",
-    "YEARS_OF",
     "Table",
     "ages",
     "codes",
@@ -53,7 +52,6 @@ LABEL_CODES: Final = {"1.0": 1, "1": 1, "0.0": 0, "0": 0, "-1.0": 2, "-1": 2}
 LABEL_NEED: Final = "a label is 1.0, 0.0, -1.0 or empty"
 _NOT_MENTIONED: Final = 3
 # DICOM's age: three digits and a unit.
-YEARS_OF: Final = {"Y": 1.0, "M": 1 / 12, "W": 7 / 365.25, "D": 1 / 365.25}
 _AGE: Final = r"^([0-9]+(?:\.[0-9]+)?)([YMWD]?)$"
 
 
@@ -205,5 +203,7 @@ def ages(table: Table, column: str) -> pl.Series:
     need = "an age is a number of years, or like 058Y"
     refuse_first(table, ~words.str.contains(_AGE), column, need)
     number = words.str.extract(_AGE, 1).cast(pl.Float64)
+    from overread.imaging import YEARS_OF
+
     unit = words.str.extract(_AGE, 2).replace("", "Y")
     return number * unit.replace_strict(YEARS_OF, default=None, return_dtype=pl.Float64)

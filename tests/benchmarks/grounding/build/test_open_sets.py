@@ -183,7 +183,7 @@ def dataset(request, tmp_path) -> FilmsRead:
         tree = write_rsna(tmp_path, films=90)
         return rsna.nih_films(tree.root, tree.mapping)
     path = write_folder(tmp_path, films=60)
-    return folder.read(path, tmp_path)
+    return folder.read_folder(path, tmp_path)
 
 
 # ---------------------------------------------------------------- what a set is

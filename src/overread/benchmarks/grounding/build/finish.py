@@ -16,7 +16,7 @@ from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Source
 
 if TYPE_CHECKING:
-    from overread.benchmarks.grounding.build.body import Mask
+    from overread.imaging import Mask
 
 __all__ = ["MATCHED", "Watch", "finish", "images_of"]
 
@@ -121,8 +121,7 @@ def _film(source: Source, *, with_body: bool) -> _Film:
     import numpy as np
     from PIL import Image
 
-    from overread.benchmarks.grounding.build.body import body_mask
-    from overread.imaging import locate, open_image
+    from overread.imaging import body_mask, locate, open_image
 
     try:
         data = locate(source).read_bytes()
@@ -147,7 +146,7 @@ def _matched(
     """
     import numpy as np
 
-    from overread.benchmarks.grounding.build.body import matched_boxes
+    from overread.imaging import matched_boxes
 
     assert case.box is not None
     assert film.body is not None

@@ -34,7 +34,6 @@ from overread.benchmarks.grounding.build.films import (
     box_schema,
     film_frame,
     film_schema,
-    film_size,
     leave_out,
 )
 from overread.benchmarks.grounding.build.nih_rsna import FINDING_OF
@@ -345,7 +344,7 @@ def _image_sizes(
     """The size of each box's image: the csv's, or the file's."""
     import polars as pl
 
-    from overread.imaging import locate
+    from overread.imaging import film_size, locate
 
     given = [
         numbers(table, said[column], "it is a number of pixels above 0", least=1)

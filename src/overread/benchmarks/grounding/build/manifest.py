@@ -50,11 +50,9 @@ COLUMNS: Final = (*PAPER_COLUMNS, *EXTRA_COLUMNS)
 def write_manifest(path: Path, cases: Iterable[GroundingCase]) -> int:
     """Write the cases in their order, as `load_cases` reads them back; returns how many."""
     every = list(cases)
-    if not any(case.more_boxes or case.more_irrelevant_boxes for case in every):
-        return write_rows(path, COLUMNS, map(_manifest_row, every))
-    return write_rows(
-        path, (*COLUMNS, *UNION_COLUMNS), ((*_manifest_row(c), *_union_cells(c)) for c in every)
-    )
+    several = any(case.more_boxes or case.more_irrelevant_boxes for case in every)
+    columns = (*COLUMNS, *UNION_COLUMNS) if several else COLUMNS
+    return write_rows(path, columns, (_manifest_row(case, columns) for case in every))
 
 
 def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> int:
@@ -72,52 +70,18 @@ def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[objec
     return count
 
 
-def _manifest_row(case: GroundingCase) -> tuple[object, ...]:
-    return (
-        case.case_id,
-        case.source,
-        case.image_path,
-        case.report_path,
-        case.dicom_id,
-        case.subject_id,
-        case.study_id,
-        case.view,
-        _whole_number(case.age),
-        case.gender,
-        case.finding,
-        case.label,
-        case.label_text,
-        *_box_sides(case.box),
-        case.original_sentence,
-        case.error_sentence,
-        case.error_type,
-        case.error_present,
-        case.swap_image_path,
-        *_box_sides(case.irrelevant_box),
-        case.label_value,
-        case.swap_match,
-        case.opposite_image_path,
-        _boxes_text(case.matched_boxes),
-        case.image_digest,
-        case.swap_image_digest,
-    )
-
-
-def _union_cells(case: GroundingCase) -> tuple[str, str]:
-    return _boxes_text(case.more_boxes), _boxes_text(case.more_irrelevant_boxes)
-
-
-def _boxes_text(boxes: Iterable[Box]) -> str:
-    return ";".join(f"{box.x} {box.y} {box.w} {box.h}" for box in boxes)
-
-
-def _box_sides(box: Box | None) -> tuple[int | None, ...]:
-    return (None,) * 4 if box is None else (box.x, box.y, box.w, box.h)
-
-
-def _whole_number(value: float | None) -> float | int | None:
-    """Whole numbers without a point: an age of 61 is written 61."""
-    return int(value) if value is not None and value.is_integer() else value
+def _manifest_row(case: GroundingCase, columns: Iterable[str]) -> Iterator[object]:
+    for column in columns:
+        name, _, side = column.rpartition("_")
+        value = getattr(case, name if name in ("box", "irrelevant_box") else column)
+        if isinstance(value, Box):
+            yield getattr(value, side)
+        elif isinstance(value, tuple):
+            yield ";".join(f"{box.x} {box.y} {box.w} {box.h}" for box in value)
+        elif isinstance(value, float) and value.is_integer():
+            yield int(value)  # an age of 61 is written 61
+        else:
+            yield value
 
 
 # ---------------------------------------------------------------- the composition

@@ -27,12 +27,10 @@ from overread.benchmarks.grounding.build.films import (
     ABSENT,
     NOT_MENTIONED,
     PRESENT,
-    DicomFacts,
     Exclusion,
     FilmsRead,
     Missing,
     box_schema,
-    dicom_facts,
     film_frame,
     leave_out,
     refuse_missing,
@@ -41,6 +39,7 @@ from overread.benchmarks.grounding.build.films import (
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput
 from overread.files import read_bytes, read_text, whole
+from overread.imaging import DicomFacts, dicom_facts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,7 @@ from overread.benchmarks.grounding.build.films import (
     FilmsRead,
     film_schema,
 )
-from overread.benchmarks.grounding.build.scheme import FRONTAL, Account, Rules, SwapPool
+from overread.benchmarks.grounding.build.scheme import FRONTAL, Account, Rules, SwapPool, film_facts
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput, Box
@@ -197,9 +197,6 @@ def _scaled_boxes(boxes: list[dict[str, Any]], edition: Rules, resolution: int) 
 # finding. Films with a usable box come first among those that have it; they alone can be masked.
 
 
-_FACTS: Final = ("report_path", "dicom_id", "subject_id", "study_id", "view", "age", "gender")
-
-
 class _DrawnCase(NamedTuple):
     """One case to be."""
 
@@ -351,7 +348,7 @@ def _drawn_cases(
             finding=each.finding,
             label=each.label,
             label_value=film[each.finding],
-            **{name: film[name] for name in _FACTS},
+            **film_facts(film),
         )
         if boxed is not None:
             target, *more = boxed.boxes

@@ -17,6 +17,7 @@ from overread.benchmarks.grounding.build.authors import Stream
 from overread.benchmarks.grounding.build.chexpert import LATERAL
 from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT, Built
 from overread.benchmarks.grounding.build.scheme import (
+    FILM_FACTS,
     FRONTAL,
     Account,
     Rules,
@@ -24,6 +25,7 @@ from overread.benchmarks.grounding.build.scheme import (
     SwapPool,
     by_dicom,
     complete,
+    film_facts,
     with_opposites,
     with_swaps,
 )
@@ -87,16 +89,10 @@ def draw_by_label(
             case_id=f"{prefix}_{number:05d}",
             source=source,
             image_path=row["image_path"],
-            report_path=row["report_path"],
-            dicom_id=row["dicom_id"],
-            subject_id=row["subject_id"],
-            study_id=row["study_id"],
-            view=row["view"],
-            age=row["age"],
-            gender=row["gender"],
             finding=finding,
             label=label,
             label_value=row[finding],
+            **film_facts(row),
         )
         for number, (finding, label, row) in enumerate(drawn)
     ]
@@ -152,8 +148,7 @@ def draw_boxes(
     )
     known = pl.col("dicom_id").is_in(films["dicom_id"].implode())
     kept = account.keep(kept, known, "film not in the film list")
-    facts = ("report_path", "dicom_id", "subject_id", "study_id", "view", "age", "gender")
-    lookup = by_dicom(films).select(*facts, film_path="image_path")
+    lookup = by_dicom(films).select(*FILM_FACTS, film_path="image_path")
     kept = kept.join(lookup, on="dicom_id", how="left", maintain_order="left")
     kept = account.keep(kept, pl.col("film_path").is_not_null(), "no age or sex")
     kept = account.keep(kept, pl.col("view").is_in(FRONTAL), "view not PA or AP")
@@ -221,13 +216,6 @@ def _box_case(number: int, row: dict[str, Any], options: Sampling, rules: Rules)
         # The authors put their folder's name before MS-CXR's path. The film list knows better
         # where the film stands.
         image_path=row["image_path"] if rules == "authors" else row["film_path"],
-        report_path=row["report_path"],
-        dicom_id=row["dicom_id"],
-        subject_id=row["subject_id"],
-        study_id=row["study_id"],
-        view=row["view"],
-        age=row["age"],
-        gender=row["gender"],
         finding=row["finding"],
         label=1,
         # A box asserts its finding, whatever the labeler made of the report.
@@ -235,6 +223,7 @@ def _box_case(number: int, row: dict[str, Any], options: Sampling, rules: Rules)
         label_text=row["label_text"],
         box=box,
         irrelevant_box=irrelevant_box(box, options.resolution),
+        **film_facts(row),
     )
 
 
@@ -342,17 +331,11 @@ def _sentence_case(
     finding = next((name for name in options.findings if row[name] == PRESENT), None)
     # The sentence names its patient and study, the film its own. The image shown is the film's.
     end = "" if rules == "authors" else "_film"
+    facts = film_facts(row) | {name: row[name + end] for name in ("subject_id", "study_id")}
     return GroundingCase(
         case_id=f"rexerr_{number:05d}",
         source=SENTENCE_SOURCE,
         image_path=row["image_path"],
-        report_path=row["report_path"],
-        dicom_id=row["dicom_id"],
-        subject_id=row[f"subject_id{end}"],
-        study_id=row[f"study_id{end}"],
-        view=row["view"],
-        age=row["age"],
-        gender=row["gender"],
         finding=finding,
         label=row["error_present"],
         label_value=None if finding is None else PRESENT,
@@ -361,6 +344,7 @@ def _sentence_case(
         error_sentence=row["error_sentence"],
         error_type=row["error_type"],
         error_present=row["error_present"],
+        **facts,
     )
 
 

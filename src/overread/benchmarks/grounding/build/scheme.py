@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "FILM_FACTS",
     "FRONTAL",
     "Account",
     "Rules",
@@ -26,12 +28,14 @@ __all__ = [
     "SwapPool",
     "by_dicom",
     "complete",
+    "film_facts",
     "with_opposites",
     "with_swaps",
 ]
 
 Rules = Literal["authors", "corrected"]
 FRONTAL: Final = ("PA", "AP")
+FILM_FACTS: Final = ("report_path", "dicom_id", "subject_id", "study_id", "view", "age", "gender")
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +105,11 @@ class Account:
         kept = frame.filter(condition)
         self.drop(reason, frame.height - kept.height)
         return kept
+
+
+def film_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case says of its film, beyond where its image is."""
+    return {name: row[name] for name in FILM_FACTS}
 
 
 def complete() -> pl.Expr:

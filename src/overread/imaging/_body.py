@@ -1,7 +1,7 @@
-"""Where the patient is on a film, and boxes of the target's size that lie there.
+"""Where the patient is on a chest film, and boxes of a given size that lie there.
 
-The paper's irrelevant box lies in a corner (GROUNDING 2.7), often on air, where nothing is hidden.
-A matched box hides as much of the patient as the target does, and nothing of the finding.
+A box in a corner often lies on air, where nothing is hidden. A matched box hides as much of the
+patient as the box it is matched to, and nothing that is marked.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def matched_boxes(
     covered = sums[h:, w:] - sums[:-h, w:] - sums[h:, :-w] + sums[:-h, :-w]
     allowed = covered * 100 >= INSIDE * w * h
     for other in (box, *avoid):
-        # The top left corners from which a box would lie on the other, or next to it: the authors'
-        # masks are a row and a column larger than their box [D11].
+        # The top left corners from which a box would lie on the other, or next to it: a
+        # mask may be a row and a column larger than its box.
         top, left = max(0, other.y - h), max(0, other.x - w)
         bottom, right = max(0, other.y + other.h + 1), max(0, other.x + other.w + 1)
         allowed[top:bottom, left:right] = False
