@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.base import Left
+from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Edition, Options
 from overread.benchmarks.heartbeat.loading import load
 from overread.case import BadInput, Clip, Source

@@ -8,8 +8,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, draw_cases, take_cases
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, draw_cases, take_cases
 
 NAMES = [f"clip{number}" for number in range(40)]
 

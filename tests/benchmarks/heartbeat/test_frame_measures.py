@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
+from overread.benchmarks.base import Left
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Options
 from overread.benchmarks.heartbeat.frame_measures import FRAME_SPECS, skill_of
 from overread.benchmarks.heartbeat.marks import Average, mean_over, pearson

@@ -8,8 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.heartbeat import loading
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.clip_files import Footage
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Options
 from overread.benchmarks.heartbeat.loading import find_csv, load, load_csv, root_of

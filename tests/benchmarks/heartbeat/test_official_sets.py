@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left
+from overread.benchmarks.base import Left
+from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Edition
 from overread.benchmarks.heartbeat.official_sets import (

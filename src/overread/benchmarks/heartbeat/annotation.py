@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.files.tables import (
     Table,
     filled,
@@ -20,26 +21,11 @@ from overread.benchmarks.files.tables import (
     read_table,
     refuse_first,
 )
-from overread.benchmarks.heartbeat.cases import Left
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import polars as pl
-
-__all__ = [
-    "Phases",
-    "Traced",
-    "by_stem",
-    "groups_of",
-    "keyed",
-    "read_tracings",
-    "readings",
-    "stem",
-    "traced_frames",
-    "two_frames",
-    "whole_frames",
-]
 
 _FARTHEST: Final = 1 << 53  # beyond it a float is no exact number
 TRACING_COLUMNS: Final = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")

@@ -12,8 +12,6 @@ from typing import Final, Literal, NamedTuple
 
 from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS, PHASES
 
-__all__ = ["NOTHING", "Found", "asked_words", "parse_lenient", "parse_strict", "spoken"]
-
 _BIGGEST: Final = 2**63 - 1  # what a table can hold
 _DIGITS: Final = 19  # of that number
 

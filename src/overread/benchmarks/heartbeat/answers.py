@@ -17,8 +17,6 @@ from overread.case import Condition, Outcome, Reply, Trial
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Answer", "AnswerReading", "Truth", "answer_of", "read_text", "reread", "truth_of"]
-
 _TOO_LARGE: Final = "a number in the reply is beyond 64 bits; the largest stands for it"
 
 

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
+from overread.benchmarks.base import (
+    Benchmark,
+    ComparedWords,
+    Left,
+    Loaded,
+    Phantoms,
+    Recovered,
+    Tables,
+)
 from overread.benchmarks.heartbeat.answers import Answer, answer_of, reread, truth_of
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, FORMATS, TASKS, Edition, Options
 from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
 from overread.benchmarks.heartbeat.trials import clip_of, trials, window_of
@@ -40,8 +48,6 @@ from overread.case import (
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["Heartbeat"]
 
 # Controls leave little to chance: a few seeds show as much as thirty turns.
 _FEW_SEEDS = {"seeds": "2020-2022", "passes": "1"}

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = ["FACETS", "AsShown", "SaidOfClips", "card_index", "cards", "right_alone"]
-
 # ------------------------------------------------- what readers said of a few clips, in short lines
 
 _ANSWERS_SPELLED: Final = 4  # different answers that are spelled out

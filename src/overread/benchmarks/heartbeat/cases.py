@@ -28,18 +28,6 @@ from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.tables import Int32
 from overread.case import BadInput, Source
 
-__all__ = [
-    "HeartbeatCase",
-    "Left",
-    "ReadCase",
-    "Window",
-    "case_of",
-    "draw_cases",
-    "probe_clip",
-    "sampled",
-    "take_cases",
-]
-
 
 class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
     """A clip of a beating heart. Frames are absolute and start at 0; `ed` has the larger volume."""

@@ -18,18 +18,6 @@ import msgspec
 
 from overread.case import BadInput, Source
 
-__all__ = [
-    "Footage",
-    "Unplayable",
-    "bare_message",
-    "check_masks",
-    "check_picture",
-    "cine_rate",
-    "is_dicom",
-    "probe_dicom",
-    "probe_video",
-]
-
 
 class Footage(msgspec.Struct, frozen=True):
     """A clip as its file has it."""

@@ -20,16 +20,6 @@ from overread.benchmarks.controls import Control, Said, Verdict, recovered
 from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS
 from overread.case import Measure, Prompt, Reader, Shown, Traits
 
-__all__ = [
-    "EXPECTED",
-    "REVISION",
-    "Asked",
-    "asked_of",
-    "expected",
-    "heartbeat_controls",
-    "recovered_controls",
-]
-
 REVISION = 3
 """Raised whenever a control may answer differently; it enters the key of every reply."""
 

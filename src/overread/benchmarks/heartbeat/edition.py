@@ -27,20 +27,6 @@ from overread.benchmarks.rules import (
     whole,
 )
 
-__all__ = [
-    "AUTHORS",
-    "BOOK",
-    "CONTEXTS",
-    "CORRECTED",
-    "FORMATS",
-    "MOST_SEEDS",
-    "OBSERVERS",
-    "REACH",
-    "TASKS",
-    "Edition",
-    "Options",
-]
-
 TASKS: Final = ("t1", "t2")
 CONTEXTS: Final = ("original", "segmented", "non_medical")
 # T1 has all four; T2 the two single ones.

@@ -16,27 +16,16 @@ from numpy.typing import NDArray
 
 from overread.benchmarks.files.fields import read_fields
 from overread.benchmarks.files.tables import columns_of
-from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, mean_over
+from overread.benchmarks.heartbeat.marks import Average, Marks, mean_over
 from overread.benchmarks.heartbeat.study import HeartRun, mean_estimate, no_reader
 from overread.case import BadInput, Measure
-from overread.measuring.estimates import Estimate
+from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import joined
 from overread.measuring.specs import Spec
 from overread.measuring.units import AMOUNT
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "EF_SPECS",
-    "ejection_fraction",
-    "frame_table",
-    "predicted_ef",
-    "read_specialists",
-    "specialist_measures",
-    "true_ef",
-    "volume_table",
-]
 
 # ---------------------------------------- sheets of models that predict it themselves (HEARTBEAT 7)
 

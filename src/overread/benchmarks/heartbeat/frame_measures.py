@@ -12,9 +12,7 @@ import numpy as np
 from overread.benchmarks.heartbeat.edition import OBSERVERS
 from overread.benchmarks.heartbeat.marks import (
     Average,
-    Floats,
     Marks,
-    Mask,
     Phase,
     aggregate,
     mean_over,
@@ -26,21 +24,10 @@ from overread.benchmarks.heartbeat.marks import (
 )
 from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, mean_estimate
 from overread.case import Measure, Method
-from overread.measuring.estimates import Estimate
+from overread.measuring.estimates import Estimate, Floats, Mask
 from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
 from overread.measuring.specs import Condition, Counted, Spec
 from overread.measuring.units import ANY, FRAMES, INDEX, SHARE, SKILL
-
-__all__ = [
-    "CANNOT_TELL",
-    "FRAME_SPECS",
-    "answers_of",
-    "by_seed",
-    "constant_errors",
-    "error_of",
-    "read_leniently",
-    "skill_of",
-]
 
 CANNOT_TELL: Final = "cannot_tell"
 """The flag of a skill that stands on a constant better than observers."""

@@ -20,28 +20,14 @@ from numpy.typing import ArrayLike, NDArray
 from overread.benchmarks.heartbeat.authors.rules import length_guess
 from overread.benchmarks.heartbeat.ejection import frame_table
 from overread.benchmarks.heartbeat.frame_measures import constant_errors, skill_of
-from overread.benchmarks.heartbeat.marks import Average, Floats, Marks, Phase, others_median
+from overread.benchmarks.heartbeat.marks import Average, Marks, Phase, others_median
 from overread.benchmarks.heartbeat.study import HeartRun, mean_estimate, no_reader
 from overread.benchmarks.heartbeat.volumes import ejected
 from overread.case import Measure, Method
-from overread.measuring.estimates import Estimate
+from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import NOTHING, noted, with_method
 from overread.measuring.specs import Spec
 from overread.measuring.units import FRAMES
-
-__all__ = [
-    "BASELINES",
-    "CHUNK",
-    "GUESSER_SPECS",
-    "LEFT_OUT",
-    "TRIALS",
-    "Chance",
-    "baselines",
-    "coin_accuracy",
-    "expected_error",
-    "left_out",
-    "uniform_error",
-]
 
 # ---------------------------------------------------------------- the chances themselves
 

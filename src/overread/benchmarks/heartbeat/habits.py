@@ -10,7 +10,6 @@ import numpy as np
 from overread.benchmarks.heartbeat.frame_measures import read_leniently
 from overread.benchmarks.heartbeat.marks import (
     Average,
-    Floats,
     Marks,
     aggregate,
     mean_over,
@@ -19,12 +18,10 @@ from overread.benchmarks.heartbeat.marks import (
 )
 from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, mean_estimate
 from overread.case import Measure
-from overread.measuring.estimates import Estimate, Mask
+from overread.measuring.estimates import Estimate, Floats, Mask
 from overread.measuring.notes import NOTHING, noted, remarked
 from overread.measuring.specs import Codes, Condition, Counted, Spec, coverage_specs
 from overread.measuring.units import AMOUNT, ANY, FRAMES, INDEX
-
-__all__ = ["COVERAGE_SPECS", "HABIT_SPECS", "order_excess"]
 
 
 def order_excess(marks: Marks) -> Floats:

@@ -43,8 +43,6 @@ from overread.case import BadInput, Policy, Traits
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["import_results"]
-
 # The records of a file, each with its line.
 _Lines: TypeAlias = "list[tuple[int, Record]]"
 _READER: Final = "imported"

@@ -16,17 +16,12 @@ from typing import Any, Final
 
 import msgspec
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.fields import Fields
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.files.tables import columns_of
-from overread.benchmarks.heartbeat.cases import (
-    HeartbeatCase,
-    Left,
-    case_of,
-    probe_clip,
-    sampled,
-)
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, case_of, probe_clip, sampled
 from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable
 from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.benchmarks.heartbeat.official_sets import (
@@ -40,21 +35,6 @@ from overread.benchmarks.heartbeat.official_sets import (
     load_pediatric,
 )
 from overread.case import BadInput, Policy
-
-__all__ = [
-    "CLIP_COLUMNS",
-    "NUMBER_COLUMNS",
-    "TEXT_COLUMNS",
-    "ClipRow",
-    "column_of",
-    "find_csv",
-    "has_phases",
-    "load",
-    "load_csv",
-    "policy_at",
-    "read_rows",
-    "root_of",
-]
 
 # ---------------------------------- rows of a csv of clips; every complaint names its file and line
 

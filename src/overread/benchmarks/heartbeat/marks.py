@@ -23,28 +23,6 @@ from overread.measuring.specs import OUTCOMES
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "REFUSED",
-    "UNANSWERED",
-    "Average",
-    "Facts",
-    "Floats",
-    "Marks",
-    "Mask",
-    "Phase",
-    "aggregate",
-    "facts_of",
-    "marks_of",
-    "mean_over",
-    "median_bounds",
-    "others_median",
-    "pearson",
-    "phase_of",
-    "phases_of",
-    "spread_of",
-    "spread_over",
-]
-
 Phase: TypeAlias = Literal["ed", "es"]
 
 # A pass is one of the shared outcomes, by its place among them; NOT_ASKED was never asked.

@@ -18,19 +18,12 @@ from overread.benchmarks.heartbeat.ejection import EF_SPECS, specialist_measures
 from overread.benchmarks.heartbeat.frame_measures import FRAME_SPECS, error_of
 from overread.benchmarks.heartbeat.guessers import GUESSER_SPECS, LEFT_OUT, baselines, left_out
 from overread.benchmarks.heartbeat.habits import COVERAGE_SPECS, HABIT_SPECS
-from overread.benchmarks.heartbeat.marks import (
-    Floats,
-    Marks,
-    Phase,
-    mean_over,
-    phases_of,
-    spread_of,
-)
+from overread.benchmarks.heartbeat.marks import Marks, Phase, mean_over, phases_of, spread_of
 from overread.benchmarks.heartbeat.pair_measures import PAIR_SPECS, right_of
 from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG, HeartRun, no_reader
 from overread.case import Measure
 from overread.measuring.contrasts import paired_difference, tested, with_q
-from overread.measuring.estimates import Estimate
+from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import NOTHING, noted
 from overread.measuring.specs import Spec, made_by, named, paired_p
 from overread.measuring.units import AMOUNT, ANY, POINTS
@@ -39,14 +32,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import Tables
-
-__all__ = [
-    "HIGHER_IS_BETTER",
-    "SPECS",
-    "measure",
-    "per_case",
-    "standard_answers",
-]
 
 # ---------------------------------------------------------------- the overlay and the words
 

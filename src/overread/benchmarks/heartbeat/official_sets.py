@@ -47,26 +47,6 @@ from overread.benchmarks.heartbeat.edition import Edition
 from overread.case import BadInput
 from overread.files import MOST_TOML, read_text, whole
 
-__all__ = [
-    "CAMUS_DATABASE",
-    "FILE_LIST",
-    "PEDIATRIC_VIEWS",
-    "TRACINGS",
-    "VIDEOS",
-    "camus_patients",
-    "check_names",
-    "has_polygons",
-    "in_split",
-    "load_camus",
-    "load_dynamic",
-    "load_pediatric",
-    "probe_nifti",
-    "read_polygons",
-    "unusable",
-    "usable",
-    "without_nan",
-]
-
 # ---------------------------------------------------------------- EchoNet-Dynamic
 
 FILE_LIST: Final = "FileList.csv"

@@ -12,13 +12,12 @@ from overread.benchmarks.heartbeat.authors.measures import right_votes
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.frame_measures import by_seed, read_leniently
 from overread.benchmarks.heartbeat.guessers import TRIALS, Chance, coin_accuracy
-from overread.benchmarks.heartbeat.marks import Floats, Marks, Mask, phase_of
+from overread.benchmarks.heartbeat.marks import Marks, phase_of
 from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, share_right
 from overread.case import Measure, Method
+from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import NOTHING, noted, with_method
 from overread.measuring.specs import Condition, Counted, Spec
-
-__all__ = ["PAIR_SPECS", "majority", "right_alone", "right_by_majority", "right_of"]
 
 # The seed of the authors' coins; one generator for all groups, in the order of their names.
 _COIN_SEED: Final = 2025

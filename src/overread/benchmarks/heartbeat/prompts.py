@@ -19,8 +19,6 @@ from overread.benchmarks.heartbeat.authors.prompt_texts import (
     published_text,
 )
 
-__all__ = ["FAMILIES", "Numbers", "Question", "Wording", "clean_system", "clean_text", "question"]
-
 # ---------------------------------------------------------------- the clean wording
 
 _CLEAN_SYSTEM: Final = {

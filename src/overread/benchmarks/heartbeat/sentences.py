@@ -46,8 +46,6 @@ from overread.benchmarks.sentences import (
 )
 from overread.case import Decoding, Headline, Measure, Traits
 
-__all__ = ["QUESTION", "headlines", "limitations", "methods"]
-
 # ---------------------------------------------------------------- headlines
 
 QUESTION: Final = "Can it follow a beating heart?"

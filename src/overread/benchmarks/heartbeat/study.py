@@ -34,17 +34,6 @@ from overread.measuring.units import Unit
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
 
-__all__ = [
-    "ASKED",
-    "TIES_WRONG",
-    "HeartRun",
-    "averaged",
-    "by_phase",
-    "mean_estimate",
-    "no_reader",
-    "share_right",
-]
-
 ASKED: Final = "asked"
 """Records of how much a run asks, by `of`: seeds, passes of each, frames of the longest window."""
 TIES_WRONG: Final = "ties_wrong"

@@ -6,21 +6,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
+from overread.benchmarks.heartbeat.authors.prompt_texts import Numbers
 from overread.benchmarks.heartbeat.authors.rules import authors_window, t2_orders
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Left, Window
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import MOST_SEEDS, REACH, Edition, Options
-from overread.benchmarks.heartbeat.prompts import Numbers, question
+from overread.benchmarks.heartbeat.prompts import question
 from overread.case import Clip, ClipMask, Decoding, Message, Request, Source, Traits, Trial
-
-__all__ = [
-    "clip_of",
-    "ed_position",
-    "fixed_window",
-    "t2_formats",
-    "trials",
-    "window_of",
-]
 
 # ---------------------------------------------------------------- the window of T1
 

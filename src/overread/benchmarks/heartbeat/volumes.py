@@ -33,24 +33,6 @@ if TYPE_CHECKING:
     Masks = npt.NDArray[np.bool_]
     FrameVolumes = npt.NDArray[np.float64]
 
-__all__ = [
-    "DISCS",
-    "CaseRow",
-    "VolumeMethod",
-    "area_curve",
-    "areas_in",
-    "cavity_areas",
-    "ejected",
-    "kept_volumes",
-    "neighbours",
-    "read_volumes",
-    "red_areas",
-    "row_of",
-    "smoothed",
-    "volumes_in",
-    "volumes_of",
-]
-
 # ---------------------------------------------------------------- from the pixels alone
 
 _RED_ABOVE: Final = 40  # how far red must stand above green and blue; grey has none of it

@@ -10,23 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from overread.benchmarks.heartbeat.guessers import CHUNK, TRIALS, Chance
-from overread.benchmarks.heartbeat.marks import Floats, Marks, Mask, aggregate, spread_of
+from overread.benchmarks.heartbeat.marks import Marks, aggregate, spread_of
 from overread.benchmarks.heartbeat.study import HeartRun
 from overread.case import Measure, Method
+from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import remarked, with_method
 from overread.measuring.specs import Spec
 from overread.measuring.units import FRAMES
-
-__all__ = [
-    "AUTHORS_SPECS",
-    "Binary",
-    "binary",
-    "published_lengths",
-    "published_uniform",
-    "right_votes",
-    "stops",
-    "truncated_vote",
-]
 
 # ---------------------------------------------------------------- votes of T2
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["AREAS", "PHASES", "Numbers", "published_system", "published_text"]
-
 _RADIOLOGIST: Final = (
     "You are a senior radiologist. Analyze only the provided ultrasound video frames."
 )

@@ -13,8 +13,6 @@ import msgspec
 from overread.case import BadInput
 from overread.files import read_bytes
 
-__all__ = ["Record", "Sheet", "format_of", "records_of", "sheets_of"]
-
 
 class Record(msgspec.Struct, frozen=True):
     """One line. `gt_*` are local indices in T1, positions in T2; T1 alone has `num_frames`."""

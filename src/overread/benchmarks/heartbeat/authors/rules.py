@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from overread.benchmarks.base import Left
 from overread.benchmarks.heartbeat.annotation import Phases, Traced, stem, without_number
-from overread.benchmarks.heartbeat.cases import Left, Window
+from overread.benchmarks.heartbeat.cases import Window
 
 if TYPE_CHECKING:
     pass
-
-__all__ = [
-    "Labelled",
-    "authors_window",
-    "labelled",
-    "length_guess",
-    "positional",
-    "t2_orders",
-]
 
 # ---------------------------------------------------------------- which frame is which
 

@@ -27,7 +27,6 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     GUESSES,
     NAMES,
     PHASES,
-    asked,
     contexts_of,
     how_many,
     number,
@@ -35,22 +34,11 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     readers_of,
     reference,
     references,
+    settings_of,
     short_names,
 )
-from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG
 from overread.case import Figure, Measure
-
-__all__ = [
-    "FORMAT_LOOKS",
-    "Look",
-    "Panel",
-    "accuracy_figure",
-    "axis_of",
-    "dot_plot",
-    "dot_row",
-    "error_figures",
-]
 
 # ---------------------------------------------------------------- lanes and panels
 
@@ -230,20 +218,30 @@ _LINE_DASHES: Final = {"best constant": [1, 0], GUESSES: [4, 3]}
 def error_figures(index: Index, signature: str) -> Iterator[Figure | None]:
     """MAE of one phase by context and format, with uniform guesses and the best constant."""
     for phase, words in PHASES.items():
-        found = list(_error_records(index, phase))
+        found = [
+            (one, record)
+            for one in settings_of(index, "t1")
+            if (record := index.known(one.reader, "mae", phase=phase, **one.by))
+        ]
         if not found:
             continue
-        lines = _lines_to_beat(index, phase)
-        guessed = _guesser_records(index, phase)
-        top = _axis_end([record for *_, record in found], lines)
+        lines: list[Spec] = [
+            {"panel": NAMES[context], "line": said, "value": record.value}
+            for context in contexts_of(index, "t1")
+            for measure, said in _LINE_WORDS.items()
+            if (record := reference(index, measure, "t1", context, phase))
+        ]
+        top = _axis_end([record for _, record in found], lines)
         names = short_names(readers_of(index))
         rows = [
-            _error_row(names[reader], context, wanted, record, top, reader)
-            for reader, context, wanted, record in found
+            _error_row(names[one.reader], NAMES[one.context], one.format, record, top, one.reader)
+            for one, record in found
         ]
+        # The guessers' own rows: the same in every context, for the windows are.
         rows += [
             _error_row(name, context, "", record, top, name)
-            for name, record in guessed
+            for name in references(index, BASELINE)
+            if (record := index.known(name, "mae", task="t1", phase=phase))
             for context in dict.fromkeys(row["panel"] for row in rows)
         ]
         yield Figure(
@@ -254,33 +252,6 @@ def error_figures(index: Index, signature: str) -> Iterator[Figure | None]:
             signature=signature,
             notes=_error_notes(rows, lines, index),
         )
-
-
-def _error_records(index: Index, phase: str) -> Iterator[tuple[str, str, str, Measure]]:
-    for context in contexts_of(index, "t1"):
-        for reader, wanted in asked(index, "t1", context):
-            by = {"task": "t1", "context": context, "format": wanted, "phase": phase}
-            record = index.known(reader, "mae", **by)
-            if record is not None:
-                yield reader, NAMES[context], wanted, record
-
-
-def _lines_to_beat(index: Index, phase: str) -> list[Spec]:
-    return [
-        {"panel": NAMES[context], "line": words, "value": record.value}
-        for context in contexts_of(index, "t1")
-        for measure, words in _LINE_WORDS.items()
-        if (record := reference(index, measure, "t1", context, phase))
-    ]
-
-
-def _guesser_records(index: Index, phase: str) -> list[tuple[str, Measure]]:
-    """The guessers' own rows: the same in every context, for the windows are."""
-    return [
-        (name, record)
-        for name in references(index, BASELINE)
-        if (record := index.known(name, "mae", task="t1", phase=phase))
-    ]
 
 
 def _error_row(name: str, panel: str, kind: str, record: Measure, top: float, reader: str) -> Spec:
@@ -382,14 +353,12 @@ def accuracy_figure(index: Index, signature: str) -> Figure | None:
     """Accuracy by context, with the coin's line and the range of sets of coins."""
     names = short_names(readers_of(index))
     rows = []
-    for context in contexts_of(index, "t2"):
-        for reader, wanted in asked(index, "t2", context):
-            (phase,) = phases_of(wanted)
-            by = {"task": "t2", "context": context, "format": wanted, "phase": phase}
-            record = index.known(reader, "accuracy", **by)
-            if record is not None:
-                where = (names[reader], PHASES[phase], NAMES[context])
-                rows.append(dot_row(*where, record, 1.0, reader=reader))
+    for one in settings_of(index, "t2"):
+        (phase,) = one.phases
+        record = index.known(one.reader, "accuracy", phase=phase, **one.by)
+        if record is not None:
+            where = (names[one.reader], PHASES[phase], NAMES[one.context])
+            rows.append(dot_row(*where, record, 1.0, reader=one.reader))
     if not rows:
         return None
     rows.sort(key=lambda row: readers_of(index).index(row["reader"]))

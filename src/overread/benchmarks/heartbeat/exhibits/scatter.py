@@ -13,17 +13,15 @@ from overread.benchmarks.heartbeat.exhibits.dot_plots import FORMAT_LOOKS
 from overread.benchmarks.heartbeat.exhibits.settings import (
     NAMES,
     PHASES,
-    asked,
     contexts_of,
     how_many,
     number,
     readers_of,
     reference,
+    settings_of,
     short_names,
 )
 from overread.case import Figure
-
-__all__ = ["scatters", "seed_boxes"]
 
 # ---------------------------------------------------------------- said against true
 
@@ -253,7 +251,6 @@ def seed_boxes(index: Index, signature: str) -> Iterator[Figure | None]:
             continue
         context = contexts[0]
         names = short_names(readers_of(index))
-        order = asked(index, boxes.task, context)
         found = [
             {
                 "shown": f"{names[record.reader]} {record.by['format']}",
@@ -267,9 +264,9 @@ def seed_boxes(index: Index, signature: str) -> Iterator[Figure | None]:
             if record.by["context"] == context
         ]
         lanes = [
-            f"{names[reader]} {wanted}"
-            for reader, wanted in order
-            if any(row["shown"] == f"{names[reader]} {wanted}" for row in found)
+            shown
+            for one in settings_of(index, boxes.task, context)
+            if (shown := f"{names[one.reader]} {one.format}") in {row["shown"] for row in found}
         ]
         if lanes:
             yield _box_figure(index, boxes, context, found, lanes, signature)

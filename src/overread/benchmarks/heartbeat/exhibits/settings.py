@@ -6,46 +6,35 @@ Readers, contexts and formats. Guessers (`baseline:NAME`) and models that give t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
-from overread.benchmarks.exhibits.cells import NOT_KNOWN
+from overread.benchmarks.exhibits.cells import printed
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.style import shown
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
 from overread.benchmarks.heartbeat.study import ASKED
 from overread.case import Measure
-
-__all__ = [
-    "BASELINE",
-    "GROUPED",
-    "GUESSES",
-    "NAMES",
-    "NOT_ASKED",
-    "PHASES",
-    "SPECIALIST",
-    "accuracy_cell",
-    "asked",
-    "asked_formats",
-    "contexts_of",
-    "frames_cell",
-    "how_many",
-    "number",
-    "one_pass",
-    "readers_of",
-    "reference",
-    "references",
-    "short_names",
-]
+from overread.measuring.units import Unit
 
 BASELINE: Final = "baseline:"
 SPECIALIST: Final = "specialist:"
 GROUPED: Final = {"ef": "by EF in per cent", "fps": "by frames a second"}
 NAMES: Final = {"original": "original", "segmented": "segmented", "non_medical": "non-medical"}
 PHASES: Final[dict[Phase, str]] = {"ed": "end-diastole", "es": "end-systole"}
+FRAMES: Final = Unit(digits=2)
+SIGNED_FRAMES: Final = Unit(digits=2, signed=True)
+ACCURACY: Final = Unit(digits=3)
+"""As the paper has them; no unit is printed."""
 _TASK_MEASURE: Final = {"t1": "mae", "t2": "accuracy"}
 _LONG_NAME: Final = 34  # what `shown` leaves whole
+
+
+def number(value: float | None) -> str:
+    """Two decimals, as of frames."""
+    return printed(value, FRAMES)
 
 
 def readers_of(index: Index) -> list[str]:
@@ -58,30 +47,35 @@ def references(index: Index, kind: str) -> list[str]:
     return [name for name in index.readers if name.startswith(kind)]
 
 
-def asked(index: Index, task: str, context: str) -> list[tuple[str, str]]:
-    """The readers and formats of a task and context, in the paper's order."""
-    return [
-        (reader, wanted)
-        for reader in readers_of(index)
-        for wanted in FORMATS
-        if any(
-            index.get(
-                reader, _TASK_MEASURE[task], task=task, context=context, format=wanted, phase=phase
-            )
-            for phase in phases_of(wanted)
-        )
-    ]
+class Setting(NamedTuple):
+    """What one reader was asked in one way."""
+
+    reader: str
+    context: str
+    format: str
+    by: dict[str, str]
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return phases_of(self.format)
+
+
+def settings_of(index: Index, task: str, *contexts: str) -> Iterator[Setting]:
+    """What was asked in a task, in some contexts or all, in the paper's order."""
+    for context in contexts or CONTEXTS:
+        for reader in readers_of(index):
+            for wanted in FORMATS:
+                by = {"task": task, "context": context, "format": wanted}
+                if any(
+                    index.get(reader, _TASK_MEASURE[task], phase=phase, **by)
+                    for phase in phases_of(wanted)
+                ):
+                    yield Setting(reader, context, wanted, by)
 
 
 def contexts_of(index: Index, task: str) -> list[str]:
     """The contexts somebody was asked in."""
-    return [context for context in CONTEXTS if asked(index, task, context)]
-
-
-def asked_formats(index: Index, task: str, context: str) -> list[str]:
-    """The formats somebody was asked for in a context."""
-    there = {wanted for _, wanted in asked(index, task, context)}
-    return [wanted for wanted in FORMATS if wanted in there]
+    return list(dict.fromkeys(one.context for one in settings_of(index, task)))
 
 
 def reference(index: Index, measure: str, task: str, context: str, phase: str) -> Measure | None:
@@ -91,12 +85,8 @@ def reference(index: Index, measure: str, task: str, context: str, phase: str) -
     """
     found = [
         record
-        for reader, wanted in asked(index, task, context)
-        if (
-            record := index.known(
-                reader, measure, task=task, context=context, format=wanted, phase=phase
-            )
-        )
+        for one in settings_of(index, task, context)
+        if (record := index.known(one.reader, measure, phase=phase, **one.by))
     ]
     return max(found, key=lambda record: record.n or 0, default=None)
 
@@ -115,45 +105,6 @@ def short_names(readers: list[str]) -> dict[str, str]:
         return shown(readers)
     drawn = shown(list(plain.values()))
     return {name: drawn[plain[name]] for name in readers}
-
-
-# ------------------------- frames and accuracies as they are printed: value, spread, interval and n
-
-NOT_ASKED: Final = "-"
-
-
-def number(value: float | None, *, signed: bool = False) -> str:
-    """Two decimals; from ten thousand on in powers of ten, so that a column keeps its width."""
-    if value is None:
-        return NOT_KNOWN
-    sign = "+" if signed else ""
-    text = f"{value:{sign}.2e}" if abs(value) >= 10_000 else f"{value:{sign}.2f}"
-    return text[1:] if text in ("-0.00", "+0.00") else text
-
-
-def frames_cell(record: Measure | None, *, sd: float | None = None, signed: bool = False) -> str:
-    """`4.14 ± 1.25 [3.41, 4.91] n=10`; `sd` is the spread the table is about."""
-    if record is None or record.value is None:
-        return NOT_KNOWN
-    text = number(record.value, signed=signed)
-    if sd is not None:
-        text += f" ± {number(sd)}"
-    if record.low is not None and record.high is not None:
-        low, high = (number(bound, signed=signed) for bound in (record.low, record.high))
-        text += f" [{low}, {high}]"
-    return text if record.n is None else f"{text} n={record.n}"
-
-
-def accuracy_cell(record: Measure | None, *, sd: float | None = None) -> str:
-    """`0.711 ± 0.022 [0.62, 0.79] n=1000`, three decimals as the paper has them."""
-    if record is None or record.value is None:
-        return NOT_KNOWN
-    text = f"{record.value:.3f}"
-    if sd is not None:
-        text += f" ± {sd:.3f}"
-    if record.low is not None and record.high is not None:
-        text += f" [{record.low:.3f}, {record.high:.3f}]"
-    return text if record.n is None else f"{text} n={record.n}"
 
 
 # ---------------------------------------------------------------- how much was asked

@@ -40,21 +40,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = [
-    "COLOURS",
-    "WIDTH",
-    "AnswerCounts",
-    "AnswerLanes",
-    "Pictures",
-    "Seen",
-    "Tile",
-    "answer_rows",
-    "placed_layer",
-    "strip",
-    "strips",
-    "tiles",
-]
-
 # ---------------------------------------------------------------- a window as it was shown
 
 # How often a reader gave each answer, by phase.

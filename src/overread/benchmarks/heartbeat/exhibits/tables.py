@@ -7,85 +7,67 @@ tells of in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple
 
-from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, fraction, p_value, table
+from overread.benchmarks.exhibits.cells import (
+    NOT_ASKED,
+    NOT_KNOWN,
+    cell,
+    fraction,
+    p_value,
+    table,
+)
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.edition import CONTEXTS, OBSERVERS
 from overread.benchmarks.heartbeat.exhibits.settings import (
+    ACCURACY,
     BASELINE,
+    FRAMES,
     GROUPED,
     GUESSES,
     NAMES,
-    NOT_ASKED,
     PHASES,
+    SIGNED_FRAMES,
     SPECIALIST,
-    accuracy_cell,
-    asked,
-    asked_formats,
+    Setting,
     contexts_of,
-    frames_cell,
     one_pass,
     readers_of,
     reference,
     references,
+    settings_of,
 )
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
-from overread.benchmarks.heartbeat.marks import Phase, phases_of
+from overread.benchmarks.heartbeat.marks import Phase
+from overread.benchmarks.sentences import largest, least
 from overread.case import Measure, Table
-
-__all__ = [
-    "accuracies",
-    "frame_errors",
-    "habits",
-    "helps",
-    "left_out",
-    "skills",
-    "summary",
-    "video_errors",
-]
 
 # ------------------------------------------------------------ the first table and the one behind it
 
-_SUMMARY_COLUMNS = {
-    "skill_ed": "skill ED",
-    "skill_es": "skill ES",
-    "mae_ed": "MAE ED",
-    "mae_es": "MAE ES",
-    "pair_ed": "T2 ED",
-    "pair_es": "T2 ES",
-    "parsed": "parsed %",
-    "out_of_range": "out of range %",
-}
-_SUMMARY_TITLE = "Does it follow the heartbeat better than one constant answer?"
-_PAIRS_TITLE = "Can it tell the two frames apart?"
-_SKILL_NOTE = (
+_SUMMARY_TITLE: Final = "Does it follow the heartbeat better than one constant answer?"
+_PAIRS_TITLE: Final = "Can it tell the two frames apart?"
+_SKILL_NOTE: Final = (
     "Skill: 1 - MAE / MAE of the best constant, the median of the other videos' truths. 0: no "
     "better than always naming one frame; 1: perfect. MAE in frames; T2 is accuracy."
 )
-_INTERVAL_NOTE = "[95 % interval] over videos (patients), never over seeds or passes."
-_CANNOT_TELL = "cannot tell"
-_UNTOLD_NOTE = (
-    f"{_CANNOT_TELL}: the best constant errs by less than the middle of what two observers differ "
+_INTERVAL_NOTE: Final = "[95 % interval] over videos (patients), never over seeds or passes."
+_UNTOLD_NOTE: Final = (
+    "cannot tell: the best constant errs by less than the middle of what two observers differ "
     "by, so that skill says nothing."
 )
+_OBSERVED: Final = f" (two observers differ by {OBSERVERS[0]} to {OBSERVERS[1]})"
 
 
-_OBSERVED = f" (two observers differ by {OBSERVERS[0]} to {OBSERVERS[1]})"
-
-
-class _Setting(NamedTuple):
+class _First(NamedTuple):
     """One task's setting in the first table: the context, and each phase's format."""
 
     task: str
     context: str
     formats: dict[Phase, str]
 
-    def by(self, phase: Phase) -> dict[str, str] | None:
-        wanted = self.formats.get(phase)
-        if wanted is None:
-            return None
+    def by(self, phase: Phase) -> dict[str, str]:
+        wanted = self.formats[phase]
         return {"task": self.task, "context": self.context, "format": wanted, "phase": phase}
 
     def __str__(self) -> str:
@@ -94,158 +76,142 @@ class _Setting(NamedTuple):
         return f"context {NAMES[self.context]}, format{plural} {' and '.join(formats)}"
 
 
+class _Column(NamedTuple):
+    """A column of the first table: a measure of one phase, or the worse of both where none is."""
+
+    title: str
+    measure: str
+    phase: Phase | None = None
+
+
+_SUMMARY_COLUMNS: Final = (
+    *(_Column(f"skill {phase.upper()}", "skill", phase) for phase in PHASES),
+    *(_Column(f"MAE {phase.upper()}", "mae", phase) for phase in PHASES),
+    *(_Column(f"T2 {phase.upper()}", "accuracy", phase) for phase in PHASES),
+    _Column("parsed %", "parsed"),
+    _Column("out of range %", "out_of_range"),
+)
+
+
 def summary(index: Index, signature: str) -> Table:
     """What counts: is a reader better than one constant answer, and does it answer at all?
 
     One row per reader, in the first context and the first pair format that were asked.
     """
     t1, t2 = _first_setting(index, "t1"), _first_setting(index, "t2")
-    names = [name for name in _SUMMARY_COLUMNS if _has_column(name, t1, t2)]
+
+    def setting(column: _Column) -> _First | None:
+        if column.phase is None:
+            return t1 or t2
+        found = t2 if column.measure == "accuracy" else t1
+        return found if found is not None and column.phase in found.formats else None
+
+    # A run of nothing keeps all columns.
+    columns = [c for c in _SUMMARY_COLUMNS if setting(c) or (t1 is None and t2 is None)]
     rows = [
-        (reader, *(_reader_cell(index, reader, name, t1, t2) for name in names))
+        (reader, *(_summary_cell(index, reader, column, setting(column)) for column in columns))
         for reader in readers_of(index)
     ]
-    rows += [
-        (guesser, *(_guesser_cell(index, guesser, name) for name in names))
-        for guesser in references(index, BASELINE)
-    ]
+    for guesser in references(index, BASELINE):
+        found = [index.get(guesser, c.measure, task="t1", phase=c.phase or "") for c in columns]
+        rows.append((guesser, *(_skill_cell(record, NOT_ASKED) for record in found)))
+    notes = (
+        _setting_note(t1, t2),
+        _to_beat_note(index, t1),
+        _SKILL_NOTE if t1 else "",
+        _UNTOLD_NOTE if _any_untold(index) else "",
+        _INTERVAL_NOTE,
+    )
     return Table(
         name="summary",
         title=_PAIRS_TITLE if t1 is None and t2 is not None else _SUMMARY_TITLE,
-        columns=("reader", *(_SUMMARY_COLUMNS[name] for name in names)),
+        columns=("reader", *(column.title for column in columns)),
         rows=tuple(rows),
         signature=signature,
-        notes=tuple(
-            note
-            for note in (
-                _setting_note(t1, t2),
-                _to_beat_note(index, t1),
-                _SKILL_NOTE if t1 else "",
-                _UNTOLD_NOTE if _any_untold(index) else "",
-                _INTERVAL_NOTE,
-            )
-            if note
-        ),
+        notes=tuple(note for note in notes if note),
     )
 
 
-def _first_setting(index: Index, task: str) -> _Setting | None:
-    contexts = contexts_of(index, task)
-    if not contexts:
+def _first_setting(index: Index, task: str) -> _First | None:
+    context = next(iter(contexts_of(index, task)), None)
+    if context is None:
         return None
-    formats = asked_formats(index, task, contexts[0])
-    pair = next((wanted for wanted in formats if len(phases_of(wanted)) == 2), None)
+    formats = {one.format: one.phases for one in settings_of(index, task, context)}
+    pair = next((wanted for wanted, phases in formats.items() if len(phases) == 2), None)
     if pair is not None:
-        return _Setting(task, contexts[0], dict.fromkeys(PHASES, pair))
-    return _Setting(task, contexts[0], {phases_of(wanted)[0]: wanted for wanted in formats})
+        return _First(task, context, dict.fromkeys(PHASES, pair))
+    return _First(task, context, {phases[0]: wanted for wanted, phases in formats.items()})
 
 
-def _has_column(name: str, t1: _Setting | None, t2: _Setting | None) -> bool:
-    """Whether a column has anything to say; a run of nothing keeps them all."""
-    if t1 is None and t2 is None:
-        return True
-    kind, _, phase = name.rpartition("_")
-    if kind not in ("skill", "mae", "pair"):
-        return True
-    setting = t2 if kind == "pair" else t1
-    return setting is not None and phase in setting.formats
-
-
-def _reader_cell(
-    index: Index, reader: str, name: str, t1: _Setting | None, t2: _Setting | None
-) -> str:
-    if name in ("parsed", "out_of_range"):
-        return _worse_phase_cell(index, reader, name, t1 or t2)
-    kind, _, phase = name.partition("_")
-    setting = t2 if kind == "pair" else t1
-    by = setting.by("ed" if phase == "ed" else "es") if setting else None
-    if by is None:
+def _summary_cell(index: Index, reader: str, column: _Column, setting: _First | None) -> str:
+    if setting is None:
         return NOT_ASKED
-    record = index.get(reader, "accuracy" if kind == "pair" else kind, **by)
-    if record is None:
-        return NOT_ASKED
-    if kind == "skill":
-        return _skill_cell(record)
-    return accuracy_cell(record) if kind == "pair" else frames_cell(record)
+    if column.phase is None:
+        # Of the two phases the one with fewer parsed, or with more out of range.
+        found = [index.known(reader, column.measure, **setting.by(p)) for p in setting.formats]
+        known = [record for record in found if record is not None]
+        worst = least if column.measure == "parsed" else largest
+        return cell(worst(known)) if known else NOT_ASKED
+    record = index.get(reader, column.measure, **setting.by(column.phase))
+    if column.measure == "accuracy":
+        return cell(record, unit=ACCURACY, absent=NOT_ASKED)
+    return _skill_cell(record, NOT_ASKED)
 
 
-def _skill_cell(record: Measure) -> str:
+def _skill_cell(record: Measure | None, absent: str = NOT_KNOWN) -> str:
     """The number stands even where it cannot tell."""
-    said = frames_cell(record)
-    return f"{said} {_CANNOT_TELL}" if CANNOT_TELL in record.flags else said
+    said = cell(record, unit=FRAMES, absent=absent)
+    return f"{said} cannot tell" if record and CANNOT_TELL in record.flags else said
 
 
 def _any_untold(index: Index) -> bool:
     return any(CANNOT_TELL in record.flags for record in index.every("skill"))
 
 
-def _worse_phase_cell(index: Index, reader: str, name: str, setting: _Setting | None) -> str:
-    """Of the two phases the one with fewer parsed, or with more out of range."""
-    found = [
-        record
-        for phase in (setting.formats if setting else ())
-        if setting and (record := index.known(reader, name, **(setting.by(phase) or {})))
-    ]
-    if not found:
-        return NOT_ASKED
-    worst = min if name == "parsed" else max
-    return cell(worst(found, key=lambda record: record.value or 0.0))
-
-
-def _guesser_cell(index: Index, guesser: str, name: str) -> str:
-    kind, _, phase = name.partition("_")
-    record = index.get(guesser, kind, task="t1", phase=phase)
-    return NOT_ASKED if record is None else _skill_cell(record)
-
-
-def _setting_note(t1: _Setting | None, t2: _Setting | None) -> str:
+def _setting_note(t1: _First | None, t2: _First | None) -> str:
     """Which of the settings the table shows."""
-    if t1 is None and t2 is None:
+    said = [f"Finding the frames: {t1}"] if t1 else []
+    said += [f"T2, which of two frames: {t2}"] if t2 else []
+    if not said:
         return ""
-    said = "; ".join(
-        f"{words}: {setting}"
-        for words, setting in (("Finding the frames", t1), ("T2, which of two frames", t2))
-        if setting is not None
-    )
-    return f"{said}. Parsed and out of range: the worse of its phases, in {'T1' if t1 else 'T2'}."
+    worse = f"Parsed and out of range: the worse of its phases, in {'T1' if t1 else 'T2'}."
+    return f"{'; '.join(said)}. {worse}"
 
 
-def _to_beat_note(index: Index, t1: _Setting | None) -> str:
+def _to_beat_note(index: Index, t1: _First | None) -> str:
+    coins = bool(contexts_of(index, "t2"))
     if t1 is None:
-        return "A coin has 0.5." if contexts_of(index, "t2") else ""
-    said = []
+        return "A coin has 0.5." if coins else ""
+    said = {}
     for measure, words in (("constant_mae", "best constant"), ("chance_mae", GUESSES)):
-        found = {
-            phase: record
+        cells = [
+            f"{phase.upper()} {cell(record, unit=FRAMES)}"
             for phase in t1.formats
             if (record := reference(index, measure, "t1", t1.context, phase))
-        }
-        if found:
-            cells = ", ".join(f"{phase.upper()} {frames_cell(r)}" for phase, r in found.items())
-            said.append(f"{words} {cells}{_OBSERVED if measure == 'constant_mae' else ''}")
-    coin = "a coin has 0.5 in T2" if contexts_of(index, "t2") else ""
-    told = "; ".join(part for part in (*said, coin) if part)
-    guessed = any(words.startswith(GUESSES) for words in said)
-    more = one_pass(index) if guessed else ()
-    return " ".join((f"To be beaten, MAE: {told}.", *more)) if said else ""
+        ]
+        if cells:
+            observed = _OBSERVED if measure == "constant_mae" else ""
+            said[measure] = f"{words} {', '.join(cells)}{observed}"
+    if not said:
+        return ""
+    told = "; ".join([*said.values(), *(["a coin has 0.5 in T2"] if coins else [])])
+    more = one_pass(index) if "chance_mae" in said else ()
+    return " ".join((f"To be beaten, MAE: {told}.", *more))
 
 
 def skills(index: Index, signature: str) -> Table | None:
     """Skill and signed correlation in every context and format."""
     rows = []
-    for context in CONTEXTS:
-        for reader, wanted in asked(index, "t1", context):
-            by = {"task": "t1", "context": context, "format": wanted}
-            cells = []
-            for name in ("skill", "r"):
-                for phase in PHASES:
-                    record = index.get(reader, name, phase=phase, **by)
-                    there = phase in phases_of(wanted)
-                    shown = _skill_cell(record) if record is not None else frames_cell(None)
-                    cells.append(shown if there else NOT_ASKED)
-            first = phases_of(wanted)[0]
-            parsed = cell(index.get(reader, "parsed", phase=first, **by))
-            rows.append((reader, NAMES[context], wanted, *cells, parsed))
+    for one in settings_of(index, "t1"):
+        cells = [
+            _skill_cell(index.get(one.reader, name, phase=phase, **one.by))
+            if phase in one.phases
+            else NOT_ASKED
+            for name in ("skill", "r")
+            for phase in PHASES
+        ]
+        parsed = cell(index.get(one.reader, "parsed", phase=one.phases[0], **one.by))
+        rows.append((one.reader, NAMES[one.context], one.format, *cells, parsed))
     return table(
         "skills",
         "Skill in every context and format",
@@ -265,8 +231,7 @@ def skills(index: Index, signature: str) -> Table | None:
 
 def left_out(index: Index, signature: str) -> Table | None:
     """Whom the windows leave out, by EF and frame rate where the set knows them."""
-    (everyone,) = index.together("left_out", "task") or (None,)
-    rows = [] if everyone is None else [("all", "-", fraction(everyone))]
+    rows = [("all", NOT_ASKED, fraction(one)) for one in index.together("left_out", "task")]
     rows += [
         (words, record.by[key], fraction(record))
         for key, words in GROUPED.items()
@@ -288,46 +253,33 @@ def left_out(index: Index, signature: str) -> Table | None:
 
 # ---------------------------------------------------------------- Tables 1-3 and 5-7
 
-_FRAME_TABLES: Final = {"original": "Table 1", "segmented": "Table 2", "non_medical": "Table 3"}
-_VIDEO_TABLES: Final = {"original": "Table 5", "segmented": "Table 6", "non_medical": "Table 7"}
 _GUESSERS: Final = {"Random": "chance_mae", "Best constant": "constant_mae"}
+_UNITS_NOTE: Final = "Frames, and percentage points for EF; [95 % interval] over videos."
 _WORDS_NOTE: Final = (
     "Here edv is asked for as the frame with the largest red area and esv as that with the "
     "smallest: large_small, small_large, large and small in the paper."
 )
 _SPECIALIST_NOTE: Final = "A specialist gives the ejection fraction itself and names no frames."
+_Spread = Literal["sd_seeds", "sd_videos"]
 
 
 def frame_errors(index: Index, signature: str) -> Iterator[Table | None]:
     """Tables 1-3: error and squared correlation with the spread over seeds."""
     for context in contexts_of(index, "t1"):
-        rows = [_guesser_row(index, name, context) for name in _GUESSERS]
-        for reader, wanted in asked(index, "t1", context):
-            by = {"task": "t1", "context": context, "format": wanted}
-            cells = []
-            for phase in PHASES:
-                for name in ("mae", "r2"):
-                    record = index.get(reader, name, phase=phase, **by)
-                    sd = record.sd_seeds if record else None
-                    there = phase in phases_of(wanted)
-                    cells.append(frames_cell(record, sd=sd) if there else NOT_ASKED)
-            ef = index.get(reader, "ef_mae", **by)
-            cells.append(frames_cell(ef, sd=ef.sd_seeds) if ef else NOT_ASKED)
-            rows.append((reader, wanted, *cells))
-        special = [
-            (name, *[NOT_ASKED] * 5, frames_cell(record, sd=record.sd_seeds))
-            for name, record in _specialist_records(index, context)
-        ]
+        guessed = []
+        for name, measure in _GUESSERS.items():
+            # On the videos of whoever was judged on the most.
+            found = [reference(index, measure, "t1", context, phase) for phase in PHASES]
+            cells = [text for one in found for text in (cell(one, unit=FRAMES), NOT_ASKED)]
+            guessed.append((name, NOT_ASKED, *cells, NOT_ASKED))
         yield table(
             f"frames_{context}",
-            f"Errors in finding the frames, {NAMES[context]} ({_FRAME_TABLES[context]})",
+            f"Errors in finding the frames, {NAMES[context]} (Table {1 + CONTEXTS.index(context)})",
             ("reader", "format", "ED MAE", "ED R²", "ES MAE", "ES R²", "EF MAE"),
-            [*rows, *special],
+            [*guessed, *_error_rows(index, context, (("mae",), ("r2",)), "sd_seeds")],
             signature,
             (
-                *_error_notes(
-                    "± is the standard deviation over seeds.", context, special=bool(special)
-                ),
+                *_error_notes(index, "± is the standard deviation over seeds.", context),
                 *(f"Random: {note[0].lower()}{note[1:]}" for note in one_pass(index)),
             ),
             facts=2,
@@ -336,44 +288,40 @@ def frame_errors(index: Index, signature: str) -> Iterator[Table | None]:
 
 def video_errors(index: Index, signature: str) -> Iterator[Table | None]:
     """Tables 5-7: the same errors with the spread over videos."""
+    spread = "± is the standard deviation over videos, each averaged over its seeds first."
     for context in contexts_of(index, "t1"):
-        rows = []
-        for reader, wanted in asked(index, "t1", context):
-            by = {"task": "t1", "context": context, "format": wanted}
-            cells = []
-            for phase in PHASES:
-                record = index.get(reader, "mae_videos", phase=phase, **by) or index.get(
-                    reader, "mae", phase=phase, **by
-                )
-                sd = record.sd_videos if record else None
-                there = phase in phases_of(wanted)
-                cells.append(frames_cell(record, sd=sd) if there else NOT_ASKED)
-            ef = index.get(reader, "ef_mae", **by)
-            cells.append(frames_cell(ef, sd=ef.sd_videos) if ef else NOT_ASKED)
-            rows.append((reader, wanted, *cells))
-        special = [
-            (name, *[NOT_ASKED] * 3, frames_cell(record, sd=record.sd_videos))
-            for name, record in _specialist_records(index, context)
-        ]
-        spread = "± is the standard deviation over videos, each averaged over its seeds first."
         yield table(
             f"videos_{context}",
-            f"The same errors over videos, {NAMES[context]} ({_VIDEO_TABLES[context]})",
+            f"The same errors over videos, {NAMES[context]} (Table {5 + CONTEXTS.index(context)})",
             ("reader", "format", "ED MAE", "ES MAE", "EF MAE"),
-            [*rows, *special],
+            _error_rows(index, context, (("mae_videos", "mae"),), "sd_videos"),
             signature,
-            _error_notes(spread, context, special=bool(special)),
+            _error_notes(index, spread, context),
             facts=2,
         )
 
 
-def _guesser_row(index: Index, name: str, context: str) -> tuple[str, ...]:
-    """The row of a guesser, on the videos of whoever was judged on the most."""
-    cells = []
-    for phase in PHASES:
-        found = reference(index, _GUESSERS[name], "t1", context, phase)
-        cells += [frames_cell(found), NOT_ASKED]
-    return (name, NOT_ASKED, *cells, NOT_ASKED)
+def _error_rows(
+    index: Index, context: str, measures: Sequence[tuple[str, ...]], spread: _Spread
+) -> Iterator[tuple[str, ...]]:
+    """Readers by phase and measure, the first known of each; then whoever gives EF itself."""
+    for one in settings_of(index, "t1", context):
+        cells = []
+        for phase in PHASES:
+            for names in measures:
+                found = (index.get(one.reader, name, phase=phase, **one.by) for name in names)
+                record = next((record for record in found if record is not None), None)
+                cells.append(_spread_cell(record, spread) if phase in one.phases else NOT_ASKED)
+        ef = index.get(one.reader, "ef_mae", **one.by)
+        yield one.reader, one.format, *cells, _spread_cell(ef, spread, NOT_ASKED)
+    for name, record in _specialist_records(index, context):
+        nothing = [NOT_ASKED] * (1 + len(PHASES) * len(measures))
+        yield name, *nothing, _spread_cell(record, spread)
+
+
+def _spread_cell(record: Measure | None, spread: _Spread, absent: str = NOT_KNOWN) -> str:
+    sd = None if record is None else getattr(record, spread)
+    return cell(record, unit=FRAMES, spread=sd, absent=absent)
 
 
 def _specialist_records(index: Index, context: str) -> Iterator[tuple[str, Measure]]:
@@ -387,43 +335,48 @@ def _specialist_records(index: Index, context: str) -> Iterator[tuple[str, Measu
             yield name.removeprefix(SPECIALIST), found
 
 
-def _error_notes(spread: str, context: str, *, special: bool) -> tuple[str, ...]:
-    unit = "Frames, and percentage points for EF; [95 % interval] over videos."
-    words = (_WORDS_NOTE,) if context == "non_medical" else ()
-    return (f"{unit} {spread}", *words, *((_SPECIALIST_NOTE,) if special else ()))
+def _error_notes(index: Index, spread: str, context: str) -> Iterable[str]:
+    yield f"{_UNITS_NOTE} {spread}"
+    if context == "non_medical":
+        yield _WORDS_NOTE
+    if list(_specialist_records(index, context)):
+        yield _SPECIALIST_NOTE
 
 
 # ---------------------------------------------------------------- Table 4, contexts and habits
-
-_SINGLE_FORMATS: Final = (("ed", "edv"), ("es", "esv"))
 
 
 def accuracies(index: Index, signature: str) -> Table | None:
     """Table 4: which of two frames."""
     rows = []
-    for reader in readers_of(index):
-        for context in CONTEXTS:
-            cells = []
-            for phase, wanted in _SINGLE_FORMATS:
-                by = {"task": "t2", "context": context, "format": wanted, "phase": phase}
-                record = index.get(reader, "accuracy", **by)
-                sd = record.sd_seeds if record else None
-                cells.append(accuracy_cell(record, sd=sd) if record else NOT_ASKED)
-            if set(cells) != {NOT_ASKED}:
-                rows.append((reader, NAMES[context], *cells))
+    for context in CONTEXTS:
+        for reader in readers_of(index):
+            found = [
+                index.get(reader, "accuracy", phase=phase, task="t2", context=context, format=asked)
+                for phase, asked in (("ed", "edv"), ("es", "esv"))
+            ]
+            if any(found):
+                rows.append((reader, context, found))
+    rows.sort(key=lambda row: readers_of(index).index(row[0]))
     for context in CONTEXTS if rows else ():
-        coins = [
-            reference(index, "chance_accuracy", "t2", context, phase)
-            for phase, _ in _SINGLE_FORMATS
-        ]
+        coins = [reference(index, "chance_accuracy", "t2", context, phase) for phase in PHASES]
         if any(coins):
-            cells = [accuracy_cell(coin) if coin else NOT_ASKED for coin in coins]
-            rows.append(("a coin", NAMES[context], *cells))
+            rows.append(("a coin", context, coins))
     return table(
         "accuracy_t2",
         "Which of two frames? (Table 4)",
         ("reader", "context", "ED accuracy", "ES accuracy"),
-        rows,
+        [
+            (
+                reader,
+                NAMES[context],
+                *(
+                    cell(one, unit=ACCURACY, spread=one.sd_seeds if one else None, absent=NOT_ASKED)
+                    for one in found
+                ),
+            )
+            for reader, context, found in rows
+        ],
         signature,
         (
             "± is the standard deviation over seeds; [95 % interval] by patient. The coin is "
@@ -437,17 +390,16 @@ def helps(index: Index, signature: str) -> Table | None:
     """Does the overlay help, and does dropping the medical words?"""
     rows = []
     for context, versus in (("segmented", "original"), ("non_medical", "segmented")):
-        for task, name in (("t1", "diff_mae"), ("t2", "diff_accuracy")):
-            for reader, wanted in asked(index, task, context):
-                by = {"task": task, "context": context, "format": wanted, "versus": versus}
-                for phase in sorted(phases_of(wanted)):
-                    record = index.get(reader, name, phase=phase, **by)
-                    if record is None:
+        for task, name, of in (("t1", "diff_mae", "MAE"), ("t2", "diff_accuracy", "accuracy")):
+            for one in settings_of(index, task, context):
+                for phase in sorted(one.phases):
+                    found = index.get(one.reader, name, phase=phase, versus=versus, **one.by)
+                    if found is None:
                         continue
                     change = f"{NAMES[context]} - {NAMES[versus]}"
-                    cells = (frames_cell(record, signed=True), p_value(record.p), p_value(record.q))
-                    unit = "MAE" if task == "t1" else "accuracy"
-                    rows.append((reader, change, unit, wanted, phase.upper(), *cells))
+                    tested = (p_value(found.p), p_value(found.q))
+                    where = (one.reader, change, of, one.format, phase.upper())
+                    rows.append((*where, cell(found, unit=SIGNED_FRAMES), *tested))
     return table(
         "contexts",
         "Does the overlay help, and does dropping the medical words?",
@@ -463,45 +415,26 @@ def helps(index: Index, signature: str) -> Table | None:
     )
 
 
+_HABITS: Final = ("parsed %", "out of range %", "order bias", "middle bias", "distinct")
+
+
 def habits(index: Index, signature: str) -> Table | None:
     """What the paper says in words: order, middle, one answer for all, and the range."""
-    rows: list[Sequence[str]] = []
-    for context in CONTEXTS:
-        for reader, wanted in asked(index, "t1", context):
-            by = {"task": "t1", "context": context, "format": wanted}
-            order = index.get(reader, "order_bias", **by)
-            for phase in sorted(phases_of(wanted)):
-                here = by | {"phase": phase}
-                distinct = index.known(reader, "distinct", **here)
-                rows.append(
-                    (
-                        reader,
-                        NAMES[context],
-                        wanted,
-                        phase.upper(),
-                        cell(index.get(reader, "parsed", **here)),
-                        cell(index.get(reader, "out_of_range", **here)),
-                        frames_cell(order, signed=True) if order else NOT_ASKED,
-                        frames_cell(index.get(reader, "middle_bias", **here), signed=True),
-                        str(int(distinct.value or 0)) if distinct else NOT_KNOWN,
-                        frames_cell(index.get(reader, "seed_sd", **here)),
-                    )
-                )
+    rows = [
+        (
+            one.reader,
+            NAMES[one.context],
+            one.format,
+            phase.upper(),
+            *_habit_cells(index, one, phase),
+        )
+        for one in settings_of(index, "t1")
+        for phase in sorted(one.phases)
+    ]
     return table(
         "habits",
         "Habits that pass for seeing",
-        (
-            "reader",
-            "context",
-            "format",
-            "phase",
-            "parsed %",
-            "out of range %",
-            "order bias",
-            "middle bias",
-            "distinct",
-            "SD of seeds",
-        ),
+        ("reader", "context", "format", "phase", *_HABITS, "SD of seeds"),
         rows,
         signature,
         (
@@ -513,3 +446,17 @@ def habits(index: Index, signature: str) -> Table | None:
         ),
         facts=4,
     )
+
+
+def _habit_cells(index: Index, one: Setting, phase: Phase) -> Iterator[str]:
+    def found(name: str) -> Measure | None:
+        return index.get(one.reader, name, phase=phase, **one.by)
+
+    yield cell(found("parsed"))
+    yield cell(found("out_of_range"))
+    order = index.get(one.reader, "order_bias", **one.by)
+    yield cell(order, unit=SIGNED_FRAMES, absent=NOT_ASKED)
+    yield cell(found("middle_bias"), unit=SIGNED_FRAMES)
+    distinct = index.known(one.reader, "distinct", phase=phase, **one.by)
+    yield str(int(distinct.value or 0)) if distinct else NOT_KNOWN
+    yield cell(found("seed_sd"), unit=FRAMES)
