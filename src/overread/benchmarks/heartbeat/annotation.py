@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.files.tables import (
-    Table,
-    filled,
-    numbers,
-    read_table,
-    refuse_first,
-)
+from overread.benchmarks.files.tables import Table, filled, numbers, read_table, refuse_first
 
 if TYPE_CHECKING:
     import numpy as np

@@ -193,8 +193,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     volume: Annotated[
-        Literal["discs", "area"],
-        Option("Volumes of masks: 20 discs, or `area` to the power 1.5."),
+        Literal["discs", "area"], Option("Volumes of masks: 20 discs, or `area` to the power 1.5.")
     ] = "discs"
     specialist: Annotated[
         str | None,

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from overread.benchmarks.files.fields import read_fields
 from overread.benchmarks.files.tables import columns_of
 from overread.benchmarks.heartbeat.marks import Average, Marks, mean_over
-from overread.benchmarks.heartbeat.study import HeartRun, mean_estimate, no_reader
+from overread.benchmarks.heartbeat.study import HeartRun, made_spec, mean_estimate
 from overread.case import BadInput, Measure
 from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import joined
-from overread.measuring.specs import Spec
 from overread.measuring.units import AMOUNT
 
 if TYPE_CHECKING:
@@ -218,19 +217,11 @@ def specialist_measures(name: str, predicted: Mapping[str, float], run: HeartRun
     return run.finish([made])
 
 
+_CLIPPED: Final = "the same with answers moved into the frames shown"
+
 EF_SPECS: Final = (
-    Spec(
-        name="ef_mae",
-        says="error of EF at the named frames, percentage points",
-        unit=AMOUNT,
-        better="lower",
-        make=_ef_mae,
+    made_spec(
+        "ef_mae", "error of EF at the named frames, percentage points", _ef_mae, AMOUNT, "lower"
     ),
-    Spec(
-        name="ef_mae_clipped",
-        says="the same with answers moved into the frames shown",
-        unit=AMOUNT,
-        better="lower",
-        make=no_reader,
-    ),
+    made_spec("ef_mae_clipped", _CLIPPED, unit=AMOUNT, better="lower"),  # made with it
 )

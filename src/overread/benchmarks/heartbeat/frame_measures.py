@@ -22,11 +22,17 @@ from overread.benchmarks.heartbeat.marks import (
     phase_of,
     spread_of,
 )
-from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, mean_estimate
+from overread.benchmarks.heartbeat.study import (
+    HeartRun,
+    averaged,
+    made_spec,
+    mean_estimate,
+    phase_spec,
+)
 from overread.case import Measure, Method
 from overread.measuring.estimates import Estimate, Floats, Mask
 from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
-from overread.measuring.specs import Condition, Counted, Spec
+from overread.measuring.specs import Condition, Counted
 from overread.measuring.units import ANY, FRAMES, INDEX, SHARE, SKILL
 
 CANNOT_TELL: Final = "cannot_tell"
@@ -357,74 +363,36 @@ def _as_published(run: HeartRun, marks: Marks, phase: Phase) -> bool:
     return run.over == "seeds"
 
 
+_MEAN: Final = averaged()
+
 FRAME_SPECS: Final = (
-    Spec(
-        name="mae",
-        says="mean absolute error in frames",
-        unit=FRAMES,
-        better="lower",
-        of=_error,
-        conditions=by_phase("t1"),
-        estimate=averaged(),
+    phase_spec("mae", "mean absolute error in frames", _error, FRAMES, "lower", estimate=_MEAN),
+    phase_spec(
+        "mae_videos", "the same as a mean of the videos' own means (Tables 5-7), beside theirs",
+        _error, FRAMES, "lower", when=_as_published, estimate=averaged("videos"),
     ),
-    Spec(
-        name="mae_videos",
-        says="the same as a mean of the videos' own means (Tables 5-7), beside the authors'",
-        unit=FRAMES,
-        better="lower",
-        of=_error,
-        conditions=by_phase("t1", when=_as_published),
-        estimate=averaged("videos"),
+    made_spec("mae_seed", "the same of one seed alone", _mae_seed, FRAMES, "lower"),
+    phase_spec(
+        "mae_clipped", "the same with answers moved into the frames shown",
+        _error_clipped, FRAMES, "lower", estimate=_MEAN,
     ),
-    Spec(name="mae_seed", says="the same of one seed alone", unit=FRAMES, make=_mae_seed),
-    Spec(
-        name="mae_clipped",
-        says="the same with answers moved into the frames shown",
-        unit=FRAMES,
-        better="lower",
-        of=_error_clipped,
-        conditions=by_phase("t1"),
-        estimate=averaged(),
+    made_spec("mae_median", "the median of the videos' errors", _mae_median, FRAMES, "lower"),
+    phase_spec(
+        "mae_lenient", "mean absolute error of the lenient reading, where it reads more",
+        _error_lenient, FRAMES, "lower", when=read_leniently, estimate=_MEAN,
     ),
-    Spec(name="mae_median", says="the median of the videos' errors", unit=FRAMES, make=_mae_median),
-    Spec(
-        name="mae_lenient",
-        says="mean absolute error of the lenient reading, where it reads more",
-        unit=FRAMES,
-        better="lower",
-        of=_error_lenient,
-        conditions=by_phase("t1", when=read_leniently),
-        estimate=averaged(),
+    made_spec(
+        "constant_mae", "error of the best constant, leave-one-out median", _constant_mae, FRAMES
     ),
-    Spec(
-        name="constant_mae",
-        says="error of the best constant, leave-one-out median",
-        unit=FRAMES,
-        better=None,
-        make=_constant_mae,
+    made_spec(
+        "skill", "1 - mae / constant_mae: 0 is no better than a constant", _skill, SKILL, "higher"
     ),
-    Spec(
-        name="skill",
-        says="1 - mae / constant_mae: 0 is no better than a constant",
-        unit=SKILL,
-        make=_skill,
+    made_spec(
+        "r2", "squared correlation of answers and truths, mean over seeds", _r_squared,
+        better="higher",
     ),
-    Spec(
-        name="r2",
-        says="squared correlation of answers and truths, mean over seeds",
-        make=_r_squared,
+    made_spec(
+        "r", "correlation of answers and truths with its sign, mean over seeds", _r, INDEX, "higher"
     ),
-    Spec(
-        name="r",
-        says="correlation of answers and truths with its sign, mean over seeds",
-        unit=INDEX,
-        make=_r,
-    ),
-    Spec(
-        name="predicted",
-        says="mean answer where the truth is this frame",
-        unit=ANY,
-        better=None,
-        make=_predicted,
-    ),
-)
+    made_spec("predicted", "mean answer where the truth is this frame", _predicted, ANY),
+)  # fmt: skip

@@ -21,12 +21,11 @@ from overread.benchmarks.heartbeat.authors.rules import length_guess
 from overread.benchmarks.heartbeat.ejection import frame_table
 from overread.benchmarks.heartbeat.frame_measures import constant_errors, skill_of
 from overread.benchmarks.heartbeat.marks import Average, Marks, Phase, others_median
-from overread.benchmarks.heartbeat.study import HeartRun, mean_estimate, no_reader
+from overread.benchmarks.heartbeat.study import HeartRun, made_spec, mean_estimate
 from overread.benchmarks.heartbeat.volumes import ejected
 from overread.case import Measure, Method
 from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import NOTHING, noted, with_method
-from overread.measuring.specs import Spec
 from overread.measuring.units import FRAMES
 
 # ---------------------------------------------------------------- the chances themselves
@@ -135,17 +134,9 @@ def left_out(run: HeartRun) -> Iterator[Measure]:
 
 
 GUESSER_SPECS: Final = (
-    Spec(
-        name="chance_mae",
-        says="error of uniform guesses in the window",
-        unit=FRAMES,
-        better=None,
-        make=_chance_mae,
-    ),
+    made_spec("chance_mae", "error of uniform guesses in the window", _chance_mae, FRAMES),
 )
-LEFT_OUT: Final = Spec(
-    name="left_out", says="share of clips that no window fits", better=None, make=no_reader
-)
+LEFT_OUT: Final = made_spec("left_out", "share of clips that no window fits")
 
 
 # ---------------------------------------------------------------- rows of their own

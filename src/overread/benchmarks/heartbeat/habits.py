@@ -16,11 +16,17 @@ from overread.benchmarks.heartbeat.marks import (
     phase_of,
     spread_over,
 )
-from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, mean_estimate
+from overread.benchmarks.heartbeat.study import (
+    HeartRun,
+    averaged,
+    made_spec,
+    mean_estimate,
+    phase_spec,
+)
 from overread.case import Measure
 from overread.measuring.estimates import Estimate, Floats, Mask
 from overread.measuring.notes import NOTHING, noted, remarked
-from overread.measuring.specs import Codes, Condition, Counted, Spec, coverage_specs
+from overread.measuring.specs import Codes, Condition, Counted, coverage_specs
 from overread.measuring.units import AMOUNT, ANY, FRAMES, INDEX
 
 
@@ -148,58 +154,29 @@ def _outcomes(run: HeartRun, marks: Marks, condition: Condition) -> tuple[Mask, 
 
 
 COVERAGE_SPECS: Final = coverage_specs(_settings, _outcomes)
+_BOTH: Final = ("t1", "t2")
+_UNKNOWN: Final = "nothing was parsed, or the frames shown are not known"
+
 HABIT_SPECS: Final = (
-    Spec(
-        name="parsed",
-        says="share of the replies that hold the asked index",
-        of=_parsed,
-        conditions=by_phase("t1", "t2"),
+    phase_spec(
+        "parsed", "share of the replies that hold the asked index", _parsed, tasks=_BOTH
     ),
-    Spec(
-        name="parsed_lenient",
-        says="the same of the lenient reading, where it reads more",
-        of=_parsed_leniently,
-        conditions=by_phase("t1", "t2", when=read_leniently),
+    phase_spec(
+        "parsed_lenient", "the same of the lenient reading, where it reads more",
+        _parsed_leniently, tasks=_BOTH, when=read_leniently,
     ),
-    Spec(
-        name="out_of_range",
-        says="share of parsed indices no frame bears",
-        better="lower",
-        of=_out_of_range,
-        conditions=by_phase("t1", "t2"),
+    phase_spec(
+        "out_of_range", "share of parsed indices no frame bears", _out_of_range, better="lower",
+        tasks=_BOTH,
     ),
-    Spec(
-        name="order_bias",
-        says="how much the first-named phase is put earlier",
-        unit=INDEX,
-        better=None,
-        make=_order_bias,
+    made_spec("order_bias", "how much the first-named phase is put earlier", _order_bias, INDEX),
+    phase_spec(
+        "middle_bias", "how much nearer to the middle than the truth", _middle_bias, ANY, None,
+        estimate=averaged("videos", nothing=_UNKNOWN),
     ),
-    Spec(
-        name="middle_bias",
-        says="how much nearer to the middle than the truth",
-        unit=ANY,
-        better=None,
-        of=_middle_bias,
-        conditions=by_phase("t1"),
-        estimate=averaged(
-            "videos", nothing="nothing was parsed, or the frames shown are not known"
-        ),
+    made_spec("distinct", "how many different answers there are", _distinct, AMOUNT),
+    phase_spec(
+        "seed_sd", "spread of the seeds' answers to one video, frames", _seed_spread,
+        FRAMES, "lower", estimate=averaged("videos", nothing="one seed has no spread"),
     ),
-    Spec(
-        name="distinct",
-        says="how many different answers there are",
-        unit=AMOUNT,
-        better=None,
-        make=_distinct,
-    ),
-    Spec(
-        name="seed_sd",
-        says="spread of the seeds' answers to one video, frames",
-        unit=FRAMES,
-        better="lower",
-        of=_seed_spread,
-        conditions=by_phase("t1"),
-        estimate=averaged("videos", nothing="one seed has no spread"),
-    ),
-)
+)  # fmt: skip

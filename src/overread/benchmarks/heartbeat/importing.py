@@ -160,10 +160,7 @@ class _Known:
         row = self._seen.setdefault(name, {"case": name, "clip": record.video_path or name})
         if record.num_frames is None or record.start_idx is None:
             return
-        told = {
-            "ed": record.start_idx + record.gt_edv,
-            "es": record.start_idx + record.gt_esv,
-        }
+        told = {"ed": record.start_idx + record.gt_edv, "es": record.start_idx + record.gt_esv}
         if any(row.get(key, value) != value for key, value in told.items()):
             raise BadInput(
                 f'{where}: the true frames of "{name}" are others than in an earlier record. '

@@ -249,13 +249,7 @@ def _case_of_row(home: Path, row: ClipRow, footage: Footage) -> HeartbeatCase | 
             f"end-systole, {small:g}",
         )
     return case_of(
-        home,
-        row.clip,
-        case_id=row.case_id,
-        ed=row.ed,
-        es=row.es,
-        footage=footage,
-        **facts,
+        home, row.clip, case_id=row.case_id, ed=row.ed, es=row.es, footage=footage, **facts
     )
 
 
@@ -289,10 +283,7 @@ def policy_at(path: str | Path, options: Options, cases: Iterable[HeartbeatCase]
         )
         tables = [str(table.relative_to(place)) for table in listed]
     names = (name for case in cases for name in (case.clip, case.mask, case.volumes) if name)
-    return policy_of(
-        Held(folder, ("", *tables)),
-        held_at(root_of(path, options), ("", *names)),
-    )
+    return policy_of(Held(folder, ("", *tables)), held_at(root_of(path, options), ("", *names)))
 
 
 def load(

@@ -265,7 +265,7 @@ def _marks_of_setting(
     phases = phases_of(wanted)
     parsed = codes == ANSWERED
     start = shared("start")
-    by_phase: Any = {
+    phase_spec: Any = {
         "said": {phase: np.where(parsed, spread(f"pred_{phase}"), np.nan) for phase in phases},
         "lenient": {phase: spread(f"lenient_{phase}") for phase in phases},
         "truth": {phase: shared(f"truth_{phase}") for phase in ("ed", "es")},
@@ -279,9 +279,9 @@ def _marks_of_setting(
         codes=codes,
         count=np.full(shape[:2], 2.0) if task == "t2" else shared("count"),
         # Where no record says it, the annotated frame does.
-        start=np.where(np.isnan(start), facts.ed[:, None] - by_phase["truth"]["ed"], start),
+        start=np.where(np.isnan(start), facts.ed[:, None] - phase_spec["truth"]["ed"], start),
         seeds=tuple(seeds.tolist()),
-        **by_phase,
+        **phase_spec,
     )
 
 

@@ -20,12 +20,12 @@ from overread.benchmarks.heartbeat.guessers import GUESSER_SPECS, LEFT_OUT, base
 from overread.benchmarks.heartbeat.habits import COVERAGE_SPECS, HABIT_SPECS
 from overread.benchmarks.heartbeat.marks import Marks, Phase, mean_over, phases_of, spread_of
 from overread.benchmarks.heartbeat.pair_measures import PAIR_SPECS, right_of
-from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG, HeartRun, no_reader
+from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG, HeartRun, made_spec
 from overread.case import Measure
 from overread.measuring.contrasts import paired_difference, tested, with_q
 from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import NOTHING, noted
-from overread.measuring.specs import Spec, made_by, named, paired_p
+from overread.measuring.specs import made_by, named, paired_p
 from overread.measuring.units import AMOUNT, ANY, POINTS
 
 if TYPE_CHECKING:
@@ -85,30 +85,19 @@ def _contexts_apart(run: HeartRun, marks: Marks, name: str, phase: Phase) -> Ite
 
 
 _CONTEXT_SPECS: Final = (
-    Spec(
-        name="diff_mae",
-        says="mae less that of the context it is set beside; below 0 it helps",
-        unit=ANY,
-        better="lower",
-        make=_diff_mae,
+    made_spec(
+        "diff_mae", "mae less that of the context it is set beside; below 0 it helps", _diff_mae,
+        ANY, "lower",
     ),
-    Spec(
-        name="diff_accuracy",
-        says="accuracy less that of the context it is set beside; above 0 it helps",
-        unit=POINTS,
-        make=_diff_accuracy,
+    made_spec(
+        "diff_accuracy", "accuracy less that of the context it is set beside; above 0 it helps",
+        _diff_accuracy, POINTS, "higher",
     ),
-)
+)  # fmt: skip
 
 # ---------------------------------------------------------------- all of them
 
-_ASKED_SPEC: Final = Spec(
-    name=ASKED,
-    says="how much a run asks: seeds, passes of each, frames of the longest window",
-    unit=AMOUNT,
-    better=None,
-    make=no_reader,
-)
+_HOW_MUCH: Final = "how much a run asks: seeds, passes of each, frames of the longest window"
 
 
 def _asked(answers: pl.DataFrame, edition: Edition) -> Iterator[Measure]:
@@ -138,7 +127,7 @@ SPECS: Final = named(
         *EF_SPECS,
         *_CONTEXT_SPECS,
         LEFT_OUT,
-        _ASKED_SPEC,
+        made_spec(ASKED, _HOW_MUCH, unit=AMOUNT),
     )
 )
 

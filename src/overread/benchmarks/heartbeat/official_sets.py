@@ -179,13 +179,7 @@ def has_polygons(folder: Path) -> bool:
 
 
 def load_pediatric(
-    folder: Path,
-    edition: Edition,
-    *,
-    split: str | None,
-    videos: int,
-    seed: int,
-    view: str = "A4C",
+    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int, view: str = "A4C"
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     """Cases of one view, from the whole set's folder or from the view's own.
 
@@ -278,13 +272,7 @@ def camus_patients(folder: Path) -> list[Path]:
 
 
 def load_camus(
-    folder: Path,
-    edition: Edition,
-    *,
-    split: str | None,
-    videos: int,
-    seed: int,
-    view: str = "4CH",
+    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int, view: str = "4CH"
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     """Cases of the four-chamber sequences, and the patients left out.
 

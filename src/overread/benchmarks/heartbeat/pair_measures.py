@@ -13,11 +13,17 @@ from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.frame_measures import by_seed, read_leniently
 from overread.benchmarks.heartbeat.guessers import TRIALS, Chance, coin_accuracy
 from overread.benchmarks.heartbeat.marks import Marks, phase_of
-from overread.benchmarks.heartbeat.study import HeartRun, averaged, by_phase, share_right
+from overread.benchmarks.heartbeat.study import (
+    HeartRun,
+    averaged,
+    made_spec,
+    phase_spec,
+    share_right,
+)
 from overread.case import Measure, Method
 from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import NOTHING, noted, with_method
-from overread.measuring.specs import Condition, Counted, Spec
+from overread.measuring.specs import Condition, Counted
 
 # The seed of the authors' coins; one generator for all groups, in the order of their names.
 _COIN_SEED: Final = 2025
@@ -124,28 +130,19 @@ def _coins_of_groups(run: HeartRun) -> dict[tuple[str, str, str], tuple[Chance |
 
 
 PAIR_SPECS: Final = (
-    Spec(
-        name="accuracy",
-        says="share of pairs in which the asked frame was named",
-        of=_right,
-        conditions=by_phase("t2"),
-        estimate=share_right,
+    phase_spec(
+        "accuracy", "share of pairs in which the asked frame was named", _right,
+        tasks=("t2",), estimate=share_right,
     ),
-    Spec(name="accuracy_seed", says="the same of one seed alone", make=_accuracy_seed),
-    Spec(
-        name="accuracy_lenient",
-        says="the same of the lenient reading, where it reads more",
-        of=_right_leniently,
-        conditions=by_phase("t2", when=read_leniently),
-        estimate=share_right,
+    made_spec("accuracy_seed", "the same of one seed alone", _accuracy_seed, better="higher"),
+    phase_spec(
+        "accuracy_lenient", "the same of the lenient reading, where it reads more",
+        _right_leniently, tasks=("t2",), when=read_leniently, estimate=share_right,
     ),
-    Spec(name="chance_accuracy", says="accuracy of fair coins", better=None, make=_chance_accuracy),
-    Spec(
-        name="seed_agreement",
-        says="share of pairs of seeds that agree on right or wrong",
-        better=None,
-        of=_seeds_agree,
-        conditions=by_phase("t2"),
+    made_spec("chance_accuracy", "accuracy of fair coins", _chance_accuracy),
+    phase_spec(
+        "seed_agreement", "share of pairs of seeds that agree on right or wrong", _seeds_agree,
+        better=None, tasks=("t2",),
         estimate=averaged("videos", nothing="one seed cannot agree with another"),
     ),
-)
+)  # fmt: skip

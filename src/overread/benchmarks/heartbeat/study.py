@@ -5,7 +5,7 @@ Seeds and passes are never resampled: ten seeds of a video are not ten videos.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -28,8 +28,8 @@ from overread.case import Measure
 from overread.measuring.arrays import RunArrays
 from overread.measuring.estimates import Estimate, Mask, Resampling
 from overread.measuring.notes import NOTHING, noted, remarked
-from overread.measuring.specs import SHARE_OF, Condition, Counted, Estimator
-from overread.measuring.units import Unit
+from overread.measuring.specs import SHARE_OF, Condition, Counted, Estimator, Spec
+from overread.measuring.units import SHARE, Unit
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
@@ -112,17 +112,48 @@ def no_reader(run: HeartRun, marks: Marks) -> Iterator[Measure]:
     yield from ()
 
 
-def by_phase(
-    *tasks: str, when: Callable[[HeartRun, Marks, Phase], bool] = lambda run, marks, phase: True
-) -> Callable[[HeartRun, Marks], Iterable[Condition]]:
-    """The conditions of a measure that is given by phase in these tasks."""
+Better = Literal["higher", "lower"] | None
+_When = Callable[["HeartRun", Marks, Phase], bool]
+
+
+def phase_spec(
+    name: str,
+    says: str,
+    of: Callable[[Any, Any, Condition], Counted],
+    unit: Unit = SHARE,
+    better: Better = "higher",
+    *,
+    tasks: Sequence[str] = ("t1",),
+    when: _When = lambda run, marks, phase: True,
+    estimate: Estimator = SHARE_OF,
+) -> Spec:
+    """A measure of values by video and seed, given by phase in these tasks."""
 
     def conditions(run: HeartRun, marks: Marks) -> Iterable[Condition]:
         if marks.task not in tasks:
             return ()
         return [marks.by(phase) for phase in marks.phases if when(run, marks, phase)]
 
-    return conditions
+    return Spec(
+        name=name,
+        says=says,
+        of=of,
+        unit=unit,
+        better=better,
+        conditions=conditions,
+        estimate=estimate,
+    )
+
+
+def made_spec(
+    name: str,
+    says: str,
+    make: Callable[[Any, Any], Iterator[Estimate | Measure]] = no_reader,
+    unit: Unit = SHARE,
+    better: Better = None,
+) -> Spec:
+    """A measure that no table of values by video holds."""
+    return Spec(name=name, says=says, make=make, unit=unit, better=better)
 
 
 def mean_estimate(

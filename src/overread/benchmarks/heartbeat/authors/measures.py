@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from overread.benchmarks.heartbeat.guessers import CHUNK, TRIALS, Chance
 from overread.benchmarks.heartbeat.marks import Marks, aggregate, spread_of
-from overread.benchmarks.heartbeat.study import HeartRun
+from overread.benchmarks.heartbeat.study import HeartRun, made_spec
 from overread.case import Measure, Method
 from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import remarked, with_method
-from overread.measuring.specs import Spec
 from overread.measuring.units import FRAMES
 
 # ---------------------------------------------------------------- votes of T2
@@ -149,19 +148,12 @@ def _chance_shipped(run: HeartRun, marks: Marks) -> Iterator[Measure]:
 
 
 AUTHORS_SPECS: Final = (
-    Spec(
-        name="chance_mae_shipped",
-        says="error of uniform guesses as the notebook was shipped",
-        unit=FRAMES,
-        better=None,
-        make=_chance_shipped,
+    made_spec(
+        "chance_mae_shipped", "error of uniform guesses as the notebook was shipped",
+        _chance_shipped, FRAMES,
     ),
     *(
-        Spec(
-            name=name,
-            says=f"{name} of position 1, authors' edition",
-            make=partial(_confusion, name=name),
-        )
+        made_spec(name, f"{name} of position 1, authors' edition", partial(_confusion, name=name))
         for name in ("precision", "recall", "f1")
     ),
-)
+)  # fmt: skip

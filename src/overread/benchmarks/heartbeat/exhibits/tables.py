@@ -10,14 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from overread.benchmarks.exhibits.cells import (
-    NOT_ASKED,
-    NOT_KNOWN,
-    cell,
-    fraction,
-    p_value,
-    table,
-)
+from overread.benchmarks.exhibits.cells import NOT_ASKED, NOT_KNOWN, cell, fraction, p_value, table
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.edition import CONTEXTS, OBSERVERS
 from overread.benchmarks.heartbeat.exhibits.settings import (
