@@ -12,11 +12,12 @@ was said of other clips is left to the measures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from overread.benchmarks.cards import deal, facet_values, index_of, rows_by_reader
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, number
 from overread.benchmarks.heartbeat.marks import (
@@ -36,173 +37,68 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-# ------------------------------------------------- what readers said of a few clips, in short lines
-
-_ANSWERS_SPELLED: Final = 4  # different answers that are spelled out
-
-
-class SaidOfClips:
-    """What readers said of a few cases. A class, since both tasks are laid out once for all."""
-
-    def __init__(
-        self,
-        readers: list[str],
-        cases: pl.DataFrame,
-        t1: pl.DataFrame,
-        t2: pl.DataFrame,
-        edition: Edition,
-    ) -> None:
-        self._readers = readers
-        self._t1 = _by_case(t1)
-        self._errors: dict[tuple[str, str], dict[Phase, float]] = {}
-        self._hits: dict[tuple[str, str], dict[Phase, tuple[int, int]]] = {}
-        facts = facts_of(cases)
-        for marks in marks_of(t1, facts):
-            for phase in marks.phases:
-                held = marks.held(marks.said[phase], phase, edition.beat)
-                answers = aggregate(held, edition.aggregation)
-                each = mean_over(np.abs(marks.truth[phase] - answers), axis=1)
-                for case, off in zip(facts.cases, each.tolist(), strict=True):
-                    self._errors.setdefault((case, marks.reader), {})[phase] = off
-        for marks in marks_of(t2, facts):
-            for case, row in zip(facts.cases, right_alone(marks, edition), strict=True):
-                counts = int((row == 1).sum()), int((~np.isnan(row)).sum())
-                self._hits.setdefault((case, marks.reader), {})[marks.phases[0]] = counts
-
-    def of(self, case: str) -> Iterator[Said]:
-        for reader in self._readers:
-            key = (case, reader)
-            if key in self._t1 or key in self._hits:
-                rows = self._t1.get(key, [])
-                yield Said(
-                    reader=reader,
-                    lines=(*self._found(case, reader, rows), *self._told(case, reader)),
-                    text=_unread_reply(rows),
-                    right=self._right(case, reader),
-                )
-
-    def _found(
-        self, case: str, reader: str, rows: Sequence[dict[str, Any]]
-    ) -> Iterator[tuple[str, str]]:
-        off = self._errors.get((case, reader), {})
-        for phase, words in PHASES.items():
-            own = [row for row in rows if phase in phases_of(row["format"])]
-            if not own:
-                continue
-            named = _answer_counts(own, phase)
-            error = off.get(phase, np.nan)
-            yield words, named if np.isnan(error) else f"{named}; {number(error)} frames off"
-
-    def _told(self, case: str, reader: str) -> Iterator[tuple[str, str]]:
-        for phase, (hits, seeds) in sorted(self._hits.get((case, reader), {}).items()):
-            if seeds:
-                said = f"right in {hits} of {seeds} seeds" if seeds > 1 else _right_once(hits)
-                yield f"which of two frames is {PHASES[phase]}", said
-
-    def _right(self, case: str, reader: str) -> bool | None:
-        """As the index of cards has it."""
-        counts = [pair for pair in self._hits.get((case, reader), {}).values() if pair[1]]
-        if not counts:
-            return None
-        if all(hits == seeds for hits, seeds in counts):
-            return True
-        return None if any(hits for hits, _ in counts) else False
-
-
-def _right_once(hits: int) -> str:
-    return "right" if hits else "wrong"
-
-
-def _by_case(t1: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    columns = ("case", "reader", "format", "outcome", "pred_ed", "pred_es", "text")
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in t1.select(columns).iter_rows(named=True):
-        found.setdefault((row["case"], row["reader"]), []).append(row)
-    return found
-
-
-def _answer_counts(rows: Sequence[dict[str, Any]], phase: Phase) -> str:
-    """The frames named, the commonest first, and how often: `12 (20 times), 13 (10 times)`."""
-    said = Counter(
-        str(row[f"pred_{phase}"])
-        if row["outcome"] == "answered" and row[f"pred_{phase}"] is not None
-        else "unparsed"
-        if row["outcome"] == "answered"
-        else str(row["outcome"])
-        for row in rows
-    )
-    if len(rows) == 1:
-        return next(iter(said))
-    ranked = said.most_common()
-    told = ", ".join(f"{word} ({times}×)" for word, times in ranked[:_ANSWERS_SPELLED])
-    return (
-        told
-        if len(ranked) <= _ANSWERS_SPELLED
-        else f"{told}, {len(ranked) - _ANSWERS_SPELLED} others"
-    )
-
-
-def _unread_reply(rows: Sequence[dict[str, Any]]) -> str:
-    """A reply, where one could not be read: the first such."""
-    odd = (row["text"] for row in rows if row["outcome"] != "answered" and row["text"])
-    return next(odd, "").strip()
-
-
-# ---------------------------------------------------------------- the index of cards
-
 FACETS: Final = ("view", "sex", "split")
 """What cards are filtered by."""
-
-UNKNOWN: Final = "not known"
-_FRAMES_ON_A_CARD: Final = 8  # on a card, the true ones among them
+_FRAMES_ON_A_CARD: Final = 8  # the true ones among them
+_ANSWERS_SPELLED: Final = 4  # different answers that are spelled out
 
 # These frames of a case as a context shows them, where the benchmark was opened.
 AsShown = Callable[[str, tuple[int, ...], str], Clip | None]
+# By case and reader, a value for each phase.
+_Errors = dict[tuple[str, str], dict[Phase, float]]
+_Hits = dict[tuple[str, str], dict[Phase, tuple[int, int]]]
 
 
 def card_index(tables: Tables, edition: Edition) -> pl.DataFrame:
     """A row for each case and reader that was asked about it: right, flipped and the facets."""
-    import polars as pl
-
-    readers = pl.DataFrame(
-        {"reader": [r.name for r in tables.readers]}, schema={"reader": pl.String}
-    ).with_row_index("_reader")
-    asked = tables.answers.select("case", "reader").unique()
-    index = asked.join(readers, on="reader", how="inner")
-    index = index.join(_facet_values(tables.cases).with_row_index("_case"), on="case", how="inner")
-    index = index.join(_right_by_case(tables, edition), on=("reader", "case"), how="left")
-    return index.sort("_case", "_reader").select(
-        "case", "reader", "right", pl.lit(None, pl.Boolean).alias("flipped"), *FACETS
-    )
+    _, t2 = standard_answers(tables.answers)
+    hits = _hits_of(tables.cases, t2, edition)
+    return index_of(tables, _facets(tables.cases), _right(hits))
 
 
-def _facet_values(cases: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    there = [name for name in FACETS if name in cases.columns]
-    return cases.select("case", pl.col(there).cast(pl.String).fill_null(UNKNOWN)).with_columns(
-        pl.lit(UNKNOWN).alias(name) for name in FACETS if name not in there
-    )
+def _facets(cases: pl.DataFrame) -> pl.DataFrame:
+    return facet_values(cases, dict(zip(FACETS, FACETS, strict=True)))
 
 
-def _right_by_case(tables: Tables, edition: Edition) -> pl.DataFrame:
+def _right(hits: _Hits) -> pl.DataFrame:
     """Reader, case and whether all seeds and phases of T2 were right, or all wrong."""
     import polars as pl
 
-    schema = {"reader": pl.String, "case": pl.String, "share": pl.Float64}
-    _, t2 = standard_answers(tables.answers)
-    parts = [
-        pl.DataFrame(
-            {"case": marks.facts.cases, "share": mean_over(right_alone(marks, edition), axis=1)},
-            schema={"case": pl.String, "share": pl.Float64},
-        ).select(pl.lit(marks.reader, pl.String).alias("reader"), "case", "share")
-        for marks in marks_of(t2, facts_of(tables.cases))
-    ]
-    known = pl.concat([pl.DataFrame(schema=schema), *parts]).filter(pl.col("share").is_not_nan())
-    least, most = pl.col("share").min(), pl.col("share").max()
-    return known.group_by("reader", "case").agg(
-        right=pl.when(least == 1).then(True).when(most == 0).then(False)
-    )
+    rows = [(reader, case, _all_or_none(found.values())) for (case, reader), found in hits.items()]
+    schema = {"reader": pl.String, "case": pl.String, "right": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _hits_of(cases: pl.DataFrame, t2: pl.DataFrame, edition: Edition) -> _Hits:
+    """Of each clip, in how many seeds it was right, and how many count."""
+    found: _Hits = {}
+    facts = facts_of(cases)
+    for marks in marks_of(t2, facts):
+        for case, row in zip(facts.cases, right_alone(marks, edition), strict=True):
+            counts = int((row == 1).sum()), int((~np.isnan(row)).sum())
+            found.setdefault((case, marks.reader), {})[marks.phases[0]] = counts
+    return found
+
+
+def _all_or_none(counts: Iterable[tuple[int, int]]) -> bool | None:
+    known = [(hits, seeds) for hits, seeds in counts if seeds]
+    if not known or all(hits == seeds for hits, seeds in known):
+        return True if known else None
+    return None if any(hits for hits, _ in known) else False
+
+
+def _errors_of(cases: pl.DataFrame, t1: pl.DataFrame, edition: Edition) -> _Errors:
+    """Of each clip, how many frames off it was, a mean over seeds; NaN where nothing was named."""
+    found: _Errors = {}
+    facts = facts_of(cases)
+    for marks in marks_of(t1, facts):
+        for phase in marks.phases:
+            held = marks.held(marks.said[phase], phase, edition.beat)
+            answers = aggregate(held, edition.aggregation)
+            each = mean_over(np.abs(marks.truth[phase] - answers), axis=1)
+            for case, off in zip(facts.cases, each.tolist(), strict=True):
+                found.setdefault((case, marks.reader), {})[phase] = off
+    return found
 
 
 # ---------------------------------------------------------------- the cards
@@ -218,24 +114,73 @@ def cards(
     """
     import polars as pl
 
-    names = list(dict.fromkeys(chosen))
-    own = tables.cases.filter(pl.col("case").is_in(names))
-    facts = {row["case"]: row for row in _facet_values(own).iter_rows(named=True)}
-    rows = {row["case"]: row for row in own.iter_rows(named=True)}
-    t1, t2 = standard_answers(tables.answers, tables.answers.filter(pl.col("case").is_in(names)))
-    windows = _windows_by_case(t1)
-    said = SaidOfClips([record.name for record in tables.readers], own, t1, t2, edition)
-    for name in names:
-        if name in rows:
-            window = windows.get(name)
-            yield Card(
-                case=name,
-                title=name,
-                facts={facet: facts[name][facet] for facet in FACETS},
-                texts=tuple(_card_texts(rows[name], window)),
-                slides=tuple(_card_slides(name, window, shown)),
-                said=tuple(said.of(name)),
-            )
+    among = pl.col("case").is_in(list(dict.fromkeys(chosen)))
+    own = tables.cases.filter(among)
+    t1, t2 = standard_answers(tables.answers, tables.answers.filter(among))
+    windows, errors = _windows_by_case(t1), _errors_of(own, t1, edition)
+    hits = _hits_of(own, t2, edition)
+    rows = rows_by_reader(t1, ("format", "outcome", "pred_ed", "pred_es", "text"))
+
+    def said(case: dict[str, Any], reader: str, right: bool | None, flipped: bool | None) -> Said:
+        key = (case["case"], reader)
+        mine = rows.get(key, [])
+        lines = *_frames_named(mine, errors.get(key, {})), *_pairs_told(hits.get(key, {}))
+        return Said(reader=reader, lines=lines, text=_unread_reply(mine), right=right)
+
+    asked = pl.concat([t1.select("case", "reader"), t2.select("case", "reader")])
+    facets = _facets(own)
+    return deal(
+        chosen,
+        {row["case"]: row for row in own.iter_rows(named=True)},
+        index_of(tables, facets, _right(hits), asked),
+        facets,
+        title=lambda case: str(case["case"]),
+        texts=lambda case: _card_texts(case, windows.get(case["case"])),
+        slides=lambda case: _card_slides(case["case"], windows.get(case["case"]), shown),
+        said=said,
+    )
+
+
+def _frames_named(
+    rows: Sequence[Mapping[str, Any]], errors: Mapping[Phase, float]
+) -> Iterator[tuple[str, str]]:
+    for phase, words in PHASES.items():
+        own = [row for row in rows if phase in phases_of(row["format"])]
+        if own:
+            named, error = _answer_counts(own, phase), errors.get(phase, np.nan)
+            yield words, named if np.isnan(error) else f"{named}; {number(error)} frames off"
+
+
+def _pairs_told(hits: Mapping[Phase, tuple[int, int]]) -> Iterator[tuple[str, str]]:
+    for phase, (right, seeds) in sorted(hits.items()):
+        if seeds:
+            once = "right" if right else "wrong"
+            said = f"right in {right} of {seeds} seeds" if seeds > 1 else once
+            yield f"which of two frames is {PHASES[phase]}", said
+
+
+def _answer_counts(rows: Sequence[Mapping[str, Any]], phase: Phase) -> str:
+    """The frames named, the commonest first, and how often: `12 (20 times), 13 (10 times)`."""
+    said = Counter(
+        str(row[f"pred_{phase}"])
+        if row["outcome"] == "answered" and row[f"pred_{phase}"] is not None
+        else "unparsed"
+        if row["outcome"] == "answered"
+        else str(row["outcome"])
+        for row in rows
+    )
+    if len(rows) == 1:
+        return next(iter(said))
+    ranked = said.most_common()
+    told = ", ".join(f"{word} ({times}×)" for word, times in ranked[:_ANSWERS_SPELLED])
+    more = len(ranked) - _ANSWERS_SPELLED
+    return f"{told}, {more} others" if more > 0 else told
+
+
+def _unread_reply(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A reply, where one could not be read: the first such."""
+    odd = (row["text"] for row in rows if row["outcome"] != "answered" and row["text"])
+    return str(next(odd, "")).strip()
 
 
 def _windows_by_case(t1: pl.DataFrame) -> dict[str, dict[str, Any]]:

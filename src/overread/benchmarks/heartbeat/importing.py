@@ -7,7 +7,6 @@ non-medical question the text is read again with its own words, as the authors' 
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.base import Imported, ReaderRecord, Tables
-from overread.benchmarks.files.models import declared_models
+from overread.benchmarks.base import Imported, Tables
 from overread.benchmarks.heartbeat.answer_parser import (
     Found,
     asked_words,
@@ -37,16 +35,21 @@ from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Edition, Optio
 from overread.benchmarks.heartbeat.loading import policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.volumes import CaseRow, kept_volumes, row_of
+from overread.benchmarks.importing import (
+    IMPORTED,
+    declared_readers,
+    over_tables,
+    reader_records,
+    without_results,
+)
 from overread.benchmarks.tables import answers_frame, cells_of, schema_of, storable
-from overread.case import BadInput, Policy, Traits
+from overread.case import BadInput, Policy
 
 if TYPE_CHECKING:
     import polars as pl
 
 # The records of a file, each with its line.
 _Lines: TypeAlias = "list[tuple[int, Record]]"
-_READER: Final = "imported"
-_STRICTEST: Final[Policy] = "credentialed"
 _BIGGEST: Final = 2**63 - 1
 _EVERY: Final = 1_000_000
 
@@ -70,7 +73,7 @@ def import_results(
 
     rules, options = BOOK.settings(edition, words)
     known = _Known(None if cases is None else _every_case(cases, rules, options))
-    declared = {} if readers is None else declared_models(Path(readers))
+    declared = declared_readers(readers)
     warnings: list[str] = []
     sheets = [sheet for root in (replies, *also) for sheet in sheets_of(Path(root))]
     read = [(sheet, list(records_of(sheet.path))) for sheet in sheets]
@@ -83,35 +86,16 @@ def import_results(
         raise BadInput(f"{replies} holds no record. Give the authors' results.")
     answers = answers_frame(Answer, rows)
     names = list(answers["reader"].unique(maintain_order=True))
-    warnings.extend(f"{name} of the readers file has no results." for name in declared
-                    if name not in names)  # fmt: skip
-    records = tuple(
-        ReaderRecord(name=name, traits=declared.get(name, Traits()), identity="imported")
-        for name in names
-    )
+    warnings += without_results(names, declared)
     if reparse:
         answers = reread(answers, rules, reparse=True)
     root = "" if cases is None else str(root_of(cases, options).absolute())
-    tables = Tables(cases=known.table(root, options), answers=answers, readers=records)
-    bench = _opened(tables, cases, edition, words, options)
+    tables = Tables(
+        cases=known.table(root, options), answers=answers, readers=reader_records(names, declared)
+    )
+    policy: Policy = "credentialed" if cases is None else policy_at(cases, options)
+    bench = over_tables(Heartbeat, tables, cases, policy, edition, words)
     return Imported(bench, tables, warnings, dict(words or {}))
-
-
-def _opened(
-    tables: Tables,
-    cases: str | Path | None,
-    edition: str,
-    words: Mapping[str, str] | None,
-    options: Options,
-) -> Heartbeat:
-    """The benchmark over these tables, named for the set of clips where there is one."""
-    name, policy = "imported", _STRICTEST
-    if cases is not None:
-        place = Path(cases)
-        folder = place if place.is_dir() else place.parent
-        name, policy = folder.absolute().name, policy_at(place, options)
-    digest = hashlib.sha256(tables.cases.write_json().encode()).hexdigest()[:8]
-    return Heartbeat.of_run(f"{name}@{digest}", policy, edition, words)
 
 
 def _every_case(path: str | Path, rules: Edition, options: Options) -> list[HeartbeatCase]:
@@ -288,7 +272,7 @@ def _rows(
             **read,
             **msgspec.structs.asdict(shown),
         )
-        found.append((record.model_name or sheet.model or _READER, answer))
+        found.append((record.model_name or sheet.model or IMPORTED, answer))
     if both:
         warnings.append(
             f"{sheet.path.name}: {both} records ask for both of two frames; each is kept as an "

@@ -7,9 +7,10 @@ import re
 import msgspec
 import pytest
 
+from overread.benchmarks.exhibits.cells import printed
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.heartbeat.exhibits import exhibits, summary
-from overread.benchmarks.heartbeat.exhibits.settings import number
+from overread.benchmarks.heartbeat.exhibits.settings import SIGNED_FRAMES, number
 from overread.case import Measure
 
 # -------------------------------- The first table: one row per reader, in one setting that it names
@@ -127,7 +128,7 @@ def test_numbers_keep_their_width():
         "7538.39",
         "6.70e+09",
     ]
-    assert number(-0.001, signed=True) == "0.00"
+    assert printed(-0.001, SIGNED_FRAMES) == "0.00"
 
 
 # ------------------ Tables 1-7: both spreads, the guessers above the readers, the specialists below
