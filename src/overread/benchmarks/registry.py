@@ -11,7 +11,6 @@ from overread.plugins import Named, at, load, named
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Benchmark, Imported
-    from overread.benchmarks.ranges import Range
     from overread.measuring.units import Unit
 
 __all__ = [
@@ -139,11 +138,10 @@ def questions(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def range_of(name: str, measure: str) -> Range | Unit | None:
+def range_of(name: str, measure: str) -> Unit | None:
     """What values a measure of a benchmark can have; None of one that it does not declare."""
     known = class_of(name)
-    unit = known.unit_of(measure)
-    return known.ranges.get(measure) or unit
+    return known.ranges.get(measure) or known.unit_of(measure)
 
 
 def metrics() -> Iterator[tuple[str, Any]]:

@@ -187,7 +187,7 @@ def _check_in_range(where: str, rule: Rule, key: str, bound: float) -> None:
     within = range_of(rule.benchmark, rule.measure)
     if within is None:
         return
-    low, high = (0.0, within.high - within.low) if rule.gap else (within.low, within.high)
+    low, high = (0.0, within.high - within.low) if rule.gap else within.limits
     # At most 1 of a share is always met, and may have been meant as 1 %.
     if low <= bound <= high and not (within.of_shares and key != "at_least" and bound == high):
         return
