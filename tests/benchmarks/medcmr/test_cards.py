@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.base import ReaderRecord, Tables
+from overread.benchmarks.cards import UNKNOWN
 from overread.benchmarks.medcmr import MedCMR
-from overread.benchmarks.medcmr.cards import FACETS, UNKNOWN
+from overread.benchmarks.medcmr.cards import FACETS
 from overread.benchmarks.medcmr.importing import import_results
 from overread.case import Fill, Within
 from support.med_odd_runs import READERS, odd_run

@@ -7,21 +7,28 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from overread.benchmarks.cards import (
+    about_cases,
+    deal,
+    facet_values,
+    index_of,
+    rows_by_reader,
+    slides_of,
+    title_of,
+)
 from overread.benchmarks.exhibits.cells import cut
 from overread.benchmarks.medcmr.cases import LETTERS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, COMPONENTS_OF, GRIDS
-from overread.case import Card, Said, Slide, Trial
+from overread.case import Card, Said, Trial
 
 if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import Tables
-    from overread.benchmarks.medcmr.cases import MedCase
 
 __all__ = [
     "FACETS",
     "IMAGES",
-    "UNKNOWN",
     "Opened",
     "Scores",
     "card_index",
@@ -37,7 +44,6 @@ __all__ = [
 # By reader, case, form and image, and by judge: the raw scores; None where it cannot be read.
 Scores: TypeAlias = Mapping[tuple[str, str, str, str], Mapping[str, Mapping[str, float] | None]]
 
-"""Characters of a reply on a card."""
 IMAGES: Final = {
     "original": "image",
     "blank": "black image",
@@ -172,11 +178,14 @@ def _words(rows: Sequence[Mapping[str, Any]]) -> str:
 
 FACETS: Final = ("kind", "dimension", "ability", "modality", "system")
 """What cards are filtered by."""
-UNKNOWN: Final = "not known"
-_TITLE: Final = 100
 
 # The trials of the case of this name for a reader that sees, where the benchmark was opened.
 Opened = Callable[[str], Sequence[Trial]]
+_COLUMNS: Final = ("form", "image", "order", "outcome", "choice", "reasoning", "answer", "text")
+
+
+def _facets(tables: Tables) -> pl.DataFrame:
+    return facet_values(tables.cases, dict(zip(FACETS, FACETS, strict=True)))
 
 
 def card_index(tables: Tables) -> pl.DataFrame:
@@ -184,24 +193,14 @@ def card_index(tables: Tables) -> pl.DataFrame:
     import polars as pl
 
     keys = ["reader", "case"]
-    facts = tables.cases.select(
-        "case",
-        *(_facet(name) for name in FACETS),
-        _answer=pl.when(pl.col("kind") == "mcq").then(pl.col("answer")),
-    ).unique("case", keep="first", maintain_order=True)
-    readers = pl.DataFrame(
-        {"reader": [r.name for r in tables.readers]}, schema={"reader": pl.String}
-    ).unique("reader", keep="first", maintain_order=True)
-    index = tables.answers.select(keys).unique()
-    index = index.join(readers.with_row_index("_reader"), on="reader", how="inner")
-    index = index.join(facts.with_row_index("_case"), on="case", how="inner")
+    truths = tables.cases.filter(pl.col("kind") == "mcq").select("case", truth="answer")
     chosen = tables.answers.filter(pl.col("form") == "mcq").select(
         *keys,
         "outcome",
         choice=pl.when(pl.col("outcome") == "answered").then(pl.col("choice")),
         own=(pl.col("image") == "original") & (pl.col("order").fill_null(0) == 0),
     )
-    own = chosen.filter("own").unique(keys, keep="last", maintain_order=True).drop("own")
+    own = chosen.filter("own").unique(keys, keep="last", maintain_order=True)
     others = chosen.filter(~pl.col("own") & pl.col("choice").is_not_null())
     turned = (
         others.select(*keys, other="choice")
@@ -209,26 +208,14 @@ def card_index(tables: Tables) -> pl.DataFrame:
         .group_by(keys)
         .agg(flipped=(pl.col("other") != pl.col("choice")).any())
     )
-    index = index.join(own, on=keys, how="left").join(turned, on=keys, how="left")
     replied = pl.col("outcome").is_in(["answered", "unparsed", "refused"])
-    right = pl.col("choice").eq(pl.col("_answer")).fill_null(False)
-    return index.sort("_case", "_reader").select(
-        "case",
-        "reader",
-        pl.when(replied & pl.col("_answer").is_not_null()).then(right).alias("right"),
-        "flipped",
-        *FACETS,
+    right = pl.col("choice").eq(pl.col("truth")).fill_null(False)
+    told = (
+        own.join(truths.unique("case", keep="first"), on="case", how="inner")
+        .join(turned, on=keys, how="left")
+        .select(*keys, pl.when(replied).then(right).alias("right"), "flipped")
     )
-
-
-def _facet(name: str) -> pl.Expr:
-    import polars as pl
-
-    words = pl.col(name).cast(pl.String).fill_null("")
-    return pl.when(words == "").then(pl.lit(UNKNOWN)).otherwise(words).alias(name)
-
-
-# ---------------------------------------------------------------- the cards
+    return index_of(tables, _facets(tables), told)
 
 
 def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -> Iterator[Card]:
@@ -237,53 +224,21 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
     Slides are what readers were shown: the item's own images, and the black ones and another
     item's where these were asked. The caption is on the card, though no reader saw it.
     """
-    import msgspec
-    import polars as pl
+    own = about_cases(tables, chosen)
+    scores, rows = scores_of(own.verdicts), rows_by_reader(own.answers, _COLUMNS)
 
-    names = list(dict.fromkeys(chosen))
-    among = pl.col("case").is_in(names)
-    own = msgspec.structs.replace(
-        tables,
-        cases=tables.cases.filter(among),
-        answers=tables.answers.filter(among),
-        verdicts=None if tables.verdicts is None else tables.verdicts.filter(among),
-    )
-    told = {(row[0], row[1]): row[2:4] for row in card_index(own).iter_rows()}
-    scores = scores_of(own.verdicts)
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    columns = (
-        "reader", "case", "form", "image", "order", "outcome", "choice", "reasoning", "answer",
-        "text",
-    )  # fmt: skip
-    for row in own.answers.select(columns).iter_rows(named=True):
-        rows.setdefault((row["case"], row["reader"]), []).append(row)
-    cases = {case.case_id: case for case in cases_in(own.cases)}
-    readers = dict.fromkeys(reader.name for reader in tables.readers)
-    for name in names:
-        if name in cases:
-            yield _card(cases[name], readers, rows, told, scores, opened)
+    def said(case: MedCase, reader: str, right: bool | None, flipped: bool | None) -> Said:
+        return said_of(reader, case, rows[case.case_id, reader], scores, right, flipped)
 
-
-def _card(
-    case: MedCase,
-    readers: dict[str, None],
-    rows: dict[tuple[str, str], list[dict[str, Any]]],
-    told: dict[tuple[Any, ...], tuple[Any, ...]],
-    scores: Scores,
-    opened: Opened | None,
-) -> Card:
-    name = case.case_id
-    return Card(
-        case=name,
-        title=cut(case.question, _TITLE) or cut(name, _TITLE),
-        facts={facet: getattr(case, facet) or UNKNOWN for facet in FACETS},
-        texts=tuple(_texts(case)),
-        slides=tuple(_slides(name, opened)),
-        said=tuple(
-            said_of(reader, case, rows[name, reader], scores, *told[name, reader])
-            for reader in readers
-            if (name, reader) in told
-        ),
+    return deal(
+        chosen,
+        {case.case_id: case for case in cases_in(own.cases)},
+        card_index(own),
+        _facets(own),
+        title=lambda case: title_of(case.question, case.case_id),
+        texts=_texts,
+        slides=lambda case: slides_of(opened(case.case_id) if opened else (), IMAGES),
+        said=said,
     )
 
 
@@ -295,17 +250,3 @@ def _texts(case: MedCase) -> Iterator[tuple[str, str]]:
         yield "true answer", case.answer
     if case.caption:
         yield "what experts wrote of the image (no reader saw it)", case.caption
-
-
-def _slides(name: str, opened: Opened | None) -> Iterator[Slide]:
-    seen: set[str] = set()
-    for trial in opened(name) if opened is not None else ():
-        image = str(trial.condition["image"])
-        if image in seen:
-            continue
-        seen.add(image)
-        pictures = trial.request.pictures
-        for number, picture in enumerate(pictures, start=1):
-            label = IMAGES.get(image, image)
-            label = f"{label}, {number} of {len(pictures)}" if len(pictures) > 1 else label
-            yield Slide(label=label, picture=picture)

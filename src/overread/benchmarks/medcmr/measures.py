@@ -185,7 +185,7 @@ def measure_run(
 ) -> list[Measure]:
     """All measures of a run, with what its judges are worth beside every judged number."""
     from overread.benchmarks.medcmr.cases import cases_in
-    from overread.benchmarks.reporting import unseeing_noted
+    from overread.benchmarks.sentences import unseeing_noted
 
     verdicts = tables.verdicts
     if verdicts is None:

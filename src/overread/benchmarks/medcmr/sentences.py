@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.trials import ANSWER_ONLY, REASONED_TOKENS
-from overread.benchmarks.reporting import (
-    MADE_UP,
+from overread.benchmarks.sentences import (
+    IN_TRAINING,
+    OWN_RUBRICS,
     PHANTOM,
+    TESTS,
+    Told,
+    decoded,
+    edition_line,
+    gets_no_picture,
     is_lexical,
+    judge_limits,
+    least,
     listed,
+    made_up,
     rate,
-    readers_listed,
-    says_unseen,
+    reply_limits,
+    shift_limit,
+    side_of,
+    taken_over,
+    tried_judges,
+    unseeing_limit,
 )
 from overread.case import Headline, Measure
-from overread.judging.fitness import ENOUGH, LIMIT, NOT_CHECKED, UNFIT
+from overread.judging.fitness import NOT_CHECKED, UNFIT
 
 __all__ = [
     "CONDITIONS",
@@ -44,8 +57,6 @@ CONDITIONS: Final = {
 }
 """What is asked in place of the item's own image; the first that was asked decides."""
 
-Answer: TypeAlias = Literal["yes", "no", "in part", "cannot tell"]
-_Told: TypeAlias = tuple[Answer, str, Measure]
 _WORDS_ALONE: Final = "it got no picture, so that all of this comes from the words alone"
 
 
@@ -74,12 +85,10 @@ def headlines(measures: Sequence[Measure], dataset: str = "") -> Iterator[Headli
             continue
         found = _Found(index, reader, chance, made_up=dataset.startswith(PHANTOM))
         if accuracy is None or accuracy.value is None:
-            answer, sentence, measure = _without_choices(found, accuracy, score)
+            said = _without_choices(found, accuracy, score)
         else:
-            answer, sentence, measure = _told(found, accuracy)
-        yield Headline(
-            reader=reader, question=QUESTION, answer=answer, sentence=sentence, measure=measure
-        )
+            said = _by_accuracy(found, accuracy)
+        yield said.headline(reader, QUESTION)
 
 
 class _Found(NamedTuple):
@@ -108,7 +117,7 @@ class _Found(NamedTuple):
             )
             if record is None:
                 continue
-            if says_unseen(record):
+            if gets_no_picture(record):
                 return False, _WORDS_ALONE
             if record.value is None:
                 return None, f"what {shown} changes cannot be said ({record.note or 'no items'})"
@@ -127,7 +136,7 @@ class _Found(NamedTuple):
     @property
     def sees(self) -> bool:
         records = self.records.all("unanswered_rate", "kind")
-        return not any(says_unseen(one) for one in records if one.reader == self.reader)
+        return not any(gets_no_picture(one) for one in records if one.reader == self.reader)
 
     @property
     def opened(self) -> str:
@@ -149,28 +158,30 @@ class _Found(NamedTuple):
         return f"{said}, {', '.join(worth)}" if worth else said
 
 
-def _told(found: _Found, accuracy: Measure) -> _Told:
-    right, chance = found.right(accuracy), found.chance
+def _by_accuracy(found: _Found, accuracy: Measure) -> Told:
     falls, picture = found.picture
-    numbers = f"{right}; {picture}{found.opened}."
-    if chance is None or chance.value is None:
-        return "cannot tell", f"It cannot be told without a level of chance: {numbers}", accuracy
-    if accuracy.low is None or accuracy.high is None:
-        return "cannot tell", f"Too few items to tell: {numbers}", accuracy
-    if accuracy.high <= chance.value:
-        return "no", f"It does no better than guessing: {numbers}", accuracy
-    if accuracy.low <= chance.value:
-        return "cannot tell", f"It cannot be told from guessing: {numbers}", accuracy
-    if accuracy.low > HALF and falls:
-        return "yes", f"It is mostly right, and looks at the picture for it: {numbers}", accuracy
-    if accuracy.low > HALF:
-        start = "It is mostly right, but its use of the picture is not shown"
-    else:
+    numbers = f"{found.right(accuracy)}; {picture}{found.opened}."
+    if found.chance is None or found.chance.value is None:
+        start = "It cannot be told without a level of chance"
+        return Told("cannot tell", f"{start}: {numbers}", accuracy)
+    beside_chance = side_of(accuracy, found.chance.value)
+    if not beside_chance:
+        return Told("cannot tell", f"Too few items to tell: {numbers}", accuracy)
+    if beside_chance == "below":
+        return Told("no", f"It does no better than guessing: {numbers}", accuracy)
+    if beside_chance == "holds":
+        return Told("cannot tell", f"It cannot be told from guessing: {numbers}", accuracy)
+    if side_of(accuracy, HALF) != "above":
         start = "It does better than guessing, but is not surely right more often than wrong"
-    return "in part", f"{start}: {numbers}", accuracy
+        return Told("in part", f"{start}: {numbers}", accuracy)
+    if falls:
+        start = "It is mostly right, and looks at the picture for it"
+        return Told("yes", f"{start}: {numbers}", accuracy)
+    start = "It is mostly right, but its use of the picture is not shown"
+    return Told("in part", f"{start}: {numbers}", accuracy)
 
 
-def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | None) -> _Told:
+def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | None) -> Told:
     measure = score if score is not None and score.value is not None else accuracy or score
     assert measure is not None
     why = (
@@ -181,7 +192,7 @@ def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | N
     open_ended = found.opened or "; nobody judged its open answers"
     tail = ", and S has no level of chance to be set against" if found.opened else ""
     tail = tail if found.sees else f"{tail}; {_WORDS_ALONE}"
-    return "cannot tell", f"It cannot be told: {why}{open_ended}{tail}.", measure
+    return Told("cannot tell", f"It cannot be told: {why}{open_ended}{tail}.", measure)
 
 
 def _whole(chance: Measure) -> str:
@@ -192,6 +203,12 @@ def _whole(chance: Measure) -> str:
 # What the numbers of a Med-CMR run cannot tell, in whole sentences that an author may paste.
 
 _FEW: Final = 100
+_UNUSED: Final = {
+    "invalid_rate": "gave replies that could not be read as an answer",
+    "refused_rate": "refused some questions",
+    "unanswered_rate": "left some questions without a reply",
+    "cut_off_rate": "had replies cut off at the token limit",
+}
 
 
 def limitations(measures: Sequence[Measure], dataset: str = "") -> list[str]:
@@ -204,8 +221,8 @@ def limitations(measures: Sequence[Measure], dataset: str = "") -> list[str]:
         *_STANDING,
     ]
     return [
-        *([MADE_UP] if dataset.startswith(PHANTOM) else []),
-        *_of_replies(index),
+        *made_up(dataset),
+        *reply_limits(index, _UNUSED),
         *_of_choices(index),
         *_of_images(index),
         *_of_judges(index),
@@ -221,24 +238,6 @@ def _published(index: Index) -> bool:
     )
 
 
-def _of_replies(index: Index) -> Iterator[str]:
-    said = {
-        "invalid_rate": "gave replies that could not be read as an answer",
-        "refused_rate": "refused some questions",
-        "unanswered_rate": "left some questions without a reply",
-        "cut_off_rate": "had replies cut off at the token limit",
-    }
-    for name, words in said.items():
-        found = [record for record in index.every(name) if record.reader and record.value]
-        if found:
-            readers = readers_listed([record.reader for record in found])
-            yield f"{readers} {words}: at most {rate(_most(found))} of what was asked in one way."
-
-
-def _most(records: Sequence[Measure]) -> Measure:
-    return max(records, key=lambda record: record.value or 0.0)
-
-
 def _of_choices(index: Index) -> Iterator[str]:
     records = [r for reader in index.readers if (r := index.known(reader, "accuracy")) is not None]
     sizes = [record.n for record in records if record.n]
@@ -252,8 +251,7 @@ def _of_choices(index: Index) -> Iterator[str]:
             "Options were shown in one order alone: whether the place of an option decides was "
             "not asked."
         )
-    effects = [r for r in records if (r.method or "").startswith("wilson, design effect")]
-    if effects:
+    if any(r.how is not None and r.how.effect not in (None, 1) for r in records):
         yield (
             "Some items share images: their answers are not independent, and intervals allow for "
             "it."
@@ -267,10 +265,7 @@ def _of_images(index: Index) -> Iterator[str]:
             "Whether the score depends on the picture was not asked: some of it may come from the "
             "words of question and options."
         )
-    own = (*asked, *index.every("unanswered_rate"))
-    unseeing = [record.reader for record in own if says_unseen(record)]
-    if unseeing:
-        yield f"Without any picture, from the words alone, answered {readers_listed(unseeing)}."
+    yield from unseeing_limit((*asked, *index.every("unanswered_rate")), "answered")
 
 
 def _of_judges(index: Index) -> Iterator[str]:
@@ -290,26 +285,14 @@ def _of_judges(index: Index) -> Iterator[str]:
         )
     if NOT_CHECKED in labels:
         yield f"A judge was not tried on enough replies of known truth ({NOT_CHECKED})."
-    if any(is_lexical(judge) for judge in judges):
-        yield (
-            "The lexical judge compares words and knows no medicine: what it scored is not "
-            "comparable with published numbers, nor with those of another judge."
-        )
-    if len(judges) == 1:
-        yield "A single judge scored: how far another would agree is not known."
+    yield from judge_limits(judges, "scored")
     rates = [r for r in index.every("judged_rate") if r.value is not None and r.value < 1]
     if rates:
-        least = min(rates, key=lambda record: record.value or 0.0)
         yield (
-            f"Not every verdict could be read, of one reader only {rate(least)}; what has none is "
-            "left out of the scores."
+            f"Not every verdict could be read, of one reader only {rate(least(rates))}; what has "
+            "none is left out of the scores."
         )
-    moved = [r for r in index.every("judge_shift") if r.value and r.low is not None and r.low > 0]
-    if moved:
-        yield (
-            f"Of a judge's scores up to {rate(_most(moved))} changed with something that should "
-            "not matter."
-        )
+    yield from shift_limit(index, "scores")
     if not index.every("win_ratio"):
         yield (
             "No person ranked these readers' replies: whether people agree with the judge is not "
@@ -333,7 +316,7 @@ _PUBLISHED: Final = (
     "Its items were filtered by what some models got wrong, which is hard on models like those.",
 )
 _STANDING: Final = (
-    "Items may have been in a model's training data; nothing here can rule that out.",
+    IN_TRAINING,
     "Answering examination questions is not clinical performance.",
 )
 
@@ -359,10 +342,7 @@ def methods(edition: Edition, options: Options, asked_under: str | None = None) 
 
 def _asked(edition: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
     if asked_under == "":
-        yield (
-            "The replies were taken over from results that somebody else's scripts had written: "
-            "pictures, questions and decoding are theirs."
-        )
+        yield taken_over()
         return
     shown = edition if asked_under is None else BOOK.asked_under(asked_under)
     forms = {
@@ -384,11 +364,8 @@ def _asked(edition: Edition, options: Options, asked_under: str | None) -> Itera
         ),
         "open": f"{options.open_tokens} for an open answer",
     }
-    yield (
-        f"Images were sent without loss, {size}; replies were decoded at temperature "
-        f"{options.temperature:g} with at most {listed([tokens[k] for k in options.kinds])}, "
-        "unless a reader's own settings, kept in the run's record, say otherwise."
-    )
+    most = listed([tokens[kind] for kind in options.kinds])
+    yield f"Images were sent without loss, {size}; {decoded(options.temperature, most)}"
     others = {
         "blank": "all-black images of the same size",
         "swap": f"those of another item of the dimension, drawn with seed {shown.seed}",
@@ -432,19 +409,15 @@ def _judged(edition: Edition, options: Options) -> Iterator[str]:
         "form a panel, whose number is the mean of theirs."
     )
     if options.rubrics:
-        yield "Judges were instructed in words of the user's own; their digest is in the signature."
+        yield OWN_RUBRICS
     again = f", asked for again up to {edition.reask} times" if edition.reask else ""
     yield (
         f"A verdict with a score that is missing or off its scale is invalid{again}, and never "
         "guessed."
     )
     if options.checks:
-        yield (
-            f"Before, each judge scored control replies of known truth (up to {options.checks} "
-            f"items); one that was right on less than {100 * LIMIT:.0f} % of either side is "
-            f"labelled unfit, and one with fewer than {ENOUGH} truths on a side not checked. "
-            "Clarity and coherence cannot be checked so."
-        )
+        tried = tried_judges(options.checks, "scored", "was right on less than {} of either side")
+        yield f"{tried} Clarity and coherence cannot be checked so."
 
 
 def _counted(edition: Edition) -> Iterator[str]:
@@ -457,10 +430,9 @@ def _counted(edition: Edition) -> Iterator[str]:
         f"Intervals are at 95 %: Wilson's for shares, with the design effect of the clusters, and "
         f"otherwise from {edition.boot} bootstrap resamples with seed {edition.seed}; {together}. "
         "Chance is the mean over items of 1 over the number of options. Comparisons are paired by "
-        "item; p values are two-sided, and q is Benjamini and Hochberg's within each family of "
-        "tests."
+        f"item; {TESTS}"
     )
-    yield f"All numbers are under the rules of the edition “{edition.label}”."
+    yield edition_line(edition)
     if edition.name == "authors":
         yield (
             "The paper's scripts are not public: this edition does what the paper says, and where "
