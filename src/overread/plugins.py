@@ -63,7 +63,7 @@ def _called(package: Any) -> str:
 
 
 def known_words(found: Mapping[str, tuple[Named, ...]]) -> str:
-    """`grounding and heartbeat of overread; lights of lights-package 1.0`."""
+    """`one and two of overread; lights of some-package 1.0`; names alone where all are ours."""
     by_origin: dict[str, list[str]] = {}
     for several in found.values():
         for one in several:

@@ -18,7 +18,7 @@ import msgspec
 import overread
 from overread.benchmarks.draws import lot
 from overread.benchmarks.ranges import Range
-from overread.benchmarks.rules import EditionRules, Rulebook
+from overread.benchmarks.rules import EditionRules, Rulebook, absolute
 from overread.case import (
     BadInput,
     Card,
@@ -62,6 +62,7 @@ C = TypeVar("C")
 __all__ = [
     "Benchmark",
     "ComparedWords",
+    "ErrorRow",
     "ErrorSheet",
     "Imported",
     "Left",
@@ -71,6 +72,7 @@ __all__ = [
     "ReaderRecord",
     "Recovered",
     "Tables",
+    "Transferred",
 ]
 
 
@@ -176,20 +178,45 @@ class ComparedWords(msgspec.Struct, frozen=True):
         return cls(measure, noun, f"has {{d}} more {noun} on the same {{n}} cases than {{other}}")
 
 
+class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One wrong answer; the fields are the columns of the sheet, the last two for the person."""
+
+    case: str
+    reader: str
+    dimension: str
+    question: str
+    options: str
+    images: str
+    right: str
+    given: str
+    reply: str
+    label: str = ""
+    note: str = ""
+
+
 class ErrorSheet(msgspec.Struct, frozen=True, kw_only=True):
     """The sheet that `error-sample` makes of a run: answers of a reader for a person to label.
 
-    `words` are the labels with what each means; where there are any, a page that fills the sheet
-    goes with it, and `spellings` are other words it takes for a label. `beside` says whether
-    `--right-for` may name another reader. `nothing` ends the line that says there is no such
-    answer; its places are {reader} and {beside}.
+    `holds` says what they are ("errors to label"). `words` are the labels with what each means;
+    where there are any, the rows are `ErrorRow`s, a page that fills the sheet goes with it, and
+    `spellings` are other words it takes for a label. `beside` says whether `--right-for` may name
+    another reader. `nothing` ends the line that says there is no such answer; its places are
+    {reader} and {beside}.
     """
 
     file: str
+    holds: str
     nothing: str
     words: Mapping[str, str] = {}
     spellings: Mapping[str, str] = {}
     beside: bool = False
+
+
+class Transferred(NamedTuple):
+    """(reader, measure, its record in the first run, in the second), and correlations over them."""
+
+    pairs: list[tuple[str, str, Measure, Measure]]
+    correlations: list[Measure]
 
 
 class PlainRules(EditionRules, frozen=True, kw_only=True):
@@ -236,10 +263,16 @@ class Benchmark:
     """A case and an answer as structs, whose fields are the columns of the two tables."""
     right_by: ClassVar[tuple[str, str]] = ("accuracy", "")
     """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
+    builder: ClassVar[str] = ""
+    """What makes its sets of official files, a module with `Recipe` and `build`."""
+    made_of: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Measures that are made of others and have no record judge by judge, with those others."""
     compared: ClassVar[tuple[ComparedWords, ...]] = ()
     """The measures of `per_case`, by which readers are compared, in words."""
     drawn: ClassVar[tuple[str, ...]] = ()
     """Cached properties that are drawn from the cases a run has."""
+    transfers: ClassVar[bool] = False
+    """Whether two runs of the same readers over different sets can be compared (`transferred`)."""
     pictures: ClassVar[bool] = False
     """Whether some exhibits or cards show the cases' own pictures or texts."""
     rank_sheet: ClassVar[str] = ""
@@ -283,6 +316,11 @@ class Benchmark:
                 f"{cls.name} has the editions corrected and authors, and nothing to --set."
             )
         return PlainRules(name="authors" if edition == "authors" else "corrected"), None
+
+    @classmethod
+    def absolute(cls, words: Mapping[str, str] | None) -> dict[str, str]:
+        """The words of `--set` with every path absolute: a record is read from whatever folder."""
+        return absolute(words or {}) if cls.book is None else cls.book.absolute(words or {})
 
     @property
     def shows(self) -> frozenset[str]:
@@ -748,10 +786,26 @@ class Benchmark:
         """What one reader said of a case, by its rows of answers."""
         return ()
 
+    # ------------------------------------------------------------ two sets of cases
+
+    def transferred(
+        self, first: Sequence[Measure], second: Sequence[Measure], vision_only: frozenset[str]
+    ) -> Transferred:
+        """The readers of two runs side by side."""
+        raise NotImplementedError
+
+    def transfer_table(self, found: Transferred, names: tuple[str, str], signature: str) -> Table:
+        """One row for each reader and measure, under the names of the two sets."""
+        raise NotImplementedError
+
+    def transfer_figure(self, found: Transferred, names: tuple[str, str]) -> Figure:
+        """Each reader in the one run against the other."""
+        raise NotImplementedError
+
     # ------------------------------------------------------------ sheets for people
 
-    @property
-    def error_sheet(self) -> ErrorSheet | None:
+    @classmethod
+    def error_sheet(cls) -> ErrorSheet | None:
         """The answers that people may label; None where there is no such sheet."""
         return None
 

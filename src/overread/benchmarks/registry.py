@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BENCHMARKS",
     "benchmark_names",
+    "builder",
     "class_of",
+    "classes",
     "importer",
     "metrics",
     "open_benchmark",
@@ -109,18 +112,29 @@ def importer(name: str) -> Importer:
     return cast(Importer, at(place))
 
 
-def with_phantoms(tell: Callable[[str], None] | None = None) -> Iterator[type[Benchmark]]:
-    """Every benchmark that has synthetic cases; `tell` gets a line on one that cannot be had."""
+def classes(tell: Callable[[str], None] | None = None) -> Iterator[type[Benchmark]]:
+    """Every benchmark that can be imported; `tell` gets a line on a package's that cannot."""
     for name in benchmark_names():
         try:
-            found = class_of(name)
+            yield class_of(name)
         except BadInput as error:
-            if tell is None or name in BENCHMARKS:
-                raise
-            tell(str(error))
-            continue
-        if found.phantoms is not None:
-            yield found
+            if tell is not None:
+                tell(str(error))
+
+
+def with_phantoms(tell: Callable[[str], None] | None = None) -> Iterator[type[Benchmark]]:
+    """Every benchmark that has synthetic cases."""
+    return (one for one in classes(tell) if one.phantoms is not None)
+
+
+def builder(name: str) -> Any:
+    """The module with `Recipe` and `build` that makes a benchmark's sets of official files."""
+    place = class_of(name).builder
+    if not place:
+        have = [one.name for one in classes() if one.builder]
+        who = "benchmarks that have one are" if len(have) > 1 else "benchmark that has one is"
+        raise BadInput(f'"{name}" has no builder. The {who} {", ".join(have)}.')
+    return import_module(place)
 
 
 def questions(names: Iterable[str]) -> dict[str, str]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from html import escape
 from typing import Final
 
 import msgspec
 
-from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS, ErrorRow, cells_of
+from overread.benchmarks.base import ErrorRow, ErrorSheet
 from overread.judging.sheet import guarded
 
 __all__ = ["error_page"]
@@ -59,7 +59,7 @@ code { font-size: .72rem; overflow-wrap: anywhere; }
 # Cells come guarded from the page; what a person types is guarded here in the same way.
 _SCRIPT: Final = r"""
 "use strict";
-const {columns, rows} = JSON.parse(document.getElementById("data").textContent);
+const {columns, rows, file, spellings} = JSON.parse(document.getElementById("data").textContent);
 const at = Object.fromEntries(columns.map((name, place) => [name, place]));
 const cards = [...document.querySelectorAll("article")];
 const labels = cards.map(card => card.querySelector("select"));
@@ -121,7 +121,7 @@ function load(text) {
   const name = (one, two) => JSON.stringify([one.trim(), two.trim()]);
   const places = new Map(rows.map((row, place) => [name(row[at.case], row[at.reader]), place]));
   const words = new Map([...(labels[0]?.options ?? [])].map(one => [one.value, one.value]));
-  words.set("medical knowledge", "knowledge").set("question misunderstanding", "question");
+  spellings.forEach(([said, meant]) => words.set(said, meant));
   let taken = 0, strange = 0, unread = 0;
   for (const row of body) {
     if (!row.some(cell => cell.trim())) continue;
@@ -138,7 +138,7 @@ function load(text) {
 document.getElementById("save").addEventListener("click", () => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([csv()], {type: "text/csv;charset=utf-8"}));
-  link.download = "errors.csv";
+  link.download = file;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   saved = true;
@@ -168,17 +168,22 @@ show();
 """
 
 
-def error_page(rows: Sequence[ErrorRow], signature: str) -> str:
+def error_page(sheet: ErrorSheet, rows: Sequence[ErrorRow], signature: str) -> str:
     """The page for these errors; labels and notes they already have are filled in."""
     words = "".join(
-        f"<dt>{escape(word)}</dt><dd>{escape(is_)}</dd>" for word, is_ in ERRORS.items()
+        f"<dt>{escape(word)}</dt><dd>{escape(is_)}</dd>" for word, is_ in sheet.words.items()
     )
-    data = {"columns": COLUMNS, "rows": [[guarded(cell) for cell in cells_of(row)] for row in rows]}
+    data = {
+        "columns": ErrorRow.__struct_fields__,
+        "rows": [[guarded(cell) for cell in msgspec.structs.astuple(row)] for row in rows],
+        "file": sheet.file,
+        "spellings": list(sheet.spellings.items()),
+    }
     policy = (
         f"default-src 'none'; script-src {_hash(_SCRIPT)}; style-src {_hash(_STYLE)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    cards = "\n".join(_card(number, row) for number, row in enumerate(rows, start=1))
+    cards = "\n".join(_card(number, row, sheet.words) for number, row in enumerate(rows, start=1))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -190,7 +195,7 @@ def error_page(rows: Sequence[ErrorRow], signature: str) -> str:
 </head>
 <body>
 <h1>Errors to label</h1>
-<p>Give each wrong answer the one word that says best why it is wrong. The keys 1 to {len(ERRORS)}
+<p>Give each wrong answer the one word that says best why it is wrong. The keys 1 to {len(sheet.words)}
 choose it, Enter goes on and Shift Enter back. Nothing leaves this page: save the csv, and
 load it again to go on.</p>
 <details><summary>The words</summary><dl>{words}</dl></details>
@@ -210,10 +215,10 @@ load it again to go on.</p>
 """
 
 
-def _card(number: int, row: ErrorRow) -> str:
+def _card(number: int, row: ErrorRow, words: Iterable[str]) -> str:
     chosen = "".join(
         f'<option value="{word}"{" selected" if word == row.label else ""}>{place} {word}</option>'
-        for place, word in enumerate(ERRORS, start=1)
+        for place, word in enumerate(words, start=1)
     )
     about = ", ".join(part for part in (row.dimension, row.reader) if part)
     return f"""<article>

@@ -65,7 +65,7 @@ def figures_of(runs: Sequence[Reported]) -> Iterator[tuple[str, Figure]]:
 
 
 def _named(runs: Sequence[Reported]) -> Iterator[Named]:
-    """`grounding-summary`; a second run of a benchmark is `grounding-2-…`."""
+    """`BENCHMARK-summary`; a second run of a benchmark is `BENCHMARK-2-…`."""
     met: dict[str, int] = {}
     taken: set[str] = set()
     for run in runs:

@@ -88,7 +88,7 @@ def tables_of(
     cases = read_frame(folder / "cases.parquet", (), bench.case_schema)
     kept = (verdicts_in or folder) / "verdicts.parquet"
     verdicts = read_frame(kept, VERDICT_COLUMNS) if record.judges else None
-    check_tables(folder, record.benchmark, cases, answers, verdicts)
+    check_tables(folder, bench.questions, cases, answers, verdicts)
     tables = Tables(
         cases=cases,
         answers=answers,

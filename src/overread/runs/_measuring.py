@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from overread.benchmarks.base import Benchmark
-from overread.benchmarks.rules import absolute
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
 from overread.engine import Tally
 from overread.records import (
@@ -147,7 +146,7 @@ def measure(
 
     place = Path(folder)
     record = read_record(place)
-    given = absolute(class_of(record.benchmark).book, settings)
+    given = class_of(record.benchmark).absolute(settings)
     words = record.settings | given
     name = edition or record.edition.partition("+")[0]
     bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
@@ -282,7 +281,7 @@ def import_results(
         Path(replies),
         Path(readers) if readers is not None else None,
         edition,
-        absolute(class_of(benchmark).book, settings),
+        class_of(benchmark).absolute(settings),
         reparse,
         also,
     )

@@ -87,7 +87,7 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
             raise BadInput(f"--cases {spec}: {word[:20]} is too large; give at most {most}.")
     declared = class_of(benchmark).phantoms
     if declared is None:
-        *others, last = (one.name for one in with_phantoms(lambda _: None))
+        *others, last = (one.name for one in with_phantoms())
         raise BadInput(
             f'benchmark "{benchmark}" has no phantoms; {", ".join(others)} and {last} have.'
         )

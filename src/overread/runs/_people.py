@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,6 +22,7 @@ class ErrorSample(msgspec.Struct, frozen=True, kw_only=True):
     sheet: Path
     page: Path | None
     rows: int
+    holds: str = ""
 
 
 class RankSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,21 +42,19 @@ def error_sample(
     right_for: str | None = None,
     seed: int = 0,
 ) -> ErrorSample:
-    """Write `errors.csv` and `errors.html` of a reader's wrong answers; neither may be there yet.
+    """Write a sheet of a reader's answers, and the page that fills it; neither may be there yet.
 
-    Of a run of grounding it is `ungrounded.csv`, the right answers that stayed when the finding was
-    hidden.
-
-    With `right_for` only items that this other reader got right. The same run and seed give the
+    What the sheet is called, which answers it has and whether a page goes with it the benchmark
+    says. With `right_for` only items that this other reader got right. The same run and seed give the
     same sample. That of a credentialed set is the user's alone.
     """
     from overread.report import error_page
 
     place, record = Path(folder), read_record(Path(folder))
     bench = _reopened(record)
-    about = bench.error_sheet
+    about = bench.error_sheet()
     if about is None:
-        raise _no_sheet(place, record)
+        raise _no_sheet(place, record, lambda one: one.error_sheet())
     if right_for is not None and not about.beside:
         raise BadInput(f"--right-for: the sheet of {record.benchmark} goes by one reader alone.")
     sheet, labelling = Path(out) / about.file, (Path(out) / about.file).with_suffix(".html")
@@ -68,9 +67,9 @@ def error_sample(
     with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         bench.write_errors(scratch / sheet.name, rows)
         if page is not None:
-            text = error_page(rows, record.signature)
+            text = error_page(about, rows, record.signature)
             (scratch / page.name).write_text(text, encoding="utf-8")
-    return ErrorSample(sheet=sheet, page=page, rows=len(rows))
+    return ErrorSample(sheet=sheet, page=page, rows=len(rows), holds=about.holds)
 
 
 def rank_sample(
@@ -83,7 +82,7 @@ def rank_sample(
     place, record = Path(folder), read_record(Path(folder))
     bench = _reopened(record)
     if not bench.rank_sheet:
-        raise _no_sheet(place, record)
+        raise _no_sheet(place, record, lambda one: one.rank_sheet)
     tables = _read(bench, place, record)
     sheet = Path(out) / bench.rank_sheet
     check_free(Path(out), sheet)
@@ -102,10 +101,12 @@ def check_free(out: Path, *files: Path) -> None:
             raise BadInput(f"{path} is there already. Move it away, or give another folder.")
 
 
-def _no_sheet(place: Path, record: RunRecord) -> BadInput:
+def _no_sheet(place: Path, record: RunRecord, has: Callable[[type[Benchmark]], object]) -> BadInput:
+    from overread.benchmarks.registry import classes
+
+    known = " or ".join(one.name for one in classes() if has(one))
     return BadInput(
-        f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of medcmr, "
-        "or for error-sample one of grounding."
+        f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of {known}."
     )
 
 

@@ -16,7 +16,6 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
-from overread.benchmarks.rules import absolute
 from overread.case import Decoding, Reader
 from overread.engine import Enrolment, Given, Plan, Sources, Store, Studio, Tally, moment, read_back
 from overread.readers import ReaderSpec
@@ -91,7 +90,7 @@ def run(
     >>> import overread as ov
     >>> run = ov.run("grounding", cases="phantom:480", readers=["control:looks"])  # doctest: +SKIP
     """
-    config, words = load_config(), absolute(class_of(benchmark).book, settings)
+    config, words = load_config(), class_of(benchmark).absolute(settings)
     bench = open_cases(benchmark, cases, edition, words)
     specs, opened = open_readers(bench, readers, config, concurrency)
     bench.look_ahead([reader.name for reader in opened])

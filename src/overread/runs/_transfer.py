@@ -6,10 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from overread.case import BadInput, Measure, Table
-from overread.records import read_measures, read_record
+from overread.benchmarks.base import Transferred
+from overread.case import BadInput, Figure, Measure, Table
+from overread.records import Measures, RunRecord, read_measures, read_record
+from overread.runs._kept import benchmark_of
 
-__all__ = ["Transfer", "transfer"]
+__all__ = ["Transfer", "transfer", "transfer_figure"]
 
 
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,20 +26,18 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def transfer(first: str | Path, second: str | Path) -> Transfer:
-    """Compare two grounding runs by reader name. Both must stand under one edition."""
-    from overread.benchmarks.grounding.exhibits.tables import (
-        side_by_side,
-        transfer,
-        transfer_table,
-    )
+    """Compare two runs of a benchmark by reader name. Both must stand under one edition."""
+    from overread.benchmarks.registry import classes
 
     folders = (Path(first), Path(second))
-    records, measures = [], []
+    records: list[RunRecord] = []
+    measures: list[Measures] = []
     for folder in folders:
         record = read_record(folder)
-        if record.benchmark != "grounding":
+        if record.benchmark != (records or [record])[0].benchmark:
             raise BadInput(
-                f"{folder} is a run of {record.benchmark}; transfer takes grounding runs."
+                f"{folders[0]} is a run of {records[0].benchmark}, {folder} one of "
+                f"{record.benchmark}. Give two of one benchmark."
             )
         records.append(record)
         measures.append(read_measures(folder))
@@ -46,24 +46,33 @@ def transfer(first: str | Path, second: str | Path) -> Transfer:
             f"{folders[0]} stands under {measures[0].edition}, {folders[1]} under "
             f"{measures[1].edition}. Measure one again: overread measure RUN --edition …"
         )
-    pairs = list(side_by_side(measures[0].measures, measures[1].measures))
-    if not pairs:
-        raise BadInput(f"{folders[0]} and {folders[1]} have no reader in common by name.")
     vision = frozenset(
         entry.name
         for record in records
         for entry in record.readers
         if entry.traits.modality == "vision"
     )
-    exact = not measures[0].edition.startswith("authors")
-    found = transfer(measures[0].measures, measures[1].measures, vision, exact=exact)
+    bench = benchmark_of(records[0])
+    if not bench.transfers:
+        have = " or ".join(one.name for one in classes() if one.transfers)
+        raise BadInput(f"{folders[0]} is a run of {bench.name}; transfer takes {have} runs.")
+    found = bench.transferred(measures[0].measures, measures[1].measures, vision)
+    if not found.pairs:
+        raise BadInput(f"{folders[0]} and {folders[1]} have no reader in common by name.")
     names = (records[0].dataset, records[1].dataset)
     signature = "\n".join(m.signature for m in measures)
     return Transfer(
         first=str(folders[0]),
         second=str(folders[1]),
         edition=measures[0].edition,
-        pairs=pairs,
-        correlations=found,
-        table=transfer_table(pairs, found, names, signature),
+        pairs=found.pairs,
+        correlations=found.correlations,
+        table=bench.transfer_table(found, names, signature),
     )
+
+
+def transfer_figure(found: Transfer) -> Figure:
+    """Each reader in the one run against the other, as the benchmark draws it."""
+    bench = benchmark_of(read_record(Path(found.first)))
+    of = Transferred(found.pairs, found.correlations)
+    return bench.transfer_figure(of, (found.first, found.second))

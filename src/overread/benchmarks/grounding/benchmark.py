@@ -17,6 +17,7 @@ from overread.benchmarks.base import (
     Phantoms,
     Recovered,
     Tables,
+    Transferred,
 )
 from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
@@ -74,9 +75,11 @@ class Grounding(Benchmark):
     question = "Did it look?"
     phantoms = Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
     metrics = "overread.benchmarks.grounding.measures:METRICS"
+    builder = "overread.benchmarks.grounding.build.probe_set"
     importer = "overread.benchmarks.grounding.importing:import_results"
     published = "grounding"
     pictures = True
+    transfers = True
     book = BOOK
     drawn = ("_subset",)
     compared = (
@@ -292,11 +295,32 @@ class Grounding(Benchmark):
         case = self.by_id.get(name)
         return None if case is None else (case, self.shown_of(name))
 
-    @property
-    def error_sheet(self) -> ErrorSheet:
+    def transferred(
+        self, first: Sequence[Measure], second: Sequence[Measure], vision_only: frozenset[str]
+    ) -> Transferred:
+        from overread.benchmarks.grounding.exhibits.robustness import side_by_side, transfer
+
+        exact = self.rules.name != "authors"
+        found = transfer(first, second, vision_only, exact=exact)
+        return Transferred(list(side_by_side(first, second)), found)
+
+    def transfer_table(self, found: Transferred, names: tuple[str, str], signature: str) -> Table:
+        from overread.benchmarks.grounding.exhibits.robustness import transfer_table
+
+        return transfer_table(found.pairs, found.correlations, names, signature)
+
+    def transfer_figure(self, found: Transferred, names: tuple[str, str]) -> Figure:
+        from overread.benchmarks.grounding.exhibits import transfer_figure
+
+        drawn = [(reader, x, y) for reader, name, x, y in found.pairs if name == "uar"]
+        return transfer_figure(drawn, names=names)
+
+    @classmethod
+    def error_sheet(cls) -> ErrorSheet:
         """Right answers that a person should look at."""
         return ErrorSheet(
             file="ungrounded.csv",
+            holds="right answers stayed with their finding hidden",
             nothing="no right answer of {reader} stayed with its finding hidden.",
         )
 

@@ -60,6 +60,7 @@ class M3CoT(Benchmark):
     importer = "overread.benchmarks.m3cot.importing:import_results"
     published = "m3cot"
     pictures = True
+    made_of = {"efficiency": ("accuracy", "f1", "precision", "recall")}  # noqa: RUF012
     drawn = ("varied",)
     compared = (
         ComparedWords.share(

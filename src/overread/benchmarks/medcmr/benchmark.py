@@ -13,6 +13,7 @@ import msgspec
 from overread.benchmarks.base import (
     Benchmark,
     ComparedWords,
+    ErrorRow,
     ErrorSheet,
     Loaded,
     Phantoms,
@@ -47,7 +48,6 @@ from overread.judging.question import reread as reread_verdicts
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.medcmr.people_sheets import ErrorRow
     from overread.judging.sheet import Unit
 
 __all__ = ["MedCMR"]
@@ -242,13 +242,14 @@ class MedCMR(Benchmark):
 
         return case_views(tables, self.rules, signature)
 
-    @property
-    def error_sheet(self) -> ErrorSheet:
+    @classmethod
+    def error_sheet(cls) -> ErrorSheet:
         """Wrong answers, each to be given the one word that says best why it is wrong."""
         from overread.benchmarks.medcmr.people_sheets import ERRORS, SPELLINGS
 
         return ErrorSheet(
             file="errors.csv",
+            holds="errors to label",
             nothing="{reader} has no wrong answer{beside}; nothing to label.",
             words=dict(ERRORS.items()),
             spellings=SPELLINGS,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from overread.benchmarks.base import ErrorRow
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.medcmr.cases import DIMENSIONS, LETTERS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
@@ -122,22 +123,6 @@ SPELLINGS: Final[Mapping[str, Error]] = {
     "medical knowledge": "knowledge",
     "question misunderstanding": "question",
 }
-
-
-class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One wrong answer; the fields are the columns of the sheet, the last two for the person."""
-
-    case: str
-    reader: str
-    dimension: str
-    question: str
-    options: str
-    images: str
-    right: str
-    given: str
-    reply: str
-    label: str = ""
-    note: str = ""
 
 
 COLUMNS: Final = ErrorRow.__struct_fields__

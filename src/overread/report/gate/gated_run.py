@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from overread.benchmarks.exhibits.panels import LEXICAL
+from overread.benchmarks.registry import class_of
 from overread.benchmarks.reporting import PHANTOM
 from overread.case import Measure
 from overread.records import JudgeEntry, Measures, RunRecord
@@ -13,8 +14,6 @@ __all__ = ["GatedRun"]
 
 # Measures of judges and of their replies say nothing by way of a verdict.
 _OF_JUDGES = ("judge", "verdicts_")
-# Measures that are made of others and have no record judge by judge.
-_MADE_OF = {"efficiency": ("accuracy", "f1", "precision", "recall")}
 
 
 class GatedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +49,7 @@ class GatedRun(msgspec.Struct, frozen=True, kw_only=True):
         if "judge" in record.by:
             return record.by["judge"] in lexical
         base = record.measure.removeprefix("diff_").removesuffix("_macro")
-        names = {base, *_MADE_OF.get(base, ())}
+        names = {base, *class_of(self.record.benchmark).made_of.get(base, ())}
         return any(
             one.by.get("judge") in lexical
             for one in self.measures.measures
