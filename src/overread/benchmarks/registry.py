@@ -20,6 +20,7 @@ __all__ = [
     "builder",
     "class_of",
     "classes",
+    "first_builder",
     "importer",
     "metrics",
     "open_benchmark",
@@ -135,6 +136,11 @@ def builder(name: str) -> Any:
         who = "benchmarks that have one are" if len(have) > 1 else "benchmark that has one is"
         raise BadInput(f'"{name}" has no builder. The {who} {", ".join(have)}.')
     return import_module(place)
+
+
+def first_builder() -> Any:
+    """That of the first benchmark that has one."""
+    return builder(next(one.name for one in classes() if one.builder))
 
 
 def questions(names: Iterable[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ default is the value in `corrected`; what is known of it otherwise stands beside
         normals: Annotated[Literal["yes", "no"], Rule("yes", "The key of normal films.")] = "no"
         boot: Boot = 10_000
 
-    BOOK: Final = Rulebook("grounding", Edition, Options)
+    BOOK: Final = Rulebook("films", Edition, Options)
 
 From the table come the two editions, the readings of `--set name=value` and their refusals, labels,
 what readers and judges are shown, which options name files, and the tables of docs/editions.md.

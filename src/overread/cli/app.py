@@ -10,34 +10,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import NoReturn
+from collections.abc import Callable, Mapping
+from typing import Final, NoReturn
 
 import typer
 
 from overread import __version__
 from overread.case import BadInput, printable
-from overread.cli import (
-    build,
-    compare,
-    demo,
-    doctor,
-    error_sample,
-    gate,
-    imports,
-    judge,
-    judge_sample,
-    measure,
-    plan,
-    published,
-    rank_sample,
-    report,
-    run,
-    selfcheck,
-    serve,
-    sight,
-    store,
-    transfer,
-)
+from overread.cli import build, checks, compare, judge, measure, report, run, store
 
 __all__ = ["app", "main"]
 
@@ -70,25 +50,29 @@ def _top(
         print(context.get_help())
 
 
-app.command("demo")(demo.command)
-app.command("build")(build.command)
-app.command("run")(run.command)
-app.command("plan")(plan.command)
-app.command("measure")(measure.command)
-app.command("report")(report.command)
-app.command("serve")(serve.command)
-app.command("compare")(compare.command)
-app.command("import")(imports.command)
-app.command("judge")(judge.command)
-app.command("judge-sample")(judge_sample.command)
-app.command("error-sample")(error_sample.command)
-app.command("rank-sample")(rank_sample.command)
-app.command("transfer")(transfer.command)
-app.command("gate")(gate.command)
-app.command("selfcheck")(selfcheck.command)
-app.command("sight")(sight.command)
-app.command("doctor")(doctor.command)
-app.command("published")(published.command)
+_COMMANDS: Final[Mapping[str, Callable[..., int]]] = {
+    "demo": run.demo,
+    "build": build.build,
+    "run": run.run,
+    "plan": run.plan,
+    "measure": measure.measure,
+    "report": report.report,
+    "serve": report.serve,
+    "compare": compare.compare,
+    "import": measure.import_results,
+    "judge": judge.judge,
+    "judge-sample": judge.judge_sample,
+    "error-sample": judge.error_sample,
+    "rank-sample": judge.rank_sample,
+    "transfer": compare.transfer,
+    "gate": compare.gate,
+    "selfcheck": checks.selfcheck,
+    "sight": checks.sight,
+    "doctor": checks.doctor,
+    "published": compare.published,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_command)
 app.add_typer(store.app, name="store")
 
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from overread.case import BadInput
 from overread.cli import options
 
-if TYPE_CHECKING:
-    from overread.runs import ProbeSet
-
-__all__ = ["command"]
-
 # As many lines of what was left out as a screen takes; the file has all.
 _SHOWN: Final = 30
 
 
-def command(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark: grounding.")],
+def build(
+    benchmark: options.Benchmark,
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder to write: new or empty.")
     ] = None,
@@ -112,14 +107,12 @@ def command(
 
     Example: overread build grounding --nih NIH --out nih-probe
     """
-    if benchmark != "grounding":
-        raise BadInput(f'"{benchmark}" has no builder. The benchmark that has one is grounding.')
+    from overread.benchmarks.registry import builder
+
+    makes = builder(benchmark)
     if out is None:
         raise BadInput("--out is missing. Give a new folder for the set.")
-
-    from overread.runs import Recipe, build
-
-    recipe = Recipe(
+    recipe = makes.Recipe(
         mimic=mimic,
         master_list=master_list,
         chexpert=chexpert,
@@ -147,7 +140,7 @@ def command(
         images=images,
         skip_missing=skip_missing,
     )
-    made = build(recipe, out, images=not no_images, matched=matched, watch=_watch)
+    made = makes.build(recipe, out, images=not no_images, matched=matched, watch=_watch)
     return _show(made, json=json)
 
 
@@ -178,7 +171,7 @@ def _watch(paths: Iterable[str], total: int) -> Iterator[str]:
         yield from progress.track(paths, total=total, description="images")
 
 
-def _show(made: ProbeSet, *, json: bool) -> int:
+def _show(made: Any, *, json: bool) -> int:
     import msgspec
 
     from overread.cli.show import print_table

@@ -1,19 +1,22 @@
-"""`overread compare`: readers against readers on the same cases."""
+"""`overread compare`, `transfer`, `gate`, `published`: runs beside runs, a policy, a paper."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from overread.case import printable
+from overread.case import BadInput, printable
 from overread.cli import options
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from overread.report.gate import Gated
 
 
-def command(
+def compare(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; one has pairs of its own.")],
     measure: Annotated[
         list[str] | None, typer.Option("--measure", help="Only this measure. Repeatable.")
@@ -44,4 +47,124 @@ def command(
         print_table(comparison.table)
         for line in comparison.lines:
             print(printable(line))
+    return 0
+
+
+def transfer(
+    first: Annotated[Path, typer.Argument(help="A run folder.")],
+    second: Annotated[Path, typer.Argument(help="Another, of the same readers.")],
+    json: options.Json = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", help="Also draw the one against the other (svg, png, pdf)."),
+    ] = None,
+) -> int:
+    """Each reader's rates in two runs, and their rank correlation over the readers.
+
+    Example: overread transfer runs/mimic runs/chexpert
+    """
+    import msgspec
+
+    from overread.cli.show import print_table
+    from overread.runs import transfer, transfer_figure
+
+    found = transfer(first, second)
+    if figure is not None:
+        transfer_figure(found).save(figure)
+    if json:
+        print(msgspec.json.encode(found).decode())
+        return 0
+    print_table(found.table)
+    return 0
+
+
+def gate(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")],
+    policy: Annotated[Path, typer.Option("--policy", help="The rules, a TOML file.")],
+    reader: Annotated[
+        list[str] | None,
+        typer.Option("--reader", help='A reader that "*" stands for; all of them if absent.'),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Write JUnit XML to this file, too.")
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Hold runs against a policy: exit 0 pass, 1 fail, 4 the data cannot tell.
+
+    A passed gate is not a clearance. docs/gate.example.toml says how a policy is written.
+
+    Example: overread gate runs/grounding runs/heartbeat --policy gate.toml --junit gate.xml
+    """
+    from overread.runs import gate
+
+    gated = gate(runs, policy, readers=reader or [], junit_file=junit)
+    try:
+        _print_gated(gated, json=json)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # the second is what rich makes of the first
+        # Elsewhere a reader that had enough of our output is no trouble and leaves 0. Here 0 says
+        # that the gate is passed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return gated.exit_code
+
+
+def _print_gated(gated: Gated, *, json: bool) -> None:
+    import msgspec
+
+    from overread.cli.show import print_table
+    from overread.report.gate import one_line, rulings_tables, verdict
+
+    if json:
+        print(msgspec.json.encode(gated).decode())
+        return
+    print(one_line(gated.title))
+    for table in rulings_tables(gated):
+        print()
+        print_table(table)
+    print()
+    print(gated.disclaimer)
+    print(verdict(gated))
+
+
+def published(
+    benchmark: Annotated[
+        str | None, typer.Argument(help="A benchmark; without one, those that have figures.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", help="One printed table, as 2, S5 or systems.")
+    ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option("--beside", help="A run folder whose readers are put beside. Repeatable."),
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Print the figures of a benchmark's paper; rows that do not add up are flagged.
+
+    Example: overread published grounding --beside runs/my-run
+    """
+    if benchmark is None and (table is not None or beside):
+        raise BadInput("name a benchmark. Example: overread published grounding --table S5")
+
+    import msgspec
+
+    from overread.cli.show import print_table
+    from overread.runs import published_figures, published_list
+
+    if benchmark is None:
+        listed = published_list()
+        if json:
+            print(msgspec.json.encode([row[0] for row in listed.rows]).decode())
+        else:
+            print_table(listed)
+        return 0
+    found = published_figures(benchmark, table=table, beside=beside or [])
+    if json:
+        plain = msgspec.structs.asdict(found)
+        del plain["exhibits"]  # the same numbers, ready to print
+        print(msgspec.json.encode(plain).decode())
+        return 0
+    for exhibit in found.exhibits:
+        print_table(exhibit)
     return 0

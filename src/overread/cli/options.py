@@ -16,34 +16,17 @@ if TYPE_CHECKING:
     from overread.engine import Tally
     from overread.runs import Run
 
-__all__ = [
-    "Benchmark",
-    "BenchmarkOrStudy",
-    "Cases",
-    "Concurrency",
-    "Edition",
-    "Engine",
-    "Fresh",
-    "Json",
-    "Judges",
-    "Limit",
-    "Only",
-    "Out",
-    "Readers",
-    "Settings",
-    "StoreFile",
-    "check_engine",
-    "check_study",
-    "finish",
-    "print_headline",
-    "settings_from",
-    "tell",
-]
-
 # Listed, not imported: what each is becomes known when one is used.
 _NAMES = " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
 Benchmark = Annotated[str, typer.Argument(help=f"A benchmark: {_NAMES}.")]
 BenchmarkOrStudy = Annotated[str, typer.Argument(help=f"{_NAMES}; or a study file, .toml.")]
+IncludeImages = Annotated[
+    bool,
+    typer.Option(
+        "--include-images",
+        help="Show pictures of a set that is not open, and texts of a credentialed one.",
+    ),
+]
 Cases = Annotated[
     str | None, typer.Option("--cases", help="A case file or folder, or phantom:N[:SEED].")
 ]

@@ -16,8 +16,6 @@ from overread.readers import ReaderSpec
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["print_table", "watch"]
-
 Shown = list[tuple[str, Tally, int, ReaderSpec]]
 
 

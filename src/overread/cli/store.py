@@ -10,8 +10,6 @@ import typer
 from overread.case import BadInput, Table, printable
 from overread.cli import options
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="The reply store: what is kept, and having it forgotten.",
     rich_markup_mode=None,

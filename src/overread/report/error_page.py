@@ -173,6 +173,7 @@ def error_page(sheet: ErrorSheet, rows: Sequence[ErrorRow], signature: str) -> s
     words = "".join(
         f"<dt>{escape(word)}</dt><dd>{escape(is_)}</dd>" for word, is_ in sheet.words.items()
     )
+    most = len(sheet.words)
     data = {
         "columns": ErrorRow.__struct_fields__,
         "rows": [[guarded(cell) for cell in msgspec.structs.astuple(row)] for row in rows],
@@ -195,7 +196,7 @@ def error_page(sheet: ErrorSheet, rows: Sequence[ErrorRow], signature: str) -> s
 </head>
 <body>
 <h1>Errors to label</h1>
-<p>Give each wrong answer the one word that says best why it is wrong. The keys 1 to {len(sheet.words)}
+<p>Give each wrong answer the one word that says best why it is wrong. The keys 1 to {most}
 choose it, Enter goes on and Shift Enter back. Nothing leaves this page: save the csv, and
 load it again to go on.</p>
 <details><summary>The words</summary><dl>{words}</dl></details>

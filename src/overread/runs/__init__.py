@@ -14,16 +14,13 @@ __all__ = [
     "Forecast",
     "JudgeSample",
     "PersonAgreement",
-    "ProbeSet",
     "PublishedFigures",
     "RankSample",
-    "Recipe",
     "Reporting",
     "Run",
     "Transfer",
     "Unfinished",
     "Watch",
-    "build",
     "compare",
     "default_store",
     "demo",
@@ -56,12 +53,11 @@ __all__ = [
     "sight_of_clips",
     "standard_phantoms",
     "transfer",
+    "transfer_figure",
 ]
 
 if TYPE_CHECKING:
-    from overread.benchmarks.grounding.build.recipe import Recipe
     from overread.runs._asking import run_async
-    from overread.runs._building import ProbeSet, build
     from overread.runs._comparing import Comparing, compare
     from overread.runs._demo import demo
     from overread.runs._doctor import Finding, examine
@@ -85,13 +81,10 @@ if TYPE_CHECKING:
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._sight import sight, sight_of_clips
     from overread.runs._study import plan_study, run_study
-    from overread.runs._transfer import Transfer, transfer
+    from overread.runs._transfer import Transfer, transfer, transfer_figure
 
 _HOME = {
-    "Recipe": "overread.benchmarks.grounding.build.recipe",
     "run_async": "overread.runs._asking",
-    "ProbeSet": "overread.runs._building",
-    "build": "overread.runs._building",
     "Comparing": "overread.runs._comparing",
     "compare": "overread.runs._comparing",
     "demo": "overread.runs._demo",
@@ -138,15 +131,23 @@ _HOME = {
     "run_study": "overread.runs._study",
     "Transfer": "overread.runs._transfer",
     "transfer": "overread.runs._transfer",
+    "transfer_figure": "overread.runs._transfer",
 }
+# What makes sets of official files stands with the benchmark that has such sets.
+_OF_BUILDERS = ("ProbeSet", "Recipe", "build")
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use, and keep what was found."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    if name in _OF_BUILDERS:
+        from overread.benchmarks.registry import first_builder
 
-    found = getattr(import_module(_HOME[name]), name)
+        found = getattr(first_builder(), name)
+    elif name in _HOME:
+        from importlib import import_module
+
+        found = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found
     return found

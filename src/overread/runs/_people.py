@@ -45,8 +45,8 @@ def error_sample(
     """Write a sheet of a reader's answers, and the page that fills it; neither may be there yet.
 
     What the sheet is called, which answers it has and whether a page goes with it the benchmark
-    says. With `right_for` only items that this other reader got right. The same run and seed give the
-    same sample. That of a credentialed set is the user's alone.
+    says. With `right_for` only items that this other reader got right. The same run and seed give
+    the same sample. That of a credentialed set is the user's alone.
     """
     from overread.report import error_page
 

@@ -220,7 +220,8 @@ class _Cards:
 def _a_row_of_each_setting(answers: pl.DataFrame) -> pl.DataFrame:
     """A row of everything that was asked in some way of its own.
 
-    A benchmark may choose what a card shows by what the whole run asked: it has to see the whole run's settings beside the rows of a few cases.
+    A benchmark may choose what a card shows by what the whole run asked: it has to see the whole
+    run's settings beside the rows of a few cases.
     """
     import polars as pl
 

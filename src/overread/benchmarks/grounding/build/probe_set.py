@@ -33,7 +33,7 @@ from overread.case import BadInput, Policy, Table
 from overread.files import open_file
 from overread.scratch import scratch_folder
 
-__all__ = ["ProbeSet", "build"]
+__all__ = ["ProbeSet", "Recipe", "build"]
 
 # Options of a recipe that its card repeats where they were given.
 _ASKED: Final = (
