@@ -226,7 +226,7 @@ def test_rows_of_a_manifest(
     ("damage", "named"),
     [
         (lambda text: text + b"one,two\r\n", "row 4"),
-        (lambda text: text.replace(b"c1", b"c0"), 'case_id "c0"'),
+        (lambda text: text.replace(b"c1", b"c0"), 'the case "c0" stands in'),
         (lambda text: text.replace(b"edema", b"\xff"), "not UTF-8"),
         (lambda text: text.replace(b"edema", b"\0"), "NUL"),
         (lambda text: text.replace(b"edema", b'"edema', 1), "a quote that is never closed"),

@@ -12,10 +12,13 @@ from html.parser import HTMLParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS, ErrorRow, cells_of
+from overread.benchmarks.base import ErrorRow
+from overread.benchmarks.medcmr.benchmark import MedCMR
+from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS, cells_of
 from overread.judging.sheet import guarded
 from overread.report.error_page import error_page
 
+SHEET = MedCMR.error_sheet()
 HOSTILE = (
     "</script><script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -56,7 +59,7 @@ def policy(page: str) -> str:
 
 
 def test_only_its_own_script_and_style_may_run() -> None:
-    page = error_page([row()], "medcmr|edition:corrected")
+    page = error_page(SHEET, [row()], "medcmr|edition:corrected")
     parsed = Parsed(page)
     assert policy(page).startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy(page)
@@ -69,7 +72,7 @@ def test_only_its_own_script_and_style_may_run() -> None:
 
 
 def test_every_error_has_a_select_with_the_five_words_and_what_was_said_before() -> None:
-    page = error_page([row(label="question", note="why"), row(case="mcq-2")], "")
+    page = error_page(SHEET, [row(label="question", note="why"), row(case="mcq-2")], "")
     elements = Parsed(page).elements
     assert sum(tag == "select" for tag, _ in elements) == 2
     values = [attrs["value"] for tag, attrs in elements if tag == "option"]
@@ -80,7 +83,7 @@ def test_every_error_has_a_select_with_the_five_words_and_what_was_said_before()
 
 def test_the_data_for_the_csv_are_the_guarded_cells() -> None:
     rows = [row("=1+1"), row('a "b"\r\nc', case="=x")]
-    data = json.loads(Parsed(error_page(rows, "")).inside["script"][0])
+    data = json.loads(Parsed(error_page(SHEET, rows, "")).inside["script"][0])
     assert data["columns"] == list(COLUMNS)
     assert data["rows"] == [[guarded(cell) for cell in cells_of(one)] for one in rows]
 
@@ -90,16 +93,16 @@ def test_the_data_for_the_csv_are_the_guarded_cells() -> None:
 @example(HOSTILE[0], "reply")
 @example(HOSTILE[0], "case")
 def test_what_a_model_said_is_text_and_nothing_else(text: str, column: str) -> None:
-    plain, hostile = (Parsed(error_page([row(**{column: one})], one)) for one in ("x", text))
+    plain, hostile = (Parsed(error_page(SHEET, [row(**{column: one})], one)) for one in ("x", text))
     assert [tag for tag, _ in hostile.elements] == [tag for tag, _ in plain.elements]
     assert [sorted(attrs) for _, attrs in hostile.elements] == [
         sorted(attrs) for _, attrs in plain.elements
     ]
     assert hostile.inside["script"][1] == plain.inside["script"][1]
-    page = error_page([row(**{column: text})], text)
+    page = error_page(SHEET, [row(**{column: text})], text)
     assert page.count("<script") == page.count("</script") == 2
     page.encode("utf-8")
 
 
 def test_no_errors_is_a_page_too() -> None:
-    assert "<article>" not in error_page([], "")
+    assert "<article>" not in error_page(SHEET, [], "")

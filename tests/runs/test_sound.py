@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from overread.benchmarks.registry import class_of
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
 from overread.runs._judging import verdict_schema
@@ -54,7 +55,7 @@ def checked(
 ) -> None:
     check_tables(
         Path("run"),
-        benchmark,
+        class_of(benchmark).of_run("set@0", "open").questions,
         pl.DataFrame({"case": ["1", "2"] if cases is None else cases}),
         pl.DataFrame({"case": ["1", "1", "2"] if answers is None else answers}),
         judged,

@@ -27,14 +27,17 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True):
 
 def transfer(first: str | Path, second: str | Path) -> Transfer:
     """Compare two runs of a benchmark by reader name. Both must stand under one edition."""
-    from overread.benchmarks.registry import classes
+    from overread.benchmarks.registry import class_of, classes
 
     folders = (Path(first), Path(second))
     records: list[RunRecord] = []
     measures: list[Measures] = []
     for folder in folders:
         record = read_record(folder)
-        if record.benchmark != (records or [record])[0].benchmark:
+        if not class_of(record.benchmark).transfers:
+            have = " or ".join(one.name for one in classes() if one.transfers)
+            raise BadInput(f"{folder} is a run of {record.benchmark}; transfer takes {have} runs.")
+        if records and record.benchmark != records[0].benchmark:
             raise BadInput(
                 f"{folders[0]} is a run of {records[0].benchmark}, {folder} one of "
                 f"{record.benchmark}. Give two of one benchmark."
@@ -53,9 +56,6 @@ def transfer(first: str | Path, second: str | Path) -> Transfer:
         if entry.traits.modality == "vision"
     )
     bench = benchmark_of(records[0])
-    if not bench.transfers:
-        have = " or ".join(one.name for one in classes() if one.transfers)
-        raise BadInput(f"{folders[0]} is a run of {bench.name}; transfer takes {have} runs.")
     found = bench.transferred(measures[0].measures, measures[1].measures, vision)
     if not found.pairs:
         raise BadInput(f"{folders[0]} and {folders[1]} have no reader in common by name.")

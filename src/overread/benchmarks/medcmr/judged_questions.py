@@ -127,8 +127,8 @@ class About(msgspec.Struct, forbid_unknown_fields=True):
     """Which reply of a reader: how the item was put; and what was changed before it was judged."""
 
     form: str
-    image: str = "original"
-    order: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
+    image: str
+    order: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
     variant: str = ""
 
 
