@@ -19,10 +19,15 @@ SOURCE = Path(__file__).parents[1] / "src" / "overread"
 # of, who stand where its benchmark says that they are made.
 OWN = {"benchmarks/registry.py", *(f"benchmarks/{name}/" for name in BENCHMARKS), "published/"}
 ORGANS = {
-    class_of(name).phantoms.maker.partition(":")[0].rpartition(".")[2]  # type: ignore[union-attr]
+    made.maker.partition(":")[0].rpartition(".")[2]
     for name in BENCHMARKS
+    if (made := class_of(name).phantoms) is not None
 }
-NAMES = re.compile(rf"\b(?:{'|'.join(BENCHMARKS)})\b")
+# A name that is a word of its own is looked for where modules are named.
+ORDINARY = {"pairs"}
+NAMES = re.compile(
+    rf"\b(?:{'|'.join(set(BENCHMARKS) - ORDINARY)})\b|benchmarks\.(?:{'|'.join(ORDINARY)})\b"
+)
 # A process's sign of life; and whose way of drawing is reproduced, as it would be cited.
 OTHER_SENSE = re.compile(r"heartbeat counts|as the grounding paper(?:'s code)? draws")
 

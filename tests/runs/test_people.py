@@ -32,8 +32,10 @@ def test_the_errors_are_counted(kept: Path, tmp_path: Path) -> None:
     made = error_sample(kept, tmp_path / "out", reader=READERS[0])
     # A is right for every fifth item.
     assert made == ErrorSample(
-        sheet=tmp_path / "out" / "errors.csv", page=tmp_path / "out" / "errors.html", rows=16,
-            holds="errors to label",
+        sheet=tmp_path / "out" / "errors.csv",
+        page=tmp_path / "out" / "errors.html",
+        rows=16,
+        holds="errors to label",
     )
     few = error_sample(kept, tmp_path / "few", reader=READERS[0], per_dimension=1)
     assert few.rows == 7

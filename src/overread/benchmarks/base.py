@@ -320,7 +320,7 @@ class Benchmark:
     @classmethod
     def absolute(cls, words: Mapping[str, str] | None) -> dict[str, str]:
         """The words of `--set` with every path absolute: a record is read from whatever folder."""
-        return absolute(words or {}) if cls.book is None else cls.book.absolute(words or {})
+        return absolute(cls.book, words)
 
     @property
     def shows(self) -> frozenset[str]:

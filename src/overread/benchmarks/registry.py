@@ -45,7 +45,10 @@ BENCHMARKS: Final[Mapping[str, BuiltIn]] = {
     "m3cot": BuiltIn("overread.benchmarks.m3cot:M3CoT", "Does it reason?"),
     "heartbeat": BuiltIn("overread.benchmarks.heartbeat:Heartbeat", "Can it follow a heart?"),
     "medcmr": BuiltIn("overread.benchmarks.medcmr:MedCMR", "Can it integrate?"),
-    "pairs": BuiltIn("overread.benchmarks.pairs:Pairs", "Does it tell pictures apart?"),
+    "pairs": BuiltIn(
+        "overread.benchmarks.pairs:Pairs",
+        "Does it tell two pictures apart that the answer turns on?",
+    ),
 }
 
 

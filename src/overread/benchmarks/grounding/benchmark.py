@@ -298,14 +298,14 @@ class Grounding(Benchmark):
     def transferred(
         self, first: Sequence[Measure], second: Sequence[Measure], vision_only: frozenset[str]
     ) -> Transferred:
-        from overread.benchmarks.grounding.exhibits.robustness import side_by_side, transfer
+        from overread.benchmarks.grounding.exhibits.tables import side_by_side, transfer
 
         exact = self.rules.name != "authors"
         found = transfer(first, second, vision_only, exact=exact)
         return Transferred(list(side_by_side(first, second)), found)
 
     def transfer_table(self, found: Transferred, names: tuple[str, str], signature: str) -> Table:
-        from overread.benchmarks.grounding.exhibits.robustness import transfer_table
+        from overread.benchmarks.grounding.exhibits.tables import transfer_table
 
         return transfer_table(found.pairs, found.correlations, names, signature)
 
