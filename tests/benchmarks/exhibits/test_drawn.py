@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from overread.benchmarks.exhibits import numbers
-from overread.benchmarks.exhibits.columns import Column
-from overread.benchmarks.exhibits.dots import Panel, dots
-from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.exhibits.looks import LOOKS, Cast, cast_of, point_row
-from overread.benchmarks.exhibits.panels import Part, notes_on_judges
+from overread.benchmarks.exhibits import cells
+from overread.benchmarks.exhibits.cells import cut
+from overread.benchmarks.exhibits.dot_plot import Panel, dots
+from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.judges import Part, notes_on_judges
 from overread.benchmarks.exhibits.radar import Web, radar, vertices
-from overread.benchmarks.exhibits.texts import cut
+from overread.benchmarks.exhibits.style import LOOKS, Cast, cast_of, point_row
 from overread.case import Figure, Measure
 
 
@@ -86,9 +85,9 @@ def test_every_record_of_a_measure_whoever_it_is_about():
 
 
 def test_numbers_that_are_no_shares():
-    assert numbers.coefficient(record(value=-0.001, low=-0.5, high=0.5)) == "0.00 [-0.50, 0.50]"
-    assert numbers.coefficient(None) == "n/a"
-    assert numbers.tested(
+    assert cells.coefficient(record(value=-0.001, low=-0.5, high=0.5)) == "0.00 [-0.50, 0.50]"
+    assert cells.coefficient(None) == "n/a"
+    assert cells.with_tests(
         record(measure="diff_m", value=0.1, p=0.0001, q=0.02, label="judge unfit")
     ) == ("+10.0 p<0.001 q=0.020 judge unfit")
 

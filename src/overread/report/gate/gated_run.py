@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from overread.benchmarks.exhibits.panels import LEXICAL
+from overread.benchmarks.exhibits.judges import LEXICAL
 from overread.benchmarks.registry import class_of
-from overread.benchmarks.reporting import PHANTOM
+from overread.benchmarks.sentences import PHANTOM
 from overread.case import Measure
 from overread.records import JudgeEntry, Measures, RunRecord
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from overread.benchmarks.exhibits.looks import LOOKS
-from overread.benchmarks.exhibits.texts import CUT
+from overread.benchmarks.exhibits.cells import CUT
+from overread.benchmarks.exhibits.style import LOOKS
 from overread.benchmarks.m3cot.exhibits import case_views, exhibits
 from overread.benchmarks.m3cot.exhibits.case_view import _READERS, _WHICH
 from overread.case import Figure

@@ -6,8 +6,8 @@ import msgspec
 import polars as pl
 import pytest
 
-from overread.benchmarks.exhibits.looks import LOOKS
-from overread.benchmarks.exhibits.texts import CUT, cut
+from overread.benchmarks.exhibits.cells import CUT, cut
+from overread.benchmarks.exhibits.style import LOOKS
 from overread.benchmarks.m3cot.edition import CORRECTED
 from overread.benchmarks.m3cot.exhibits import case_views, exhibits
 from overread.benchmarks.m3cot.judge_questions import questions

@@ -7,7 +7,7 @@ import json
 import msgspec
 import polars as pl
 
-from overread.benchmarks.exhibits.texts import CUT
+from overread.benchmarks.exhibits.cells import CUT
 from overread.benchmarks.medcmr.edition import CORRECTED
 from overread.benchmarks.medcmr.exhibits import case_views
 from overread.benchmarks.medcmr.exhibits.case_view import ITEMS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from overread.benchmarks.exhibits.looks import LOOKS
-from overread.benchmarks.exhibits.texts import CUT
+from overread.benchmarks.exhibits.cells import CUT
+from overread.benchmarks.exhibits.style import LOOKS
 from overread.benchmarks.medcmr.edition import CORRECTED
 from overread.benchmarks.medcmr.exhibits import case_views, exhibits
 from overread.benchmarks.medcmr.exhibits.columns import FEW

@@ -7,7 +7,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from overread.benchmarks.exhibits.looks import LOOKS
+from overread.benchmarks.exhibits.style import LOOKS
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS
 from overread.benchmarks.medcmr.exhibits import exhibits
 from overread.case import Figure, Measure, Table
