@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.letter_parser import (
+    LETTERS,
     REASONS,
     RUNGS,
     Choice,
@@ -17,7 +18,6 @@ from overread.benchmarks.letter_parser import (
     most_probable,
     read_choice,
 )
-from overread.benchmarks.medcmr.cases import LETTERS
 from support.hard_replies import HARD_REPLIES, OPTIONS
 
 # ---------------------------------------------------------------- choice

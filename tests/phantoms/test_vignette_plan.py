@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, LETTERS, MODALITIES, SYSTEMS
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 from overread.phantoms.vignette import EACH, LEAST, plan_vignettes
 from overread.phantoms.vignette_questions import QUESTIONS
 from overread.phantoms.vignette_views import VIEWS

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr import loading, release
-from overread.benchmarks.medcmr.cases import LETTERS
 from overread.benchmarks.medcmr.edition import CORRECTED, IMAGES, Options
 from overread.benchmarks.medcmr.importing import _KINDS, _Said
 from overread.benchmarks.medcmr.judged_questions import RUBRICS

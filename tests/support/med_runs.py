@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from overread.benchmarks.medcmr.cases import LETTERS
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.choice_measures import (
     ACCURACY,
     CHOICE_SPECS,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from overread.benchmarks.base import ReaderRecord, Tables
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.answers import Answer
-from overread.benchmarks.medcmr.cases import LETTERS, CaseRow
+from overread.benchmarks.medcmr.cases import CaseRow
 from overread.benchmarks.tables import schema_of
 from overread.case import Traits
 

@@ -18,7 +18,8 @@ import msgspec
 import numpy as np
 from PIL import Image
 
-from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, KINDS, LETTERS, Kind
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, KINDS, Kind
 from overread.benchmarks.medcmr.release import ARCHIVE, FILES, FOLDER
 from overread.phantoms.sets import Job, SetMaker, one_of
 from overread.phantoms.vignette_questions import QUESTIONS, Question

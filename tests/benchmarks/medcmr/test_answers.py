@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.answers import (
     BY_WORDS,
     NO_ANSWER,
@@ -19,7 +20,7 @@ from overread.benchmarks.medcmr.answers import (
     read_sections,
     reread,
 )
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
 from overread.benchmarks.medcmr.trials import condition
 from overread.benchmarks.tables import CUT_OFF, cells_of

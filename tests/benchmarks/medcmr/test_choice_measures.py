@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from overread.benchmarks.medcmr.cases import LETTERS
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
 from overread.case import BadInput
 from overread.stats import brier, ece, wilson

@@ -11,15 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.base import ReaderRecord, Tables
-from overread.benchmarks.letter_parser import read_choice
+from overread.benchmarks.letter_parser import LETTERS, read_choice
 from overread.benchmarks.medcmr.answers import Answer, answer_of, read_sections
-from overread.benchmarks.medcmr.cases import (
-    LETTERS,
-    CaseRow,
-    MedCase,
-    case_row,
-    cases_in,
-)
+from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
 from overread.benchmarks.medcmr.controls import (
     CONTROLS,
     CRITERIA,

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, IMAGES, Options
 from overread.benchmarks.medcmr.trials import (
     REASONED_TOKENS,

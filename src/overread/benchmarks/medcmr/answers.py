@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.letter_parser import letter_probabilities, most_probable, read_choice
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.letter_parser import (
+    LETTERS,
+    letter_probabilities,
+    most_probable,
+    read_choice,
+)
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.trials import shown_order
 from overread.benchmarks.tables import (
@@ -27,19 +32,6 @@ from overread.judging.reading import spoken
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "BY_WORDS",
-    "NO_ANSWER",
-    "NO_REASONING",
-    "Answer",
-    "Reading",
-    "Sections",
-    "answer_of",
-    "read_reply",
-    "read_sections",
-    "reread",
-]
 
 
 # ---------------------------------------------------------------- sections of an open reply

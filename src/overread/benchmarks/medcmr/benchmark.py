@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
     from overread.judging.sheet import Unit
 
-__all__ = ["MedCMR"]
-
 
 class MedCMR(Benchmark):
     """Can it integrate evidence on hard cases? Open answers are judged."""

@@ -17,7 +17,8 @@ from overread.benchmarks.cards import (
     title_of,
 )
 from overread.benchmarks.exhibits.cells import cut
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase, cases_in
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, COMPONENTS_OF, GRIDS
 from overread.case import Card, Said, Trial
 
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import Tables
-
-__all__ = [
-    "FACETS",
-    "IMAGES",
-    "Opened",
-    "Scores",
-    "card_index",
-    "cards",
-    "said_of",
-    "scores_of",
-]
 
 
 # ---------------------------------------------------------------- what a reader said

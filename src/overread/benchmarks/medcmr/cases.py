@@ -20,31 +20,6 @@ from overread.benchmarks.tables import structs_in
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "ABILITIES",
-    "DIMENSIONS",
-    "KINDS",
-    "LETTERS",
-    "MODALITIES",
-    "SYSTEMS",
-    "VISUAL",
-    "CaseRow",
-    "Kind",
-    "MedCase",
-    "ability_of",
-    "answer_among",
-    "case_row",
-    "cases_in",
-    "dimension_of",
-    "lack_of",
-    "letter_of",
-    "modality_of",
-    "remarks_on",
-    "same_text",
-    "system_of",
-    "unlettered",
-]
-
 
 # ---------------------------------------------------------------- cases
 

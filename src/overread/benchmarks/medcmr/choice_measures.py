@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from overread.benchmarks.medcmr.cases import DIMENSIONS, LETTERS
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import DIMENSIONS
 from overread.benchmarks.medcmr.study import (
     CHANGED_IMAGES,
     GROUPS,
@@ -60,8 +61,6 @@ from overread.measuring.specs import (
     left_out_of,
 )
 from overread.measuring.units import AMOUNT, POINTS
-
-__all__ = ["CHOICE_SPECS", "chance", "gained_and_lost"]
 
 _NOT_ASKED: Final = OUTCOMES.index("not asked")
 

@@ -11,32 +11,11 @@ from overread.benchmarks.base import Recovered
 from overread.benchmarks.controls import Control, Criterion, Known, Said, by_criteria, known_of
 from overread.benchmarks.controls import recovered as recovered_by
 from overread.benchmarks.draws import lot
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.trials import question_stem
 from overread.case import Measure, Prompt, Reader, Traits
 from overread.judging.fitness import UNFIT
-
-__all__ = [
-    "CONTROLS",
-    "CRITERIA",
-    "EXPECTED",
-    "FIRST",
-    "KNOWING",
-    "NOTHING",
-    "REVISION",
-    "UNKNOWN",
-    "ControlName",
-    "folded",
-    "leaked",
-    "letter_of",
-    "longest_place",
-    "mcq_reply",
-    "medcmr_controls",
-    "open_question",
-    "open_reply",
-    "recovered",
-]
-
 
 # ---------------------------------------------------------------- what controls reply
 # What each control says of a case, known by construction.

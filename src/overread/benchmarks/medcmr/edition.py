@@ -31,8 +31,6 @@ from overread.benchmarks.rules import (
 )
 from overread.case import BadInput
 
-__all__ = ["AUTHORS", "BOOK", "CORRECTED", "IMAGES", "Edition", "Options"]
-
 IMAGES: Final = ("original", "blank", "swap", "text")
 """The item's images; the same all black; those of another item of the dimension; none at all."""
 _MANY: Final = whole(0, 1_000_000)

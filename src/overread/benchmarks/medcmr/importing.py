@@ -39,8 +39,6 @@ from overread.benchmarks.tables import answers_frame, frame_of, storable
 from overread.case import BadInput, Reply, Request, Trial
 from overread.judging.question import about_of
 
-__all__ = ["import_results", "read_results"]
-
 _JUDGE: Final = "theirs"
 _KINDS: Final = ("mcq", "open", "reformulated")
 _LARGEST: Final = 2**63

@@ -28,9 +28,6 @@ from overread.judging import Read
 from overread.judging.question import Compared, Deserved, JudgedPart, Question, Wording
 from overread.judging.rubric import Rubric
 
-__all__ = ["CHECKED", "FORMS", "REMINDER", "RUBRICS", "About", "question_of", "questions"]
-
-
 # ---------------------------------------------------------------- rubrics
 # What judges are asked, in our own words from the protocol's facts (MEDCMR, "Judging").
 

@@ -23,15 +23,6 @@ from overread.measuring.specs import (
     Spec,
 )
 
-__all__ = [
-    "LEAKAGE_SPECS",
-    "LONGEST",
-    "edit_similarity",
-    "rouge_l",
-    "words",
-]
-
-
 # ---------------------------------------------------------------- similarity of two texts
 
 LONGEST: Final = 100_000

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from overread.benchmarks.files.fields import Fields, fields_of, read_fields, refuse_twice
 from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, SetReader, Stated
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import (
-    LETTERS,
     MedCase,
     ability_of,
     answer_among,
@@ -35,8 +35,6 @@ from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.published_sets import PUBLISHED_SETS
 from overread.benchmarks.medcmr.release import ARCHIVE, RELEASE
 from overread.case import BadInput
-
-__all__ = ["SETS"]
 
 _SUFFIXES: Final = (".csv", ".jsonl", ".json")
 _NEEDED: Final = ("question", "answer")

@@ -36,17 +36,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = [
-    "COMPARED",
-    "METRICS",
-    "SPECS",
-    "fisher_interval",
-    "measure",
-    "pearson",
-    "per_case",
-    "scale_measures",
-]
-
 
 # ---------------------------------------------------------------- size
 # Does size help? Correlation of scores with log parameters over readers ("Analyses" 6).

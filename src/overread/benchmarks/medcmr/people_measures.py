@@ -41,13 +41,6 @@ from overread.measuring.notes import joined
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
 
-__all__ = [
-    "alignment_measures",
-    "doubled_ranks",
-    "error_measures",
-    "pooled_rho",
-]
-
 
 # ---------------------------------------------------------------- labelled errors
 # Why readers are wrong, as people labelled it: shares of five kinds (MEDCMR, "Analyses" 2).

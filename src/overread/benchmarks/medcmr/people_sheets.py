@@ -16,37 +16,14 @@ import msgspec
 
 from overread.benchmarks.base import ErrorRow
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.medcmr.cases import DIMENSIONS, LETTERS, MedCase, cases_in
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import DIMENSIONS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
 from overread.judging.sheet import guarded
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
-
-__all__ = [
-    "COLUMNS",
-    "ERRORS",
-    "RANK_COLUMNS",
-    "SPELLINGS",
-    "Error",
-    "ErrorLabel",
-    "ErrorRow",
-    "Rank",
-    "as_read",
-    "cells_of",
-    "choices_of",
-    "code_of",
-    "listed",
-    "read_csv",
-    "read_error_sheet",
-    "read_ranks",
-    "sample_errors",
-    "short",
-    "write_csv",
-    "write_error_sheet",
-    "write_rank_sheet",
-]
 
 
 # ---------------------------------------------------------------- sheets as csv

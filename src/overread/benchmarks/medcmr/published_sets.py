@@ -26,8 +26,8 @@ from overread.benchmarks.files.layouts import (
     published,
     tables_at,
 )
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import (
-    LETTERS,
     MODALITIES,
     MedCase,
     ability_of,
@@ -38,9 +38,6 @@ from overread.benchmarks.medcmr.cases import (
     unlettered,
 )
 from overread.benchmarks.medcmr.edition import Options
-
-__all__ = ["PUBLISHED_SETS"]
-
 
 # ---------------------------------------------------------------- an item as a case
 

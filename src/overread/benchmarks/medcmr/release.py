@@ -31,8 +31,6 @@ from overread.benchmarks.medcmr.cases import (
 )
 from overread.case import BadInput
 
-__all__ = ["ARCHIVE", "FILES", "FOLDER", "RELEASE"]
-
 ARCHIVE: Final = "dataset.zip"
 FOLDER: Final = "dataset"
 FILES: Final[Mapping[Kind, str]] = {

@@ -38,9 +38,6 @@ from overread.measuring.notes import leaving_out, remarked, unseen
 from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
 from overread.measuring.units import POINTS, Unit
 
-__all__ = ["SCORE_BY_CASE", "SCORE_SPECS", "combined", "score_comparisons", "scored"]
-
-
 # ---------------------------------------------------------------- scores as arrays
 
 # By reader and asking, by judge: the places of items it was asked about, and the raw scores there;

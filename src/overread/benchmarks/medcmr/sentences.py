@@ -34,16 +34,6 @@ from overread.benchmarks.sentences import (
 from overread.case import Headline, Measure
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 
-__all__ = [
-    "CONDITIONS",
-    "HALF",
-    "QUESTION",
-    "headlines",
-    "limitations",
-    "methods",
-]
-
-
 # ---------------------------------------------------------------- headline
 # Can it integrate evidence on hard cases? One sentence per reader, from its choices.
 

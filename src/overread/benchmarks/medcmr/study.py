@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import (
     ABILITIES,
     DIMENSIONS,
     KINDS,
-    LETTERS,
     MODALITIES,
     SYSTEMS,
     VISUAL,
@@ -27,21 +27,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = [
-    "CHANGED_IMAGES",
-    "GROUPS",
-    "MCQ",
-    "OPEN",
-    "REFORMULATED",
-    "Asking",
-    "Facts",
-    "Labels",
-    "Marks",
-    "Said",
-    "Study",
-    "facts_of",
-    "kind_of",
-]
 
 # The label of a judge for a question, where it has one: what its verdicts are worth.
 Labels: TypeAlias = Mapping[tuple[str, str], str | None]

@@ -14,7 +14,8 @@ from typing import Final
 
 from overread.benchmarks.draws import derangement, lot, spread
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Edition, Options
 from overread.case import (
     BadInput,
@@ -31,25 +32,6 @@ from overread.case import (
     Trial,
     Within,
 )
-
-__all__ = [
-    "ANSWER_ONLY",
-    "OPEN",
-    "OPENING",
-    "REASONED_TOKENS",
-    "STEP_BY_STEP",
-    "condition",
-    "mcq_prompt",
-    "open_prompt",
-    "orders_of",
-    "question_stem",
-    "reformulated_items",
-    "shown_order",
-    "swap_remarks",
-    "swaps",
-    "trials",
-]
-
 
 # ---------------------------------------------------------------- orders of the options
 # The orders in which the options of a multiple-choice item are shown.

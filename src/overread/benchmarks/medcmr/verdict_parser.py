@@ -25,23 +25,6 @@ from overread.judging.reading import LONGEST, read_json, spoken
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "COMPONENTS",
-    "COMPONENTS_OF",
-    "GRIDS",
-    "LINES",
-    "QUESTIONS",
-    "SCORERS",
-    "grid_words",
-    "is_form",
-    "lexical_judge",
-    "lines_of",
-    "read_verdict",
-    "rescued",
-    "score_in",
-    "shortened",
-]
-
 
 # ---------------------------------------------------------------- the four scores
 # The four scores of an open answer: their names, their grids, and which question asks for which.

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from overread.benchmarks.exhibits.cells import CUT, cut
-from overread.benchmarks.medcmr.cases import LETTERS, MedCase, cases_in
+from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.edition import Edition
 from overread.case import Table
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = ["ITEMS", "case_views"]
 
 ITEMS: Final = 6
 """Items of each kind that are shown."""

@@ -16,21 +16,6 @@ from overread.benchmarks.exhibits.judges import (
 )
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 
-__all__ = [
-    "ACCURACY",
-    "COMPONENTS",
-    "COMPONENT_WORDS",
-    "FEW",
-    "SCORE",
-    "chance_line",
-    "groups_of",
-    "judged_notes",
-    "marked",
-    "parts_of",
-    "spelled",
-    "worded",
-]
-
 ACCURACY: Final = Column("accuracy", "accuracy")
 # The paper's abbreviations are those of its Table 2: Con, Coh, VA, GT.
 COMPONENTS: Final = (

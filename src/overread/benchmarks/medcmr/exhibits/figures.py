@@ -30,8 +30,6 @@ from overread.benchmarks.medcmr.exhibits.tables import (
 )
 from overread.case import Figure
 
-__all__ = ["group_lanes", "image_lanes", "profile_figures"]
-
 _MCQ, _OPEN = "multiple choice: accuracy", "open answers: judged"
 
 

@@ -39,12 +39,6 @@ from overread.benchmarks.medcmr.exhibits.columns import (
 )
 from overread.case import Figure, Measure, Table
 
-__all__ = [
-    "alignment_exhibits",
-    "error_exhibits",
-    "judge_tables",
-]
-
 _cell = partial(cell, absent=NOT_ASKED)
 
 

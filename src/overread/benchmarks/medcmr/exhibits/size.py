@@ -30,15 +30,6 @@ from overread.benchmarks.medcmr.exhibits.columns import (
 )
 from overread.case import Figure, Measure, Table
 
-__all__ = [
-    "FEW_READERS",
-    "TITLES",
-    "correlated",
-    "correlations_table",
-    "size_exhibits",
-]
-
-
 # ---------------------------------------------------------------- correlations
 # How each score goes with the number of parameters, over readers.
 

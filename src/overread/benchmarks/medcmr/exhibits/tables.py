@@ -36,26 +36,6 @@ from overread.benchmarks.medcmr.exhibits.columns import (
 )
 from overread.case import Measure, Table
 
-__all__ = [
-    "EXPLAINED",
-    "FEW_ITEMS",
-    "GROUPS_SAY",
-    "IMAGE_NAMES",
-    "abilities_table",
-    "base_table",
-    "conditions_asked",
-    "coverage_table",
-    "group_table",
-    "image_table",
-    "leakage_table",
-    "order_table",
-    "pairs_table",
-    "scores_table",
-    "subtypes_table",
-    "summary",
-    "sureness_table",
-]
-
 _cell = partial(cell, absent=NOT_ASKED)
 
 
