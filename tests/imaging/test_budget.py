@@ -50,7 +50,7 @@ def work(root, name, way):
     elif way == "shape":
         nifti_shape(pathlib.Path(root, name), name)
     elif way == "probe":
-        from overread.benchmarks.heartbeat.clip_files import probe_dicom
+        from overread.imaging import probe_dicom
         probe_dicom(pathlib.Path(root, name))
     elif way == "facts":
         from overread.imaging import dicom_facts

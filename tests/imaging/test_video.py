@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.clip_files import Unplayable, probe_video
 from overread.case import BadInput, Clip, Inline, Source
-from overread.imaging import Films, _video, masks_of, pixels, render_clip
+from overread.imaging import Films, Unplayable, _video, masks_of, pixels, probe_video, render_clip
 from support.clip_files import dicom, frame, number_of, numbered, pydicom_frame, video
 
 KINDS = [("avi", "mjpeg"), ("avi", "mpeg4"), ("mp4", "libx264"), ("matroska", "ffv1")]

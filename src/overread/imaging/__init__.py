@@ -10,29 +10,28 @@ quick.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "MOST_PIXELS",
     "RENDERER",
     "YEARS_OF",
     "Archive",
     "Cache",
     "DicomFacts",
     "Entry",
-    "Feed",
     "Films",
+    "Footage",
     "Place",
+    "Unplayable",
     "archive",
+    "bare_message",
     "body_mask",
-    "budgeted",
+    "check_masks",
     "check_there",
-    "check_time",
+    "cine_rate",
     "clip_images",
-    "container_of",
     "dicom_facts",
     "digest",
     "film_size",
-    "header_file",
     "is_archive",
-    "limit_video",
+    "is_dicom",
     "locate",
     "lossless_clip",
     "mask_shape",
@@ -44,6 +43,9 @@ __all__ = [
     "open_image",
     "pixels",
     "place",
+    "probe_dicom",
+    "probe_nifti",
+    "probe_video",
     "render",
     "render_clip",
     "stamp",
@@ -52,31 +54,40 @@ __all__ = [
 if TYPE_CHECKING:
     from overread.imaging._archive import Archive, Entry, archive, is_archive
     from overread.imaging._body import body_mask, matched_boxes
-    from overread.imaging._budget import Cache, budgeted, check_time
+    from overread.imaging._budget import Cache
     from overread.imaging._clips import Films, clip_images, mask_shape, masks_of, render_clip
-    from overread.imaging._dicom_file import header_file
     from overread.imaging._files import Place, check_there, digest, locate, place, stamp
     from overread.imaging._film_headers import YEARS_OF, DicomFacts, dicom_facts, film_size
-    from overread.imaging._formats import MOST_PIXELS
+    from overread.imaging._footage import (
+        Footage,
+        Unplayable,
+        bare_message,
+        check_masks,
+        cine_rate,
+        is_dicom,
+        probe_dicom,
+        probe_nifti,
+        probe_video,
+    )
     from overread.imaging._nifti import nifti_package, nifti_shape
     from overread.imaging._open import open_image
     from overread.imaging._render import RENDERER, pixels, render
-    from overread.imaging._video import Feed, container_of, limit_video, lossless_clip, movie_frames
+    from overread.imaging._video import lossless_clip, movie_frames
 
 # What each module has for others.
 _MODULES = {
     "_archive": "Archive Entry archive is_archive",
     "_body": "body_mask matched_boxes",
-    "_budget": "Cache budgeted check_time",
+    "_budget": "Cache",
     "_clips": "Films clip_images mask_shape masks_of render_clip",
-    "_dicom_file": "header_file",
     "_files": "Place check_there digest locate place stamp",
     "_film_headers": "YEARS_OF DicomFacts dicom_facts film_size",
-    "_formats": "MOST_PIXELS",
+    "_footage": "Footage Unplayable bare_message check_masks cine_rate is_dicom probe_dicom "
+    "probe_nifti probe_video",
     "_nifti": "nifti_package nifti_shape",
     "_open": "open_image",
     "_render": "RENDERER pixels render",
-    "_video": "Feed container_of limit_video lossless_clip movie_frames",
+    "_video": "lossless_clip movie_frames",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -36,7 +36,7 @@ def dicom_facts(path: Path, name: str) -> DicomFacts:
     import pydicom
     from pydicom.errors import InvalidDicomError
 
-    from overread.imaging import header_file
+    from overread.imaging._dicom_file import header_file
 
     tags = [_SEX, _AGE, _VIEW, _ROWS, _COLUMNS]
     try:

@@ -58,7 +58,7 @@ def only_bad(path: Path, why: str, edition: Edition = CORRECTED) -> None:
     assert len(cases) == 1
     assert "good" in cases[0].case_id
     (line,) = left
-    assert "bad" in line.clip
+    assert "bad" in line.case
     assert why in line.reason
     assert "\n" not in line.reason
 

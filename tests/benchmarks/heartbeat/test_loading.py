@@ -11,10 +11,10 @@ import pytest
 from overread.benchmarks.base import Left
 from overread.benchmarks.heartbeat import loading
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
-from overread.benchmarks.heartbeat.clip_files import Footage
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Options
 from overread.benchmarks.heartbeat.loading import find_csv, load, load_csv, root_of
 from overread.case import BadInput
+from overread.imaging import Footage
 from support.datasets import write_csv
 from support.echo_trees import (
     SIDE,

@@ -11,17 +11,16 @@ import pytest
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
-from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Edition
 from overread.benchmarks.heartbeat.official_sets import (
     has_polygons,
     load_camus,
     load_dynamic,
     load_pediatric,
-    probe_nifti,
     read_polygons,
 )
 from overread.case import BadInput
+from overread.imaging import Footage, Unplayable, probe_nifti
 from support.datasets import write_csv
 from support.echo_trees import (
     SIDE,

@@ -15,7 +15,10 @@ import msgspec
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
-from overread.benchmarks.heartbeat.clip_files import (
+from overread.benchmarks.heartbeat.edition import Edition
+from overread.benchmarks.tables import Int32
+from overread.case import BadInput, Source
+from overread.imaging import (
     Footage,
     Unplayable,
     bare_message,
@@ -24,9 +27,6 @@ from overread.benchmarks.heartbeat.clip_files import (
     probe_dicom,
     probe_video,
 )
-from overread.benchmarks.heartbeat.edition import Edition
-from overread.benchmarks.tables import Int32
-from overread.case import BadInput, Source
 
 
 class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,6 @@ from overread.benchmarks.files.fields import Fields
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.files.tables import columns_of
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, case_of, probe_clip, sampled
-from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable
 from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.benchmarks.heartbeat.official_sets import (
     CAMUS_DATABASE,
@@ -35,6 +34,7 @@ from overread.benchmarks.heartbeat.official_sets import (
     load_pediatric,
 )
 from overread.case import BadInput, Policy
+from overread.imaging import Footage, Unplayable
 
 # ---------------------------------- rows of a csv of clips; every complaint names its file and line
 

@@ -42,10 +42,10 @@ from overread.benchmarks.heartbeat.cases import (
     sampled,
     take_cases,
 )
-from overread.benchmarks.heartbeat.clip_files import Footage, Unplayable, bare_message
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.case import BadInput
 from overread.files import MOST_TOML, read_text, whole
+from overread.imaging import Unplayable, probe_nifti
 
 # ---------------------------------------------------------------- EchoNet-Dynamic
 
@@ -295,18 +295,6 @@ def load_camus(
         return _camus_case(folder, patients[name], view, split if chosen is not None else None)
 
     return sampled(names, read, edition, videos, seed)
-
-
-def probe_nifti(path: Path) -> Footage:
-    """Frames and size from the header; the array's axes are x, y, t."""
-    from overread.imaging import nifti_shape
-
-    if not path.is_file():
-        raise Unplayable("the file is not there")
-    try:
-        return Footage(*nifti_shape(path, path.name))
-    except BadInput as error:
-        raise Unplayable(bare_message(error, path.name)) from None
 
 
 def _camus_case(folder: Path, patient: Path, view: str, split: str | None) -> HeartbeatCase | Left:

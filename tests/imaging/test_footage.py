@@ -11,16 +11,17 @@ import pytest
 from pydicom import dcmread
 from pydicom.uid import DeflatedExplicitVRLittleEndian
 
-from overread.benchmarks.heartbeat.clip_files import (
+from overread.case import BadInput, Clip, Source
+from overread.imaging import (
+    Films,
     Footage,
     Unplayable,
     check_masks,
     is_dicom,
     probe_dicom,
     probe_video,
+    render_clip,
 )
-from overread.case import BadInput, Clip, Source
-from overread.imaging import Films, render_clip
 from support.echo_trees import (
     SIDE,
     Heart,

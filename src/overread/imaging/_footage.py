@@ -17,6 +17,8 @@ from typing import Any, Final
 import msgspec
 
 from overread.case import BadInput, Source
+from overread.imaging._budget import budgeted, check_time
+from overread.imaging._formats import MOST_PIXELS
 
 
 class Footage(msgspec.Struct, frozen=True):
@@ -48,8 +50,6 @@ def probe_video(path: Path, stated: int | None = None) -> Footage:
     else every frame is decoded, and what comes out is the count. Fewer than both list and header
     promise is a damaged file.
     """
-    from overread.imaging import budgeted
-
     if not path.is_file():
         raise Unplayable("the file is not there")
     if not path.stat().st_size:
@@ -85,8 +85,6 @@ def bare_message(error: BadInput, name: str = "") -> str:
 
 def check_picture(width: int, height: int) -> None:
     """Refuse a size that no frame has, before memory is set aside for it."""
-    from overread.imaging import MOST_PIXELS
-
     if not 0 < width * height <= MOST_PIXELS:
         raise Unplayable(
             f"it declares frames of {width} x {height} pixels, of which at most {MOST_PIXELS} "
@@ -103,7 +101,7 @@ def _opened_video(path: Path) -> Iterator[tuple[Any, Any]]:
     """
     import av
 
-    from overread.imaging import Feed, check_time, container_of, limit_video
+    from overread.imaging._video import Feed, container_of, limit_video
 
     with path.open("rb") as file:
         kind = container_of(file.read(132))
@@ -181,7 +179,7 @@ def probe_dicom(path: Path) -> Footage:
     """The clip of a DICOM file, from its header; the pixels are not decoded."""
     import pydicom
 
-    from overread.imaging import header_file
+    from overread.imaging._dicom_file import header_file
 
     if not path.is_file():
         raise Unplayable("the file is not there")
@@ -268,7 +266,7 @@ def check_masks(root: Path, mask: str, clip: Footage) -> None:
     EchoNet's output shows the clip beside the clip with its mask, so it is twice as wide, and
     twice as high where the plot below is kept.
     """
-    from overread.imaging import mask_shape
+    from overread.imaging._clips import mask_shape
 
     width, height = clip.width, clip.height
     sizes = {(width, height)}
@@ -289,3 +287,15 @@ def check_masks(root: Path, mask: str, clip: Footage) -> None:
         raise Unplayable(
             f"its masks, {mask}, are {shape[1]} x {shape[2]} and its frames {width} x {height}"
         )
+
+
+def probe_nifti(path: Path) -> Footage:
+    """Frames and size from the header; the array's axes are x, y, t."""
+    from overread.imaging._nifti import nifti_shape
+
+    if not path.is_file():
+        raise Unplayable("the file is not there")
+    try:
+        return Footage(*nifti_shape(path, path.name))
+    except BadInput as error:
+        raise Unplayable(bare_message(error, path.name)) from None
