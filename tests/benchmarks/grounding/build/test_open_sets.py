@@ -181,7 +181,7 @@ def dataset(request, tmp_path) -> FilmsRead:
         return nih.nih_films(write_nih(tmp_path, patients=150))
     if request.param == "rsna":
         tree = write_rsna(tmp_path, films=90)
-        return rsna.nih_films(tree.root, tree.mapping)
+        return rsna.rsna_films(tree.root, tree.mapping)
     path = write_folder(tmp_path, films=60)
     return folder.read_folder(path, tmp_path)
 
@@ -354,7 +354,7 @@ def test_films_without_boxes_still_give_swaps(dataset) -> None:
 
 def test_without_patients_each_film_counts_as_one_and_it_is_said(tmp_path) -> None:
     tree = write_rsna(tmp_path, films=90)
-    made = boxed_probe_set(rsna.nih_films(tree.root), per_label=10)
+    made = boxed_probe_set(rsna.rsna_films(tree.root), per_label=10)
     assert all(case.swap_image_path != case.image_path for case in made.cases)
     assert any("whose patient is not known" in line for line in made.provenance)
     assert any("whose view is not known" in line for line in made.provenance)
