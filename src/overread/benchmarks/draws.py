@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from hashlib import blake2b
 from typing import TypeVar
 
-__all__ = ["derangement", "lot", "spread"]
+__all__ = ["derangement", "even_shares", "lot", "spread"]
 
 T = TypeVar("T")
+Stratum = TypeVar("Stratum", int, str)
 
 
 def lot(purpose: str, seed: int, name: str) -> int:
@@ -107,3 +108,11 @@ def spread(
             placed.append((Fraction(2 * rank + 1, 2 * len(members)), drawn, called, item))
     placed.sort(key=lambda one: one[:3])
     return [item for *_, item in placed[: max(0, n)]]
+
+
+def even_shares(n: int, sizes: Mapping[Stratum, int]) -> dict[Stratum, int]:
+    """n places as evenly as sizes allow: the smallest first, each an equal part of what is left."""
+    shares: dict[Stratum, int] = {}
+    for k, key in enumerate(sorted(sizes, key=lambda key: (sizes[key], key))):
+        shares[key] = min(sizes[key], (n - sum(shares.values())) // (len(sizes) - k))
+    return shares

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.case import Measure
+from overread.case import Measure, Method
 from overread.measuring.estimates import (
     Estimate,
     Floats,
@@ -26,8 +26,10 @@ from overread.measuring.estimates import (
     quotients,
     ratio,
 )
+from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
 
 __all__ = [
+    "EVERYONE",
     "FLIPS",
     "cluster_sums",
     "difference_of_means",
@@ -35,6 +37,9 @@ __all__ = [
     "flip_ps",
     "mean_differences",
     "paired_difference",
+    "paired_shares",
+    "rank_correlation",
+    "ranks",
     "signs",
     "tested",
     "with_q",
@@ -147,4 +152,65 @@ def with_q(records: Sequence[Measure]) -> list[Measure]:
         for place, q in zip(places, benjamini_hochberg(p), strict=True):
             if not np.isnan(q):
                 found[place] = msgspec.structs.replace(found[place], q=float(q))
+    return found
+
+
+# ---------------------------------------------------------------- pairs of shares, and ranks
+
+
+def paired_shares(record: Measure, one: Mask, other: Mask, clusters: Ints) -> Measure:
+    """The difference of two paired rates with Newcombe's interval, design effect by cluster."""
+    from overread.stats import design_effect
+    from overread.stats import paired_difference as newcombe_difference
+
+    n = int(one.size)
+    if not n:
+        return noted(record, NOTHING)
+    change = one.astype(np.int64) - other.astype(np.int64)
+    record = msgspec.structs.replace(record, value=int(change.sum()) / n, n=n)
+    if n < 2:
+        return noted(record, ONE_CLUSTER)
+    effect = design_effect(change, clusters)
+    table = [int((one == x)[other == y].sum()) for x in (1, 0) for y in (1, 0)]
+    found = newcombe_difference(*table, design_effect=effect)
+    bounded = msgspec.structs.replace(record, se=found.sd, low=found.low, high=found.high)
+    return with_method(bounded, Method(kind="newcombe10", effect=effect))
+
+
+EVERYONE: Final = ""
+"""The reader of a record that stands for all readers of a run together."""
+
+
+def rank_correlation(
+    pairs: Sequence[tuple[float | None, float | None]], by: dict[str, str], *, exact: bool
+) -> Measure:
+    """Spearman's correlation of a measure's two values over the readers [D25].
+
+    `exact` permutes the ranks for p; otherwise the published t approximation. Null with fewer than
+    three readers.
+    """
+    from overread.stats import spearman, spearman_asymptotic_p, spearman_exact_p
+
+    known = [(x, y) for x, y in pairs if x is not None and y is not None]
+    made = Measure(reader=EVERYONE, measure="rho", by=by, n=len(known))
+    x, y = [one for one, _ in known], [other for _, other in known]
+    rho = spearman(x, y) if len(known) > 2 else None
+    if rho is None:
+        return noted(made, NOTHING, "fewer than three readers, or all alike")
+    p, method = spearman_asymptotic_p(rho, len(known)), "asymptotic t"
+    if exact:
+        p, method = spearman_exact_p(x, y)
+    return with_method(msgspec.structs.replace(made, value=rho, p=p), Method(kind=method))
+
+
+def ranks(values: Sequence[float | None]) -> list[int | None]:
+    """1 for the largest; ties share their average rank, cut to a whole number (GROUNDING 12)."""
+    known: Floats = np.array([np.nan if v is None else v for v in values])
+    found: list[int | None] = []
+    for value in known:
+        if np.isnan(value):
+            found.append(None)
+            continue
+        above, equal = int((known > value).sum()), int((known == value).sum())
+        found.append(int(above + (equal + 1) / 2))
     return found

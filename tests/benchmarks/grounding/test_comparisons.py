@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 from overread.benchmarks.base import Tables
 from overread.benchmarks.grounding.category import FEW_PARSED
-from overread.benchmarks.grounding.comparisons import ranks
 from overread.case import Traits
+from overread.measuring.contrasts import ranks
 from overread.measuring.notes import ALIKE
 from support.made_up import made_up, measured
 

@@ -7,9 +7,9 @@ import csv
 import numpy as np
 import pytest
 
-from overread.benchmarks.grounding.comparisons import ranks
 from overread.benchmarks.grounding.exhibits.tables import transfer
 from overread.benchmarks.grounding.importing import import_results
+from overread.measuring.contrasts import ranks
 from overread.stats import benjamini_hochberg
 from support.measured import Records
 

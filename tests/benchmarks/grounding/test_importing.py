@@ -122,7 +122,10 @@ def test_what_is_passed_over_is_said(results, tmp_path):
     ("row", "says"),
     [
         ("c9,,,,,Yes,1,0.9", 'm/original.csv row 3: case_id "c9" is not in the manifest.'),
-        ("c0,,,,,Yes,1,0.9", 'm/original.csv row 3: case_id "c0" stands in row 2 already.'),
+        (
+            "c0,,,,,Yes,1,0.9",
+            'm/original.csv row 3: the case "c0" stands in m/original.csv row 2 already.',
+        ),
         ("c1,,,,,Yes,2,0.9", 'm/original.csv row 3: parsed_answer is "2"; it is 1, 0 or -1.'),
         ("c1,,,,,Yes,,0.9", 'm/original.csv row 3: parsed_answer is ""; it is 1, 0 or -1.'),
         ("c1,,,,,Yes,1,high", 'm/original.csv row 3: confidence is "high"; it is a number.'),

@@ -13,20 +13,6 @@ from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.tables import Int8, Int32, alternatives_of, joined_notes, notes_of
 from overread.case import Outcome, Reply, Traits, Trial
 
-__all__ = [
-    "RECORDED",
-    "Answer",
-    "KeptReply",
-    "Parsed",
-    "Reading",
-    "answer_of",
-    "p_yes",
-    "parse",
-    "read_kept",
-    "read_reply",
-    "unanswered",
-]
-
 Rung: TypeAlias = Literal["last_line", "first_token", "substring", "words", "none"]
 Alternatives: TypeAlias = Sequence[tuple[str, float]] | None
 

@@ -31,21 +31,6 @@ from overread.stats import (
 if TYPE_CHECKING:
     from overread.benchmarks.grounding.edition import Edition
 
-__all__ = [
-    "any_sample",
-    "auroc_bounds",
-    "bootstrapped_rate",
-    "draw_bootstraps",
-    "error_group_means",
-    "flips_of_rated_boxes",
-    "paired_bootstraps",
-    "permutation_of_cases",
-    "plain_wilson",
-    "premium_of_rates",
-    "regimes_by_swap",
-    "regimes_of_figure",
-    "with_their_groups",
-]
 
 # The groups each rate is given by: fewer than ours, and for sex, age and label bare numbers without
 # an interval (GROUNDING 8).

@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.grounding.cards import ReviewRow
 
-__all__ = ["MISPLACED", "Grounding"]
 
 MISPLACED = "Controls are made for phantoms: what they do on these films says nothing of either."
 

@@ -12,20 +12,6 @@ from functools import partial
 
 from overread.case import Box
 
-__all__ = [
-    "MINIMUM_SIDE",
-    "RESOLUTION",
-    "at_resolution",
-    "closed",
-    "irrelevant_box",
-    "irrelevant_boxes",
-    "mirrored_share",
-    "overlap",
-    "overlap_fraction",
-    "rescale_box",
-    "within_square",
-]
-
 RESOLUTION = 224
 MINIMUM_SIDE = 50
 

@@ -41,8 +41,6 @@ from overread.stats import (
     informative,
 )
 
-__all__ = ["SPECS", "WITHHELD", "columns"]
-
 WITHHELD: Final = "withheld"
 """Flag of a reader whose confidences cannot be calibrated; the note says why."""
 

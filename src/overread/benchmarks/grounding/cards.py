@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = ["FACETS", "Opened", "ReviewRow", "card_index", "cards", "ungrounded", "write_review"]
 
 FACETS: Final = ("finding", "view", "sex", "label", "source")
 """What cards are filtered by; `label` is the right answer under the edition."""

@@ -26,24 +26,6 @@ from overread.benchmarks.tables import Int8, Int32
 from overread.case import BadInput, Box
 from overread.files import MOST_TABLE, open_file
 
-__all__ = [
-    "CONTROL",
-    "ERROR_GROUPS",
-    "EXTRA_COLUMNS",
-    "UNION_COLUMNS",
-    "CaseRow",
-    "Dataset",
-    "GroundingCase",
-    "boxed",
-    "error_name",
-    "group_of",
-    "load_cases",
-    "manifest_path",
-    "refuse_films",
-    "row_of",
-    "truth",
-]
-
 # ---------------------------------------------------------------- injected errors
 # The errors injected into report sentences, by what it takes to notice them [D34].
 

@@ -11,17 +11,6 @@ from overread.benchmarks.grounding.edition import Edition
 from overread.case import Measure
 from overread.measuring.notes import NO_PICTURE, noted, remarked
 
-__all__ = [
-    "BY_CHANCE",
-    "FEW_PARSED",
-    "RULE_DIFFERS",
-    "SWEEP",
-    "Findings",
-    "category",
-    "published_rule",
-    "sweep",
-]
-
 USES: Final = "uses image"
 IGNORES: Final = "ignores image"
 UNSTABLE: Final = "unstable"

@@ -20,17 +20,15 @@ from overread.benchmarks.grounding.rates import (
     COMPARED,
     decided,
     hits,
-    newcombe,
     rated,
 )
-from overread.case import Measure, Method
+from overread.case import Measure
+from overread.measuring.contrasts import paired_shares, rank_correlation
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask, ratio
-from overread.measuring.notes import NOTHING, noted, remarked, with_method
+from overread.measuring.notes import NOTHING, noted, remarked
 from overread.measuring.specs import PLAIN, Counted, Spec, counted_once
 from overread.measuring.units import POINTS
-from overread.stats import sign_flip_p, spearman, spearman_asymptotic_p, spearman_exact_p
-
-__all__ = ["SPECS", "columns", "rank_correlation", "ranks", "robustness"]
+from overread.stats import sign_flip_p
 
 # ---------------------------------------------------------------- readers
 
@@ -162,7 +160,7 @@ def _resampled_difference(run: Study, c: Comparison) -> Measure:
     if found.low is None:
         patients = run.clusters[shared]
         p = sign_flip_p(change, patients) or p
-        found = newcombe(made, one, two, patients)
+        found = paired_shares(made, one, two, patients)
         found = msgspec.structs.replace(found, se=None, sd_boot=0.0)
     return msgspec.structs.replace(found, p=p)
 
@@ -244,8 +242,6 @@ SPECS: Final = (
 _AT_SIZE: Final = ("accuracy", "cgr", "uar", "is")
 # Below this many parsed answers an accuracy says nothing (GROUNDING 12).
 _FEWEST_PARSED: Final = 50
-EVERYONE: Final = ""
-"""The reader of a record that stands for all readers of a run together."""
 
 
 def robustness(run: Study) -> Iterator[Measure]:
@@ -313,40 +309,7 @@ def _paired_change(
     made = Measure(reader=m.reader, measure=f"diff_{name}", by=by, n=int(both.sum()))
     if both.sum() < 2:
         return noted(made, NOTHING, "fewer than two cases were decided at both sizes")
-    return newcombe(made, hits(there)[both], hits(here)[both], m.facts.patients[both])
-
-
-def rank_correlation(
-    pairs: Sequence[tuple[float | None, float | None]], by: dict[str, str], *, exact: bool
-) -> Measure:
-    """Spearman's correlation of a measure's two values over the readers [D25].
-
-    `exact` permutes the ranks for p; otherwise the published t approximation. Null with fewer than
-    three readers.
-    """
-    known = [(x, y) for x, y in pairs if x is not None and y is not None]
-    made = Measure(reader=EVERYONE, measure="rho", by=by, n=len(known))
-    x, y = [one for one, _ in known], [other for _, other in known]
-    rho = spearman(x, y) if len(known) > 2 else None
-    if rho is None:
-        return noted(made, NOTHING, "fewer than three readers, or all alike")
-    p, method = spearman_asymptotic_p(rho, len(known)), "asymptotic t"
-    if exact:
-        p, method = spearman_exact_p(x, y)
-    return with_method(msgspec.structs.replace(made, value=rho, p=p), Method(kind=method))
-
-
-def ranks(values: Sequence[float | None]) -> list[int | None]:
-    """1 for the largest; ties share their average rank, cut to a whole number (GROUNDING 12)."""
-    known: Floats = np.array([np.nan if v is None else v for v in values])
-    found: list[int | None] = []
-    for value in known:
-        if np.isnan(value):
-            found.append(None)
-            continue
-        above, equal = int((known > value).sum()), int((known == value).sum())
-        found.append(int(above + (equal + 1) / 2))
-    return found
+    return paired_shares(made, hits(there)[both], hits(here)[both], m.facts.patients[both])
 
 
 def _in_phrasings(run: Study, further: dict[str, list[Marks]]) -> Iterator[Measure]:

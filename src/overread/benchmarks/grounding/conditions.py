@@ -21,22 +21,6 @@ from typing import Final, Literal
 
 import msgspec
 
-__all__ = [
-    "DRAWS",
-    "EXTRAS",
-    "FILLS",
-    "MOST_DRAWS",
-    "PAPER",
-    "REPEAT",
-    "WORDS",
-    "Filling",
-    "Image",
-    "Kind",
-    "image_of",
-    "images_of",
-    "read_conditions",
-]
-
 Kind = Literal["original", "swap", "opposite", "target", "irrelevant", "matched", "blank", "none"]
 Filling = Literal["black", "mean", "blur", "noise", "inpaint", "mirror"]
 

@@ -26,18 +26,6 @@ from overread.benchmarks.controls import Control, Said
 from overread.benchmarks.grounding.prompts import DISPLAY_NAMES, NORMAL
 from overread.case import Prompt, Reader, Shown, Traits
 
-__all__ = [
-    "COMMON",
-    "EXPECTED",
-    "REVISION",
-    "SEEN",
-    "View",
-    "asked_finding",
-    "grounding_controls",
-    "probability",
-    "view",
-]
-
 REVISION = 1
 """Raised whenever a control may answer differently; it enters the key of every reply."""
 

@@ -34,8 +34,6 @@ from overread.benchmarks.rules import (
     whole,
 )
 
-__all__ = ["AUTHORS", "BOOK", "CONDITIONS", "CORRECTED", "Edition", "Options"]
-
 CONDITIONS: Final = PAPER
 
 

@@ -7,7 +7,6 @@ is kept: the authors' bootstrap depends on it. No image need exist.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.base import Imported, ReaderRecord, Tables
-from overread.benchmarks.files.models import declared_models
+from overread.benchmarks.files.fields import Fields, refuse_twice
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding.answers import RECORDED, Answer, Reading
 from overread.benchmarks.grounding.benchmark import Grounding
@@ -23,14 +22,14 @@ from overread.benchmarks.grounding.cases import CaseRow, row_of
 from overread.benchmarks.grounding.conditions import MOST_DRAWS, REPEAT, WORDS, images_of
 from overread.benchmarks.grounding.edition import Options
 from overread.benchmarks.grounding.prompts import PHRASINGS
+from overread.benchmarks.importing import declared_readers, reader_records, without_results
 from overread.benchmarks.tables import answers_frame, frame_of
-from overread.case import BadInput, Traits
+from overread.case import BadInput
 from overread.files import whole
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["import_results"]
 
 # A file per image, in the order of the conditions; the original asked again is repeat.csv.
 _FILES: Final = (*images_of(WORDS, MOST_DRAWS), REPEAT)
@@ -63,10 +62,8 @@ def import_results(
     benchmark = Grounding.open(manifest, edition, words)
     cases = frame_of(CaseRow, map(row_of, benchmark.cases()))
     known = frozenset(cases["case"])
-    declared = declared_models(Path(readers)) if readers is not None else None
-    folders, warnings = _folders(root, declared)
-    records: list[ReaderRecord] = []
-    rows: list[tuple[str, Answer]] = []
+    declared = None if readers is None else declared_readers(readers)
+    names, warnings = _readers_of(root, declared)
     options = benchmark.options
     headline = _Further(options.px, options.phrasing, root)
     for part in further:
@@ -75,17 +72,17 @@ def import_results(
                 f"{part.root} holds results at px={options.px} and phrasing={options.phrasing}, "
                 "which are the headline's own. Give only other ones."
             )
-    for folder in folders:
-        traits = (declared or {}).get(folder.name, Traits())
-        records.append(ReaderRecord(name=folder.name, traits=traits, identity="imported"))
-        for part in (headline, *(p.beside(headline) for p in further)):
-            rows.extend(_of_reader(part, folder.name, known))
-    for part in further:
-        names = {path.name for path in part.root.iterdir() if path.is_dir()}
-        strange = sorted(names - {folder.name for folder in folders})
-        warnings.extend(f"{part.root}/{name} is left out: no such reader." for name in strange)
-    answers = answers_frame(Answer, rows)
-    tables = Tables(cases=cases, answers=answers, readers=tuple(records))
+        strange = sorted({path.name for path in part.root.iterdir() if path.is_dir()} - set(names))
+        warnings += [f"{part.root}/{name} is left out: no such reader." for name in strange]
+    parts = (headline, *(part.beside(headline) for part in further))
+    rows = (
+        (name, row) for name in names for part in parts for row in _of_reader(part, name, known)
+    )
+    tables = Tables(
+        cases=cases,
+        answers=answers_frame(Answer, rows),
+        readers=reader_records(names, declared or {}),
+    )
     # Rows without a parsed_answer are parsed in any case.
     tables = benchmark.reread(tables, reparse=reparse)
     return Imported(benchmark, tables, [*warnings, *_improbable(tables.answers)], words)
@@ -149,15 +146,14 @@ def _with_further(words: dict[str, str], further: Sequence[_Further]) -> dict[st
     return words
 
 
-def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[tuple[str, Answer]]:
-    folder = part.root / reader
-    for path in sorted(folder.glob("*.csv"), key=lambda path: _place(path.stem)):
+def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[Answer]:
+    for path in sorted((part.root / reader).glob("*.csv"), key=lambda path: _place(path.stem)):
         if _place(path.stem) < 0:
             continue
         found = list(_answers(path, known, part))
         if path.stem == "original" and not found:
             raise BadInput(f"{path} has a header and no rows. Give the results, or none.")
-        yield from ((reader, row) for row in found)
+        yield from found
 
 
 def _place(stem: str) -> int:
@@ -165,84 +161,75 @@ def _place(stem: str) -> int:
     return _FILES.index(stem) if stem in _FILES else -1
 
 
-def _folders(root: Path, declared: Mapping[str, Traits] | None) -> tuple[list[Path], list[str]]:
+def _readers_of(
+    root: Path, declared: Mapping[str, ReaderRecord] | None
+) -> tuple[list[str], list[str]]:
+    """The models that have results, and what is to be said of the others."""
     if not root.is_dir():
         raise BadInput(f"{root} is not a folder. Give the folder that holds <model>/original.csv.")
-    kept, warnings = [], []
+    kept: list[str] = []
+    warnings: list[str] = []
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
-        if folder.name == _PHRASINGS_FOLDER:
+        name = folder.name
+        if name == _PHRASINGS_FOLDER:
             continue
         if not (folder / "original.csv").is_file():
-            warnings.append(f"{folder.name} is left out: it has no original.csv.")
+            warnings.append(f"{name} is left out: it has no original.csv.")
             continue
-        kept.append(folder)
-        if declared is not None and folder.name not in declared:
-            warnings.append(f"{folder.name} is not in the readers file; taken as multimodal.")
-        strange = sorted(p.name for p in folder.glob("*.csv") if _place(p.stem) < 0)
-        warnings.extend(f"{folder.name}/{name} is left out: no such condition." for name in strange)
+        kept.append(name)
+        if declared is not None and name not in declared:
+            warnings.append(f"{name} is not in the readers file; taken as multimodal.")
+        strange = sorted(path.name for path in folder.glob("*.csv") if _place(path.stem) < 0)
+        warnings += [f"{name}/{file} is left out: no such condition." for file in strange]
     if not kept:
         raise BadInput(f"{root} holds no <model>/original.csv. Give the authors' results folder.")
-    present = {folder.name for folder in kept}
-    absent = sorted(set(declared or ()) - present)
-    warnings.extend(f"{name} of the readers file has no results." for name in absent)
-    return kept, warnings
+    absent = {name: declared[name] for name in sorted(declared)} if declared else {}
+    return kept, [*warnings, *without_results(kept, absent)]
 
 
 def _answers(path: Path, known: frozenset[str], part: _Further) -> Iterator[Answer]:
     """The rows of one result file, in its order, as rows of the answers table."""
-    seen: dict[str, int] = {}
+    seen: dict[str, str] = {}
     name = f"{path.parent.name}/{path.name}"
     again = path.stem == REPEAT
-    image = "original" if again else path.stem
     for line, cells in rows_of(path, ("case_id",)):
-        where = f"{name} row {line}"
+        row = Fields(f"{name} row {line}", cells)
         if "parsed_answer" not in cells and "raw_answer" not in cells:
             raise BadInput(f"{name} has no column parsed_answer or raw_answer. Add one of them.")
-        case = cells["case_id"].strip()
+        case = row.fact("case_id") or ""
         if case not in known:
-            raise BadInput(f'{where}: case_id "{case}" is not in the manifest. Give its manifest.')
-        if seen.setdefault(case, line) != line:
             raise BadInput(
-                f'{where}: case_id "{case}" stands in row {seen[case]} already. Keep one row.'
+                f'{row.where}: case_id "{case}" is not in the manifest. Give its manifest.'
             )
+        refuse_twice(seen, case, row.where, "Keep one row.")
         assert part.phrasing is not None
         assert part.px is not None
         yield Answer(
             case=case,
-            image=image,
+            image="original" if again else path.stem,
             phrasing=part.phrasing,
             px=part.px,
             repeat=int(again),
-            **msgspec.structs.asdict(_recorded(where, cells)),
+            **msgspec.structs.asdict(_recorded(row)),
             text=cells.get("raw_answer", ""),
             recorded=True,
         )
 
 
-def _recorded(where: str, cells: Mapping[str, str]) -> Reading:
-    confidence = _confidence(where, cells.get("confidence", "").strip())
+def _recorded(row: Fields) -> Reading:
+    given = row.fact("confidence")
+    confidence = None
+    if given is not None and given.lower() != "nan":
+        confidence = row.number("confidence")
     reason = RECORDED if confidence is not None else "no_logprobs"
-    if "parsed_answer" not in cells:
+    if "parsed_answer" not in row.cells:
         return Reading("unparsed", None, None, confidence, reason)
-    word = cells["parsed_answer"].strip()
-    if word not in _PARSED:
-        raise BadInput(f'{where}: parsed_answer is "{word}"; it is 1, 0 or -1. Fix the row.')
-    answer = _PARSED[word]
+    answer = _PARSED.get(row.text("parsed_answer").strip())
+    if answer is None:
+        row.wrong("parsed_answer", "it is 1, 0 or -1")
     if answer < 0:
         return Reading("unparsed", None, RECORDED, confidence, reason)
     return Reading("answered", answer, RECORDED, confidence, reason)
-
-
-def _confidence(where: str, text: str) -> float | None:
-    if not text or text.lower() == "nan":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.inf
-    if not math.isfinite(value):
-        raise BadInput(f'{where}: confidence is "{text}"; it is a number. Fix the row.')
-    return value
 
 
 def _improbable(answers: pl.DataFrame) -> Iterator[str]:

@@ -36,22 +36,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = [
-    "AGAIN",
-    "NO_ROW",
-    "REFUSED",
-    "UNANSWERED",
-    "UNPARSED",
-    "Codes",
-    "Column",
-    "Facts",
-    "Marks",
-    "Study",
-    "age_names",
-    "columns_of_cases",
-    "facts_of",
-    "marks_at",
-]
 
 Codes = NDArray[np.int8]
 

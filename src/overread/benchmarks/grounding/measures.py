@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = ["METRICS", "SPECS", "measure", "per_case"]
 
 SPECS: Final[tuple[Spec, ...]] = (
     *rates.SPECS,

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "DISPLAY_NAMES",
-    "FINDINGS",
-    "MSCXR_FINDINGS",
-    "NORMAL",
-    "PHRASINGS",
-    "REASONING_SYSTEM_MESSAGE",
-    "SENTENCE_SOURCE",
-    "display",
-    "question",
-]
-
 # The 13 findings asked for, in the order the protocol fixes (F13).
 FINDINGS: Final = (
     "atelectasis",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -25,9 +25,10 @@ from overread.benchmarks.grounding.marks import (
     Marks,
     Study,
 )
-from overread.case import Measure, Method
+from overread.case import Measure
+from overread.measuring.contrasts import paired_shares
 from overread.measuring.estimates import Floats, Ints, Mask
-from overread.measuring.notes import NOTHING, ONE_CLUSTER, leaving_out, noted, remarked, with_method
+from overread.measuring.notes import leaving_out, remarked
 from overread.measuring.specs import (
     PLAIN,
     SHARE_OF,
@@ -42,21 +43,6 @@ from overread.measuring.specs import (
     named,
 )
 from overread.measuring.units import POINTS, WORD, Unit
-
-__all__ = [
-    "BY_NAME",
-    "COMPARED",
-    "SPECS",
-    "columns",
-    "columns_beside",
-    "counted_rate",
-    "decided",
-    "hits",
-    "newcombe",
-    "overall",
-    "premium",
-    "rated",
-]
 
 # ---------------------------------------------------------------- what each rate says of a case
 
@@ -342,25 +328,7 @@ def premium(
         Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(flipped.size)),
         {"without an answer under both masks": unanswered, _OVERLAPPING: unfit},
     )
-    return newcombe(made, flipped, shaken, patients)
-
-
-def newcombe(record: Measure, one: Mask, other: Mask, patients: Ints) -> Measure:
-    """The difference of two paired rates with Newcombe's interval, design effect by patient."""
-    from overread.stats import design_effect, paired_difference
-
-    n = int(one.size)
-    if not n:
-        return noted(record, NOTHING)
-    change = one.astype(np.int64) - other.astype(np.int64)
-    record = msgspec.structs.replace(record, value=int(change.sum()) / n, n=n)
-    if n < 2:
-        return noted(record, ONE_CLUSTER)
-    effect = design_effect(change, patients)
-    table = [int((one == x)[other == y].sum()) for x in (1, 0) for y in (1, 0)]
-    found = paired_difference(*table, design_effect=effect)
-    bounded = msgspec.structs.replace(record, se=found.sd, low=found.low, high=found.high)
-    return with_method(bounded, Method(kind="newcombe10", effect=effect))
+    return paired_shares(made, flipped, shaken, patients)
 
 
 # ---------------------------------------------------------------- 1 - UAR, and the category
@@ -408,90 +376,61 @@ _RESAMPLED: Final = (
     "swap_consistency",
 )
 
+
+def _declared(
+    name: str, says: str, of: Callable[[Study, Marks, Condition], Counted], **more: Any
+) -> Spec:
+    return Spec(name=name, says=says, of=of, estimate=_rate, empty_groups=True, **more)
+
+
+_HEADLINE: Final = {"bounds": True, "by_case": True}
 SPECS: Final = (
-    Spec(
-        name="accuracy",
-        says="right on the original, of parsed answers with a key",
-        of=_accuracy,
+    _declared(
+        "accuracy",
+        "right on the original, of parsed answers with a key",
+        _accuracy,
         groups=("source", "finding", *_PATIENTS, "label"),
-        empty_groups=True,
-        estimate=_rate,
-        bounds=True,
-        by_case=True,
+        **_HEADLINE,
     ),
-    Spec(
-        name="sensitivity",
-        says="Yes on the original where the key is Yes",
-        of=_sensitivity,
-        groups=("finding",),
-        empty_groups=True,
-        estimate=_rate,
+    _declared(
+        "sensitivity", "Yes on the original where the key is Yes", _sensitivity, groups=("finding",)
     ),
-    Spec(
-        name="specificity",
-        says="No on the original where the key is No",
-        of=_specificity,
-        groups=("finding",),
-        empty_groups=True,
-        estimate=_rate,
+    _declared(
+        "specificity", "No on the original where the key is No", _specificity, groups=("finding",)
     ),
-    Spec(
-        name="parse_rate",
-        says="replies in which an answer was found",
-        of=_replies,
-        conditions=_every_image,
-        estimate=_rate,
+    _declared(
+        "parse_rate", "replies in which an answer was found", _replies, conditions=_every_image
     ),
     *coverage_specs(_every_image, _outcome),
-    Spec(
-        name="cgr",
-        says="causal grounding rate: correct Yes that the target mask flips",
-        of=_cgr,
+    _declared(
+        "cgr",
+        "causal grounding rate: correct Yes that the target mask flips",
+        _cgr,
         conditions=_also_under("target"),
         groups=("finding", *_PATIENTS, "label"),
-        empty_groups=True,
-        estimate=_rate,
-        bounds=True,
-        by_case=True,
+        **_HEADLINE,
     ),
-    Spec(
-        name="uar",
-        says="unrelated-image answer rate: correct answers a like image of another patient leaves",
+    _declared(
+        "uar",
+        "unrelated-image answer rate: correct answers a like image of another patient leaves",
+        _uar,
         # The other patient has the same finding and label, so that who looks and who does not both
         # keep their answer: more is neither better nor worse.
         better=None,
-        of=_uar,
         conditions=_also_under("opposite", "blank", "none"),
         groups=("source", "finding", *_PATIENTS, "label"),
-        empty_groups=True,
-        estimate=_rate,
-        bounds=True,
-        by_case=True,
+        **_HEADLINE,
     ),
-    Spec(
-        name="is",
-        says="irrelevant-mask stability: correct answers the irrelevant mask leaves",
-        of=_is,
+    _declared(
+        "is",
+        "irrelevant-mask stability: correct answers the irrelevant mask leaves",
+        _is,
         conditions=_also_under("irrelevant"),
         groups=("finding", *_PATIENTS),
-        empty_groups=True,
-        estimate=_rate,
-        bounds=True,
-        by_case=True,
+        **_HEADLINE,
     ),
-    Spec(
-        name="is_all",
-        says="the same over all parsed answers, correct or not",
-        of=_is_all,
-        estimate=_rate,
-        bounds=True,
-    ),
-    Spec(
-        name="retest",
-        says="answers given again when the original is asked again",
-        of=_retest,
-        estimate=_rate,
-    ),
+    _declared("is_all", "the same over all parsed answers, correct or not", _is_all, bounds=True),
+    _declared("retest", "answers given again when the original is asked again", _retest),
     Spec(
         name="gsp",
         says="grounding-specificity premium: CGR - (1 - IS)",
@@ -499,11 +438,10 @@ SPECS: Final = (
         make=_make_gsp,
     ),
     Spec(name="image_contingent", says="1 - UAR", better=None, make=_make_image_contingent),
-    Spec(
-        name="swap_consistency",
-        says="answers another image changed that it changed to the right one",
-        of=_swap_consistency,
-        estimate=_rate,
+    _declared(
+        "swap_consistency",
+        "answers another image changed that it changed to the right one",
+        _swap_consistency,
     ),
     Spec(
         name="category",

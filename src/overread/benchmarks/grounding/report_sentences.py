@@ -33,11 +33,8 @@ from overread.benchmarks.sentences import (
 )
 from overread.case import Decoding, Headline, Measure, Traits
 
-__all__ = ["QUESTION", "headlines", "limitations", "methods"]
-
 # ---------------------------------------------------------------- Did it look at the image?
-# Did it look at the image? One sentence per reader, from its category and what decides it.
-
+# One sentence per reader, from its category and what decides it.
 
 QUESTION: Final = "Did it look at the image?"
 
@@ -70,9 +67,7 @@ class _ReaderRates:
     """One reader's rates, with the words they are told in. A class, to look each up by name."""
 
     def __init__(self, index: Index, reader: str, edition: Edition) -> None:
-        self._index = index
-        self._edition = edition
-        self._reader = reader
+        self._index, self._reader, self._edition = index, reader, edition
         self.sees: Final = index.sees(reader)
 
     def get(self, name: str) -> Measure | None:
@@ -84,23 +79,19 @@ class _ReaderRates:
 
     def said(self, *names: str) -> str:
         """These rates in words, those that are not known left out."""
-        parts = []
-        for name in names:
-            record = self.get(name)
-            if record is not None:
-                title, words = _RATE_WORDS[name]
-                parts.append(words.format(self.rate(record, title)))
+        parts = [
+            words.format(self.rate(record, title))
+            for title, words, record in ((*_RATE_WORDS[name], self.get(name)) for name in names)
+            if record is not None
+        ]
         return listed(parts) if parts else ""
 
     def rate(self, record: Measure, title: str) -> str:
         """A rate in words, which say whose interval it is where that is none or has no width."""
-        signed = record.measure == "gsp"
-        theirs = (
-            self._edition.gsp == "difference" if signed else self._edition.intervals == "bootstrap"
-        )
-        return rate(
-            record, title, signed=signed, by=_BY_AUTHORS * (theirs and record.low == record.high)
-        )
+        signed, rules = record.measure == "gsp", self._edition
+        theirs = rules.gsp == "difference" if signed else rules.intervals == "bootstrap"
+        by = _BY_AUTHORS * (theirs and record.low == record.high)
+        return rate(record, title, signed=signed, by=by)
 
 
 def _verdict(rates: _ReaderRates, category: Measure, edition: Edition) -> Told:

@@ -26,8 +26,6 @@ from overread.stats import (
     wilson,
 )
 
-__all__ = ["FEW_RATED", "SPECS", "cgr_by_rating", "read_ratings"]
-
 # ---------------------------------------------------------------- injected errors
 # Does the verdict on a sentence change with the image? (GROUNDING 8)
 

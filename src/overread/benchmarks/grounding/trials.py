@@ -5,13 +5,14 @@ Also what can be asked of a set at all, and of which cases further sizes and phr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 
+from overread.benchmarks.draws import even_shares
 from overread.benchmarks.grounding.boxes import at_resolution, closed, mirrored_share
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.conditions import (
@@ -44,16 +45,6 @@ from overread.case import (
     Traits,
     Trial,
 )
-
-__all__ = [
-    "BLANK",
-    "Candidate",
-    "Subset",
-    "askable",
-    "balanced_sample",
-    "robustness_subset",
-    "trials",
-]
 
 # ---------------------------------------------------------------- what can be asked
 # Whether what was chosen can be asked of these cases at all.
@@ -125,9 +116,6 @@ def _refuse_condition(name: str, word: str, lack: str, remedy: str) -> None:
 # hundred cases show whether a number depends on either.
 
 
-_Stratum = TypeVar("_Stratum", int, str)
-
-
 class Subset(msgspec.Struct, frozen=True):
     """Ids of the cases that are asked at further resolutions, and in further phrasings."""
 
@@ -182,20 +170,12 @@ def balanced_sample(candidates: Iterable[Candidate], n: int, seed: int = 0) -> t
         strata.setdefault(answer, {}).setdefault(finding, []).append(case)
     held = {a: sum(map(len, findings.values())) for a, findings in strata.items()}
     chosen: list[str] = []
-    for answer, share in _even_shares(n or sum(held.values()), held).items():
+    for answer, share in even_shares(n or sum(held.values()), held).items():
         findings = strata[answer]
         sizes = {finding: len(ids) for finding, ids in findings.items()}
-        for finding, k in _even_shares(share, sizes).items():
+        for finding, k in even_shares(share, sizes).items():
             chosen += sorted(findings[finding], key=lambda case: _lot(seed, case))[:k]
     return tuple(chosen)
-
-
-def _even_shares(n: int, sizes: Mapping[_Stratum, int]) -> dict[_Stratum, int]:
-    """n places as evenly as sizes allow: the smallest first, each an equal part of what is left."""
-    shares: dict[_Stratum, int] = {}
-    for k, key in enumerate(sorted(sizes, key=lambda key: (sizes[key], key))):
-        shares[key] = min(sizes[key], (n - sum(shares.values())) // (len(sizes) - k))
-    return shares
 
 
 def _lot(seed: int, case: str) -> bytes:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overread.benchmarks.exhibits.plane import apart
 from overread.benchmarks.exhibits.style import shown as names_drawn
 from overread.benchmarks.grounding.category import (
     IGNORES,
@@ -20,7 +21,6 @@ from overread.benchmarks.grounding.category import (
 )
 from overread.benchmarks.grounding.exhibits import exhibits, transfer_figure
 from overread.benchmarks.grounding.exhibits.dot_plot import category_scale
-from overread.benchmarks.grounding.exhibits.planes import apart
 from overread.case import Figure, Measure
 from support.exhibited import SIGNATURE, audit, made, rate, record
 

@@ -34,25 +34,6 @@ from overread.benchmarks.grounding.category import (
 from overread.case import Figure, Measure
 from overread.measuring.notes import NO_PICTURE
 
-__all__ = [
-    "OFFSET",
-    "UNKNOWN",
-    "Index",
-    "accuracy_baselines",
-    "bounds",
-    "category_marks",
-    "category_scale",
-    "decomposition",
-    "dots",
-    "glyph",
-    "hundred",
-    "identity",
-    "phrasing_lanes",
-    "premium",
-    "tint",
-    "uar",
-]
-
 # ---------------------------------------------------------------- a reader's category
 
 

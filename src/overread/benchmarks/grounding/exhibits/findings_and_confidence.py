@@ -24,8 +24,6 @@ from overread.benchmarks.grounding.exhibits.dot_plot import (
 from overread.benchmarks.grounding.exhibits.tables import FEW, REGIMES
 from overread.case import Figure, Measure
 
-__all__ = ["confidence_histogram", "finding_heatmap", "reliability"]
-
 # ---------------------------------------------------------------- findings
 # Figure 5: CGR by reader and finding, with the number of cases in every cell.
 

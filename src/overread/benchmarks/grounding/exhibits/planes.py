@@ -1,160 +1,43 @@
-"""Figures that set one rate against another: a mark per reader, intervals on both axes."""
+"""Figures that set one rate against another: what a reader does, and whether it does so twice."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from overread.benchmarks.exhibits.style import BLUE, FAINT, Spec, figure_spec, number_axis, shown
+from overread.benchmarks.exhibits.plane import (
+    Marks,
+    dashed_line,
+    ground_word,
+    in_words,
+    plane,
+    plane_row,
+)
+from overread.benchmarks.exhibits.style import BLUE, Spec, shown
 from overread.benchmarks.grounding.category import STEADY_FROM, UNSTABLE_BELOW
 from overread.benchmarks.grounding.exhibits.dot_plot import (
     UNKNOWN,
     Index,
     bounds,
     glyph,
-    hundred,
     identity,
     tint,
 )
 from overread.benchmarks.grounding.exhibits.tables import sizes
 from overread.case import Figure, Measure
 
-__all__ = [
-    "against",
-    "apart",
-    "in_words",
-    "limits",
-    "plane",
-    "plane_row",
-    "resolution_plane",
-    "sens_spec",
-    "transfer_figure",
-    "triad",
-]
 
-_SIDE: Final = 360
-_LINE: Final = 15
-_GAP: Final = 26
-_MARK: Final = 12
-_SAME: Final = 6
-
-
-def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Places as near as can be to those wanted, in their order, at least `gap` from each other.
-
-    They stay between `low` and `high` where there is room for all.
-    """
-    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
-    # Less the gaps before it, every place may be where any other is: a monotone fit, by pooling.
-    pools: list[list[float]] = []
-    for rank, at in enumerate(order):
-        pools.append([wanted[at] - gap * rank])
-        while len(pools) > 1 and _average(pools[-2]) > _average(pools[-1]):
-            last = pools.pop()
-            pools[-1] += last
-    fitted = [_average(pool) for pool in pools for _ in pool]
-    top = high - gap * (len(order) - 1)
-    placed = [max(low, min(place, top)) + gap * rank for rank, place in enumerate(fitted)]
-    found = [0.0] * len(order)
-    for rank, at in enumerate(order):
-        found[at] = placed[rank]
-    return found
-
-
-def _average(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def plane_row(facts: Spec, x: Measure, y: Measure) -> Spec:
-    return facts | {
-        "x": hundred(x.value),
-        "x_low": hundred(x.low),
-        "x_high": hundred(x.high),
-        "x_n": x.n,
-        "y": hundred(y.value),
-        "y_low": hundred(y.low),
-        "y_high": hundred(y.high),
-        "y_n": y.n,
-    }
-
-
-def plane(
+def _plane(
     rows: list[Spec],
     titles: tuple[str, str],
     x_bounds: tuple[float, float],
     y_bounds: tuple[float, float],
-    behind: Sequence[Spec] = (),
+    behind: Sequence[Spec],
 ) -> Spec:
-    """Marks with intervals; the names stand at the right, a thin line to each mark."""
-    height = max(_SIDE, _LINE * len(rows))
-    _place_marks(rows, height, x_bounds, y_bounds)
-    x, y = number_axis("x", titles[0], *x_bounds), number_axis("y", titles[1], *y_bounds)
-    at = {**x, "field": "mark_x"}
-    mark, encoding = glyph(rows)
-    line = {"type": "rule", "strokeWidth": 1.6, "opacity": 0.75}
-
-    def drawn(mark: Spec, **channels: Any) -> Spec:
-        return {"mark": mark, "encoding": {"x": x, "y": y, **channels}}
-
-    thin = {"type": "rule", "strokeWidth": 0.8, "color": FAINT, "opacity": 0.8}
-    layers = [
-        *behind,
-        drawn(thin, x=at, x2={"field": "name_x"}, y2={"field": "name_y"}),
-        drawn(line, x={**x, "field": "x_low"}, x2={"field": "x_high"}, stroke=tint(rows)),
-        drawn(line, y={**y, "field": "y_low"}, y2={"field": "y_high"}, stroke=tint(rows)),
-        drawn(mark, x=at, **encoding),
-        drawn(
-            {"type": "text", "align": "left", "baseline": "middle", "dx": 4, "fontSize": 12},
-            x={**x, "field": "name_x"},
-            y={**y, "field": "name_y"},
-            text={"field": "shown"},
-        ),
-    ]
-    return figure_spec(rows, width=_SIDE, height=height, layer=layers)
+    return plane(rows, titles, x_bounds, y_bounds, Marks(*glyph(rows), tint(rows)), behind)
 
 
-def _place_marks(
-    rows: list[Spec], height: int, x_bounds: tuple[float, float], y_bounds: tuple[float, float]
-) -> None:
-    """Where each mark and each name stands, in the units of the axes.
-
-    Marks that would hide each other stand side by side.
-    """
-    x_pixel = (x_bounds[1] - x_bounds[0]) / _SIDE
-    y_pixel = (y_bounds[1] - y_bounds[0]) / height
-    together: dict[tuple[int, int], list[Spec]] = {}
-    for row in rows:
-        spot = round(row["x"] / x_pixel / _SAME), round(row["y"] / y_pixel / _SAME)
-        together.setdefault(spot, []).append(row)
-    for spot_rows in together.values():
-        for number, row in enumerate(spot_rows):
-            step = min(_MARK, 2.5 * _MARK / max(1, len(spot_rows) - 1))
-            aside = (number - (len(spot_rows) - 1) / 2) * step * x_pixel
-            row["mark_x"] = round(row["x"] + aside, 3)
-    # Of marks at one height the one further left gets the higher name: the lines do not cross.
-    rows.sort(key=lambda row: (row["y"], -row["mark_x"]))
-    places = apart([row["y"] for row in rows], _LINE * y_pixel, y_bounds[0], y_bounds[1])
-    beside = x_bounds[1] + _GAP * x_pixel
-    for row, place in zip(rows, places, strict=True):
-        row["name_x"], row["name_y"] = round(beside, 3), round(place, 3)
-
-
-def in_words(rows: Sequence[Spec], x: str, y: str) -> str:
-    """The rows of a plane in words, for those who do not see it."""
-
-    def number(row: Spec, axis: str) -> str:
-        low, high = row[f"{axis}_low"], row[f"{axis}_high"]
-        span = "" if low is None or high is None else f" [{low:.1f}, {high:.1f}]"
-        return f"{row[axis]:.1f}{span}"
-
-    return "; ".join(
-        f"{row['reader']}{' (' + row['category'] + ')' if row['category'] else ''} "
-        f"{y} {number(row, 'y')}, {x} {number(row, 'x')}"
-        for row in rows
-    )
-
-
-def against(index: Index, x: str, y: str) -> list[Spec]:
+def _against(index: Index, x: str, y: str) -> list[Spec]:
     names = shown(index.readers)
     return [
         plane_row(identity(index, reader, names), of_x, of_y)
@@ -163,24 +46,17 @@ def against(index: Index, x: str, y: str) -> list[Spec]:
     ]
 
 
-def limits(rows: Sequence[Spec], axis: str, *inside: float) -> tuple[float, float]:
+def _limits(rows: Sequence[Spec], axis: str, *inside: float) -> tuple[float, float]:
     return bounds((row[f"{axis}{part}"] for row in rows for part in ("", "_low", "_high")), *inside)
-
-
-# ---------------------------------------------------------------- what a reader does
-# Figure 2a and d: what a reader does, in two planes.
-
-
-# ---------------------------------------------------------------- Figure 2a
 
 
 def triad(index: Index, signature: str) -> Figure | None:
     """Figure 2a: CGR against IS, with the regions of the category rule shaded."""
-    rows = against(index, "is", "cgr")
+    rows = _against(index, "is", "cgr")
     if not rows:
         return None
-    left, _ = limits(rows, "x", 60, 100)
-    _, top = limits(rows, "y", 0)
+    left, _ = _limits(rows, "x", 60, 100)
+    _, top = _limits(rows, "y", 0)
     x_bounds, y_bounds = (left, 101.0), (-top / 50, float(top))
     regions = [
         {"x": left, "x2": UNSTABLE_BELOW, "y": y_bounds[0], "y2": top, "said": "unstable"},
@@ -203,10 +79,10 @@ def triad(index: Index, signature: str) -> Figure | None:
         },
     }
     words = (
-        _ground_word("unstable", left, top, align="left", dx=4),
-        _ground_word("uses image", 101, top, align="right", dx=-3),
+        ground_word("unstable", left, top, align="left", dx=4),
+        ground_word("uses image", 101, top, align="right", dx=-3),
     )
-    spec = plane(
+    spec = _plane(
         rows,
         (
             "IS: a mask elsewhere leaves the answer, percent",
@@ -231,31 +107,20 @@ def triad(index: Index, signature: str) -> Figure | None:
     )
 
 
-# ---------------------------------------------------------------- Figure 2d
-
-
 def sens_spec(index: Index, signature: str) -> Figure | None:
     """Figure 2d: sensitivity against specificity."""
-    rows = against(index, "specificity", "sensitivity")
+    rows = _against(index, "specificity", "sensitivity")
     if not rows:
         return None
-    diagonal = {
-        "data": {"values": [{"x": 0, "y": 100}, {"x": 100, "y": 0}]},
-        "mark": {"type": "line", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1},
-        "encoding": {
-            "x": {"field": "x", "type": "quantitative"},
-            "y": {"field": "y", "type": "quantitative"},
-        },
-    }
-    spec = plane(
+    spec = _plane(
         rows,
         ("specificity, percent", "sensitivity, percent"),
         (-2.0, 102.0),
         (-2.0, 102.0),
         (
-            diagonal,
-            _ground_word("always Yes", 0, 100, align="left", dx=14, dy=-4, baseline="bottom"),
-            _ground_word("always No", 100, 0, align="right", dx=-14, baseline="middle"),
+            dashed_line((0, 100), (100, 0)),
+            ground_word("always Yes", 0, 100, align="left", dx=14, dy=-4, baseline="bottom"),
+            ground_word("always No", 100, 0, align="right", dx=-14, baseline="middle"),
         ),
     )
     return Figure(
@@ -267,19 +132,6 @@ def sens_spec(index: Index, signature: str) -> Figure | None:
         signature=signature,
         notes=("On the dashed line an answer says nothing about the finding.",),
     )
-
-
-def _ground_word(said: str, x: float, y: float, **mark: Any) -> Spec:
-    """A word on the ground of a plane."""
-    return {
-        "data": {"values": [{"x": x, "y": y, "said": said}]},
-        "mark": {"type": "text", "baseline": "top", "fontStyle": "italic", "opacity": 0.8, **mark},
-        "encoding": {
-            "x": {"field": "x", "type": "quantitative"},
-            "y": {"field": "y", "type": "quantitative"},
-            "text": {"field": "said"},
-        },
-    }
 
 
 # ---------------------------------------------------------------- a rate under other circumstances
@@ -366,14 +218,8 @@ def _same_axes(rows: list[Spec], titles: tuple[str, str]) -> Spec:
     """A plane whose two axes are the same, with the line on which both rates are equal."""
     low, high = 0.0, 100.0
     if rows:
-        ends = (*limits(rows, "x"), *limits(rows, "y"))
+        ends = (*_limits(rows, "x"), *_limits(rows, "y"))
         low, high = min(ends), max(ends)
     room = (high - low) / 50
-    number: Any = {"type": "quantitative"}
-    line = {
-        "data": {"values": [{"x": low, "y": low}, {"x": high, "y": high}]},
-        "mark": {"type": "line", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1},
-        "encoding": {"x": {"field": "x", **number}, "y": {"field": "y", **number}},
-    }
     both = (low - room, high + room)
-    return plane(rows, titles, both, both, (line,))
+    return _plane(rows, titles, both, both, (dashed_line((low, low), (high, high)),))

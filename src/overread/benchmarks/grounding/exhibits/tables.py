@@ -25,33 +25,6 @@ from overread.benchmarks.grounding.category import FEW_PARSED, RULE_DIFFERS, SWE
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.case import Measure, Table
 
-__all__ = [
-    "BASELINE",
-    "FEW",
-    "REGIMES",
-    "TRANSFERRED",
-    "against_baselines",
-    "conditions",
-    "confidence",
-    "findings",
-    "pairwise",
-    "parse_rates",
-    "phrasing",
-    "rated_boxes",
-    "rated_boxes_by_finding",
-    "resolution",
-    "sentences",
-    "side_by_side",
-    "sizes",
-    "subgroups",
-    "summary",
-    "summary_of",
-    "thresholds",
-    "transfer",
-    "transfer_table",
-    "worst_cases",
-]
-
 _RATES: Final = {"cgr": "CGR", "accuracy": "accuracy", "uar": "UAR", "is": "IS"}
 
 
@@ -501,7 +474,7 @@ def resolution(index: Index, signature: str) -> Table | None:
 def _resolution_rows(
     index: Index, name: str, title: str, px: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
-    from overread.benchmarks.grounding.comparisons import ranks
+    from overread.measuring.contrasts import ranks
 
     if not any(index.any(name, px=size) for size in px):
         return
@@ -564,7 +537,7 @@ def transfer(
     `exact` permutes the ranks for p, as it should be; otherwise the published t approximation,
     over rates rounded to four decimals as their tables are.
     """
-    from overread.benchmarks.grounding.comparisons import rank_correlation
+    from overread.measuring.contrasts import rank_correlation
 
     pairs: dict[str, dict[str, tuple[float, float]]] = {}
     for reader, name, ours, theirs in side_by_side(first, second):
