@@ -38,7 +38,14 @@ from overread.stats._permutation import (
     permutation_two_groups,
 )
 from overread.stats._proportions import Z95, Interval, binomial_tail, design_effect, wilson
-from overread.stats._ranks import rank_sum_p, spearman, spearman_asymptotic_p, spearman_exact_p
+from overread.stats._ranks import (
+    fisher_interval,
+    pearson,
+    rank_sum_p,
+    spearman,
+    spearman_asymptotic_p,
+    spearman_exact_p,
+)
 from overread.stats._weights import (
     PatientWeights,
     canonical,
@@ -70,11 +77,13 @@ __all__ = [
     "difference_p",
     "ece",
     "exchangeable_groups_p",
+    "fisher_interval",
     "independent_difference",
     "informative",
     "paired_bootstrap",
     "paired_bootstrap_many",
     "paired_difference",
+    "pearson",
     "percent_agreement",
     "permutation_k_groups",
     "permutation_two_groups",

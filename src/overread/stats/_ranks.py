@@ -1,4 +1,4 @@
-"""Rank correlation, two ways to ask whether it could be chance, and the rank-sum test."""
+"""Correlation of values and of ranks, ways to ask whether it could be chance, the rank-sum test."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from overread.stats._proportions import Z95
 
 # All 9! = 362,880 orders take a fifth of a second; 10! would take ten times that.
 _LISTED = 9
@@ -212,3 +214,30 @@ def rank_sum_p(larger: Sequence[float], smaller: Sequence[float]) -> float | Non
                 ways[size][total + rank] = ways[size].get(total + rank, 0) + count
     as_large = sum(count for total, count in ways[len(larger)].items() if total >= seen)
     return as_large / comb(len(pooled), len(larger))
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Pearson's correlation; None with fewer than 2 values or where either does not vary.
+
+    >>> pearson([1, 2, 3], [2, 4, 6])
+    1.0
+    """
+    n = len(x)
+    if n < 2 or len(set(x)) < 2 or len(set(y)) < 2:
+        return None
+    middle = math.fsum(x) / n, math.fsum(y) / n
+    a, b = [one - middle[0] for one in x], [one - middle[1] for one in y]
+    together = math.fsum(i * j for i, j in zip(a, b, strict=True))
+    spread = math.sqrt(math.fsum(i * i for i in a) * math.fsum(j * j for j in b))
+    return max(-1.0, min(1.0, together / spread)) if spread else None
+
+
+def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
+    """95 % interval of a correlation: tanh(artanh r ± z / sqrt(n - 3)); None where n < 4 or r = ±1.
+
+    R. A. Fisher (1921), Metron 1, 3-32.
+    """
+    if n < 4 or abs(r) > 1 - 1e-12:
+        return None
+    reach = Z95 / math.sqrt(n - 3)
+    return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)

@@ -26,12 +26,11 @@ from overread.benchmarks.medcmr.choice_measures import CHOICE_SPECS
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
 from overread.benchmarks.medcmr.measures import (
     COMPARED,
-    fisher_interval,
     measure,
-    pearson,
     scale_measures,
 )
 from overread.case import Measure
+from overread.stats import fisher_interval, pearson
 from support.med_odd_runs import odd_run
 from support.med_runs import READERS, chosen_measures, random_run, slowly
 from support.med_scores import scored_by, verdicts_of

@@ -17,16 +17,29 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from overread.case import BadInput
 from overread.files import MOST_TABLE, inflate, is_gzip, read_bytes
+from overread.judging.sheet import guarded
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Text", "header_of", "inflated", "mark_of", "parse", "rows_of"]
+__all__ = [
+    "Text",
+    "as_filled",
+    "filled_rows",
+    "header_of",
+    "inflated",
+    "mark_of",
+    "parse",
+    "rows_of",
+]
 
 _MARK: Final = b"\xef\xbb\xbf"
 # A line of nothing but commas would be a list of as many cells.
 _MOST_COLUMNS: Final = 16_384
 _LONGEST_LINE: Final = 1 << 23
+# What `guarded` puts before a cell that a spreadsheet would take for a formula.
+_GUARD: Final = re.compile(r"'(?=[\s\ufffd]*[=+\-@＝＋－＠])")
+_MOST_FILLED: Final = 64_000_000  # bytes of a sheet that people filled
 
 
 class Text(NamedTuple):
@@ -62,6 +75,24 @@ def rows_of(
         if len(cells) != len(header):
             _cells(path, line, len(cells), len(header))
         yield line, dict(zip(header, cells, strict=True))
+
+
+def filled_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows of a sheet that people filled: cells without guard and outer blanks; empty rows go."""
+    for line, row in rows_of(path, needed, at_most=_MOST_FILLED):
+        cells = {name: _unguarded(cell) for name, cell in row.items()}
+        if any(cells.values()):
+            yield line, cells
+
+
+def as_filled(text: str) -> str:
+    """What a cell written with this text is read as: names are compared in this form."""
+    return _unguarded(guarded(text))
+
+
+def _unguarded(cell: str) -> str:
+    lines = cell.replace("\r\n", "\n").replace("\r", "\n").strip()
+    return _GUARD.sub("", lines, count=1).strip() if lines.startswith("'") else lines
 
 
 def _strictly(path: Path, data: bytes, mark: str) -> Iterator[tuple[int, list[str]]]:

@@ -189,12 +189,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_reply(
-    text: str,
-    alternatives: Alternatives,
-    form: str,
-    order: int,
-    case: MedCase,
-    edition: Edition,
+    text: str, alternatives: Alternatives, form: str, order: int, case: MedCase, edition: Edition
 ) -> Reading:
     """What a reply means under an edition. Never raises, whatever the text."""
     if form == "mcq":

@@ -126,7 +126,7 @@ def _names(known: Mapping[str, str]) -> dict[str, str]:
 
 _DIMENSIONS: Final = _names(DIMENSIONS) | {
     # British spelling, and the words apart.
-    "longtailgeneralisation": "LTG",
+    "longtailgeneralisation": "LTG"
 }
 _ABILITIES: Final = _names(ABILITIES) | {
     # As the paper's Table 3 prints it.

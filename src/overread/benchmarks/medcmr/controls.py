@@ -284,10 +284,7 @@ _UNREAD: Final = (
     _asked(measure="invalid_rate", least=1, reason="no reply names an option"),
     *(
         _known(
-            measure="invalid_rate",
-            least=1,
-            by=(("kind", kind),),
-            reason="no reply has an answer",
+            measure="invalid_rate", least=1, by=(("kind", kind),), reason="no reply has an answer"
         )
         for kind in ("open", "reformulated")
     ),

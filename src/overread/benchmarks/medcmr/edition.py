@@ -125,12 +125,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         Literal["all", "en", "zh"], Option("Items of one language, where a set says it.")
     ] = "all"
     checks: Annotated[
-        int,
-        Option("Items whose control replies each judge judges first.", _MANY, for_judges=True),
+        int, Option("Items whose control replies each judge judges first.", _MANY, for_judges=True)
     ] = 20
     variants: Annotated[
-        int,
-        Option("Of these, items judged again with a harmless change.", _MANY, for_judges=True),
+        int, Option("Of these, items judged again with a harmless change.", _MANY, for_judges=True)
     ] = 0
     rubrics: Annotated[
         str | None,

@@ -13,15 +13,7 @@ import numpy as np
 from overread.benchmarks.medcmr.cases import cases_in
 from overread.benchmarks.medcmr.study import OPEN, REFORMULATED, Asking, Marks, Study
 from overread.measuring.estimates import Floats, Mask
-from overread.measuring.specs import (
-    MEAN_OF_CASES,
-    OUTCOMES,
-    PLAIN,
-    Codes,
-    Condition,
-    Counted,
-    Spec,
-)
+from overread.measuring.specs import MEAN_OF_CASES, OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
 
 # ---------------------------------------------------------------- similarity of two texts
 

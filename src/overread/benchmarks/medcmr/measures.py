@@ -72,7 +72,7 @@ def scale_measures(records: Sequence[Measure], readers: Sequence[ReaderRecord]) 
 def _correlations(
     key: tuple[str, str], values: Mapping[str, float], sizes: Mapping[str, float]
 ) -> Iterator[Measure]:
-    from overread.stats import spearman, spearman_exact_p
+    from overread.stats import fisher_interval, pearson, spearman, spearman_exact_p
 
     of, dimension = key
     by = {"of": of, "with": "log_params", **({"dimension": dimension} if dimension else {})}
@@ -108,35 +108,6 @@ def _correlations(
         method=f"p: {how}",
         family="size by dimension" if dimension else "size",
     )
-
-
-def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Pearson's correlation; None with fewer than 2 values or where either does not vary.
-
-    >>> pearson([1, 2, 3], [2, 4, 6])
-    1.0
-    """
-    n = len(x)
-    if n < 2 or len(set(x)) < 2 or len(set(y)) < 2:
-        return None
-    middle = math.fsum(x) / n, math.fsum(y) / n
-    a, b = [one - middle[0] for one in x], [one - middle[1] for one in y]
-    together = math.fsum(i * j for i, j in zip(a, b, strict=True))
-    spread = math.sqrt(math.fsum(i * i for i in a) * math.fsum(j * j for j in b))
-    return max(-1.0, min(1.0, together / spread)) if spread else None
-
-
-def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
-    """95 % interval of a correlation: tanh(artanh r ± z / sqrt(n - 3)); None where n < 4 or r = ±1.
-
-    R. A. Fisher (1921), Metron 1, 3-32.
-    """
-    from overread.stats import Z95
-
-    if n <= _LEAST or abs(r) > 1 - 1e-12:
-        return None
-    reach = Z95 / math.sqrt(n - 3)
-    return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
 
 
 # ---------------------------------------------------------------- all measures

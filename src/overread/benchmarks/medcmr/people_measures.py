@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 import numpy as np
 
+from overread.benchmarks.files.sheets import as_filled
 from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.people_sheets import (
     ERRORS,
     Error,
     Rank,
-    as_read,
     choices_of,
     listed,
     read_error_sheet,
@@ -99,8 +99,8 @@ def _count(which: Mask, what: str) -> str | None:
 
 def _rows(study: Study, tables: Tables, paths: Sequence[Path]) -> list[_Row]:
     """What the sheets say, each row matched with the run."""
-    places = {as_read(case): place for place, case in enumerate(study.cases)}
-    readers = {as_read(name): name for name in study.readers}
+    places = {as_filled(case): place for place, case in enumerate(study.cases)}
+    readers = {as_filled(name): name for name in study.readers}
     asked = choices_of(tables, study.readers)
     right = {marks.reader: marks.right(MCQ) for marks in study.marks}
     found: list[_Row] = []

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -15,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import msgspec
 
 from overread.benchmarks.base import ErrorRow
-from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.fields import quoted
+from overread.benchmarks.files.sheets import as_filled, filled_rows
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import DIMENSIONS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
-from overread.judging.sheet import guarded
+from overread.judging.sheet import guarded, write_csv
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
@@ -28,43 +26,6 @@ if TYPE_CHECKING:
 
 # ---------------------------------------------------------------- sheets as csv
 # Sheets that people fill: csv files that go out to a spreadsheet and come back.
-
-# What `guarded` puts before a cell that a spreadsheet would take for a formula.
-_GUARD: Final = re.compile(r"'(?=[\s\ufffd]*[=+\-@＝＋－＠])")
-_MOST: Final = 64_000_000  # bytes of a sheet
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A new file with guarded cells; one that is there stays, since a person may have filled it."""
-    if path.exists():
-        raise BadInput(f"{path} is there already. Move it away, or give another name.")
-    if not path.parent.is_dir():
-        raise BadInput(f"{path}: there is no folder {path.parent}. Make it first.")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(header)
-    writer.writerows([guarded(cell) for cell in row] for row in rows)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        # With a byte-order mark, without which spreadsheets take UTF-8 for something else.
-        scratch.write_text(text.getvalue(), "utf-8-sig")
-        scratch.replace(path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise BadInput(f"{path}: {error.strerror}. Give a file that can be written.") from None
-
-
-def read_csv(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows with the line each begins on, cells without guard and outer blanks; empty rows go."""
-    for line, row in rows_of(path, needed, at_most=_MOST):
-        cells = {name: _bare(cell) for name, cell in row.items()}
-        if any(cells.values()):
-            yield line, cells
-
-
-def as_read(text: str) -> str:
-    """What a cell written with this text is read as: names are compared in this form."""
-    return _bare(guarded(text))
 
 
 def listed(paths: str) -> list[Path]:
@@ -74,13 +35,7 @@ def listed(paths: str) -> list[Path]:
 
 def short(text: str) -> str:
     """A cell as a complaint quotes it: one line, forty characters."""
-    plain = " ".join(guarded(text).split())
-    return plain if len(plain) <= 40 else plain[:40] + "…"
-
-
-def _bare(cell: str) -> str:
-    lines = cell.replace("\r\n", "\n").replace("\r", "\n").strip()
-    return _GUARD.sub("", lines, count=1).strip() if lines.startswith("'") else lines
+    return quoted(guarded(text))
 
 
 # ---------------------------------------------------------------- sheets of errors
@@ -134,10 +89,7 @@ def sample_errors(
     lost against its base. The same run and seed give the same rows whatever their order, and fewer
     rows are a part of more.
     """
-    names = [one.name for one in tables.readers]
-    for name in (reader, *([] if right_for is None else [right_for])):
-        if name not in names:
-            raise BadInput(f'reader is "{name}"; the readers of this run are {", ".join(names)}.')
+    _check_readers(tables, (reader, *([] if right_for is None else [right_for])))
     if n_per_dimension < 1:
         raise BadInput(f"{n_per_dimension} errors of a dimension are asked for; give 1 or more.")
     cases = {case.case_id: case for case in cases_in(tables.cases)}
@@ -158,7 +110,7 @@ def sample_errors(
     return [
         _row(cases[case_id], reader, row)
         for dimension in sorted(pools, key=_place)
-        for case_id, row in sorted(pools[dimension], key=lambda one: _error_lot(seed, one[0]))[
+        for case_id, row in sorted(pools[dimension], key=lambda one: _lot(seed, one[0]))[
             :n_per_dimension
         ]
     ]
@@ -187,7 +139,7 @@ def read_error_sheet(path: Path) -> list[ErrorLabel]:
     """The rows of a sheet that people labelled, in the file's order."""
     found: list[ErrorLabel] = []
     seen: dict[tuple[str, str], int] = {}
-    for line, row in read_csv(path, ("case", "reader", "label")):
+    for line, row in filled_rows(path, ("case", "reader", "label")):
         said = " ".join(row["label"].casefold().split())
         if said and said not in SPELLINGS:
             raise BadInput(
@@ -234,9 +186,16 @@ def _place(dimension: str) -> tuple[int, str]:
     return place, dimension
 
 
-def _error_lot(seed: int, case: str) -> bytes:
+def _lot(*parts: str | int) -> bytes:
     """A number drawn for a case: the order of these says nothing of the cases."""
-    return blake2b(msgspec.json.encode([seed, case]), digest_size=16).digest()
+    return blake2b(msgspec.json.encode(parts), digest_size=16).digest()
+
+
+def _check_readers(tables: Tables, readers: Iterable[str]) -> None:
+    known = [one.name for one in tables.readers]
+    for name in readers:
+        if name not in known:
+            raise BadInput(f'reader is "{name}"; the readers of this run are {", ".join(known)}.')
 
 
 # ---------------------------------------------------------------- sheets of ranks
@@ -269,7 +228,7 @@ def code_of(case: str, reader: str) -> str:
 
     The letter before the digits keeps spreadsheets from taking a code for a number.
     """
-    data = msgspec.json.encode(["rank", as_read(case), as_read(reader)])
+    data = msgspec.json.encode(["rank", as_filled(case), as_filled(reader)])
     return f"r{blake2b(data, digest_size=5).hexdigest()}"
 
 
@@ -283,10 +242,7 @@ def write_rank_sheet(
     """
     import polars as pl
 
-    known = [one.name for one in tables.readers]
-    for name in readers:
-        if name not in known:
-            raise BadInput(f'reader is "{name}"; the readers of this run are {", ".join(known)}.')
+    _check_readers(tables, readers)
     readers = tuple(dict.fromkeys(readers))
     if len(readers) < 2 or n < 1:
         raise BadInput("A ranking needs two different readers or more, and one item or more.")
@@ -301,7 +257,7 @@ def write_rank_sheet(
     cases = [case for case in cases_in(tables.cases) if case.kind == "open"]
     chosen = sorted(
         (case for case in cases if all((case.case_id, who) in said for who in readers)),
-        key=lambda case: _rank_lot(seed, case.case_id),
+        key=lambda case: _lot("ranks", seed, case.case_id),
     )[:n]
     if not chosen:
         raise BadInput(f"There is no open item that all of {', '.join(readers)} answered.")
@@ -326,12 +282,12 @@ def read_ranks(paths: Sequence[Path], tables: Tables) -> list[Rank]:
     Columns are `case`, `reader` or `code`, and the four components: 1 is best, ties allowed, empty
     where a reply was not ranked. Only the order within an item matters.
     """
-    readers = {as_read(one.name): one.name for one in tables.readers}
-    cases = {as_read(case): case for case in tables.cases["case"].to_list()}
+    readers = {as_filled(one.name): one.name for one in tables.readers}
+    cases = {as_filled(case): case for case in tables.cases["case"].to_list()}
     found: list[Rank] = []
     seen: dict[tuple[str, str], str] = {}
     for path in paths:
-        rows = list(read_csv(path, ("case", *COMPONENTS)))
+        rows = list(filled_rows(path, ("case", *COMPONENTS)))
         if rows and not {"reader", "code"} & set(rows[0][1]):
             raise BadInput(f"{path} has no column reader or code. Add one of them.")
         sizes = Counter(row["case"] for _, row in rows)
@@ -386,8 +342,3 @@ def _doubled(where: str, name: str, cell: str, most: int) -> int:
             "replies to the case, or nothing."
         )
     return doubled
-
-
-def _rank_lot(seed: int, case: str) -> bytes:
-    """A number drawn for a case: the order of these says nothing of the cases."""
-    return blake2b(msgspec.json.encode(["ranks", seed, case]), digest_size=16).digest()

@@ -305,10 +305,7 @@ _PUBLISHED: Final = (
     "The published set has 3,999 open items where the paper counts 3,998; nothing was deleted. "
     "Its items were filtered by what some models got wrong, which is hard on models like those.",
 )
-_STANDING: Final = (
-    IN_TRAINING,
-    "Answering examination questions is not clinical performance.",
-)
+_STANDING: Final = (IN_TRAINING, "Answering examination questions is not clinical performance.")
 
 
 # ---------------------------------------------------------------- methods

@@ -316,11 +316,7 @@ def _mcq_trial(
 
 
 def _open_trial(
-    case: MedCase,
-    told: Condition,
-    pictures: tuple[Picture, ...],
-    question: str,
-    options: Options,
+    case: MedCase, told: Condition, pictures: tuple[Picture, ...], question: str, options: Options
 ) -> Trial:
     text = open_prompt(question)
     decoding = Decoding(options.open_tokens, options.temperature)

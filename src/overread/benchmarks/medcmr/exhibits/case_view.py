@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.letter_parser import LETTERS
+from overread.benchmarks.medcmr.cards import Scores, scores_of
 from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.edition import Edition
+from overread.benchmarks.medcmr.verdict_parser import GRIDS
 from overread.case import Table
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ ITEMS: Final = 6
 """Items of each kind that are shown."""
 _READERS: Final = 6
 _OPTION: Final = 80
-_SCALES: Final = {"clarity": 1, "coherence": 1, "visual": 4, "truth": 4}
-# The truth's normalised score below which an open answer is an error.
-_RIGHT: Final = 0.5
+_HEADS: Final = {"clarity": "Con", "coherence": "Coh", "visual": "VA", "truth": "GT"}
+# The score of truth below which an open answer is an error.
+_RIGHT: Final = GRIDS["truth"][-1] / 2
 
 
 def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Table]:
@@ -38,7 +38,7 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
     cases = {case.case_id: case for case in cases_in(tables.cases)}
     readers = [reader.name for reader in tables.readers][:_READERS]
     said = _said(tables.answers, readers)
-    scores = _scores(tables.verdicts, edition)
+    scores = scores_of(tables.verdicts)
     for kind, make in (("mcq", _choices), ("open", _opens)):
         own = [
             case
@@ -52,8 +52,6 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
 
 
 _Said = Mapping[tuple[str, str, str], Mapping[str, Any]]
-# By reader, case and judge: the normalised scores.
-_Scores = Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
 
 
 def _said(answers: pl.DataFrame, readers: Sequence[str]) -> _Said:
@@ -71,29 +69,8 @@ def _said(answers: pl.DataFrame, readers: Sequence[str]) -> _Said:
     }
 
 
-def _scores(verdicts: pl.DataFrame | None, edition: Edition) -> _Scores:
-    if verdicts is None or verdicts.is_empty():
-        return {}
-    from overread.benchmarks.medcmr.judged_questions import questions
-    from overread.judging.question import reread
-
-    found: dict[tuple[str, str], dict[str, Mapping[str, float]]] = {}
-    kept = reread(questions(edition), verdicts, {})
-    own = kept.filter(~kept["check"]).select("judge", "reader", "case", "about", "payload")
-    for judge, reader, case, about, payload in own.iter_rows():
-        told = msgspec.json.decode(about)
-        plain = told.get("form") == "open" and told.get("image") == "original"
-        if payload is None or not plain or told.get("variant"):
-            continue
-        raw = msgspec.json.decode(payload)
-        found.setdefault((reader, case), {})[judge] = {
-            name: raw[name] / most for name, most in _SCALES.items() if raw.get(name) is not None
-        }
-    return found
-
-
 def _chosen(
-    cases: Sequence[MedCase], readers: Sequence[str], said: _Said, scores: _Scores, seed: int
+    cases: Sequence[MedCase], readers: Sequence[str], said: _Said, scores: Scores, seed: int
 ) -> list[MedCase]:
     """A handful by lot: two thirds errors of the first reader, as far as there are any."""
 
@@ -108,14 +85,14 @@ def _chosen(
     return [*kept, *others[: ITEMS - len(kept)]]
 
 
-def _right(reader: str, case: MedCase, said: _Said, scores: _Scores) -> bool:
+def _right(reader: str, case: MedCase, said: _Said, scores: Scores) -> bool:
     row = said.get((reader, case.case_id, case.kind))
     if row is None or row["outcome"] not in ("answered", "unparsed"):
         return False
     if case.kind == "mcq":
         return bool(row["choice"] == case.answer)
-    given = scores.get((reader, case.case_id), {}).values()
-    truths = [one["truth"] for one in given if "truth" in one]
+    given = scores.get((reader, case.case_id, "open", "original"), {}).values()
+    truths = [one["truth"] for one in given if one is not None and "truth" in one]
     # Where nobody judged, nothing is known to be an error.
     return not truths or sum(truths) / len(truths) >= _RIGHT
 
@@ -129,7 +106,7 @@ def _choices(
     cases: Sequence[MedCase],
     readers: Sequence[str],
     said: _Said,
-    scores: _Scores,
+    scores: Scores,
     signature: str,
     left: int,
 ) -> Table:
@@ -170,7 +147,7 @@ def _opens(
     cases: Sequence[MedCase],
     readers: Sequence[str],
     said: _Said,
-    scores: _Scores,
+    scores: Scores,
     signature: str,
     left: int,
 ) -> Table:
@@ -184,7 +161,7 @@ def _opens(
             spoken = row["outcome"] in ("answered", "unparsed")
             reasoning = row["reasoning"] or ("" if row["answer"] else row["text"]) or ""
             words = (cut(reasoning), cut(row["answer"] or "")) if spoken else ("", row["outcome"])
-            given = scores.get((reader, case.case_id), {})
+            given = scores.get((reader, case.case_id, "open", "original"), {})
             rows.append((*head, reader, *words, _scored(given)))
             head = ("", "", "")
     return Table(
@@ -200,13 +177,19 @@ def _opens(
     )
 
 
-def _scored(given: Mapping[str, Mapping[str, float]]) -> str:
+def _scored(given: Mapping[str, Mapping[str, float] | None]) -> str:
     """`judge: Con 100, Coh 50, VA 25, GT 0`."""
-    heads = {"clarity": "Con", "coherence": "Coh", "visual": "VA", "truth": "GT"}
-    return "; ".join(
-        f"{judge}: {', '.join(f'{heads[name]} {100 * one[name]:.0f}' for name in one)}"
-        for judge, one in given.items()
-    ) or "not judged"  # fmt: skip
+    said = [
+        f"{judge}: "
+        + ", ".join(
+            f"{head} {100 * raw[name] / GRIDS[name][-1]:.0f}"
+            for name, head in _HEADS.items()
+            if raw.get(name) is not None
+        )
+        for judge, raw in given.items()
+        if raw is not None
+    ]
+    return "; ".join(said) or "not judged"
 
 
 def _notes(error: str, left: int) -> Iterator[str]:

@@ -32,11 +32,7 @@ from overread.benchmarks.exhibits.style import (
 )
 from overread.benchmarks.exhibits.tables import interval_notes
 from overread.benchmarks.medcmr.cases import DIMENSIONS
-from overread.benchmarks.medcmr.exhibits.columns import (
-    COMPONENT_WORDS,
-    judged_notes,
-    parts_of,
-)
+from overread.benchmarks.medcmr.exhibits.columns import COMPONENT_WORDS, judged_notes, parts_of
 from overread.case import Figure, Measure, Table
 
 _cell = partial(cell, absent=NOT_ASKED)
@@ -46,10 +42,7 @@ _cell = partial(cell, absent=NOT_ASKED)
 # Can the judges be trusted?
 
 # The harmless changes of `judging.rubric`, as columns.
-_CHANGES: Final = {
-    "sections": "changed by the parts' order",
-    "length": "changed by length",
-}
+_CHANGES: Final = {"sections": "changed by the parts' order", "length": "changed by length"}
 _MOVED: Final = (
     "Changed: of its scores on these replies, the share that is another when the parts of the "
     "prompt stand in reverse, or when polite words that say nothing go before the reply."

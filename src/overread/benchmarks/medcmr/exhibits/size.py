@@ -153,9 +153,7 @@ def _figure(index: Index, signature: str) -> Figure | None:
     wide = min(3, len(panels))
     key = [f"{numbers[reader]}  {names[reader]}, {sizes[reader]:g} B" for reader in some]
     spec = figure_spec(
-        rows,
-        hconcat=[{"concat": panels, "columns": wide, "spacing": 25}, _key(key)],
-        spacing=20,
+        rows, hconcat=[{"concat": panels, "columns": wide, "spacing": 25}, _key(key)], spacing=20
     )
     said = "; ".join(f"{column.measure} {correlated(index, column.measure)}" for column in kept)
     unknown = len(index.readers) - len(sizes)
