@@ -21,13 +21,12 @@ from overread.benchmarks.m3cot.importing import read_results
 from overread.benchmarks.m3cot.measures import measure
 from overread.benchmarks.m3cot.paths import (
     lcs_length,
-    medoid_path,
     mode_path,
     path_of,
-    score_task,
     similarity,
 )
 from overread.benchmarks.m3cot.verdicts import ORDERS
+from support.m3_paths import medoid_path, score_task
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
 ALL = [path for n in range(5) for path in permutations(ORDERS, n)]

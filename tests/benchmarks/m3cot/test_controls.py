@@ -25,11 +25,12 @@ from overread.benchmarks.m3cot.controls import (
 )
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.judge_questions import questions
-from overread.benchmarks.m3cot.paths import path_of, score_task
+from overread.benchmarks.m3cot.paths import path_of
 from overread.benchmarks.m3cot.trials import answer_first, first_half, question, truncated
 from overread.benchmarks.m3cot.verdicts import ORDERS
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
 from overread.judging.question import by_name
+from support.m3_paths import score_task
 
 OPTIONS = "\nA. pneumonia\nB. effusion\nC. oedema\nD. nothing"
 GOLD = {

@@ -2,8 +2,8 @@
 
 Judges' replies as their scripts read them: every function takes a reply and gives the verdict in
 canonical form, or why there is none; none raises, whatever the reply holds. `verdicts.py` has the
-corrected readings. Then orders as they come back from their csv file, attempts and their durations
-as their runner counts them, and options as they look for them in a question.
+corrected readings. Then orders as they come back from their csv file, which replies their runner
+takes for failed attempts, and options as they look for them in a question.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
-
-import msgspec
 
 from overread.benchmarks.m3cot.verdicts import (
     ORDER_KEYS,
@@ -30,20 +28,15 @@ from overread.judging.reading import DEEPEST, repaired
 
 __all__ = [
     "TRIES",
-    "Attempt",
-    "Timing",
     "cells_of",
     "failed_text",
     "options_of",
-    "ratio",
     "read_answer",
     "read_order",
     "read_precision",
     "read_recall",
     "read_verdict",
     "text_columns",
-    "timed",
-    "totals",
 ]
 
 # How often the scripts ask: only the one on order asks again (M3COT 5, 6, 7).
@@ -271,59 +264,9 @@ def _is_number(cell: str) -> bool:
 _TELLTALES: Final = ("Error", "Failed")
 
 
-class Attempt(msgspec.Struct, frozen=True):
-    """One call: how long it took and what came back; `raised` where nothing did."""
-
-    seconds: float
-    text: str | None = None
-    raised: bool = False
-
-
-class Timing(msgspec.Struct, frozen=True):
-    """One item: its reply if it succeeded, that attempt's seconds, and those of failed attempts."""
-
-    text: str | None
-    success: bool
-    seconds: float
-    wasted: float
-    attempts: int
-
-    @property
-    def stored(self) -> float:
-        """The duration in the record of the item: four decimals, 0 when it failed."""
-        return round(self.seconds, 4)
-
-
 def failed_text(text: str | None) -> bool:
     """Whether the authors take a returned text for a failed attempt. An empty one succeeds."""
     return text is not None and any(word in text for word in _TELLTALES)
-
-
-def timed(attempts: Sequence[Attempt]) -> Timing:
-    """The first attempt that succeeds is the item's; those before it are wasted."""
-    wasted = 0.0
-    for place, attempt in enumerate(attempts, 1):
-        if not attempt.raised and not failed_text(attempt.text):
-            return Timing(attempt.text, True, attempt.seconds, wasted, place)
-        wasted += attempt.seconds
-    return Timing(None, False, 0.0, wasted, len(attempts))
-
-
-def totals(timings: Sequence[Timing]) -> dict[str, float]:
-    """The summary of one mode, under the authors' names."""
-    successes = [timing for timing in timings if timing.success]
-    return {
-        "total_item_count": len(timings),
-        "successful_item_count": len(successes),
-        "failed_item_count": len(timings) - len(successes),
-        "total_successful_time_s": sum(timing.seconds for timing in successes),
-        "total_wasted_time_s": sum(timing.wasted for timing in timings),
-    }
-
-
-def ratio(over: float, under: float) -> float | None:
-    """E = matched steps / seconds of cot; L = seconds of cot / seconds of direct (M3COT 8)."""
-    return over / under if under > 0 else None
 
 
 _OPTION: Final = re.compile(r"[A-Z][.)]")

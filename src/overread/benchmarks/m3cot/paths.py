@@ -11,19 +11,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-import msgspec
-
 from overread.benchmarks.m3cot.verdicts import ORDERS
 
 __all__ = [
     "Path",
     "Reference",
-    "TaskScore",
     "lcs_length",
-    "medoid_path",
     "mode_path",
     "path_of",
-    "score_task",
     "similarity",
 ]
 
@@ -75,44 +70,8 @@ def similarity(one: Path, two: Path) -> float:
     return lcs_length(one, two) / longer if longer else 1.0
 
 
-class TaskScore(msgspec.Struct, frozen=True):
-    """One task: its items, the reference path, the share that takes it, the mean similarity."""
-
-    n: int
-    reference: Path
-    share: float
-    score: float
-
-
 def mode_path(paths: Sequence[Path], *, apart: bool = False) -> Path:
     """The most frequent path; the first seen wins a tie. `apart`: not the empty one, if others."""
     counts = Counter(path for path in paths if path or not apart)
     # Counter keeps the order of first sight, and max the first of equals.
     return max(counts, key=counts.__getitem__) if counts else ()
-
-
-def medoid_path(paths: Sequence[Path], *, apart: bool = False) -> Path:
-    """The observed path most like all others (Eq. 3); the first seen wins a tie."""
-    counts = Counter(paths)
-    seen = [path for path in counts if path or not apart]
-
-    def likeness(path: Path) -> float:
-        return sum(n * similarity(path, other) for other, n in sorted(counts.items()))
-
-    return max(seen, key=likeness) if seen else ()
-
-
-def score_task(paths: Sequence[Path], reference: Reference, *, apart: bool = False) -> TaskScore:
-    """The mean similarity of a task's paths to their reference; paths in the order of the index.
-
-    `apart`: where no path names anything, nothing is consistent, and the score is 0.
-    """
-    if not paths:
-        raise ValueError("a task without paths has no score")
-    choose = mode_path if reference == "mode" else medoid_path
-    chosen = choose(paths, apart=apart)
-    share = sum(path == chosen for path in paths) / len(paths)
-    if apart and not chosen:
-        return TaskScore(len(paths), chosen, share, 0.0)
-    score = sum(similarity(chosen, path) for path in paths) / len(paths)
-    return TaskScore(len(paths), chosen, share, score)
