@@ -542,7 +542,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, cases):
     assert 'index is "x"' in given("m_cot.json", [one | {"index": "x"}])
     assert "index 1 stands in m_cot.json already" in given("m_cot.json", [one, one])
     assert "index 99 is not among the cases" in given("m_cot.json", [one | {"index": 99}])
-    assert "prediction is no text" in given("m_cot.json", [one | {"prediction": 3}])
+    assert "it is no text" in given("m_cot.json", [one | {"prediction": 3}])
     assert 'status is "odd"' in given("m_cot.json", [one | {"status": "odd"}])
     assert "duration_s is -1" in given("m_cot.json", [one | {"duration_s": -1}])
     assert "holds no prediction" in given("notes.txt", "hello")

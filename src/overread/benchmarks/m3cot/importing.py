@@ -51,7 +51,7 @@ from overread.benchmarks.m3cot.result_files import (
     totals_of,
 )
 from overread.benchmarks.m3cot.trials import Answer
-from overread.benchmarks.tables import answers_frame, frame_of, storable
+from overread.benchmarks.tables import answers_frame, frame_of
 from overread.case import BadInput, Policy
 from overread.judging.question import about_of, by_name
 
@@ -66,7 +66,6 @@ class Items:
     def __init__(self, cases: Sequence[M3Case], left: Sequence[Left] = ()) -> None:
         self._cases = sorted(cases, key=lambda case: case.index)
         self._by_index = {case.index: case for case in cases}
-        self._by_id = {case.case_id: case for case in cases}
         self._left = {one.case: one.reason for one in left}
         self._passed: Counter[int] = Counter()
 
@@ -91,19 +90,14 @@ class Items:
             ]
         )
 
-    def case(self, index: int, where: str) -> str | None:
-        """The id of the case; None of an item that the set itself leaves out."""
+    def case(self, index: int, where: str) -> M3Case | None:
+        """The case of an index; None of an item that the set itself leaves out."""
         found = self._by_index.get(index)
-        if found is not None:
-            return found.case_id
-        if str(index) in self._left:
+        if found is None:
+            if str(index) not in self._left:
+                raise BadInput(f"{where}: index {index} is not among the cases. Give their set.")
             self._passed[index] += 1
-            return None
-        raise BadInput(f"{where}: index {index} is not among the cases. Give their set.")
-
-    def gold(self, case: str) -> int:
-        """How many gold steps a case has."""
-        return len(self._by_id[case].steps)
+        return found
 
     @property
     def rows(self) -> list[CaseRow]:
@@ -143,7 +137,6 @@ class Collected:
         self._summaries: dict[str, tuple[str, dict[str, float]]] = {}
         self._files: dict[tuple[str, str, int], str] = {}
         self._judged: dict[tuple[str, str, str, str, int], str] = {}
-        self._finished = False
 
     def add(self, result: Result) -> None:
         """Take in one file."""
@@ -167,8 +160,7 @@ class Collected:
                 raise BadInput(
                     f"{result.shown}: index {one.item} stands in {first} already. Keep one."
                 )
-            text = None if one.text is None else storable(one.text)
-            kept[one.item] = one._replace(text=text, reason=storable(one.reason))
+            kept[one.item] = one
 
     def _add_judgement(self, one: Judgement) -> None:
         key = (one.judge, one.question, one.model, one.mode, one.item)
@@ -178,18 +170,15 @@ class Collected:
                 f"{one.where}: {brief(one.judge)} said something on {one.question} of "
                 f"{brief(one.model)} {one.mode}, index {one.item}, in {first} already. Keep one."
             )
-        reply = None if one.reply is None else storable(one.reply)
-        self.judgements.append(one._replace(reply=reply))
+        self.judgements.append(one)
 
     @property
     def models(self) -> list[str]:
         """Everybody with a reply or a verdict, by name."""
-        self._finish()
         return sorted({model for model, _ in self.replies})
 
     @property
     def indices(self) -> set[int]:
-        self._finish()
         return {index for kept in self.replies.values() for index in kept}
 
     def timed(self, model: str, mode: str) -> bool:
@@ -197,11 +186,8 @@ class Collected:
         kept = self.replies.get((model, mode), {})
         return any(one.seconds is not None for one in kept.values())
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """What only shows when every file is there."""
-        if self._finished:
-            return
-        self._finished = True
         self.warnings.extend(self._oddities())
         self.warnings.extend(self._judged_texts())
         for model, (file, totals) in self._summaries.items():
@@ -248,9 +234,7 @@ class Collected:
             elif not known:
                 before = kept.get(one.item)
                 if one.prediction is not None and (before is None or before.text == NOT_KEPT):
-                    made = prediction_in(one.item, one.prediction)
-                    text = None if made.text is None else storable(made.text)
-                    kept[one.item] = made._replace(text=text, reason=storable(made.reason))
+                    kept[one.item] = prediction_in(one.item, one.prediction)
                 elif before is None and place not in given:
                     kept[one.item] = Prediction(one.item, NOT_KEPT)
                 elif before is None:  # the predictions are there, and this one is not among them
@@ -349,6 +333,7 @@ def read_results(
     collected = Collected(totals=rules.error_text == "searched")
     for result in found:
         collected.add(result)
+    collected.finish()
     models = collected.models
     if not models:
         raise BadInput(f"{replies} holds no prediction and no verdict. Give the authors' results.")
@@ -385,7 +370,7 @@ def _answers(model: str, collected: Collected, items: Items) -> Iterator[Answer]
             case = items.case(index, f"{model} {mode}")
             if case is not None:
                 yield Answer(
-                    case=case,
+                    case=case.case_id,
                     mode=mode,
                     image="original",
                     follow="",
@@ -405,14 +390,14 @@ def _verdicts(collected: Collected, items: Items, rules: Edition) -> Iterator[Ju
             continue
         reply = {"follow": "", "image": "original", "mode": one.mode}
         yield judged_row(
-            read_verdict(one.question, one.reply, rules, items.gold(case)),
+            read_verdict(one.question, one.reply, rules, len(case.steps)),
             text=one.reply,
             reason=one.reason,
             judge=one.judge,
             role=known[one.question].role,
             question=one.question,
             reader=one.model,
-            case=case,
+            case=case.case_id,
             about=about_of(About, reply | {"timed": collected.timed(one.model, one.mode)}),
             prompt=IMPORTED,
         )

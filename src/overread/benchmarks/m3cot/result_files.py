@@ -17,7 +17,6 @@ reads them in its own way.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
@@ -25,13 +24,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from overread.benchmarks.files.sheets import rows_of
+from overread.benchmarks.files.fields import Fields, read_fields
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.edition import MODES
 from overread.benchmarks.m3cot.loading import TYPES_FILE
 from overread.benchmarks.m3cot.verdicts import ORDERS, QUESTIONS, STATUS
 from overread.case import BadInput
-from overread.files import decimal, read_bytes, read_text, whole
+from overread.files import decimal, read_text, whole
 
 __all__ = [
     "UNNAMED",
@@ -45,7 +44,6 @@ __all__ = [
     "index_of",
     "judge_of",
     "judgements_of",
-    "model_of",
     "named",
     "no_words",
     "objects_of",
@@ -71,25 +69,9 @@ _MODEL_AND_MODE: Final = re.compile(r"(?P<model>.+)_(?P<mode>cot|direct)(?:_.+)?
 _FOLDER_AND_MODE: Final = re.compile(r"(?P<model>.+)_(?P<mode>cot|direct)", re.IGNORECASE)
 # Folders that hold results and name no model.
 _GENERIC_FOLDERS: Final = frozenset(
-    [
-        "answers",
-        "cache",
-        "demo",
-        "eval",
-        "eval_outputs",
-        "final_output",
-        "final_results",
-        "judges",
-        "llava",
-        "output",
-        "outputs",
-        "prediction",
-        "predictions",
-        "processed_output",
-        "replies",
-        "result",
-        "results",
-    ]
+    {"answers", "cache", "demo", "eval", "eval_outputs", "final_output", "final_results"}
+    | {"judges", "llava", "output", "outputs", "prediction", "predictions"}
+    | {"processed_output", "replies", "result", "results"}
 )
 _INDEX_WORD: Final = re.compile(r"[0-9]{1,9}")
 
@@ -122,12 +104,6 @@ def named(path: Path, root: Path) -> Named | None:
     return Named(model, found["mode"].lower())
 
 
-def model_of(path: Path, ending: str) -> str | None:
-    """`<model>` of `<model><ending>`."""
-    stem = path.stem
-    return stem.removesuffix(ending) or None if stem.endswith(ending) else None
-
-
 def _model_folder(path: Path, root: Path) -> str | None:
     """The nearest folder whose name is a model's."""
     home = path.parent if path.is_relative_to(root) else root
@@ -139,7 +115,7 @@ def cached_name(path: Path, root: Path) -> CachedName | None:
     """What `<judge>/<question>/<model>/<index>.txt` says; None of a file that is none such."""
     if path.suffix.lower() not in (".json", ".txt") or not _INDEX_WORD.fullmatch(path.stem):
         return None
-    question = QUESTION_WORDS.get(path.parent.parent.name.lower())
+    question = question_of(path.parent.parent.name)
     if question is None:
         return None
     folder = path.parent.name
@@ -189,8 +165,6 @@ def index_of(said: object) -> int | None:
         said = int(said)
     return said if isinstance(said, int) and 1 <= said < 10**9 else None
 
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 ResultKind: TypeAlias = Literal[
     "predictions", "totals", "accuracy", "reply", "replies", "orders", "tasks", "strange"
@@ -263,23 +237,14 @@ def _has_orders(path: Path) -> bool:
     return {name.strip() for name in next(csv.reader([line.strip("\r")]), [])} >= _ORDER_COLUMNS
 
 
-def orders_in(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a file of orders, each with its line."""
-    yield from rows_of(path, sorted(_ORDER_COLUMNS))
-
-
 def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON lines, each with its line."""
-    for number, raw in enumerate(
-        io.BytesIO(read_bytes(path).removeprefix(_BYTE_ORDER_MARK)), start=1
-    ):
-        line = _utf8_of(raw, f"{path.name} line {number}")
-        if not line.strip():
-            continue
-        holds = _json_of(line, f"{path.name} line {number}")
-        if not isinstance(holds, dict):
-            raise BadInput(f"{path.name} line {number} is no JSON object. Fix the line.")
-        yield number, holds
+    for number, line in enumerate(read_text(path, named=path.name).split("\n"), start=1):
+        if line.strip():
+            holds = _json_of(line, f"{path.name} line {number}")
+            if not isinstance(holds, dict):
+                raise BadInput(f"{path.name} line {number} is no JSON object. Fix the line.")
+            yield number, holds
 
 
 def _json_at(path: Path) -> Any:
@@ -293,16 +258,6 @@ def _json_of(text: str, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BadInput(f"{where} is no JSON: {why}. Fetch or mend it.") from None
-
-
-def _utf8_of(data: bytes, where: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"{where}: byte 0x{data[error.start]:02x} at {error.start} is not UTF-8. Save it as "
-            "UTF-8, or fetch it again."
-        ) from None
 
 
 # What the scripts write where a model said nothing: the runner after its last attempt,
@@ -345,27 +300,25 @@ def _predictions_in(result: Result) -> Iterator[Prediction]:
             raise BadInput(
                 f"{where} is no object with index and prediction. Fix the entry or leave it out."
             )
-        index = index_of(entry.get("index"))
-        if index is None:
-            shown = brief(entry.get("index"))
-            raise BadInput(f'{where}: index is "{shown}"; it is a whole number from 1. Fix it.')
-        yield _prediction(entry, index, where)
+        yield _prediction(Fields(where, entry, "Fix the entry."))
 
 
-def _prediction(entry: Mapping[str, Any], index: int, where: str) -> Prediction:
-    text = entry.get("prediction")
+def _item_of(row: Fields) -> int:
+    return index_of(row.raw("index")) or row.wrong("index", "it is a whole number from 1")
+
+
+def _prediction(entry: Fields) -> Prediction:
+    index, text, status = _item_of(entry), entry.raw("prediction"), entry.raw("status")
     if not isinstance(text, str) and not no_words(text):
-        raise BadInput(f"{where}: prediction is no text. Fix the entry.")
-    status = entry.get("status", "success")
-    if status not in ("success", "failed"):
-        shown = brief(status)
-        raise BadInput(f'{where}: status is "{shown}"; it is success or failed. Fix the entry.')
-    seconds = _seconds_in(entry.get("duration_s"), "duration_s", where)
+        entry.wrong("prediction", "it is no text")
+    if status not in ("success", "failed", None):
+        entry.wrong("status", "it is success or failed")
+    seconds = _seconds_in(entry.raw("duration_s"), "duration_s", entry.where)
     words = text if isinstance(text, str) else ""
     if status == "failed" or _SAID_NOTHING.fullmatch(words):
         return _failed_prediction(index, words)
     # The runner calls an empty reply a success; without its word for it, nothing is no reply.
-    if text != text or (text is None and "status" not in entry):
+    if text != text or (text is None and status is None):
         return Prediction(index, None, reason=_NO_PREDICTION)
     return Prediction(index, words, seconds)
 
@@ -374,11 +327,9 @@ def prediction_in(index: int, text: str) -> Prediction:
     """What a table says that was judged; an empty cell is none."""
     if not text.strip():
         return Prediction(index, None, reason=_NO_PREDICTION)
-    return (
-        _failed_prediction(index, text)
-        if _SAID_NOTHING.fullmatch(text)
-        else Prediction(index, text)
-    )
+    if _SAID_NOTHING.fullmatch(text):
+        return _failed_prediction(index, text)
+    return Prediction(index, text)
 
 
 def _failed_prediction(index: int, words: str) -> Prediction:
@@ -407,9 +358,10 @@ def totals_of(result: Result) -> tuple[str, dict[str, float]]:
     <model>_summary.json has the successes of the runner. timing_results/<model>.json of the three
     stand-alone scripts has whole loops under `modes`, and names the weights and not the model.
     """
-    model, by_mode, column = model_of(result.path, "_summary"), result.holds, _SUCCESSES
-    if model is None:
-        model, by_mode, column = result.path.stem, result.holds["modes"], _WHOLE_LOOP
+    stem = result.path.stem
+    model, by_mode, column = stem.removesuffix("_summary"), result.holds, _SUCCESSES
+    if model in (stem, ""):
+        model, by_mode, column = stem, result.holds["modes"], _WHOLE_LOOP
     found = {}
     for mode, said in by_mode.items():
         if mode not in MODES:
@@ -547,20 +499,16 @@ def _from_orders(result: Result) -> Iterator[Judgement]:
     if home != result.root and question_of(home.name) is None:
         home = result.path  # <judge>/<model>.csv
     judge = judge_of(home, result.root)
-    for line, cells in orders_in(result.path):
-        where = f"{result.shown} row {line}"
-        index = index_of(cells["index"].strip())
-        if index is None:
-            shown = brief(cells["index"])
-            raise BadInput(f'{where}: index is "{shown}"; it is a whole number from 1. Fix it.')
-        orders = {f"{name}_order": _number_or_text(cells[f"{name}_order"]) for name in ORDERS}
-        subs = {f"{name}_subs": cells.get(f"{name}_subs", "") for name in ORDERS}
-        row = orders | subs | {STATUS: cells.get(STATUS)}
+    for row in read_fields(result.path, sorted(_ORDER_COLUMNS)):
+        orders = {f"{name}_order": _number_or_text(row.text(f"{name}_order")) for name in ORDERS}
+        subs = {f"{name}_subs": row.text(f"{name}_subs") for name in ORDERS}
+        cells = orders | subs | {STATUS: row.raw(STATUS)}
+        where = row.where.replace(result.path.name, result.shown, 1)
         yield Judgement(
-            *(judge, "order", model, "cot", index),
-            json.dumps(row),
+            *(judge, "order", model, "cot", _item_of(row)),
+            json.dumps(cells),
             where,
-            cells.get("prediction"),
+            row.raw("prediction"),
         )
 
 
