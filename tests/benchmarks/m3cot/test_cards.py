@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.base import ReaderRecord, Tables
+from overread.benchmarks.cards import UNKNOWN
 from overread.benchmarks.m3cot import M3CoT
-from overread.benchmarks.m3cot.cards import FACETS, UNKNOWN
+from overread.benchmarks.m3cot.cards import FACETS
 from overread.benchmarks.m3cot.importing import import_results
 from overread.case import Fill, Within
 from support.m3_odd_runs import READERS, odd_run

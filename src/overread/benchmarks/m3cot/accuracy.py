@@ -21,8 +21,6 @@ from overread.measuring.notes import NOT_JUDGED, noted, unseen
 from overread.measuring.specs import MEAN_OF_JUDGES, PLAIN, Condition, Counted, Spec
 from overread.measuring.units import POINTS
 
-__all__ = ["DEPENDENCE", "SPECS", "difference", "kept_share", "right_of", "same_answer"]
-
 _WORD: Final = re.compile(r"\w+")
 _LETTER: Final = re.compile(r"\b[a-z]\b")
 _ANSWER: Final = ("answer",)

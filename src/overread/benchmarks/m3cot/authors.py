@@ -26,19 +26,6 @@ from overread.benchmarks.m3cot.verdicts import (
 from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
 
-__all__ = [
-    "TRIES",
-    "cells_of",
-    "failed_text",
-    "options_of",
-    "read_answer",
-    "read_order",
-    "read_precision",
-    "read_recall",
-    "read_verdict",
-    "text_columns",
-]
-
 # How often the scripts ask: only the one on order asks again (M3COT 5, 6, 7).
 TRIES: Final = {"answer": 1, "precision": 1, "recall": 1, "order": 3}
 

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
     from overread.judging.sheet import Unit
 
-__all__ = ["M3CoT"]
-
 
 class M3CoT(Benchmark):
     """Did it reason as a clinician would? Replies are judged, followed up and timed."""
@@ -72,16 +70,10 @@ class M3CoT(Benchmark):
         ComparedWords.more("step_f1", "step F1"),
     )
     ranges = declared(
-        share="accuracy precision precision_no_na recall f1 consistency consistency_medoid "
-        "consistency_items mode_share path_likeness survives survives_chance answer_kept answered "
-        "unparsed refused unanswered cut_off empty truncated "
-        "verdicts_judged verdicts_invalid verdicts_unanswered verdicts_rescued judge_sensitivity "
-        "judge_specificity judge_shift judge_agreement",
-        signed="impact image_effect diff_accuracy diff_precision diff_recall diff_f1 "
-        "diff_consistency judge_kappa",
-        amount="efficiency latency seconds",
+        share="path_likeness verdicts_invalid verdicts_unanswered verdicts_rescued "
+        "judge_sensitivity judge_specificity judge_shift judge_agreement",
+        signed="diff_accuracy diff_precision diff_recall diff_f1 diff_consistency judge_kappa",
     )
-
     book = BOOK
     rules: Edition
     options: Options

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from overread.benchmarks.cards import (
-    UNKNOWN,
     about_cases,
     deal,
     facet_values,
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
     from overread.benchmarks.m3cot.cases import M3Case
-
-__all__ = ["FACETS", "STEP_LABELS", "UNKNOWN", "Opened", "card_index", "cards"]
 
 FACETS: Final = ("task", "kind")
 """What cards are filtered by."""

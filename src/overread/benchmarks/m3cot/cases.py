@@ -11,20 +11,6 @@ from overread.benchmarks.tables import structs_in
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "KINDS",
-    "STEPS",
-    "TASKS",
-    "CaseRow",
-    "Kind",
-    "M3Case",
-    "Step",
-    "StepType",
-    "case_row",
-    "cases_in",
-    "kind_of",
-]
-
 Kind: TypeAlias = Literal["single", "multiple", "bool", "short"]
 KINDS: Final[tuple[Kind, ...]] = ("single", "multiple", "bool", "short")
 StepType: TypeAlias = Literal["modality", "feature", "conclusion", "analysis"]

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = ["COMPARED", "comparisons", "per_case"]
-
 # Of paths, where every flip chooses the references anew.
 _PATH_FLIPS: Final = 999
 

@@ -38,24 +38,6 @@ from overread.measuring.estimates import (
 from overread.measuring.notes import NOT_JUDGED, NOTHING, leaving_out, noted, remarked, with_method
 from overread.measuring.specs import Spec
 
-__all__ = [
-    "MODES",
-    "NO_PATH",
-    "SPECS",
-    "Scores",
-    "Seen",
-    "counted_paths",
-    "drawn_record",
-    "hot",
-    "kept_paths",
-    "kept_scores",
-    "likenesses",
-    "overall",
-    "scores_of",
-    "seen_in",
-    "spoken",
-]
-
 # Tasks draw from seeds of their own: one stream for all would tie their resamples together.
 _STRIDE: Final = 1009
 NO_PATH: Final = "none"

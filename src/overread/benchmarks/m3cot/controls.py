@@ -31,22 +31,6 @@ from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.trials import ANSWER_FIRST, ANSWER_NOW, INSTRUCTIONS
 from overread.case import Measure, Prompt, Reader, Traits
 
-__all__ = [
-    "CONTROLS",
-    "CRITERIA",
-    "EXPECTED",
-    "RAMBLES",
-    "REVISION",
-    "ControlName",
-    "Wanted",
-    "answer_of",
-    "m3cot_controls",
-    "recovered",
-    "reply_of",
-    "steps_of",
-    "wrong_answer",
-]
-
 ControlName: TypeAlias = Literal["clinician", "answer-only", "rambler", "scrambled", "contradicts"]
 CONTROLS: Final[tuple[ControlName, ...]] = (
     "clinician",

@@ -26,8 +26,6 @@ from overread.benchmarks.rules import (
 )
 from overread.case import BadInput
 
-__all__ = ["AUTHORS", "BOOK", "CORRECTED", "FOLLOWS", "IMAGES", "MODES", "Edition", "Options"]
-
 MODES: Final = ("direct", "cot")
 IMAGES: Final = ("original", "blank", "swap")
 FOLLOWS: Final = ("truncated", "answer_first")

@@ -19,8 +19,6 @@ from overread.case import Headline, Measure
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
 from overread.measuring.notes import NOT_ASKED, NOT_JUDGED
 
-__all__ = ["HALF", "QUESTION", "headlines"]
-
 QUESTION: Final = "Does it reason as a clinician would?"
 HALF: Final = 0.5
 """What a share must lie above with its whole interval for "most of them"."""

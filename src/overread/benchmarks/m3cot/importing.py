@@ -21,6 +21,7 @@ from typing import Final
 from overread.benchmarks.base import Imported, Left, Tables
 from overread.benchmarks.files.fields import read_fields
 from overread.benchmarks.importing import (
+    IMPORTED,
     NOT_KEPT,
     JudgedRow,
     declared_readers,
@@ -36,7 +37,6 @@ from overread.benchmarks.m3cot.cases import CaseRow, M3Case, case_row
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import About, questions, read_verdict
 from overread.benchmarks.m3cot.loading import READER, TASK_COLUMN, is_empty, task_of
-from overread.benchmarks.m3cot.marks import IMPORTED
 from overread.benchmarks.m3cot.result_files import (
     UNNAMED,
     Judgement,
@@ -54,8 +54,6 @@ from overread.benchmarks.m3cot.trials import Answer
 from overread.benchmarks.tables import answers_frame, frame_of
 from overread.case import BadInput, Policy
 from overread.judging.question import about_of, by_name
-
-__all__ = ["Collected", "Items", "import_results", "read_results"]
 
 _STRICTEST: Final[Policy] = "credentialed"
 

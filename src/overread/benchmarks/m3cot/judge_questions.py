@@ -33,16 +33,6 @@ from overread.judging.question import Compared, Deserved, JudgedPart, Question, 
 from overread.judging.reading import read_yes_no
 from overread.judging.rubric import Rubric
 
-__all__ = [
-    "DECODING",
-    "REMINDER",
-    "REMINDER_YES_NO",
-    "RUBRICS",
-    "About",
-    "questions",
-    "read_verdict",
-]
-
 # Judged at temperature 0 throughout; the published order judge had none set (M3COT 10).
 DECODING: Final = Decoding(max_tokens=4096, temperature=0.0)
 REMINDER: Final = (

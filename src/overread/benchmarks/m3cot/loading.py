@@ -32,20 +32,6 @@ from overread.benchmarks.m3cot.cases import (
 from overread.benchmarks.m3cot.edition import Options
 from overread.case import BadInput
 
-__all__ = [
-    "DATA_FOLDERS",
-    "IMAGE_FOLDER",
-    "IMAGE_SUFFIXES",
-    "ITEMS_FILE",
-    "OWN_COLUMNS",
-    "READER",
-    "STEP_COLUMNS",
-    "TASK_COLUMN",
-    "TYPES_FILE",
-    "is_empty",
-    "task_of",
-]
-
 ITEMS_FILE: Final = "M3CoTBench.xlsx"
 TYPES_FILE: Final = "type.xlsx"
 IMAGE_FOLDER: Final = "images"

@@ -11,27 +11,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.importing import IMPORTED
 from overread.benchmarks.m3cot.cases import StepType
 from overread.measuring.estimates import Mask
 from overread.measuring.specs import OUTCOMES, Codes, Condition
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "COT",
-    "DIRECT",
-    "IMPORTED",
-    "Asking",
-    "Facts",
-    "Marks",
-    "Said",
-    "Verdict",
-    "asking_of",
-    "facts_of",
-    "marks_of",
-]
 
 _ANSWERED, _BLANK, _REFUSED, _UNANSWERED, _NOT_ASKED, _NOT_JUDGED = range(len(OUTCOMES))
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = ["METRICS", "SPECS", "agreement_measures", "measure", "measure_judged"]
-
 SPECS: Final = (
     *accuracy.SPECS,
     *steps.SPECS,

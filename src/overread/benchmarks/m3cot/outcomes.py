@@ -28,8 +28,6 @@ from overread.measuring.specs import (
 )
 from overread.measuring.units import Unit
 
-__all__ = ["SPECS", "UNKNOWN_END", "VERDICT_MEASURES"]
-
 UNKNOWN_END: Final = "unknown_end"
 """The flag of a share of replies of which nobody knows how they ended."""
 VERDICT_MEASURES: Final = {

@@ -13,15 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 from overread.benchmarks.m3cot.verdicts import ORDERS
 
-__all__ = [
-    "Path",
-    "Reference",
-    "lcs_length",
-    "mode_path",
-    "path_of",
-    "similarity",
-]
-
 Path: TypeAlias = tuple[str, ...]
 Reference: TypeAlias = Literal["mode", "medoid"]
 

@@ -32,28 +32,6 @@ from overread.benchmarks.m3cot.verdicts import ORDERS, QUESTIONS, STATUS
 from overread.case import BadInput
 from overread.files import decimal, read_text, whole
 
-__all__ = [
-    "UNNAMED",
-    "CachedName",
-    "Judgement",
-    "Named",
-    "Prediction",
-    "Result",
-    "brief",
-    "cached_name",
-    "index_of",
-    "judge_of",
-    "judgements_of",
-    "named",
-    "no_words",
-    "objects_of",
-    "prediction_in",
-    "predictions_of",
-    "question_of",
-    "results_of",
-    "totals_of",
-]
-
 # A judge that no name or folder says.
 UNNAMED: Final = "unnamed-judge"
 # Our word for a question, by the folders and words others have for it.

@@ -32,8 +32,6 @@ from overread.benchmarks.sentences import (
 from overread.case import Measure
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 
-__all__ = ["limitations", "methods"]
-
 _MODE_WORDS: Final = {"direct": "for the answer alone", "cot": "for reasoning step by step"}
 
 

@@ -26,8 +26,6 @@ from overread.measuring.notes import NOT_JUDGED, noted, remarked
 from overread.measuring.specs import Spec
 from overread.measuring.units import AMOUNT, SECONDS
 
-__all__ = ["NOT_TIMED", "SPECS", "seconds_of"]
-
 NOT_TIMED: Final = "not_timed"
 """The flag of a time that nobody took."""
 _WHY_NOT: Final = "not timed: time under load is queueing"

@@ -29,8 +29,6 @@ from overread.measuring.notes import NOT_ASKED, NOT_JUDGED, noted
 from overread.measuring.specs import PLAIN, Condition, Counted, Spec
 from overread.measuring.units import Unit
 
-__all__ = ["BOTH_ZERO", "SPECS", "f1_of", "harmonic", "matched_of", "precision_of", "values_of"]
-
 BOTH_ZERO: Final = "both_zero"
 """The flag of F1 where no step matches either way."""
 Step = Mapping[str, Any]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from overread.benchmarks.importing import IMPORTED
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.marks import COT, IMPORTED, Asking, Facts, Marks, facts_of, marks_of
+from overread.benchmarks.m3cot.marks import COT, Asking, Facts, Marks, facts_of, marks_of
 from overread.measuring.arrays import RunArrays, Words, group_names
 from overread.measuring.estimates import Resampling
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import Tables
-
-__all__ = ["Study"]
 
 # What names an examination and nobody: a text of no other words may be told of any set.
 _EXAMINATION_WORDS: Final = """

@@ -39,27 +39,6 @@ from overread.case import (
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "ANSWER_FIRST",
-    "ANSWER_NOW",
-    "INSTRUCTIONS",
-    "REASONING_SO_FAR",
-    "Answer",
-    "answer_first",
-    "answer_of",
-    "condition",
-    "first_half",
-    "follow_ups",
-    "question",
-    "sentence_ends",
-    "swap_remarks",
-    "swaps",
-    "timed",
-    "timed_items",
-    "trials",
-    "truncated",
-]
-
 # The strings of the published code, by mode; the paper prints slightly different ones.
 INSTRUCTIONS: Final = {
     "direct": "Please directly provide the final answer without any other output.",

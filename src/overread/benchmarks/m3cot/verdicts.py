@@ -22,25 +22,6 @@ from overread.benchmarks.m3cot.edition import Edition
 from overread.judging import Read
 from overread.judging.reading import read_json
 
-__all__ = [
-    "ORDERS",
-    "ORDER_KEYS",
-    "QUESTIONS",
-    "RESTATEMENT",
-    "STATUS",
-    "STEP_NAMES",
-    "TABLE",
-    "UNREAD",
-    "YES_NO",
-    "clean_text",
-    "read_answer",
-    "read_order",
-    "read_precision",
-    "read_recall",
-    "read_verdict",
-    "rescued",
-]
-
 QUESTIONS: Final = ("answer", "precision", "recall", "order")
 YES_NO: Final = "yesno"
 """The rubric that asks for a word in place of JSON, and what `how` then begins with."""

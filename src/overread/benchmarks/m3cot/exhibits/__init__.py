@@ -10,10 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.m3cot.exhibits import figures, tables
-from overread.benchmarks.m3cot.exhibits.case_view import case_views
 from overread.case import Figure, Measure, Table
-
-__all__ = ["case_views", "exhibits"]
 
 
 def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
     from overread.benchmarks.m3cot.cases import M3Case
 
-__all__ = ["case_views"]
-
 _READERS: Final = 3
 _STEPS: Final = 20
 _WHICH: Final = {"best": 1.0, "middle": 0.5, "worst": 0.0}

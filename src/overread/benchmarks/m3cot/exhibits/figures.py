@@ -17,8 +17,6 @@ from overread.benchmarks.exhibits.tables import group_sizes, kept_columns
 from overread.benchmarks.m3cot.exhibits.tables import COLUMNS, notes_on_judges, tasks_of
 from overread.case import Figure
 
-__all__ = ["likeness_figure", "profile_figures", "task_figure"]
-
 # What goes from 0 to 100, more being better.
 _AXES: Final = tuple(
     column

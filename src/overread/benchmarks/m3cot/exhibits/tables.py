@@ -35,25 +35,6 @@ from overread.benchmarks.m3cot.edition import FOLLOWS, IMAGES, MODES
 from overread.benchmarks.m3cot.headline import QUESTION
 from overread.case import Measure, Table
 
-__all__ = [
-    "ALL_QUESTIONS",
-    "COLUMNS",
-    "follow_table",
-    "image_table",
-    "impact_table",
-    "judge_tables",
-    "kinds_table",
-    "modalities_table",
-    "notes_on_judges",
-    "pairs_table",
-    "paper_tables",
-    "paths_table",
-    "steps_table",
-    "summary",
-    "tasks_of",
-    "tasks_table",
-]
-
 PARTS: Final = {
     name: Part(said, measure, {"question": name}, keys)
     for name, said, measure, keys in (
