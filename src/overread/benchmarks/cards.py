@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-__all__ = [
-    "UNKNOWN",
-    "about_cases",
-    "deal",
-    "facet_values",
-    "index_of",
-    "rows_by_reader",
-    "slides_of",
-    "title_of",
-    "told_by_values",
-]
 
 UNKNOWN: Final = "not known"
 """The facet of a case of which a set does not say it."""

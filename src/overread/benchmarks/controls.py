@@ -16,17 +16,6 @@ import msgspec
 from overread.benchmarks.base import Recovered
 from overread.case import Limits, Measure, Prompt, Reply, Traits
 
-__all__ = [
-    "Control",
-    "Criterion",
-    "Known",
-    "Said",
-    "Verdict",
-    "by_criteria",
-    "known_of",
-    "recovered",
-]
-
 By: TypeAlias = tuple[tuple[str, str], ...]
 
 

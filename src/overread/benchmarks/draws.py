@@ -8,8 +8,6 @@ from fractions import Fraction
 from hashlib import blake2b
 from typing import TypeVar
 
-__all__ = ["derangement", "even_shares", "lot", "spread"]
-
 T = TypeVar("T")
 Stratum = TypeVar("Stratum", int, str)
 

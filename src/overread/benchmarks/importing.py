@@ -22,19 +22,6 @@ from overread.judging import Read
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "IMPORTED",
-    "NOT_KEPT",
-    "JudgedRow",
-    "Oddities",
-    "declared_readers",
-    "judged_row",
-    "over_tables",
-    "reader_records",
-    "result_files",
-    "verdicts_frame",
-    "without_results",
-]
 
 IMPORTED: Final = "imported"
 """The identity of a reader that somebody else asked, and the name of a set that is not given."""

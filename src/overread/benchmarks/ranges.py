@@ -7,8 +7,6 @@ from typing import Final, TypeAlias
 
 from overread.measuring.units import AMOUNT, ANY, POINTS, SHARE, SKILL, Unit
 
-__all__ = ["Range", "declared"]
-
 Range: TypeAlias = Unit
 _KINDS: Final[Mapping[str, Unit]] = {
     "share": SHARE, "signed": POINTS, "skill": SKILL, "amount": AMOUNT, "any": ANY,

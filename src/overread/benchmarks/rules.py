@@ -37,28 +37,6 @@ import msgspec
 
 from overread.case import BadInput
 
-__all__ = [
-    "SEEDS",
-    "Boot",
-    "EditionName",
-    "EditionRules",
-    "Option",
-    "Reading",
-    "Root",
-    "Rule",
-    "Rulebook",
-    "absolute",
-    "check_variants",
-    "files",
-    "folder",
-    "label_words",
-    "number",
-    "one_of",
-    "read_words",
-    "some_of",
-    "whole",
-]
-
 Reading: TypeAlias = Callable[[str], Any]
 EditionName: TypeAlias = Literal["authors", "corrected"]
 

@@ -13,46 +13,12 @@ from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.exhibits.index import Index
 from overread.case import Headline, Measure
 from overread.judging.fitness import ENOUGH, LIMIT
-from overread.measuring.notes import FLAGS, NO_PICTURE, noted
+from overread.measuring.notes import NO_PICTURE, noted
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import ReaderRecord
     from overread.benchmarks.rules import EditionRules, Rulebook
 
-__all__ = [
-    "IN_TRAINING",
-    "LEXICAL",
-    "MADE_UP",
-    "OWN_RUBRICS",
-    "PHANTOM",
-    "TESTS",
-    "Answer",
-    "Level",
-    "Told",
-    "by_levels",
-    "carried_out",
-    "decoded",
-    "edition_line",
-    "few_cases",
-    "gets_no_picture",
-    "is_lexical",
-    "judge_limits",
-    "largest",
-    "least",
-    "listed",
-    "made_up",
-    "rate",
-    "readers_listed",
-    "reply_limits",
-    "shift_limit",
-    "side_of",
-    "stands",
-    "taken_over",
-    "tried_judges",
-    "unseeing_limit",
-    "unseeing_noted",
-    "wide_intervals",
-]
 
 Answer: TypeAlias = Literal["yes", "no", "in part", "cannot tell"]
 
@@ -117,9 +83,7 @@ def is_lexical(judge: str) -> bool:
 
 def gets_no_picture(record: Measure | None) -> bool:
     """Whether a record says that the reader gets no picture."""
-    if record is None:
-        return False
-    return NO_PICTURE in record.flags or FLAGS[NO_PICTURE] in (record.note or "").split("; ")
+    return record is not None and NO_PICTURE in record.flags
 
 
 def unseeing_noted(

@@ -30,22 +30,6 @@ from overread.case import Reply
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "CUT_OFF",
-    "Int8",
-    "Int32",
-    "alternatives_of",
-    "answers_frame",
-    "cells_of",
-    "frame_of",
-    "joined_notes",
-    "notes_of",
-    "read_again",
-    "schema_of",
-    "storable",
-    "structs_in",
-    "tokens_of",
-]
 
 S = TypeVar("S", bound=msgspec.Struct)
 Again = TypeVar("Again", bound=msgspec.Struct)

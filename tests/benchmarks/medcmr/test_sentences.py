@@ -91,7 +91,7 @@ def test_a_reader_without_pictures_is_never_yes():
         measure="diff_accuracy",
         by={"condition": "blank", "versus": "original"},
         n=0,
-        note="the reader gets no picture",
+        flags=("no_picture",),
     )
     found = told(MOSTLY, unseen)
     assert found.answer == "in part"
@@ -271,7 +271,7 @@ def test_no_number_stands_without_its_interval_and_n():
 def test_readers_without_pictures_are_named_though_no_other_image_was_asked():
     one = Measure(reader="r", measure="unanswered_rate", by={"kind": "mcq"}, value=0.0, n=200)
     assert "Without any picture" not in limits([one])
-    blind = msgspec.structs.replace(one, note="3 not in the answers; the reader gets no picture")
+    blind = msgspec.structs.replace(one, flags=("no_picture",))
     assert "Without any picture, from the words alone, answered r." in limits([blind])
 
 

@@ -19,32 +19,6 @@ from overread.case import Measure, Table, printable
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 from overread.measuring.units import INDEX, POINTS, RATIO, SECONDS, SHARE, Unit
 
-__all__ = [
-    "CUT",
-    "FEW_MARK",
-    "NOT_ASKED",
-    "NOT_KNOWN",
-    "OTHER_RULE_MARK",
-    "TOLD_APART_MARK",
-    "UNTRIED_MARK",
-    "cell",
-    "coefficient",
-    "cut",
-    "fraction",
-    "interval",
-    "is_unfit",
-    "judge_flags",
-    "p_value",
-    "percent",
-    "plain",
-    "printed",
-    "table",
-    "told_apart",
-    "unit_of",
-    "with_tests",
-    "worth",
-]
-
 NOT_KNOWN: Final = "n/a"
 """There is a record, and it has no value."""
 NOT_ASKED: Final = "-"

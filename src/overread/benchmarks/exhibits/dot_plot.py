@@ -21,8 +21,6 @@ from overread.benchmarks.exhibits.style import (
 )
 from overread.case import Figure
 
-__all__ = ["Lane", "Panel", "dot_figure", "dots", "lane_rows"]
-
 _PANEL: Final = 210
 _STEP: Final = 12
 

@@ -21,8 +21,6 @@ from overread.benchmarks.exhibits.tables import (
 from overread.case import Figure, Measure, Table
 from overread.measuring.specs import Spec
 
-__all__ = ["exhibits_of"]
-
 
 def exhibits_of(
     specs: Sequence[Spec], measures: Sequence[Measure], signature: str, title: str

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 from overread.case import Measure
 from overread.measuring.units import Unit
 
-__all__ = ["Column", "Index"]
-
 
 class Index:
     """The records by what they are about. A class because every exhibit looks the same ones up."""

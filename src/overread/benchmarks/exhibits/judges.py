@@ -19,20 +19,6 @@ from overread.benchmarks.exhibits.index import Index
 from overread.case import Measure, Table
 from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
 
-__all__ = [
-    "AGREEMENT",
-    "KAPPA",
-    "LEXICAL",
-    "SENSITIVITY",
-    "SPECIFICITY",
-    "Part",
-    "agreement_table",
-    "fitness_table",
-    "judges_of",
-    "notes_on_judges",
-    "tried",
-]
-
 # Records about all readers together.
 SENSITIVITY: Final = "judge_sensitivity"
 SPECIFICITY: Final = "judge_specificity"

@@ -25,8 +25,6 @@ from overread.benchmarks.exhibits.style import (
 )
 from overread.case import Figure, Measure
 
-__all__ = ["Web", "radar", "radar_figure", "vertices"]
-
 _SIDE: Final = 330
 _RINGS: Final = (25, 50, 75, 100)
 # How far a drawing reaches beyond its centre, in percent; at the sides there is room for names.

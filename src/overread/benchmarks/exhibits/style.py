@@ -13,28 +13,6 @@ from overread.benchmarks.exhibits.index import Column, Index
 from overread.case import Figure, Measure, printable
 from overread.judging.fitness import UNFIT
 
-__all__ = [
-    "BLUE",
-    "FAINT",
-    "INK",
-    "LOOKS",
-    "PAPER",
-    "VERMILLION",
-    "Cast",
-    "Look",
-    "Spec",
-    "cast_of",
-    "figure_spec",
-    "label_room",
-    "number_axis",
-    "point_row",
-    "reader_axis",
-    "shown",
-    "spoken",
-    "told",
-    "unfit_note",
-]
-
 Spec = dict[str, Any]
 
 INK: Final = Figure.INK

@@ -15,19 +15,6 @@ from overread.benchmarks.exhibits.cells import (
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.case import Measure, Method, Table
 
-__all__ = [
-    "both_rates",
-    "difference_rows",
-    "differences",
-    "group_sizes",
-    "groups_table",
-    "interval_notes",
-    "kept_columns",
-    "reader_rows",
-    "readers_table",
-    "remarks_on",
-]
-
 Shows = Callable[[Measure | None], str]
 _MOST_REMARKS = 6
 

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple, get_args
 from overread.case import BadInput, Policy
 from overread.files import read_toml
 
-__all__ = ["Held", "held_at", "policy_of", "read_card"]
-
 _POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)  # from the loosest to the strictest
 _STRICTEST: Final = len(_POLICIES) - 1
 

@@ -23,8 +23,6 @@ from overread.benchmarks.files.workbook import sheet_of
 from overread.case import BadInput, Box
 from overread.files import open_file
 
-__all__ = ["Fields", "fields_of", "quoted", "read_fields", "refuse_twice"]
-
 T = TypeVar("T")
 
 FIX_ROW: Final = "Fix the row."

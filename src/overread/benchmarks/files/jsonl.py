@@ -12,8 +12,6 @@ import msgspec
 from overread.case import BadInput
 from overread.files import open_file, read_bytes
 
-__all__ = ["JSON_ERRORS", "data_of", "first_object", "lines_of", "list_of"]
-
 # What decoding may raise: a recursion error is a text of nothing but opening brackets.
 JSON_ERRORS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 _PEEK: Final = 1 << 16

@@ -20,25 +20,6 @@ from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields
 from overread.case import BadInput, Policy, Source
 
-__all__ = [
-    "Contents",
-    "FoundSet",
-    "Item",
-    "Layout",
-    "Loaded",
-    "SetReader",
-    "Stated",
-    "below",
-    "first_of",
-    "gather",
-    "images_below",
-    "items_of",
-    "one_table",
-    "published",
-    "tables_at",
-    "unsafe_name",
-]
-
 C = TypeVar("C")
 
 # Where an item stands ("test.json item 3"), and its case, or why there is none.

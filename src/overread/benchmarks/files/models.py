@@ -7,8 +7,6 @@ from pathlib import Path
 from overread.benchmarks.importing import declared_readers
 from overread.case import Traits
 
-__all__ = ["declared_models", "declared_readers"]
-
 
 def declared_models(path: Path) -> dict[str, Traits]:
     """The traits of each model: its role, and whether its thinking is parsed away."""

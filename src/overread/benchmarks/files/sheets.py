@@ -22,16 +22,6 @@ from overread.judging.sheet import guarded
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "Text",
-    "as_filled",
-    "filled_rows",
-    "header_of",
-    "inflated",
-    "mark_of",
-    "parse",
-    "rows_of",
-]
 
 _MARK: Final = b"\xef\xbb\xbf"
 # A line of nothing but commas would be a list of as many cells.

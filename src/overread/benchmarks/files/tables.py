@@ -14,34 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from overread.benchmarks.files.sheets import header_of, inflated, parse
+from overread.benchmarks.files.sheets import header_of, parse
 from overread.case import BadInput
 from overread.files import read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "FETCH",
-    "FIX",
-    "LABEL_CODES",
-    "LABEL_NEED",
-    "Table",
-    "ages",
-    "codes",
-    "columns_of",
-    "distinct",
-    "filled",
-    "find_table",
-    "first",
-    "inflated",
-    "labels",
-    "matching",
-    "numbers",
-    "read_table",
-    "refuse",
-    "refuse_first",
-]
 
 # What to do about a bad row: an official file is fetched again, one's own is mended.
 FETCH: Final = "Fetch the file again"

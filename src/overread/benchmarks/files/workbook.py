@@ -17,8 +17,6 @@ from typing import Any, Final
 from overread.case import BadInput
 from overread.files import read_bytes
 
-__all__ = ["MOST_BYTES", "sheet_of"]
-
 # An xlsx is a zip: a few kilobytes of it may unpack to gigabytes. The official file is below 10 MB.
 MOST_BYTES: Final = 64 << 20
 _MOST_PARTS: Final = 10_000

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from overread.benchmarks.files.sheets import inflated
 from overread.benchmarks.files.tables import (
     LABEL_CODES,
     LABEL_NEED,
@@ -20,7 +21,6 @@ from overread.benchmarks.files.tables import (
     codes,
     distinct,
     filled,
-    inflated,
     labels,
     matching,
     read_table,
