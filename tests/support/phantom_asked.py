@@ -16,7 +16,7 @@ from overread.case import Picture, Prompt, PromptMessage, Request
 from overread.imaging import render, render_clip
 from overread.plugins import at
 
-__all__ = ["phantom_asked"]
+__all__ = ["phantom_asked", "rendered"]
 
 
 def phantom_asked(
@@ -37,7 +37,7 @@ def phantom_asked(
         readers.append(ReaderRecord(name=reader.name, traits=reader.traits))
         for case in bench.cases():
             for trial in bench.trials(case, reader.traits):
-                prompt = _rendered(trial.request.for_reader(reader.traits), trial.case)
+                prompt = rendered(trial.request.for_reader(reader.traits), trial.case)
                 reply = asyncio.run(reader.reply(prompt))
                 rows.append((reader.name, *bench.answer(trial, reply, reader.traits)))
     cases = pl.DataFrame(
@@ -58,7 +58,7 @@ def _shown(part: Any) -> Any:
     return render(part) if isinstance(part, Picture) else render_clip(part)
 
 
-def _rendered(request: Request, digest: str) -> Prompt:
+def rendered(request: Request, digest: str) -> Prompt:
     messages = tuple(
         PromptMessage(message.role, tuple(_shown(part) for part in message.parts))
         for message in request.messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +116,14 @@ class Grounding(Benchmark):
         manifest = manifest_path(path)
         rows = rows_of(manifest, NEEDED)
         images = (row.get(column, "").strip() for _, row in rows for column in IMAGE_COLUMNS)
+        return self._policy_of(manifest, images)
+
+    def policy_opened(self) -> Policy:
+        """The same by the cases, so that the manifest is read once."""
+        images = (getattr(case, name) for case in self.cases() for name in IMAGE_COLUMNS)
+        return self._policy_of(self.kept_path, images)
+
+    def _policy_of(self, manifest: Path, images: Iterable[str | None]) -> Policy:
         return policy_of(
             Held(manifest.parent, (manifest.name,)),
             held_at(self._root_of(manifest), ("", *filter(None, images))),
