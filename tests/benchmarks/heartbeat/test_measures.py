@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.families import with_q
 from overread.benchmarks.heartbeat import Heartbeat
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.marks import facts_of, marks_of
 from overread.benchmarks.heartbeat.measures import HIGHER_IS_BETTER, SPECS, measure
 from overread.case import BadInput, Measure
+from overread.measuring.contrasts import with_q
 from support.heart_answers import found, rows, tables_of
 
 # -------- Laws that every measure keeps, and what each of the main ones says of readers made by hand

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.flips import FLIPS, flip_ps, signs
+from overread.measuring.contrasts import FLIPS, flip_ps, signs
 from overread.stats import sign_flip_p
 
 
@@ -32,3 +32,11 @@ def test_p_is_near_the_exact_share_and_never_0(sums: list[int]) -> None:
 
 def test_the_observed_signs_are_one_of_those_counted() -> None:
     assert flip_ps(np.ones((60, 1)), signs(60, FLIPS, 0)) == [1 / (FLIPS + 1)]
+
+
+def test_thirds_that_add_up_alike_are_ties() -> None:
+    """What only the rounding of sums tells apart counts as equally far from nothing."""
+    sums = np.array([[1 / 3], [1 / 3], [1 / 3], [-0.1], [-0.2], [-0.7]])
+    coins = signs(6, FLIPS, 0)
+    whole = np.array([[10.0], [10.0], [10.0], [-3.0], [-6.0], [-21.0]])
+    assert flip_ps(sums, coins) == flip_ps(whole, coins)

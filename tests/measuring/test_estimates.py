@@ -1,0 +1,127 @@
+"""The one resampling: few clusters leave much open, and kinds of clusters are clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from overread.case import Measure
+from overread.measuring.estimates import (
+    FEW,
+    Estimate,
+    Resampling,
+    columns_of,
+    estimated,
+    left_open,
+    mean_of_columns,
+)
+
+
+def interval(values, few=FEW, step=1.0, limits=(0.0, 1.0)):
+    table = np.asarray(values, dtype=float)[:, None]
+    counted = np.ones(len(table), dtype=bool)
+    record = Measure(reader="", measure="mean")
+    made = estimated(record, columns_of(table), mean_of_columns, counted, limits=limits, step=step)
+    return Resampling(np.arange(len(table)), boot=500, seed=0, few=few).finish([made])[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=2, max_size=FEW - 1),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_the_more_few_items_differ_the_wider(offsets, less, more):
+    offsets = np.array(offsets) - np.mean(offsets)
+    less, more = sorted((less, more))
+    narrow, wide = (interval(by * offsets, limits=(-9.0, 9.0)) for by in (less, more))
+    assert wide.low <= narrow.low + 1e-9
+    assert wide.high >= narrow.high - 1e-9
+    room = left_open(len(offsets))
+    assert narrow.high - narrow.low >= 2 * room - 1e-6
+
+
+@pytest.mark.parametrize("n", [3, 5, 9])
+def test_normal_items_are_covered_as_promised(n):
+    draw = np.random.default_rng(n)
+    limits = (-np.inf, np.inf)
+    made = [interval(draw.normal(size=n), step=None, limits=limits) for _ in range(400)]
+    plain = [interval(draw.normal(size=n), 0, step=None, limits=limits) for _ in range(400)]
+    covered, before = (
+        np.mean([one.low <= 0 <= one.high for one in some]) for some in (made, plain)
+    )
+    assert covered > 0.9
+    assert before < covered
+
+
+def test_many_items_and_those_who_do_not_ask_for_it_have_their_percentiles():
+    many = np.arange(FEW) % 2
+    assert interval(many) == interval(many, 0)
+    few = interval([0.0, 1.0, 1.0], 0)
+    assert few.method == "bootstrap of items:500:0"
+    assert interval([0.0, 1.0, 1.0]).method == (
+        "bootstrap of items:500:0, t of 2, at least wilson at 0"
+    )
+
+
+# ---------------------------------------------------------------- by kinds of clusters
+
+
+def estimate(values) -> Estimate:
+    table = np.asarray(values, dtype=float)[:, None]
+    made = Measure(reader="", measure="mean")
+    return estimated(made, columns_of(table), mean_of_columns, ~np.isnan(table[:, 0]))
+
+
+def run(clusters, values, boot=4_000):
+    how = {"boot": boot, "seed": 3}
+    made = estimate(values)
+    quick = Resampling(clusters, tallied=True, **how)._by_kinds(made)
+    return quick, Resampling(clusters, **how).finish([made])[0]
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_intervals_are_those_of_drawing_cluster_by_cluster(each):
+    draw = np.random.default_rng(0)
+    n = 24_000
+    values = (draw.random(n) < 0.3).astype(float)
+    values[draw.random(n) < 0.1] = np.nan
+    quick, slow = run(np.arange(n) // each, values)
+    assert quick is not None
+    assert (quick.value, quick.n, quick.method) == (slow.value, slow.n, slow.method)
+    assert quick.sd_boot == pytest.approx(slow.sd_boot, rel=0.05)
+    for bound in ("low", "high"):
+        assert getattr(quick, bound) == pytest.approx(getattr(slow, bound), abs=0.25 * slow.sd_boot)
+
+
+def test_clusters_that_are_alike_as_a_whole_spread_as_wholes():
+    values = np.repeat(np.arange(6_000) % 2, 4).astype(float)
+    quick, slow = run(np.repeat(np.arange(6_000), 4), values)
+    assert quick is not None
+    assert quick.sd_boot == pytest.approx(0.5 / 6_000**0.5, rel=0.05)
+    assert quick.sd_boot == pytest.approx(slow.sd_boot, rel=0.05)
+
+
+def test_the_order_and_the_names_of_clusters_do_not_matter():
+    draw = np.random.default_rng(1)
+    values, mixed = (draw.random(9_000) < 0.5).astype(float), draw.permutation(9_000)
+    clusters = np.arange(9_000) // 2
+    one, _ = run(clusters, values, 200)
+    two, _ = run((9_000 - clusters)[mixed], values[mixed], 200)
+    assert one == two
+
+
+def test_few_clusters_or_many_kinds_are_left_to_be_drawn_one_by_one():
+    draw = np.random.default_rng(2)
+    assert run(np.arange(500), draw.random(500) < 0.5, 200)[0] is None
+    assert run(np.arange(9_000), draw.random(9_000), 200)[0] is None
+
+
+def test_a_column_that_comes_again_has_the_same_totals():
+    table = np.random.default_rng(3).random((50, 3))[:, [0, 1, 0, 2, 1]]
+    how = {"boot": 100, "seed": 0}
+    totals = Resampling(np.arange(50), tallied=True, **how).totals(table)
+    assert np.allclose(totals, Resampling(np.arange(50), **how).totals(table))
+    assert (totals[:, 0] == totals[:, 2]).all()
