@@ -385,21 +385,25 @@ def accuracy_figure(index: Index, signature: str) -> Figure | None:
     )
 
 
-def _coin_layers(index: Index, phase: str, x: Spec) -> list[Spec]:
-    line: Spec = {
-        "data": {"values": [{"value": 0.5}]},
+def dashed_line(value: float, x: Spec) -> Spec:
+    """What is to be beaten, across a panel."""
+    return {
+        "data": {"values": [{"value": value}]},
         "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1.5},
         "encoding": {"x": {"field": "value", **x}},
     }
+
+
+def _coin_layers(index: Index, phase: str, x: Spec) -> list[Spec]:
     record = _coin_band(index, phase)
     if record is None:
-        return [line]
+        return [dashed_line(0.5, x)]
     band = {
         "data": {"values": [{"low": record.low, "high": record.high}]},
         "mark": {"type": "rect", "color": FAINT, "opacity": 0.18},
         "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}},
     }
-    return [band, line]
+    return [band, dashed_line(0.5, x)]
 
 
 def _coin_band(index: Index, phase: str) -> Measure | None:

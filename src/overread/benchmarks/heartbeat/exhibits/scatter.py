@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.style import FAINT, INK, Spec, figure_spec, label_room
 from overread.benchmarks.heartbeat.edition import FORMATS
-from overread.benchmarks.heartbeat.exhibits.dot_plots import FORMAT_LOOKS
+from overread.benchmarks.heartbeat.exhibits.dot_plots import FORMAT_LOOKS, dashed_line
 from overread.benchmarks.heartbeat.exhibits.settings import (
     NAMES,
     PHASES,
@@ -145,72 +145,55 @@ def _scatter_panel(
     reader, context = panel
     alone = all(row["context"] == context for row in rows)
     formats = [wanted for wanted in FORMATS if any(row["format"] == wanted for row in rows)]
-    colour = {"domain": formats, "range": [FORMAT_LOOKS[wanted].colour for wanted in formats]}
-    shape = {"domain": formats, "range": [FORMAT_LOOKS[wanted].shape for wanted in formats]}
-    kind = {"field": "format", "type": "nominal"}
+    looks = [FORMAT_LOOKS[wanted] for wanted in formats]
+    colour = {"domain": formats, "range": [look.colour for look in looks]}
+    shape = {"domain": formats, "range": [look.shape for look in looks]}
     size = {"domain": [1, max(2, *(row["videos"] for row in rows))], "range": [20, 130]}
     places: Spec = {
-        "x": _scatter_axis("true", "true frame", ends, titled=last, labelled=last),
-        "y": _scatter_axis("drawn", "frame said", ends, titled=left, labelled=left),
+        "x": _scatter_axis("true", "true frame", ends, said=last),
+        "y": _scatter_axis("drawn", "frame said", ends, said=left),
     }
-    points: Spec = {
+    marks: Spec = {
         **places,
-        "color": {**kind, "scale": colour},
-        "shape": {**kind, "scale": shape},
+        "color": {"field": "format", "type": "nominal", "scale": colour},
         "size": {"field": "videos", "type": "quantitative", "scale": size, "legend": None},
     }
-    arrows: Spec = {**places, "color": points["color"], "size": points["size"]}
-    # A name may hold any sign, so it is compared as data are, not as an expression.
-    here: list[Spec] = [
-        {"filter": {"field": "shown", "equal": reader}},
-        {"filter": {"field": "context", "equal": context}},
-    ]
-    right = [{"true": end, "drawn": end} for end in ends]
+    shaped: Spec = {**marks, "shape": {"field": "format", "type": "nominal", "scale": shape}}
+
+    def layer(lies: str, encoding: Spec, **mark: str) -> Spec:
+        # A name may hold any sign, so it is compared as data are, not as an expression.
+        equal = {"shown": reader, "context": context, "lies": lies}
+        return {
+            "transform": [{"filter": {"field": f, "equal": v}} for f, v in equal.items()],
+            "mark": {"type": "point", **mark, "filled": True, "opacity": 0.65},
+            "encoding": encoding,
+        }
+
+    diagonal: Spec = {
+        "data": {"values": [{"true": end, "drawn": end} for end in ends]},
+        "mark": {"type": "line", "color": FAINT, "strokeDash": [4, 3]},
+        "encoding": places,
+    }
+    name = reader if left or alone else " "
     return {
-        "title": {
-            "text": reader if left or alone else " ",
-            "subtitle": context,
-            "subtitleColor": INK,
-            "frame": "group",
-        },
+        "title": {"text": name, "subtitle": context, "subtitleColor": INK, "frame": "group"},
         "width": _PANEL_SIDE,
         "height": _PANEL_SIDE,
         "layer": [
-            {
-                "data": {"values": right},
-                "mark": {"type": "line", "color": FAINT, "strokeDash": [4, 3]},
-                "encoding": places,
-            },
-            {
-                "transform": [*here, {"filter": {"field": "lies", "equal": "inside"}}],
-                "mark": {"type": "point", "filled": True, "opacity": 0.65},
-                "encoding": points,
-            },
-            *(
-                {
-                    "transform": [*here, {"filter": {"field": "lies", "equal": side}}],
-                    "mark": {"type": "point", "shape": arrow, "filled": True, "opacity": 0.65},
-                    "encoding": arrows,
-                }
-                for side, arrow in _ARROWS.items()
-            ),
+            diagonal,
+            layer("inside", shaped),
+            *(layer(side, marks, shape=arrow) for side, arrow in _ARROWS.items()),
         ],
     }
 
 
-def _scatter_axis(
-    field: str, words: str, ends: tuple[float, float], *, titled: bool, labelled: bool
-) -> Spec:
+def _scatter_axis(field: str, words: str, ends: tuple[float, float], *, said: bool) -> Spec:
+    title = words if said else None
     return {
         "field": field,
         "type": "quantitative",
         "scale": {"domain": list(ends), "nice": False, "zero": False},
-        "axis": {
-            "title": words if titled else None,
-            "labels": labelled,
-            "tickCount": 5,
-            "labelFlush": False,
-        },
+        "axis": {"title": title, "labels": said, "tickCount": 5, "labelFlush": False},
     }
 
 
@@ -244,13 +227,9 @@ def seed_boxes(index: Index, signature: str) -> Iterator[Figure | None]:
 
     Only where some reader has several seeds.
     """
-    records = {boxes.measure: index.every(boxes.measure) for boxes in _SEED_FIGURES}
+    names = short_names(readers_of(index))
     for boxes in _SEED_FIGURES:
-        contexts = contexts_of(index, boxes.task)
-        if not contexts:
-            continue
-        context = contexts[0]
-        names = short_names(readers_of(index))
+        context = next(iter(contexts_of(index, boxes.task)), "")
         found = [
             {
                 "shown": f"{names[record.reader]} {record.by['format']}",
@@ -260,7 +239,7 @@ def seed_boxes(index: Index, signature: str) -> Iterator[Figure | None]:
                 "n": record.n,
                 "reader": record.reader,
             }
-            for record in records[boxes.measure]
+            for record in index.every(boxes.measure)
             if record.by["context"] == context
         ]
         lanes = [
@@ -294,22 +273,19 @@ def _box_figure(
     )
     # One absurd answer must not make a point of all the others.
     most = None if boxes.task == "t2" or not lines else _FARTHEST_DRAWN * max(lines.values())
-    beyond = [row for row in rows if most is not None and row["value"] > most]
-    gone = f" {len(beyond)} seeds lie beyond the axis." if beyond else ""
+    beyond = sum(most is not None and row["value"] > most for row in rows)
+    gone = f" {beyond} seeds lie beyond the axis." if beyond else ""
     beaten = "the best constant" if boxes.task == "t1" else "a coin"
+    scale: Spec = {"domain": [0, most], "nice": False} if beyond else {"zero": False}
+    x: Spec = {"type": "quantitative", "scale": scale, "axis": {"title": boxes.axis}}
+    drawn = [
+        _box_panel(panel, lanes, lines.get(panel), x, named=not place)
+        for place, panel in enumerate(panels)
+    ]
     return Figure(
         name=f"seeds_{boxes.task}",
         title=boxes.title,
-        spec=figure_spec(
-            rows,
-            hconcat=[
-                _box_panel(
-                    boxes, panel, lanes, lines.get(panel), most if beyond else None, named=not place
-                )
-                for place, panel in enumerate(panels)
-            ],
-            spacing=24,
-        ),
+        spec=figure_spec(rows, hconcat=drawn, spacing=24),
         alt=f"Values of the seeds, from the least to the greatest: {spoken}.",
         signature=signature,
         notes=(
@@ -320,54 +296,25 @@ def _box_figure(
     )
 
 
-def _box_panel(
-    boxes: _SeedFigure,
-    panel: str,
-    lanes: list[str],
-    line: float | None,
-    most: float | None,
-    *,
-    named: bool,
-) -> Spec:
-    here = {"filter": f"datum.panel === '{panel}'"}
+def _box_panel(panel: str, lanes: list[str], line: float | None, x: Spec, *, named: bool) -> Spec:
     axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": named}
     if named:
         axis |= {"labelPadding": 8, "minExtent": label_room(lanes)}
     y = {"field": "shown", "type": "nominal", "sort": None, "scale": {"domain": lanes},
          "axis": axis}  # fmt: skip
-    scale: Spec = {"zero": False} if most is None else {"domain": [0, most], "nice": False}
-    x: Spec = {"type": "quantitative", "scale": scale, "axis": {"title": boxes.axis}}
-    places = {"x": {"field": "value", **x}, "y": y}
-    below: list[Spec] = []
-    if line is not None:
-        below.append(
-            {
-                "data": {"values": [{"value": line}]},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1.5},
-                "encoding": {"x": {"field": "value", **x}},
-            }
-        )
+    box = {"type": "boxplot", "extent": "min-max", "size": 11, "color": FAINT, "clip": True}
+    dot = {"type": "point", "filled": True, "size": 16, "opacity": 0.8, "clip": True}
+    marks = [
+        {
+            "transform": [{"filter": f"datum.panel === '{panel}'"}],
+            "mark": mark,
+            "encoding": {"x": {"field": "value", **x}, "y": y},
+        }
+        for mark in (box, dot)
+    ]
     return {
         "title": {"text": panel, "frame": "group"},
         "width": _BOX_PANEL,
         "height": {"step": _BOX_STEP},
-        "layer": [
-            *below,
-            {
-                "transform": [here],
-                "mark": {
-                    "type": "boxplot",
-                    "extent": "min-max",
-                    "size": 11,
-                    "color": FAINT,
-                    "clip": True,
-                },
-                "encoding": places,
-            },
-            {
-                "transform": [here],
-                "mark": {"type": "point", "filled": True, "size": 16, "opacity": 0.8, "clip": True},
-                "encoding": places,
-            },
-        ],
+        "layer": [*([] if line is None else [dashed_line(line, x)]), *marks],
     }
