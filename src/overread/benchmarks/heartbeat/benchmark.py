@@ -31,23 +31,24 @@ from overread.benchmarks.heartbeat.volumes import (
     volumes_in,
 )
 from overread.benchmarks.tables import cells_of, schema_of
-from overread.case import (
-    BadInput,
-    Card,
-    Clip,
-    Figure,
-    Headline,
-    Measure,
-    Policy,
-    Reader,
-    Reply,
-    Table,
-    Traits,
-    Trial,
-)
+from overread.case import BadInput
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from overread.case import (
+        Card,
+        Clip,
+        Figure,
+        Headline,
+        Measure,
+        Policy,
+        Reader,
+        Reply,
+        Table,
+        Traits,
+        Trial,
+    )
 
 # Controls leave little to chance: a few seeds show as much as thirty turns.
 _FEW_SEEDS = {"seeds": "2020-2022", "passes": "1"}

@@ -52,7 +52,9 @@ from overread.imaging import Unplayable, probe_nifti
 FILE_LIST: Final = "FileList.csv"
 TRACINGS: Final = "VolumeTracings.csv"
 VIDEOS: Final = "Videos"
-_LIST_NUMBERS: Final = ("EF", "FrameHeight", "FrameWidth", "FPS", "NumberOfFrames")
+_DYNAMIC_NUMBERS: Final = {
+    "EF": "ef", "FrameHeight": "", "FrameWidth": "", "FPS": "fps", "NumberOfFrames": "frames",
+}  # fmt: skip
 
 
 def load_dynamic(
@@ -63,19 +65,28 @@ def load_dynamic(
     `authors`: the first `videos` names of the tracings, of any split, labelled by their join.
     `corrected`: a seeded sample of the split's clips that have exactly two traced frames.
     """
-    listed = _dynamic_list(folder / FILE_LIST)
+    listed = _file_list(folder / FILE_LIST, _DYNAMIC_NUMBERS, {"Split": "split"})
     traced = read_tracings(folder / TRACINGS)
+    theirs = edition.annotation == "positional"
+    phases = by_stem(positional(traced) if theirs else keyed(traced))
 
     def read(name: str) -> HeartbeatCase | Left:
         found = phases[name]
         if isinstance(found, Left):
             return found
-        return _dynamic_case(folder, name, found, listed.get(name, {}))
+        facts = {"view": "A4C", **listed.get(name, {})}
+        stated = facts.pop("frames", None)
+        return case_of(
+            folder,
+            f"{VIDEOS}/{name}.avi",
+            case_id=name,
+            stated=None if stated is None else int(stated),
+            **msgspec.structs.asdict(found),
+            **facts,
+        )
 
-    if edition.annotation == "positional":
-        phases = by_stem(positional(traced))
+    if theirs:
         return take_cases(list(phases), read, videos)
-    phases = by_stem(keyed(traced))
     names = in_split(listed, split, folder / FILE_LIST)
     cases, left = draw_cases(usable(names, phases), read, videos, seed)
     return cases, [*left, *unusable(names, listed, phases)]
@@ -111,43 +122,30 @@ def in_split(listed: Mapping[str, Mapping[str, Any]], split: str | None, path: P
     return names
 
 
-def _dynamic_case(
-    folder: Path, name: str, phases: Phases, facts: Mapping[str, Any]
-) -> HeartbeatCase | Left:
-    return case_of(
-        folder,
-        f"{VIDEOS}/{name}.avi",
-        case_id=name,
-        ed=phases.ed,
-        es=phases.es,
-        stated=facts.get("frames"),
-        ed_volume=phases.ed_volume,
-        es_volume=phases.es_volume,
-        fps=facts.get("fps"),
-        ef=facts.get("ef"),
-        split=facts.get("split"),
-        view="A4C",
-    )
+def _file_list(
+    path: Path, numeric: Mapping[str, str], texts: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """FileList by name without `.avi`, in its order, under our names; one we have not is checked.
 
-
-def _dynamic_list(path: Path) -> dict[str, dict[str, Any]]:
-    """FileList by name without `.avi`, in its order."""
-    table = without_nan(read_table(path, ("FileName", *_LIST_NUMBERS, "Split")), _LIST_NUMBERS)
+    Cells that say NaN are empty: what is not known of a clip does not keep it out.
+    """
+    table = without_nan(read_table(path, ("FileName", *numeric, *texts)), tuple(numeric))
     check_names(table)
     filled(table, "Split")
-    ef, _, _, fps, frames = (
-        numbers(table, name, "it is a number", least=0) for name in _LIST_NUMBERS
-    )
+    columns = {
+        **{ours: numbers(table, name, "it is a number", least=0) for name, ours in numeric.items()},
+        **{ours: table.frame[name] for name, ours in texts.items()},
+    }
+    columns.pop("", None)
+    rows = zip(*columns.values(), strict=True)
+    names = table.frame["FileName"]
     return {
-        stem(name): {"ef": e, "fps": f, "frames": None if n is None else int(n), "split": s}
-        for name, e, f, n, s in zip(
-            *(table.frame["FileName"], ef, fps, frames, table.frame["Split"]), strict=True
-        )
+        stem(name): dict(zip(columns, row, strict=True))
+        for name, row in zip(names, rows, strict=True)
     }
 
 
 def without_nan(table: Table, columns: Sequence[str]) -> Table:
-    """Cells that say NaN are empty: what is not known of a clip does not keep it out."""
     import polars as pl
 
     words = (pl.col(name) for name in columns)
@@ -191,9 +189,9 @@ def load_pediatric(
     if not inside:
         view = folder.resolve().name if folder.resolve().name in PEDIATRIC_VIEWS else view
     home = folder / inside
-    listed = _pediatric_list(home / FILE_LIST)
-    traced = read_polygons(home / TRACINGS)
-    phases = by_stem(keyed(traced, "areas"))
+    texts = {"Sex": "sex", "Split": "split"}
+    listed = _file_list(home / FILE_LIST, {"EF": "ef", "Age": "age"}, texts)
+    phases = by_stem(keyed(read_polygons(home / TRACINGS), "areas"))
     names = in_split(listed, None if split in ("TRAIN", "VAL", "TEST") else split, home / FILE_LIST)
 
     def read(name: str) -> HeartbeatCase | Left:
@@ -210,8 +208,7 @@ def load_pediatric(
             **listed[name],
         )
 
-    askable = usable(names, phases)
-    cases, left = sampled(askable, read, edition, videos, seed)
+    cases, left = sampled(usable(names, phases), read, edition, videos, seed)
     return cases, [*left, *unusable(names, listed, phases)]
 
 
@@ -222,17 +219,14 @@ def read_polygons(path: Path) -> list[Traced]:
     """
     import polars as pl
 
-    columns = ("FileName", "X", "Y", "Frame")
-    table = read_table(path, columns)
+    table = read_table(path, ("FileName", "X", "Y", "Frame"))
     filled(table, "FileName")
     kept = table.frame["Frame"].str.contains(r"^\d+$").fill_null(value=False)
-    points = {}
-    for name in ("X", "Y"):
-        points[name] = readings(table, name).filter(kept).to_numpy()
+    x, y = (readings(table, name).filter(kept).to_numpy() for name in ("X", "Y"))
     files = table.frame["FileName"].filter(kept).to_list()
     frames = table.frame["Frame"].filter(kept).cast(pl.Int64).to_numpy()
     return [
-        Traced(file, frame, _polygon_area(points["X"][rows], points["Y"][rows]), int(rows[0]))
+        Traced(file, frame, _polygon_area(x[rows], y[rows]), int(rows[0]))
         for (file, frame), rows in groups_of(files, frames)
     ]
 
@@ -243,19 +237,6 @@ def _polygon_area(x: Any, y: Any) -> float:
 
     x, y = x - x[0], y - y[0]
     return abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
-
-
-def _pediatric_list(path: Path) -> dict[str, dict[str, Any]]:
-    table = read_table(path, ("FileName", "EF", "Sex", "Age", "Split"))
-    table = without_nan(table, ("EF", "Age"))
-    check_names(table)
-    filled(table, "Split")
-    ef, age = (numbers(table, name, "it is a number", least=0) for name in ("EF", "Age"))
-    names, sexes, splits = (table.frame[name] for name in ("FileName", "Sex", "Split"))
-    return {
-        stem(name): {"ef": e, "sex": s, "age": a, "split": fold}
-        for name, e, s, a, fold in zip(names, ef, sexes, age, splits, strict=True)
-    }
 
 
 # ---------------------------------------------------------------- CAMUS
