@@ -66,6 +66,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, rename={"pass_": "pass"}
     refused: bool = False
     note: str | None = None
     recorded: bool = False
+    # Whether the token limit ended the reply; None where it is not known how it ended.
+    cut_off: bool | None = None
 
 
 class Truth(msgspec.Struct, frozen=True):
@@ -142,6 +144,7 @@ def answer_of(
         text=None if reply is None else reply.text,
         reasoning=None if reply is None else reply.reasoning,
         refused=reply is not None and reply.refused,
+        cut_off=None if reply is None or reply.finish is None else reply.finish == "length",
         **msgspec.structs.asdict(truth),
         **msgspec.structs.asdict(read)
         | {"note": joined_notes([*notes_of(reply, reason), read.note])},

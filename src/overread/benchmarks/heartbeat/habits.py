@@ -9,6 +9,7 @@ import numpy as np
 
 from overread.benchmarks.heartbeat.frame_measures import read_leniently
 from overread.benchmarks.heartbeat.marks import (
+    NOT_ASKED,
     Average,
     Marks,
     aggregate,
@@ -26,7 +27,7 @@ from overread.benchmarks.heartbeat.study import (
 from overread.case import Measure
 from overread.measuring.estimates import Estimate, Floats, Mask
 from overread.measuring.notes import NOTHING, noted, remarked
-from overread.measuring.specs import Codes, Condition, Counted, coverage_specs
+from overread.measuring.specs import Codes, Condition, Counted, Spec, coverage_specs
 from overread.measuring.units import AMOUNT, ANY, FRAMES, INDEX
 
 
@@ -153,7 +154,24 @@ def _outcomes(run: HeartRun, marks: Marks, condition: Condition) -> tuple[Mask, 
     return marks.asked, marks.codes.reshape(len(marks.codes), -1)
 
 
-COVERAGE_SPECS: Final = coverage_specs(_settings, _outcomes)
+def _known_ends(run: HeartRun, marks: Marks) -> Iterable[Condition]:
+    return () if np.isnan(marks.cut_off).all() else (marks.by(),)
+
+
+def _cut_off(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+    return _of_passes(run, marks.cut_off == 1, marks.codes != NOT_ASKED)
+
+
+COVERAGE_SPECS: Final = (
+    *coverage_specs(_settings, _outcomes),
+    Spec(
+        name="cut_off",
+        says="share of what was asked whose reply the token limit cut off, where that is known",
+        better="lower",
+        of=_cut_off,
+        conditions=_known_ends,
+    ),
+)
 _BOTH: Final = ("t1", "t2")
 _UNKNOWN: Final = "nothing was parsed, or the frames shown are not known"
 

@@ -85,6 +85,8 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     truth: Mapping[Phase, Floats]
     count: Floats
     start: Floats
+    # Passes whose reply the token limit ended: 1, 0, or NaN where that is not known.
+    cut_off: Floats
     seeds: tuple[int, ...]
 
     @property
@@ -207,10 +209,10 @@ def marks_of(answers: pl.DataFrame, facts: Facts) -> list[Marks]:
     lost = table.filter(pl.col("video").is_null())
     if not lost.is_empty():
         raise BadInput(f'the answers name case "{lost["case"][0]}", which is not among the cases.')
-    if "start" not in table.columns:
-        table = table.with_columns(start=pl.lit(None, pl.Int32))
+    absent = [name for name in ("start", "cut_off") if name not in table.columns]
+    table = table.with_columns(pl.lit(None, pl.Int32).alias(name) for name in absent)
     numbers = ("pred_ed", "pred_es", "lenient_ed", "lenient_es", "truth_ed", "truth_es", "count",
-               "start")  # fmt: skip
+               "start", "cut_off")  # fmt: skip
     shown = pl.coalesce("count", "stated") if "stated" in table.columns else pl.col("count")
     table = table.with_columns(count=shown).with_columns(
         pl.col(*numbers).cast(pl.Float64).fill_null(np.nan),
@@ -265,7 +267,7 @@ def _marks_of_setting(
     phases = phases_of(wanted)
     parsed = codes == ANSWERED
     start = shared("start")
-    phase_spec: Any = {
+    by_phase: Any = {
         "said": {phase: np.where(parsed, spread(f"pred_{phase}"), np.nan) for phase in phases},
         "lenient": {phase: spread(f"lenient_{phase}") for phase in phases},
         "truth": {phase: shared(f"truth_{phase}") for phase in ("ed", "es")},
@@ -279,9 +281,10 @@ def _marks_of_setting(
         codes=codes,
         count=np.full(shape[:2], 2.0) if task == "t2" else shared("count"),
         # Where no record says it, the annotated frame does.
-        start=np.where(np.isnan(start), facts.ed[:, None] - phase_spec["truth"]["ed"], start),
+        start=np.where(np.isnan(start), facts.ed[:, None] - by_phase["truth"]["ed"], start),
+        cut_off=spread("cut_off"),
         seeds=tuple(seeds.tolist()),
-        **phase_spec,
+        **by_phase,
     )
 
 
