@@ -20,11 +20,12 @@ import msgspec
 
 from overread.case import BadInput
 from overread.files import read_text
-from overread.judging.agreement import Agreement, pair_agreement
 from overread.judging.question import Question, about_of, choices_of, verdicts_in
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from overread.judging.agreement import Agreement
 
 PERSON: Final = "person"
 _SHEET: Final = ("id", "item", "question", "asked", "gold", "reply", "part", "choices", PERSON)
@@ -234,6 +235,8 @@ def person_agreement(
 
     Verdicts of a judge on rows the person left empty are `missing`.
     """
+    from overread.judging.agreement import pair_agreement
+
     said = read_sheet(sheet, choices)
     told: dict[tuple[str, str], list[tuple[str | None, str]]] = {}
     known: set[str] = set()

@@ -77,6 +77,7 @@ def test_an_answer_stands_beside_the_truth():
         "refused": False,
         "note": None,
         "recorded": False,
+        "cut_off": None,
     }
 
 

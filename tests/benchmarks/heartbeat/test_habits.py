@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+import polars as pl
 import pytest
 
 from overread.benchmarks.heartbeat.edition import CORRECTED
@@ -157,3 +159,13 @@ def test_agreement_of_seeds_on_which_frame():
     got = measure(tables_of(rows(said, [[1, 1, 1], [0, 0, 0]], task="t2")), CORRECTED)
     key = {"task": "t2", "context": "original", "format": "edv", "phase": "ed"}
     assert found(got, "seed_agreement", **key).value == pytest.approx((1 / 3 + 1) / 2)
+
+
+def test_replies_that_the_limit_ended_are_counted_where_it_is_known_how_they_ended():
+    some = rows([[[1, 2]], [[3, 4]]], [[1], [3]])
+    by = {"task": "t1", "context": "original", "format": "edv"}
+    tables = tables_of(some)
+    assert not [m for m in measure(tables, CORRECTED) if m.measure == "cut_off"]
+    ended = tables.answers.with_columns(cut_off=pl.Series([True, False, False, None]))
+    got = found(measure(msgspec.structs.replace(tables, answers=ended), CORRECTED), "cut_off", **by)
+    assert (got.value, got.k, got.n) == (0.25, 1, 4)
