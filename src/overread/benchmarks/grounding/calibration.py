@@ -248,7 +248,6 @@ def _counts(found: Calibrated, m: Marks) -> Mask:
 
 
 # ---------------------------------------------------------------- confidence by regime and by tenth
-# How sure a reader was, by what became of the answer and by tenth of P(Yes) (GROUNDING 8.2).
 
 
 def _regimes(m: Marks, edition: Edition) -> Mapping[str, Mask]:

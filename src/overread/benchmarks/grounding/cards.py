@@ -222,8 +222,6 @@ def _slides(
 
 
 # ---------------------------------------------------------------- answers for a person to look at
-# Right answers that stayed when the finding was hidden, for a person to look at.
-#
 # Each was given for another reason than what the box shows: a prior, the rest of the film, or a box
 # that misses part of the finding. Which, only a person can tell.
 

@@ -62,10 +62,6 @@ def group_of(error_type: str | None, error_present: int | None) -> str | None:
 
 
 # ---------------------------------------------------------------- cases
-# The manifest: one row per case, 26 columns (GROUNDING 1.2), read as a stream and checked.
-#
-# An error names the file and the row. Rows are counted as an editor counts lines: the header is row
-# 1, and a row that holds line breaks inside quotes is named by the line it starts on.
 
 
 _BOX: Final = ("box_x", "box_y", "box_w", "box_h")

@@ -160,7 +160,7 @@ def _view(shown: Shown) -> View:
 
 
 # ---------------------------------------------------------------- a detector that looks
-# A detector that looks: it measures the asked finding where that finding would show.
+# It measures the asked finding where that finding would show.
 #
 # Simple film reading, not learned: the two lungs are compared with each other, the hila with the
 # periphery, the heart with the chest. It was made for the phantoms' geometry, is never told a

@@ -183,7 +183,6 @@ def _lot(seed: int, case: str) -> bytes:
 
 
 # ---------------------------------------------------------------- trials
-# Trials: every condition of one case, as a reader of these traits is asked (GROUNDING 3-5, 12).
 
 
 # One word is asked for; a reasoning reader needs room to think first (GROUNDING 5).

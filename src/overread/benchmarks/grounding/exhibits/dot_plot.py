@@ -113,13 +113,16 @@ def lane_row(
     index: Index, reader: str, names: dict[str, str], record: Measure | None, value: str = "value"
 ) -> Spec:
     """One reader's row: who it is, the value with its interval, and the text at the right."""
-    return identity(index, reader, names) | {
-        value: hundred(record.value) if record else None,
-        "low": hundred(record.low) if record else None,
-        "high": hundred(record.high) if record else None,
-        "n": record.n if record else None,
-        "text": cell(record).partition(" n=")[0],
-    }
+    text = cell(record).partition(" n=")[0]
+    return identity(index, reader, names) | ends(record, value) | {"text": text}
+
+
+def ends(record: Measure | None, value: str = "value") -> Spec:
+    """A number as it is drawn: its value, its interval and its n."""
+    if record is None:
+        return dict.fromkeys((value, "low", "high", "n"))
+    bounds = {value: record.value, "low": record.low, "high": record.high}
+    return {name: hundred(number) for name, number in bounds.items()} | {"n": record.n}
 
 
 def bounds(values: Iterable[float | None], *inside: float) -> tuple[float, float]:
@@ -427,11 +430,7 @@ def _accuracy_lanes(
 def _difference_row(record: Measure) -> Spec:
     value = record.value or 0.0
     sign = (value > 0) - (value < 0) if told_apart(record) else 0
-    return {
-        "value": hundred(value),
-        "low": hundred(record.low),
-        "high": hundred(record.high),
-        "n": record.n,
+    return ends(record) | {
         "q": record.q,
         "verdict": _VERDICTS[1 - sign if sign else 1],
         "text": f"{percent(value, signed=True)}{interval(record)}",

@@ -18,6 +18,7 @@ from overread.benchmarks.grounding.exhibits.dot_plot import (
     OFFSET,
     Index,
     category_marks,
+    ends,
     hundred,
     identity,
 )
@@ -73,6 +74,7 @@ def finding_heatmap(index: Index, signature: str) -> Figure | None:
     }
     read = f"isValid(datum.value) && datum.n >= {FEW}"
     place = {"x": x, "y": y}
+    tile = {"type": "rect", "width": _TILE_SIZE[0] - 4, "height": _TILE_SIZE[1] - 4}
 
     def words(field: str, dy: int, size: int) -> Spec:
         dark = f"{read} && datum.value >= {_DARK_FROM * top}"
@@ -87,19 +89,12 @@ def finding_heatmap(index: Index, signature: str) -> Figure | None:
         category_marks(rows, lanes, OFFSET, grid=False),
         {
             "transform": [{"filter": read}],
-            "mark": {"type": "rect", "width": _TILE_SIZE[0] - 4, "height": _TILE_SIZE[1] - 4},
+            "mark": tile,
             "encoding": {**place, "color": fill},
         },
         {
             "transform": [{"filter": "datum.beyond_any_mask"}],
-            "mark": {
-                "type": "rect",
-                "width": _TILE_SIZE[0] - 4,
-                "height": _TILE_SIZE[1] - 4,
-                "filled": False,
-                "stroke": INK,
-                "strokeWidth": 2,
-            },
+            "mark": {**tile, "filled": False, "stroke": INK, "strokeWidth": 2},
             "encoding": place,
         },
         words("text", -6, 12),
@@ -137,15 +132,15 @@ def _tile(index: Index, reader: str, finding: str) -> Spec:
     facts: Spec = {"finding": finding.replace("_", " "), "value": None, "n": 0}
     if record is None:
         return facts | {"beyond_any_mask": False, "text": NOT_KNOWN, "n_text": ""}
-    return facts | {
-        "value": hundred(record.value),
-        "low": hundred(record.low),
-        "high": hundred(record.high),
-        "n": record.n,
-        "beyond_any_mask": _beyond_any_mask(record, index.known(reader, "is", finding=finding)),
-        "text": percent(record.value),
-        "n_text": f"n={record.n}",
-    }
+    return (
+        facts
+        | ends(record)
+        | {
+            "beyond_any_mask": _beyond_any_mask(record, index.known(reader, "is", finding=finding)),
+            "text": percent(record.value),
+            "n_text": f"n={record.n}",
+        }
+    )
 
 
 def _beyond_any_mask(cgr: Measure, stable: Measure | None) -> bool:
@@ -258,10 +253,7 @@ def _reliability_row(index: Index, reader: str, name: str, names: dict[str, str]
         "order": index.readers.index(reader),
         "bin": int(name),
         "p_yes": hundred(mean.value),
-        "positive": hundred(rate.value),
-        "low": hundred(rate.low),
-        "high": hundred(rate.high),
-        "n": rate.n,
+        **ends(rate, "positive"),
     }
 
 
