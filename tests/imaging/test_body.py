@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from overread.benchmarks.grounding.boxes import overlap
 from overread.benchmarks.grounding.cases import load_cases
 from overread.case import Box
+from overread.imaging import overlap
 from overread.imaging._body import Grey, Mask, body_mask, matched_boxes
 from overread.phantoms.chest import write_chest_set
 

@@ -15,10 +15,9 @@ from PIL import Image
 
 import overread as ov
 from integration.commands import overread
-from overread.benchmarks.grounding.boxes import overlap
 from overread.benchmarks.grounding.cases import GroundingCase, load_cases
 from overread.case import Box, Traits
-from overread.imaging import body_mask, pixels, render
+from overread.imaging import body_mask, overlap, pixels, render
 from overread.runs import open_cases
 from support import datasets
 

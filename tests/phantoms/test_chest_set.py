@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from overread.benchmarks.grounding.boxes import closed, irrelevant_box, overlap, rescale_box
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, load_cases
 from overread.case import BadInput, Box
+from overread.imaging import closed, irrelevant_box, overlap, rescale_box
 from overread.phantoms.chest import COLUMNS, DRAWS, TRUNK, on_the_trunk, plan_set, write_chest_set
 from overread.phantoms.chest_film import FINDINGS
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from overread.benchmarks.grounding.boxes import rescale_box
 from overread.case import Box, Fill, Inline, Mirror, Occlude, Operation, Picture
-from overread.imaging import pixels, render
+from overread.imaging import pixels, render, rescale_box
 from overread.phantoms.chest_body import layers, patient
 from overread.phantoms.chest_film import FILM, afflict, changed_box, developed, grain
 

@@ -10,7 +10,9 @@ quick.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "MINIMUM_SIDE",
     "RENDERER",
+    "RESOLUTION",
     "YEARS_OF",
     "Archive",
     "Cache",
@@ -21,15 +23,19 @@ __all__ = [
     "Place",
     "Unplayable",
     "archive",
+    "at_resolution",
     "bare_message",
     "body_mask",
     "check_masks",
     "check_there",
     "cine_rate",
     "clip_images",
+    "closed",
     "dicom_facts",
     "digest",
     "film_size",
+    "irrelevant_box",
+    "irrelevant_boxes",
     "is_archive",
     "is_dicom",
     "locate",
@@ -37,10 +43,13 @@ __all__ = [
     "mask_shape",
     "masks_of",
     "matched_boxes",
+    "mirrored_share",
     "movie_frames",
     "nifti_package",
     "nifti_shape",
     "open_image",
+    "overlap",
+    "overlap_fraction",
     "pixels",
     "place",
     "probe_dicom",
@@ -48,12 +57,27 @@ __all__ = [
     "probe_video",
     "render",
     "render_clip",
+    "rescale_box",
     "stamp",
+    "within_square",
 ]
 
 if TYPE_CHECKING:
     from overread.imaging._archive import Archive, Entry, archive, is_archive
     from overread.imaging._body import body_mask, matched_boxes
+    from overread.imaging._boxes import (
+        MINIMUM_SIDE,
+        RESOLUTION,
+        at_resolution,
+        closed,
+        irrelevant_box,
+        irrelevant_boxes,
+        mirrored_share,
+        overlap,
+        overlap_fraction,
+        rescale_box,
+        within_square,
+    )
     from overread.imaging._budget import Cache
     from overread.imaging._clips import Films, clip_images, mask_shape, masks_of, render_clip
     from overread.imaging._files import Place, check_there, digest, locate, place, stamp
@@ -78,6 +102,8 @@ if TYPE_CHECKING:
 _MODULES = {
     "_archive": "Archive Entry archive is_archive",
     "_body": "body_mask matched_boxes",
+    "_boxes": "MINIMUM_SIDE RESOLUTION at_resolution closed irrelevant_box irrelevant_boxes "
+    "mirrored_share overlap overlap_fraction rescale_box within_square",
     "_budget": "Cache",
     "_clips": "Films clip_images mask_shape masks_of render_clip",
     "_files": "Place check_there digest locate place stamp",

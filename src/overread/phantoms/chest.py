@@ -13,10 +13,9 @@ import msgspec
 import numpy as np
 from PIL import Image
 
-from overread.benchmarks.grounding.boxes import RESOLUTION, irrelevant_box, rescale_box
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
 from overread.case import Box
-from overread.imaging import matched_boxes
+from overread.imaging import RESOLUTION, irrelevant_box, matched_boxes, rescale_box
 from overread.phantoms.chest_body import FILM
 from overread.phantoms.chest_film import FINDINGS, film
 from overread.phantoms.sets import Job, SetMaker, write_csv

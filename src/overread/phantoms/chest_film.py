@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
 from overread.case import Box
+from overread.imaging import irrelevant_box, rescale_box
 from overread.phantoms.chest_body import (
     AXIS,
     FILM,

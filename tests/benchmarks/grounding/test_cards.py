@@ -268,7 +268,7 @@ def tables(bench):
 
 def test_it_has_the_correct_yes_that_the_mask_left_and_no_other(tables, tmp_path):
     made = Grounding.of_run("nih@0", "open")
-    assert made.error_sheet.file == "ungrounded.csv"
+    assert made.error_sheet().file == "ungrounded.csv"
     rows = made.errors(tables, "r", 100, 0)
     assert {row.case for row in rows} == {"c0", "c1", "c2", "c6"}
     made.write_errors(tmp_path / "sheet.csv", rows)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from overread.case import BadInput
 from overread.files import MOST_TABLE, inflate, is_gzip, read_bytes
-from overread.judging.sheet import guarded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,6 +68,7 @@ def rows_of(
 
 def filled_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Rows of a sheet that people filled: cells without guard and outer blanks; empty rows go."""
+
     for line, row in rows_of(path, needed, at_most=_MOST_FILLED):
         cells = {name: _unguarded(cell) for name, cell in row.items()}
         if any(cells.values()):
@@ -77,6 +77,8 @@ def filled_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[s
 
 def as_filled(text: str) -> str:
     """What a cell written with this text is read as: names are compared in this form."""
+    from overread.judging.sheet import guarded  # it imports numpy
+
     return _unguarded(guarded(text))
 
 

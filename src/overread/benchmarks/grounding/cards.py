@@ -17,13 +17,13 @@ import msgspec
 
 from overread.benchmarks.cards import about_cases, deal, facet_values, index_of, rows_by_reader
 from overread.benchmarks.grounding.answers import RECORDED
-from overread.benchmarks.grounding.boxes import at_resolution
 from overread.benchmarks.grounding.build.manifest import write_rows
 from overread.benchmarks.grounding.cases import GroundingCase, boxed
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.marks import facts_of, marks_at
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display, question
 from overread.case import BadInput, Card, Said, Slide, Trial
+from overread.imaging import at_resolution
 from overread.judging.sheet import guarded
 
 if TYPE_CHECKING:

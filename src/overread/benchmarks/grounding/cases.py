@@ -19,12 +19,12 @@ import msgspec
 from overread.benchmarks.files.card import read_card
 from overread.benchmarks.files.fields import Fields, read_fields, refuse_twice
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.grounding.boxes import overlap_fraction
 from overread.benchmarks.grounding.edition import CORRECTED, Edition
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
 from overread.benchmarks.tables import Int8, Int32
 from overread.case import BadInput, Box
 from overread.files import MOST_TABLE, open_file
+from overread.imaging import overlap_fraction
 
 # ---------------------------------------------------------------- injected errors
 # The errors injected into report sentences, by what it takes to notice them [D34].

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.draws import even_shares
-from overread.benchmarks.grounding.boxes import at_resolution, closed, mirrored_share
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
 from overread.benchmarks.grounding.conditions import (
     FILLS,
@@ -45,6 +44,7 @@ from overread.case import (
     Traits,
     Trial,
 )
+from overread.imaging import at_resolution, closed, mirrored_share
 
 # ---------------------------------------------------------------- what can be asked
 # Whether what was chosen can be asked of these cases at all.

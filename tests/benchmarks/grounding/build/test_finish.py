@@ -11,13 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from overread.benchmarks.grounding.boxes import overlap
 from overread.benchmarks.grounding.build import finish as module
 from overread.benchmarks.grounding.build.films import Built, Exclusion
 from overread.benchmarks.grounding.build.finish import MATCHED, finish, images_of
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Picture, Resize, Source
-from overread.imaging import body_mask, pixels, render
+from overread.imaging import body_mask, overlap, pixels, render
 from support.datasets import write_film
 
 TARGET = Box(40, 60, 52, 54)

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.boxes import irrelevant_box, overlap
 from overread.benchmarks.grounding.build.films import Exclusion
 from overread.benchmarks.grounding.build.manifest import (
     COLUMNS,
@@ -29,6 +28,7 @@ from overread.benchmarks.grounding.build.manifest import (
 )
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, GroundingCase, load_cases
 from overread.case import Box
+from overread.imaging import irrelevant_box, overlap
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "grounding"
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.boxes import irrelevant_boxes, rescale_box
 from overread.benchmarks.grounding.build import folder
 from overread.benchmarks.grounding.build import nih_rsna as nih
 from overread.benchmarks.grounding.build import nih_rsna as rsna
@@ -19,6 +18,7 @@ from overread.benchmarks.grounding.build.open_sets import boxed_probe_set, by_lo
 from overread.benchmarks.grounding.cases import truth
 from overread.benchmarks.grounding.edition import CORRECTED
 from overread.case import BadInput
+from overread.imaging import irrelevant_boxes, rescale_box
 from support.damage import refusal
 from support.datasets import write_folder, write_nih, write_rsna
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.boxes import irrelevant_box, rescale_box
 from overread.benchmarks.grounding.build.authors import Stream
 from overread.benchmarks.grounding.build.sampling import (
     IMAGE_ERRORS,
@@ -19,6 +18,7 @@ from overread.benchmarks.grounding.build.sampling import (
 )
 from overread.benchmarks.grounding.build.scheme import Account, Sampling
 from overread.case import Box
+from overread.imaging import irrelevant_box, rescale_box
 from support.probe_tables import box_table, film_table, random_tables, sentence_table
 
 

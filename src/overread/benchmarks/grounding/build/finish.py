@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import RESOLUTION
 from overread.benchmarks.grounding.build.films import Built, Exclusion
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Source
+from overread.imaging import RESOLUTION
 
 if TYPE_CHECKING:
     from overread.imaging import Mask

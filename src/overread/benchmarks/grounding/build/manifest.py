@@ -10,12 +10,12 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import overlap_fraction
 from overread.benchmarks.grounding.build.films import Exclusion
 from overread.benchmarks.grounding.build.sampling import IMAGE_ERRORS, TEXT_ERRORS
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, UNION_COLUMNS, GroundingCase
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
 from overread.case import Box, Table
+from overread.imaging import overlap_fraction
 
 __all__ = [
     "COLUMNS",

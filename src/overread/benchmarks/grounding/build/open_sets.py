@@ -9,13 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import (
-    MINIMUM_SIDE,
-    RESOLUTION,
-    irrelevant_boxes,
-    rescale_box,
-    within_square,
-)
 from overread.benchmarks.grounding.build.films import (
     ABSENT,
     LABELS,
@@ -30,6 +23,13 @@ from overread.benchmarks.grounding.build.scheme import FRONTAL, Account, Rules, 
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput, Box
+from overread.imaging import (
+    MINIMUM_SIDE,
+    RESOLUTION,
+    irrelevant_boxes,
+    rescale_box,
+    within_square,
+)
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,6 @@ from typing import Any, Final
 import msgspec
 
 from overread import __version__
-from overread.benchmarks.grounding.boxes import MINIMUM_SIDE
 from overread.benchmarks.grounding.build.films import Built, Exclusion
 from overread.benchmarks.grounding.build.finish import MATCHED, Watch, finish
 from overread.benchmarks.grounding.build.manifest import (
@@ -31,6 +30,7 @@ from overread.benchmarks.grounding.cases import Dataset
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
 from overread.case import BadInput, Policy, Table
 from overread.files import open_file
+from overread.imaging import MINIMUM_SIDE
 from overread.scratch import scratch_folder
 
 __all__ = ["ProbeSet", "Recipe", "build"]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 import msgspec
 
 from overread.benchmarks.files.tables import find_table
-from overread.benchmarks.grounding.boxes import RESOLUTION, rescale_box
 from overread.benchmarks.grounding.build.films import Built, FilmsRead, Missing, with_images
 from overread.benchmarks.grounding.build.scheme import Rules, Sampling
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Policy
 from overread.files import open_file
+from overread.imaging import RESOLUTION, rescale_box
 
 if TYPE_CHECKING:
     import polars as pl

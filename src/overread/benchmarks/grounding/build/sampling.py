@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import irrelevant_box, irrelevant_boxes
 from overread.benchmarks.grounding.build.authors import Stream
 from overread.benchmarks.grounding.build.chexpert import LATERAL
 from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT, Built
@@ -32,6 +31,7 @@ from overread.benchmarks.grounding.build.scheme import (
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import MSCXR_FINDINGS, NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Box
+from overread.imaging import irrelevant_box, irrelevant_boxes
 
 if TYPE_CHECKING:
     import polars as pl

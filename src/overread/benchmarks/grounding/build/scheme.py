@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from overread.benchmarks.grounding.boxes import MINIMUM_SIDE, RESOLUTION
 from overread.benchmarks.grounding.build.authors import Stream
 from overread.benchmarks.grounding.build.films import ABSENT, PRESENT, Exclusion
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS, NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput
+from overread.imaging import MINIMUM_SIDE, RESOLUTION
 
 if TYPE_CHECKING:
     import numpy as np

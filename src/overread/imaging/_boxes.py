@@ -1,7 +1,7 @@
-"""Boxes: from source pixels to the working resolution, and the box that should not matter.
+"""Boxes on a square picture: from source pixels to it, what they share, and a like box elsewhere.
 
-All boxes of a manifest stand in a square of `resolution` pixels (224 by default); the image is
-stretched to it, each axis on its own (GROUNDING 2.2).
+Boxes stand in a square of `resolution` pixels (224 by default) that the image is stretched to, each
+axis on its own (GROUNDING 2.2).
 """
 
 from __future__ import annotations

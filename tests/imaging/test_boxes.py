@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.boxes import (
+from overread.case import Box
+from overread.imaging import (
     at_resolution,
     closed,
     irrelevant_box,
@@ -18,19 +20,21 @@ from overread.benchmarks.grounding.boxes import (
     rescale_box,
     within_square,
 )
-from overread.case import Box
 
 boxes = st.builds(
     Box, st.integers(-3, 224), st.integers(-3, 224), st.integers(1, 226), st.integers(1, 226)
 )
 
 
-def load(golden, name):
-    return json.loads((golden / "protocol_bits" / f"{name}.json").read_text("utf-8"))
+GOLDEN = Path(__file__).parents[1] / "golden" / "grounding"
 
 
-def test_rescaling_as_the_authors(golden):
-    for entry in load(golden, "box_rescale"):
+def load(name):
+    return json.loads((GOLDEN / "protocol_bits" / f"{name}.json").read_text("utf-8"))
+
+
+def test_rescaling_as_the_authors():
+    for entry in load("box_rescale"):
         given_, out = entry["input"], entry.get("output")
         box = rescale_box(*(given_[k] for k in ("x", "y", "w", "h", "image_width", "image_height")))
         if entry["kept"]:
@@ -40,15 +44,15 @@ def test_rescaling_as_the_authors(golden):
             assert box is None  # the other rows were dropped for reasons that are not the box's
 
 
-def test_irrelevant_boxes_as_the_authors(golden):
-    for entry in load(golden, "irrelevant_box"):
+def test_irrelevant_boxes_as_the_authors():
+    for entry in load("irrelevant_box"):
         box = Box(*(entry[f"box_{k}"] for k in "xywh"))
         assert irrelevant_box(box) == Box(*(entry[f"irrelevant_box_{k}"] for k in "xywh"))
         assert overlap(box, irrelevant_box(box)) == entry["overlap_px_half_open"]
 
 
-def test_masked_pixels_as_the_authors(golden):
-    for entry in load(golden, "mask_pixels"):
+def test_masked_pixels_as_the_authors():
+    for entry in load("mask_pixels"):
         px = entry["resolution"]
         box = at_resolution(Box(*entry["box224"]), px)
         assert box == Box(*entry["box_at_resolution_truncated"])
