@@ -105,7 +105,8 @@ PLAIN: Final[Condition] = {}
 class Counted(NamedTuple):
     """What one measure says of every case of one reader under one condition, before averaging.
 
-    `value` (cases,) or (cases, m) for m judges, seeds or draws; NaN does not decide. `population`
+    `value` (cases,) or (cases, m) for m judges, seeds or draws, (cases, m, parts) where a number is
+    made of several (a difference, a harmonic mean); NaN does not decide. `population`
     is whom the number is about, `why` what became of each case (a place among OUTCOMES), or of each
     at each judge (cases, m). `wrong` says that whoever has no answer counts as wrong, and is not
     left out; without it those count as wrong that have a value all the same. `unfit` are cases
@@ -122,9 +123,10 @@ class Counted(NamedTuple):
 
     @property
     def table(self) -> Floats:
-        """The values as cases x m, NaN outside the population."""
-        wide = self.value if self.value.ndim == 2 else self.value[:, None]
-        return np.where(self.population[:, None], wide, np.nan)
+        """The values as cases x m (x parts), NaN outside the population."""
+        wide = self.value if self.value.ndim > 1 else self.value[:, None]
+        inside = self.population.reshape(-1, *[1] * (wide.ndim - 1))
+        return np.where(inside, wide, np.nan)
 
     def within(self, members: Mask) -> Counted:
         """The same of some of the cases."""
@@ -296,7 +298,9 @@ def _told_of(counted: Counted, spec: Spec) -> bool:
         return True
     if spec.bare_groups:
         return bool(counted.population.any())
-    return not bool(np.isnan(counted.table).all())
+    table = counted.table
+    there = ~np.isnan(table if table.ndim == 3 else table[:, :, None])
+    return bool(there.any(axis=(0, 1)).all())
 
 
 def counted_once(run: RunArrays, reader: SpokenFor, spec: Spec, condition: Condition) -> Counted:

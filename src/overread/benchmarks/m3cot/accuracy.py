@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from overread.benchmarks.m3cot.study import Study
 from overread.case import Measure
 from overread.measuring.contrasts import difference_of_means, exact_p, tested
 from overread.measuring.estimates import Estimate, Floats
-from overread.measuring.notes import NOT_JUDGED, noted, unseen
+from overread.measuring.notes import unseen
 from overread.measuring.specs import MEAN_OF_JUDGES, PLAIN, Condition, Counted, Spec
-from overread.measuring.units import POINTS
+from overread.measuring.units import POINTS, Unit
 
 _WORD: Final = re.compile(r"\w+")
 _LETTER: Final = re.compile(r"\b[a-z]\b")
@@ -84,28 +84,25 @@ def difference(record: Measure, study: Study, one: Floats, two: Floats, family: 
     return tested(difference_of_means(record, one, two), p, family)
 
 
-def _impact(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
-    """I = Acc of cot - Acc of direct."""
+def _impact_judges(study: Study, marks: Marks, condition: Condition) -> list[str] | None:
+    if COT not in marks.said or DIRECT not in marks.said:
+        return None
+    return study.both_judge("answer", (marks, COT), (marks, DIRECT))
+
+
+def _impact(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """I = Acc of cot - Acc of direct: whether each answer is right, in both modes."""
     judges = study.both_judge("answer", (marks, COT), (marks, DIRECT))
-    if not judges or COT not in marks.said or DIRECT not in marks.said:
-        bare = Measure(reader=marks.reader, measure="impact", n=0)
-        yield noted(bare, NOT_JUDGED, "needs both modes, judged")
-        return
-    cot, direct = (right_of(marks, study, asking, judges) for asking in (COT, DIRECT))
-    label = study.label(judges, "answer")
-    for group in study.groups("task", "kind"):
-        one, two = (np.where(group.members[:, None], table, np.nan) for table in (cot, direct))
-        if group.by and (np.isnan(one).all() or np.isnan(two).all()):
-            continue
-        record = Measure(reader=marks.reader, measure="impact", by=group.by, label=label)
-        key = next(iter(group.by), "")
-        family = f"impact by {key}: {marks.reader}" if key else "impact"
-        yield difference(record, study, one, two, family)
-    for column, judge in enumerate(judges):
-        own = study.label([judge], "answer")
-        record = Measure(reader=marks.reader, measure="impact", by={"judge": judge}, label=own)
-        one, two = cot[:, [column]], direct[:, [column]]
-        yield difference(record, study, one, two, "impact by judge")
+    both = [right_of(marks, study, asking, judges) for asking in (COT, DIRECT)]
+    return Counted(np.stack(both, axis=2), study.everyone)
+
+
+def _impact_estimate(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
+    key, family = next(iter(record.by), ""), "impact"
+    if key:
+        family = "impact by judge" if key == "judge" else f"impact by {key}: {record.reader}"
+    cot, direct = np.moveaxis(counted.table, 2, 0)
+    return difference(record, study, cot, direct, family)
 
 
 def _image_effect(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
@@ -142,7 +139,12 @@ SPECS: Final = (
         name="impact",
         says="accuracy with reasoning less accuracy without",
         unit=POINTS,
-        make=_impact,
+        of=_impact,
+        judges=_impact_judges,
+        questions=_ANSWER,
+        groups=("task", "kind"),
+        bare_groups=False,
+        estimate=_impact_estimate,
     ),
     Spec(
         name="image_effect",

@@ -9,6 +9,7 @@ and how alike those of two models are. A mode is a reader's by one judge, so tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -313,33 +314,21 @@ def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence
     return remarked(leaving_out(record, {"unanswered": gone, "not judged": int(missed)}), empty)
 
 
-def _consistency(study: Study, marks: Marks) -> Iterator[Measure]:
-    return _consistency_records("consistency", study, marks)
-
-
-def _medoid(study: Study, marks: Marks) -> Iterator[Measure]:
-    return _consistency_records("consistency_medoid", study, marks)
-
-
-def _items(study: Study, marks: Marks) -> Iterator[Measure]:
-    return _consistency_records("consistency_items", study, marks)
-
-
 SPECS: Final = (
     Spec(
         name="consistency",
         says="mean similarity of a task's paths to their most frequent one, tasks alike",
-        make=_consistency,
+        make=partial(_consistency_records, "consistency"),
     ),
     Spec(
         name="consistency_medoid",
         says="the same to the path most like all others (Eq. 3)",
-        make=_medoid,
+        make=partial(_consistency_records, "consistency_medoid"),
     ),
     Spec(
         name="consistency_items",
         says="similarity to the most frequent path, every item alike",
-        make=_items,
+        make=partial(_consistency_records, "consistency_items"),
     ),
 )
 

@@ -25,7 +25,7 @@ from overread.measuring.estimates import (
     mean_of_columns,
     quotients,
 )
-from overread.measuring.notes import NOT_ASKED, NOT_JUDGED, noted
+from overread.measuring.notes import noted
 from overread.measuring.specs import PLAIN, Condition, Counted, Spec
 from overread.measuring.units import Unit
 
@@ -172,34 +172,18 @@ def _average(name: str, says: str, question: str, *groups: str, na: bool = True)
 # ---------------------------------------------------------------- F1
 
 
-def _f1(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
-    """2PR/(P+R) of the averages P and R; overall, by task, kind and judge."""
-    started = Measure(reader=marks.reader, measure="f1")
+def _f1_judges(study: Study, marks: Marks, condition: Condition) -> list[str] | None:
+    if COT not in marks.said:
+        return None
     panels = [study.judges(marks, question) for question in ("precision", "recall")]
-    if not all(panels):
-        why = NOT_JUDGED if COT in marks.said else NOT_ASKED
-        yield noted(msgspec.structs.replace(started, n=0), why)
-        return
-    tables = [
-        values_of(marks, study, judges, question)
-        for judges, question in zip(panels, ("precision", "recall"), strict=True)
-    ]
-    everyone = sorted({*panels[0], *panels[1]})
-    label = study.label(everyone, "precision", "recall")
-    for group in study.groups("task", "kind"):
-        p, r = (np.where(group.members[:, None], table, np.nan) for table in tables)
-        if not group.by or not (np.isnan(p).all() or np.isnan(r).all()):
-            record = msgspec.structs.replace(started, by=group.by, label=label)
-            yield _f1_estimate(record, study, p, r)
-    for judge in everyone:
-        if all(judge in judges for judges in panels):
-            own = study.label([judge], "precision", "recall")
-            record = msgspec.structs.replace(started, by={"judge": judge}, label=own)
-            p, r = (
-                table[:, [judges.index(judge)]]
-                for table, judges in zip(tables, panels, strict=True)
-            )
-            yield _f1_estimate(record, study, p, r)
+    return sorted({*panels[0], *panels[1]}) if all(panels) else []
+
+
+def _f1(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """2PR/(P+R) of the averages P and R: what each item has of both."""
+    judges = _f1_judges(study, marks, condition) or []
+    both = [values_of(marks, study, judges, question) for question in ("precision", "recall")]
+    return Counted(np.stack(both, axis=2), study.everyone)
 
 
 def harmonic(totals: Floats, width: int) -> Floats:
@@ -208,7 +192,8 @@ def harmonic(totals: Floats, width: int) -> Floats:
     return quotients(2 * p * r, p + r)
 
 
-def _f1_estimate(record: Measure, study: Study, precision: Floats, recall: Floats) -> Estimate:
+def _f1_estimate(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
+    precision, recall = np.moveaxis(counted.table, 2, 0)
     columns = np.hstack([columns_of(precision), columns_of(recall)])
     again = partial(harmonic, width=2 * precision.shape[1])
     made = estimated(record, columns, again, counted_in(precision, recall))
@@ -273,5 +258,14 @@ SPECS: Final = (
         "recall",
         *("task", "kind", "modality"),
     ),
-    Spec(name="f1", says="harmonic mean of the averages of precision and recall", make=_f1),
+    Spec(
+        name="f1",
+        says="harmonic mean of the averages of precision and recall",
+        of=_f1,
+        judges=_f1_judges,
+        questions=("precision", "recall"),
+        groups=("task", "kind"),
+        bare_groups=False,
+        estimate=_f1_estimate,
+    ),
 )

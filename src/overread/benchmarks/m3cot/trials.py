@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -35,9 +35,6 @@ from overread.case import (
     Trial,
     Within,
 )
-
-if TYPE_CHECKING:
-    pass
 
 # The strings of the published code, by mode; the paper prints slightly different ones.
 INSTRUCTIONS: Final = {
