@@ -11,7 +11,7 @@ import pytest
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.cards import UNKNOWN
 from overread.benchmarks.m3cot import M3CoT
-from overread.benchmarks.m3cot.cards import FACETS
+from overread.benchmarks.m3cot.cases import FACETS
 from overread.benchmarks.m3cot.importing import import_results
 from overread.case import Fill, Within
 from support.m3_odd_runs import READERS, odd_run

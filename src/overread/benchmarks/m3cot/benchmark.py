@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
-from overread.benchmarks.m3cot.cases import CaseRow, M3Case, case_row, cases_in
+from overread.benchmarks.m3cot.cases import FACETS, CaseRow, M3Case, case_row, cases_in
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.loading import READER
@@ -25,7 +24,7 @@ from overread.benchmarks.m3cot.trials import (
     trials,
 )
 from overread.benchmarks.ranges import declared
-from overread.benchmarks.tables import cells_of, schema_of
+from overread.benchmarks.tables import cells_of
 from overread.case import (
     BadInput,
     Card,
@@ -33,7 +32,6 @@ from overread.case import (
     Figure,
     Headline,
     Measure,
-    Policy,
     Reader,
     Reply,
     Table,
@@ -72,34 +70,19 @@ class M3CoT(Benchmark):
     ranges = declared(
         share="path_likeness verdicts_invalid verdicts_unanswered verdicts_rescued "
         "judge_sensitivity judge_specificity judge_shift judge_agreement",
-        signed="diff_accuracy diff_precision diff_recall diff_f1 diff_consistency judge_kappa",
+        signed="judge_kappa",
     )
     book = BOOK
+    sets = READER
+    case_type = CaseRow
+    answer_type = Answer
     rules: Edition
     options: Options
-
-    def policy_at(self, path: str | Path) -> Policy:
-        return READER.policy_at(path, self.options.root)
-
-    def policy_opened(self) -> Policy:
-        images = (case.image for case in self.cases())
-        return READER.policy_at(self.kept_path, self.options.root, images)
 
     def check_opened(self) -> None:
         _ = self.questions  # words that cannot be read are found before
 
     # ------------------------------------------------------------ cases
-
-    @property
-    def case_schema(self) -> Mapping[str, Any]:
-        return schema_of(CaseRow)
-
-    @property
-    def answer_schema(self) -> Mapping[str, Any]:
-        return schema_of(Answer)
-
-    def load(self) -> Loaded[M3Case]:
-        return READER.load(self.kept_path, self.options, self.options.root)
 
     @cached_property
     def _swapped(self) -> dict[str, M3Case]:
@@ -107,9 +90,6 @@ class M3CoT(Benchmark):
 
     def case_row(self, case: M3Case) -> Sequence[Any]:
         return cells_of(case_row(case, self._swapped.get(case.case_id)))
-
-    def stratum(self, case: M3Case) -> tuple[str, ...]:
-        return case.task, case.kind
 
     @property
     def remarks(self) -> Sequence[str]:
@@ -278,8 +258,6 @@ class M3CoT(Benchmark):
 
     @property
     def facets(self) -> tuple[str, ...]:
-        from overread.benchmarks.m3cot.cards import FACETS
-
         return FACETS
 
     def card_index(self, tables: Tables) -> pl.DataFrame:

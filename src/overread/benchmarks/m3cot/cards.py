@@ -23,7 +23,7 @@ from overread.benchmarks.cards import (
     title_of,
 )
 from overread.benchmarks.exhibits.cells import cut
-from overread.benchmarks.m3cot.cases import STEPS, cases_in
+from overread.benchmarks.m3cot.cases import FACETS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import MODES
 from overread.benchmarks.m3cot.judge_questions import About
 from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks, facts_of, marks_of
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
     from overread.benchmarks.m3cot.cases import M3Case
 
-FACETS: Final = ("task", "kind")
-"""What cards are filtered by."""
 _SLIDE_LABELS: Final = {
     "original": "image",
     "blank": "black image",

@@ -17,6 +17,8 @@ StepType: TypeAlias = Literal["modality", "feature", "conclusion", "analysis"]
 # In the order of the gold path: modality, feature, key_conclusion, additional_analysis.
 STEPS: Final[tuple[StepType, ...]] = ("modality", "feature", "conclusion", "analysis")
 
+FACETS: Final = ("task", "kind")
+"""What cards are filtered by, and a sample keeps in proportion."""
 # The paper's names of the 13 tasks, by the label in type.xlsx (M3COT 1).
 TASKS: Final[dict[str, str]] = {
     "Diagnosis": "Diagnosis",
