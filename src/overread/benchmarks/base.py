@@ -59,22 +59,6 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 
-__all__ = [
-    "Benchmark",
-    "ComparedWords",
-    "ErrorRow",
-    "ErrorSheet",
-    "Imported",
-    "Left",
-    "Loaded",
-    "Phantoms",
-    "PlainRules",
-    "ReaderRecord",
-    "Recovered",
-    "Tables",
-    "Transferred",
-]
-
 
 class ReaderRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the run's record says of one reader."""

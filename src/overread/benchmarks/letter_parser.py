@@ -13,25 +13,6 @@ from typing import Final, NamedTuple
 
 from overread.judging.reading import spoken
 
-__all__ = [
-    "DOUBTED",
-    "LETTER",
-    "LETTERS",
-    "REASONS",
-    "RUNGS",
-    "WRAPPED",
-    "Choice",
-    "bare",
-    "is_refusal",
-    "letter_probabilities",
-    "letters_at",
-    "most_probable",
-    "options_quoted",
-    "place_of_answer",
-    "plain",
-    "read_choice",
-]
-
 LETTERS: Final = "ABCDEFGHIJ"
 """What options are called in a question."""
 

@@ -14,22 +14,6 @@ if TYPE_CHECKING:
     from overread.benchmarks.base import Benchmark, Imported
     from overread.measuring.units import Unit
 
-__all__ = [
-    "BENCHMARKS",
-    "benchmark_names",
-    "builder",
-    "class_of",
-    "classes",
-    "first_builder",
-    "importer",
-    "metrics",
-    "open_benchmark",
-    "questions",
-    "range_of",
-    "reopen_benchmark",
-    "with_phantoms",
-]
-
 
 class BuiltIn(NamedTuple):
     """Where a benchmark's class stands, and what the page asks of a reader that never met it."""

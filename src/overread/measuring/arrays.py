@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import ReaderRecord
 
-__all__ = [
-    "JUDGES_WORTH",
-    "Group",
-    "RunArrays",
-    "Words",
-    "codes_of",
-    "group_names",
-    "linked_clusters",
-    "ordered_pairs",
-]
-
 Words: TypeAlias = NDArray[np.str_]
 _T = TypeVar("_T")
 # Columns of estimates that wait to be finished together.

@@ -28,23 +28,6 @@ from overread.measuring.estimates import (
 )
 from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
 
-__all__ = [
-    "EVERYONE",
-    "FLIPS",
-    "cluster_sums",
-    "difference_of_means",
-    "exact_p",
-    "flip_ps",
-    "mean_differences",
-    "paired_difference",
-    "paired_shares",
-    "rank_correlation",
-    "ranks",
-    "signs",
-    "tested",
-    "with_q",
-]
-
 FLIPS: Final = 9_999
 _ROWS: Final = 1_000
 # Totals this close to the observed one, relative to what they are sums of, are ties.

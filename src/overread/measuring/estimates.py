@@ -17,28 +17,6 @@ from numpy.typing import NDArray
 from overread.case import Measure, Method
 from overread.measuring.notes import ALIKE, ONE_CLUSTER, noted, with_method
 
-__all__ = [
-    "FEW",
-    "Estimate",
-    "Floats",
-    "Ints",
-    "Mask",
-    "Resampling",
-    "apart",
-    "clustered_share",
-    "columns_of",
-    "counted_in",
-    "defined_mean",
-    "estimated",
-    "left_open",
-    "mean_of_columns",
-    "mean_of_rows",
-    "quotients",
-    "ratio",
-    "settled",
-    "stretched",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]

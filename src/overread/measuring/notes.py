@@ -13,23 +13,6 @@ import msgspec
 
 from overread.case import Measure, Method
 
-__all__ = [
-    "ALIKE",
-    "FLAGS",
-    "NOTHING",
-    "NOT_ASKED",
-    "NOT_JUDGED",
-    "NO_PICTURE",
-    "ONE_CLUSTER",
-    "counted_as_wrong",
-    "joined",
-    "leaving_out",
-    "noted",
-    "remarked",
-    "unseen",
-    "with_method",
-]
-
 NO_PICTURE: Final = "no_picture"
 ONE_CLUSTER: Final = "one_cluster"
 ALIKE: Final = "alike"

@@ -63,37 +63,6 @@ from overread.measuring.units import POINTS, SHARE, Unit
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "MEAN_OF_CASES",
-    "MEAN_OF_JUDGES",
-    "OUTCOMES",
-    "PLAIN",
-    "READERS",
-    "READERS_PLAINLY",
-    "SHARE_OF",
-    "Against",
-    "Codes",
-    "Condition",
-    "Counted",
-    "Estimator",
-    "Spec",
-    "SpokenFor",
-    "against",
-    "contrasts_of",
-    "counted_once",
-    "coverage_specs",
-    "difference_of",
-    "difference_unit",
-    "estimate_of",
-    "left_out_of",
-    "made_by",
-    "measure",
-    "named",
-    "paired_p",
-    "values",
-    "worst_cases",
-]
-
 Codes: TypeAlias = NDArray[np.int8]
 Condition: TypeAlias = Mapping[str, str]
 OUTCOMES: Final = ("answered", "unparsed", "refused", "unanswered", "not asked", "not judged")

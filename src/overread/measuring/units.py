@@ -10,20 +10,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = [
-    "AMOUNT",
-    "ANY",
-    "FRAMES",
-    "INDEX",
-    "POINTS",
-    "RATIO",
-    "SECONDS",
-    "SHARE",
-    "SKILL",
-    "WORD",
-    "Unit",
-]
-
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest and largest value, and the print: `scale` times the value, digits, suffix.

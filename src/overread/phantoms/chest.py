@@ -20,11 +20,6 @@ from overread.phantoms.chest_body import FILM
 from overread.phantoms.chest_film import FINDINGS, film
 from overread.phantoms.sets import Job, SetMaker, write_csv
 
-__all__ = [
-    "COLUMNS", "DRAWS", "JOB", "TRUNK", "Made", "on_the_trunk", "plan_set", "write_chest_set",
-    "write_phantoms",
-]  # fmt: skip
-
 # ---------------------------------------------------------------- which films a set needs
 #
 # How many of what, under which names, decided before any is drawn. The standard set has 480 cases:

@@ -12,11 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
-__all__ = [
-    "AXIS", "FILM", "Field", "Layers", "Lung", "Patient", "air", "floor", "heart_shadow", "layers",
-    "outward", "patient", "shifted", "smooth", "walls",
-]  # fmt: skip
-
 # ---------------------------------------------------------------- shapes
 #
 # Anatomy is smooth, so it is drawn on a coarse grid. Film coordinates: u runs from 0 at the left

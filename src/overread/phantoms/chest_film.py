@@ -32,8 +32,6 @@ from overread.phantoms.chest_body import (
     walls,
 )
 
-__all__ = ["CHANGED", "FILM", "FINDINGS", "Film", "afflict", "changed_box", "film", "stamp"]
-
 # ---------------------------------------------------------------- the eight findings
 #
 # Each is a change to the layers of a healthy chest. Sizes and places vary, within what keeps a box

@@ -32,8 +32,6 @@ from overread.phantoms.heart_body import (
 from overread.phantoms.heart_echo import Frames, echo
 from overread.phantoms.sets import Job, SetMaker, write_csv
 
-__all__ = ["COLUMNS", "JOB", "Heart", "Made", "heart", "write_heart_set", "write_phantoms"]
-
 CLIPS, MASKS, VOLUMES = "clips", "masks", "volumes"
 _TRIES = 40
 

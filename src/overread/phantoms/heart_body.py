@@ -17,11 +17,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "SIDE", "Axes", "Field", "Motion", "Patient", "Rhythm", "Volumes", "axes", "cavity",
-    "full_volume", "motion", "opening", "patient", "profile", "rhythm", "volumes",
-]  # fmt: skip
-
 SIDE = 112
 """Clips are squares of this side."""
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from overread.phantoms.heart_body import SIDE, Axes, Field, Motion, Patient, axes, profile
 
-__all__ = ["Frames", "echo"]
-
 Frames = npt.NDArray[np.uint8]
 
 _BLOOD = 0.006

@@ -19,8 +19,6 @@ from overread.benchmarks.m3cot.cases import STEPS, TASKS, Kind, Step
 from overread.phantoms.question_items import BUILDERS, asked, kinds_of, opening
 from overread.phantoms.sets import Job, SetMaker
 
-__all__ = ["JOB", "LEAST", "Order", "plan_questions", "write_phantoms", "write_question_set"]
-
 IMAGES = "images"
 
 

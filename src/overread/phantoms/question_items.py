@@ -31,8 +31,6 @@ from overread.phantoms.question_scenes import (
 from overread.phantoms.sets import one_of
 from overread.phantoms.smear import SIDE, WHITE_CELLS, Cell, Smear, smear
 
-__all__ = ["BUILDERS", "Truth", "asked", "kinds_of", "opening"]
-
 # ---------------------------------------------------------------- how a question is put
 #
 # The same truth as a choice, as several, as true or false, or open. Every question opens with a

@@ -19,11 +19,6 @@ from overread.phantoms.heart_echo import echo
 from overread.phantoms.sets import one_of
 from overread.phantoms.smear import Smear, smear
 
-__all__ = [
-    "EXAMINATIONS", "FACTS", "Pixels", "Scene", "blood", "coloured", "degraded", "echo_scene",
-    "film_of", "heart", "marked", "sick_blood", "side_by_side",
-]  # fmt: skip
-
 # ---------------------------------------------------------------- what is known
 
 

@@ -25,11 +25,6 @@ from overread.scratch import scratch_folder
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "Card", "Job", "SetMaker", "make_all", "one_of", "work", "worker_count", "write_csv",
-    "write_once",
-]  # fmt: skip
-
 PlanT = TypeVar("PlanT")
 OrderT = TypeVar("OrderT")
 MadeT = TypeVar("MadeT")

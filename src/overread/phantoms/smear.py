@@ -15,8 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-__all__ = ["SIDE", "WHITE_CELLS", "Cell", "Smear", "smear"]
-
 # ---------------------------------------------------------------- cells as layers of dye
 #
 # How much of which dye lies where. Every cell is drawn in a window of its own around its middle.

@@ -25,8 +25,6 @@ from overread.phantoms.sets import Job, SetMaker, one_of
 from overread.phantoms.vignette_questions import QUESTIONS, Question
 from overread.phantoms.vignette_views import VIEWS
 
-__all__ = ["EACH", "LEAST", "drawn", "plan_vignettes", "write_phantoms", "write_vignette_set"]
-
 # ---------------------------------------------------------------- which vignettes a set has
 #
 # The options of an item are drawn first and the true one last, evenly among them, and the picture

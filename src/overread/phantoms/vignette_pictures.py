@@ -14,17 +14,12 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw
 from scipy import ndimage
 
-from overread.phantoms.chest_film import FILM, film, stamp
+from overread.phantoms.chest_body import FILM
+from overread.phantoms.chest_film import film, stamp
 from overread.phantoms.heart_body import motion, patient
 from overread.phantoms.heart_echo import echo
 from overread.phantoms.question_scenes import Pixels, coloured, heart, marked, side_by_side
 from overread.phantoms.smear import SIDE, Cell, smear
-
-__all__ = [
-    "CORNERS", "DISEASES", "HEAD", "MM", "OBJECTS", "REGIONS", "RHYTHMS", "SHAPES", "Focus",
-    "Pixels", "beat_pair", "blood", "cell_at", "chambers", "chest", "head", "narrow_slice",
-    "panels", "paper", "reduced", "regular", "rhythm", "ruled", "specks",
-]  # fmt: skip
 
 Field: TypeAlias = npt.NDArray[np.floating[Any]]
 

@@ -11,8 +11,6 @@ from overread.phantoms import vignette_views as views
 from overread.phantoms.vignette_pictures import CORNERS, DISEASES, OBJECTS, REGIONS, RHYTHMS, SHAPES
 from overread.phantoms.vignette_views import capitalized, numbers
 
-__all__ = ["QUESTIONS", "Question"]
-
 _PATIENT: Final = "The patient's left is on the right of the image."
 
 

@@ -14,11 +14,6 @@ import numpy.typing as npt
 from overread.phantoms import vignette_pictures as pictures
 from overread.phantoms.smear import WHITE_CELLS
 
-__all__ = [
-    "BEATS", "BLOOD_AND_FILM", "CHAMBERS", "CHANGES", "CONDITIONS", "FILM_AND_STRIP", "FINDINGS",
-    "PAIRS", "PLACES", "SHIFTS", "SITED", "VIEWS", "View", "capitalized", "numbers",
-]  # fmt: skip
-
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 # Facet by facet, what is true of one picture.
 Facts: TypeAlias = Mapping[str, str]

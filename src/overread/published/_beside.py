@@ -17,16 +17,6 @@ from overread.case import Measure, Table
 from overread.published._figures import Figures, Flag, paper_file
 from overread.published._printed_tables import marked
 
-__all__ = [
-    "Comparison",
-    "Layout",
-    "Remark",
-    "comparison",
-    "headline_of",
-    "headline_tables",
-    "remarks_of",
-]
-
 _NOT_ASKED: Final = "-"
 _NOT_KNOWN: Final = "n/a"
 _JUDGED: Final = "! what the judges of the run are worth is in its own report."

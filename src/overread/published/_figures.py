@@ -18,25 +18,6 @@ import msgspec
 
 from overread.case import BadInput, Measure, Modality
 
-__all__ = [
-    "BENCHMARKS",
-    "CASES",
-    "SYSTEMS",
-    "Cell",
-    "Column",
-    "Figures",
-    "Flag",
-    "Part",
-    "Printed",
-    "System",
-    "figures",
-    "inconsistencies",
-    "paper_file",
-    "published",
-    "read_cell",
-    "read_figures",
-]
-
 # Who stands in for a reader where cases are counted, and the table made of the systems.
 CASES: Final = "probe set"
 SYSTEMS: Final = "systems"

@@ -15,8 +15,6 @@ from overread.published._figures import (
     inconsistencies,
 )
 
-__all__ = ["marked", "numbered", "printed_tables"]
-
 
 def printed_tables(benchmark: str, name: str) -> list[Table]:
     """A table of the paper, in as many parts as it has kinds of rows."""

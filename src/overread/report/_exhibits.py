@@ -11,8 +11,6 @@ from overread.report._text import as_json, shown
 from overread.report.reported import Exhibit
 from overread.report.tables import grid, unfolding
 
-__all__ = ["contents", "section"]
-
 
 def contents(exhibits: Sequence[Exhibit], run: str) -> str:
     """Links to the exhibits, where there is more than one."""

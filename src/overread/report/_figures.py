@@ -22,8 +22,6 @@ import msgspec
 from overread.case import Figure
 from overread.report._text import shown
 
-__all__ = ["inline_svg"]
-
 _TAGS: Final = frozenset(
     {
         "circle", "clipPath", "defs", "g", "image", "line", "linearGradient", "path", "rect",

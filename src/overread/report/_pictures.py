@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 
 from overread.case import Shown
 
-__all__ = ["Embedded", "embedded"]
-
 # A film of 224 pixels a side stays as it is; a sheet of frames may be long.
 _MOST_PIXELS: Final = 200_000
 _LONGEST: Final = 1280

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["as_json", "shown"]
-
 # Controls but tab and line feed, changes of direction, marks without width, halves of characters.
 # Joiners are left alone: Persian and Indic words are written with them. report.js has the same.
 _HIDDEN: Final = re.compile(

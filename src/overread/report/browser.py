@@ -17,8 +17,6 @@ from overread.report._pictures import embedded
 from overread.report._text import as_json, shown
 from overread.report.reported import Reported
 
-__all__ = ["PAGE", "browser", "card_data"]
-
 PAGE: Final = 10
 _LONGEST: Final = 4_000
 

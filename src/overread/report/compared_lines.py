@@ -8,8 +8,6 @@ from overread.benchmarks.base import ComparedWords
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value, percent
 from overread.case import Measure
 
-__all__ = ["TOLD_APART", "amount", "comparison_line"]
-
 TOLD_APART: Final = 0.05
 """Two readers are told apart where q is at most this and the interval leaves 0 out."""
 

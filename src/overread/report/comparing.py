@@ -28,8 +28,6 @@ from overread.measuring.notes import remarked
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BOOT", "SEED", "differences"]
-
 BOOT: Final = 10_000
 SEED: Final = 0
 _MOST_COINS: Final = 50_000_000

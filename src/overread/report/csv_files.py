@@ -15,8 +15,6 @@ from overread.judging.sheet import guarded
 from overread.report.exports import Exported, figures_of, tables_of
 from overread.report.reported import Reported
 
-__all__ = ["MEASURES", "write_csv_files"]
-
 MEASURES: Final = "measures.csv"
 _SIGNATURE: Final = "signature"
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")

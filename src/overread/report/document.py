@@ -18,8 +18,6 @@ from overread.report.reader_cards import reader_cards, run_name, run_titles
 from overread.report.reported import Reported
 from overread.report.tables import grid, unfolding
 
-__all__ = ["DISCLAIMER", "report_html", "write_report"]
-
 DISCLAIMER: Final = "Evaluation software, not a medical device; a passed gate is not a clearance."
 
 # A page stays below 8 MB: cards have what exhibits leave of this, and a little in any case.

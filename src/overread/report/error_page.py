@@ -18,8 +18,6 @@ import msgspec
 from overread.benchmarks.base import ErrorRow, ErrorSheet
 from overread.judging.sheet import guarded
 
-__all__ = ["error_page"]
-
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 _STYLE: Final = """

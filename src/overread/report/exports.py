@@ -16,17 +16,6 @@ from overread.files import MOST_TOML, open_file, read_bytes
 from overread.judging.sheet import guarded
 from overread.report.reported import Exhibit, Reported
 
-__all__ = [
-    "CONTENTS",
-    "Exported",
-    "Named",
-    "earlier",
-    "figures_of",
-    "is_ours",
-    "tables_of",
-    "write_contents",
-]
-
 CONTENTS: Final = "contents.csv"
 _HEADER: Final = ("file", "kind", "title", "notes", "signature")
 _LONGEST: Final = 80

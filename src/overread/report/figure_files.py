@@ -9,8 +9,6 @@ from typing import Final
 from overread.report.exports import Exported, figures_of
 from overread.report.reported import Reported
 
-__all__ = ["SUFFIXES", "write_figure_files"]
-
 SUFFIXES: Final = ("svg", "pdf", "png")
 """Vector twice, and pixels at 300 dpi."""
 

@@ -15,8 +15,6 @@ from overread.case import Table
 from overread.report.exports import Exported, tables_of
 from overread.report.reported import Reported
 
-__all__ = ["escaped", "latex_table", "write_latex_files"]
-
 _PLAIN: Final = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,:;!?'()/+="
 )

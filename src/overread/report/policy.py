@@ -11,8 +11,6 @@ import msgspec
 from overread.case import Card, Policy
 from overread.report.reported import Reported
 
-__all__ = ["allowed", "allowed_card", "content_security", "warning"]
-
 # What a parser made of a reply is short: Yes, 93.0 % sure.
 _SHORT_LINE: Final = 60
 _LEFT_OUT: Final = "(left out)"

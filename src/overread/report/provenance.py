@@ -10,8 +10,6 @@ import msgspec
 from overread.records import RunRecord
 from overread.report.tables import grid
 
-__all__ = ["provenance"]
-
 _ASKED = (
     "reader", "spec", "modality", "clips as", "temperature", "answered", "replies given", "model",
 )  # fmt: skip

@@ -10,8 +10,6 @@ from overread.case import Headline
 from overread.report._text import shown
 from overread.report.reported import Reported
 
-__all__ = ["reader_cards", "run_name"]
-
 # A sign beside the word: never the colour alone.
 _ANSWERS: Final = {
     "yes": ("yes", "✓"),

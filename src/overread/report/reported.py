@@ -10,8 +10,6 @@ import msgspec
 from overread.case import Card, Figure, Headline, Measure, Shown, Table
 from overread.records import RunRecord
 
-__all__ = ["Exhibit", "Reported"]
-
 Exhibit: TypeAlias = Table | Figure
 
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["choose"]
-
 # What each kind of case may take of the places while the others need theirs too.
 _SHARES: Final = {"flips": 0.5, "errors": 0.3, "the rest": 0.2}
 _KEYS: Final = ("case", "reader", "right", "flipped")

@@ -11,8 +11,6 @@ from typing import Final
 
 from overread.report._text import shown
 
-__all__ = ["grid", "unfolding"]
-
 # A table of more rows is folded, unless it is the first of its run.
 FOLDED_FROM: Final = 25
 

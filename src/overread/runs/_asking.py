@@ -20,8 +20,6 @@ from overread.engine import Plan, Store, Studio, Tally, ask
 from overread.readers import Served
 from overread.runs._left_out import Tell
 
-__all__ = ["Job", "ask_in_turn", "run_async", "trials_of"]
-
 T = TypeVar("T")
 
 

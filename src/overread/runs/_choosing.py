@@ -16,8 +16,6 @@ from overread.benchmarks.base import Benchmark
 from overread.case import BadInput
 from overread.files import read_text
 
-__all__ = ["Chosen", "stratified_sample", "survey"]
-
 # The columns that name a case, the first that a file has; `case` is how our own tables call it.
 _COLUMNS: Final = ("case_id", "case", "index", "id")
 _TABLES: Final = {".csv": ",", ".tsv": "\t"}

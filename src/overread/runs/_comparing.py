@@ -18,8 +18,6 @@ from overread.runs._kept import Kept, kept_runs
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ComparedRun", "Comparing", "Comparison", "compare"]
-
 
 class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run whose readers are compared, and what its numbers stand on."""

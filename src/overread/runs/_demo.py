@@ -15,8 +15,6 @@ from overread.runs._pages import OWN_CARDS
 from overread.runs._running import Watch, run
 from overread.runs._selfcheck import own_judges, standard_phantoms
 
-__all__ = ["demo"]
-
 _PAGE = "report.html"
 
 

@@ -22,8 +22,6 @@ from overread.runs._asking import run_async
 from overread.runs._environment import default_store, environment, load_config
 from overread.runs._opening import open_cases
 
-__all__ = ["Finding", "examine"]
-
 _CORE = (
     "aiohttp", "av", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy", "typer",
     "vl-convert-python",

@@ -12,8 +12,6 @@ import msgspec
 from overread.case import BadInput
 from overread.files import read_toml
 
-__all__ = ["WORKSPACE", "Config", "cache_folder", "default_store", "environment", "load_config"]
-
 WORKSPACE = ".overread"
 
 _KEYS: Final = 'It may hold share_with = ["HOST"] and store = "FILE".'

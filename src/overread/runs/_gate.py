@@ -25,8 +25,6 @@ from overread.report.gate import (
 )
 from overread.scratch import scratch_folder
 
-__all__ = ["gate"]
-
 
 def gate(
     folders: Sequence[str | Path],

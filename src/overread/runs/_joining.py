@@ -10,8 +10,6 @@ import msgspec
 from overread.benchmarks.base import Tables
 from overread.runs._kept import Kept
 
-__all__ = ["differing", "joined_tables", "labels_of"]
-
 
 def labels_of(runs: Sequence[Kept]) -> list[dict[str, str]]:
     """By run each reader's name here: its own, with the run where another run has it too."""

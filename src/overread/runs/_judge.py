@@ -28,8 +28,6 @@ from overread.runs._running import Asking, Watch
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["judge", "judged_answers"]
-
 _IMPORTED = "imported"
 
 

@@ -15,8 +15,6 @@ from overread.runs._measuring import policy_today
 from overread.runs._people import check_free
 from overread.stats import Interval
 
-__all__ = ["JudgeSample", "PersonAgreement", "judge_sample", "person_agreement"]
-
 
 class JudgeSample(msgspec.Struct, frozen=True, kw_only=True):
     """The sheet for the person, the key that stays closed, and how many things are to be judged."""

@@ -22,8 +22,6 @@ from overread.runs._stages import stages_of, whole_plan
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Answers", "Judge", "Judging", "answers_of", "kept_answers", "verdict_schema"]
-
 _CHUNK = 1024
 # Rows of answers, made anew at every call: the columns of the benchmark, reader and check.
 Answers: TypeAlias = Callable[[], Iterator[Mapping[str, Any]]]

@@ -19,8 +19,6 @@ from overread.records import (
 )
 from overread.runs._sound import check_tables
 
-__all__ = ["Kept", "benchmark_of", "kept_run", "kept_runs", "tables_of"]
-
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run as it lies in its folder, measured under the edition its record names."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from overread.benchmarks.base import Benchmark
 from overread.judging.sheet import guarded
 
-__all__ = ["Tell", "remarks_of", "write_left_out"]
-
 # Where one line for the user goes.
 Tell = Callable[[str], None]
 _FILE = "left_out.csv"

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from overread.records import Machine
 
-__all__ = ["machine"]
-
 
 def machine() -> Machine:
     """System, processor, cores and memory, as far as the system tells them."""

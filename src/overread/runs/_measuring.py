@@ -37,16 +37,6 @@ if TYPE_CHECKING:
 
     from overread.runs._running import Watch
 
-__all__ = [
-    "Run",
-    "import_results",
-    "measure",
-    "measure_into",
-    "policy_today",
-    "versions",
-    "with_pictures",
-]
-
 _TEXT = ("reader", "measure", "method", "family", "label", "note")
 # What is more than a number or a text is JSON text in a frame.
 _JSON = ("by", "how", "flags", "left_out", "as_wrong", "beside")

@@ -18,17 +18,6 @@ from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
 from overread.runs._environment import WORKSPACE, Config, cache_folder, environment
 from overread.runs._judging import Judge
 
-__all__ = [
-    "case_file",
-    "enrolments",
-    "may_draw",
-    "open_cases",
-    "open_judges",
-    "open_readers",
-    "phantom_cases",
-    "recorded_cases",
-]
-
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
 _LARGEST_SEED = 2**32 - 1

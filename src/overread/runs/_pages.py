@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from overread.imaging import Films
     from overread.report import Reported
 
-__all__ = ["CARDS", "OWN_CARDS", "Pictures", "cards_with_slides", "may_show_texts", "reported"]
-
 CARDS: Final = 60
 """How many cases the page of `report` embeds, as far as there is room for them."""
 OWN_CARDS: Final = 24

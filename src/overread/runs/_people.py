@@ -13,8 +13,6 @@ from overread.judging import VERDICT_COLUMNS
 from overread.records import RunRecord, folder_being_written, read_frame, read_record
 from overread.runs._measuring import policy_today
 
-__all__ = ["ErrorSample", "RankSample", "error_sample", "rank_sample"]
-
 
 class ErrorSample(msgspec.Struct, frozen=True, kw_only=True):
     """The sheet, the page that fills it if there is one, and how many answers are in them."""

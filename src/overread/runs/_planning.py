@@ -21,8 +21,6 @@ from overread.runs._judging import Judge
 from overread.runs._left_out import Tell, remarks_of
 from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 
-__all__ = ["Forecast", "plan", "write_requests"]
-
 _CHARACTERS_A_TOKEN = 4
 _CHUNK = 512
 _TOKENS_A_PICTURE = 256  # a 224-px picture costs most models between 85 and 400

@@ -25,14 +25,6 @@ from overread.published import (
 )
 from overread.records import read_measures, read_record
 
-__all__ = [
-    "Beside",
-    "PublishedFigures",
-    "published_beside",
-    "published_figures",
-    "published_list",
-]
-
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is put beside the paper: its numbers stay what they are."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from overread.report import Reported
     from overread.report.exports import Exported
 
-__all__ = ["ReportedRun", "Reporting", "kept_today", "report"]
-
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
 _LARGEST_SEED: Final = 2**32 - 1

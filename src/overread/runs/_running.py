@@ -43,8 +43,6 @@ from overread.runs._opening import (
 )
 from overread.runs._stages import Alone, Stage, stages_of, whole_plan
 
-__all__ = ["Asking", "Unfinished", "Watch", "run"]
-
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
 

@@ -15,8 +15,6 @@ from overread.runs._left_out import Tell
 from overread.runs._opening import open_cases
 from overread.runs._running import Watch, run
 
-__all__ = ["Checked", "own_judges", "selfcheck", "standard_phantoms"]
-
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """What one control is, what it was found to be, and what the authors' edition takes it for.

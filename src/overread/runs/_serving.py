@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from overread.report.serving.door import Bound
     from overread.report.serving.server import Serving
 
-__all__ = ["Served", "browsable", "open_in_browser", "serve", "served"]
-
 _LOOPBACK: Final = "127.0.0.1"
 _CARDS_KEPT: Final = 500
 # A column of so few words says how something was asked, not what was answered.

@@ -31,8 +31,6 @@ from overread.sight import (
 )
 from overread.sight.digits import digits_of, frames_of
 
-__all__ = ["sight", "sight_of_clips"]
-
 
 def sight(spec: str, *, seed: int = 0) -> Sight:
     """Say whether a reader receives pixels. The digits are open data, so any host may see them."""

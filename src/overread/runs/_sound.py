@@ -15,8 +15,6 @@ from overread.judging.question import Question, verdict_fault
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_tables"]
-
 _MEND: Final = "Restore the file or run again."
 _LONGEST: Final = 60
 

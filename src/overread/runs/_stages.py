@@ -16,8 +16,6 @@ from overread.case import Limits, Prompt, Reader, Reply, Traits, Trial
 from overread.engine import Plan, Store, Studio, read_back
 from overread.runs._asking import trials_of
 
-__all__ = ["Alone", "Stage", "stages_of", "whole_plan"]
-
 
 class Stage(msgspec.Struct, frozen=True):
     """Some questions of a reader; those of the next stage are known when these are answered."""

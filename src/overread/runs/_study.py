@@ -21,8 +21,6 @@ from overread.runs._opening import enrolments, open_cases, open_judges, open_rea
 from overread.runs._planning import Forecast, plan
 from overread.runs._running import Unfinished, Watch, run
 
-__all__ = ["PlannedRun", "Study", "plan_study", "run_study"]
-
 
 class StudyRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of a study: a benchmark, its cases, and its own settings."""

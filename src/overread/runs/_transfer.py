@@ -11,8 +11,6 @@ from overread.case import BadInput, Figure, Measure, Table
 from overread.records import Measures, RunRecord, read_measures, read_record
 from overread.runs._kept import benchmark_of
 
-__all__ = ["Transfer", "transfer", "transfer_figure"]
-
 
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
     """The readers both runs have, side by side, and the rank correlations over them."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from overread.measuring.arrays import RunArrays
     from overread.measuring.specs import SpokenFor
 
-__all__ = ["Pairs"]
-
 # Two answers by chance, whatever the odds p of the first: p (1 - p) is at most a quarter.
 CHANCE: Final = 0.25
 HALF: Final = 0.5

@@ -17,8 +17,6 @@ from overread.benchmarks.base import Left
 from overread.benchmarks.files.layouts import Item, SetReader, published
 from overread.benchmarks.letter_parser import LETTERS, place_of_answer
 
-__all__ = ["READER", "PairCase"]
-
 YES_NO: Final = ("Yes", "No")
 
 

@@ -14,8 +14,6 @@ from overread.measuring.arrays import RunArrays, linked_clusters
 from overread.measuring.estimates import Ints, Mask, Resampling
 from overread.measuring.specs import OUTCOMES, PLAIN, READERS, Codes, Counted, Spec, coverage_specs
 
-__all__ = ["SPECS", "PairAnswers", "pair_arrays"]
-
 _NOT_ASKED: Final = OUTCOMES.index("not asked")
 Counting: TypeAlias = Callable[[RunArrays, "PairAnswers", object], Counted]
 

@@ -10,8 +10,6 @@ from overread.report.gate.needed import effective_size, needed_of_a_share, neede
 from overread.report.gate.weighed import Ends, Weighed, ends_of, settling
 from overread.report.gate.words import number
 
-__all__ = ["weigh_bound"]
-
 Side = Literal["at_least", "at_most"]
 
 

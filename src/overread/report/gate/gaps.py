@@ -14,8 +14,6 @@ from overread.report.gate.ruling import Outcome
 from overread.report.gate.weighed import Ends, Weighed, ends_of, has_value, settling
 from overread.report.gate.words import number
 
-__all__ = ["weigh_gap"]
-
 
 class _Pair(msgspec.Struct, frozen=True):
     """How far two groups are apart, the larger less the smaller."""

@@ -10,8 +10,6 @@ from overread.benchmarks.sentences import PHANTOM
 from overread.case import Measure
 from overread.records import JudgeEntry, Measures, RunRecord
 
-__all__ = ["GatedRun"]
-
 # Measures of judges and of their replies say nothing by way of a verdict.
 _OF_JUDGES = ("judge", "verdicts_")
 

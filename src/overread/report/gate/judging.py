@@ -15,8 +15,6 @@ from overread.report.gate.ruling import Ruling
 from overread.report.gate.weighed import Weighed, has_value
 from overread.report.gate.words import demanded, found, group
 
-__all__ = ["judge"]
-
 
 def judge(policy: Policy, runs: Sequence[GatedRun], readers: Sequence[str] = ()) -> list[Ruling]:
     """Every rule upon every reader it is about, in the order of the policy.

@@ -12,8 +12,6 @@ from xml.etree import ElementTree
 
 from overread.report.gate.ruling import Gated, Ruling
 
-__all__ = ["junit"]
-
 # What no XML 1.0 document may hold, and marks that turn the direction of writing.
 _UNFIT = re.compile(
     "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"

@@ -7,8 +7,6 @@ from typing import Final
 
 from overread.stats import Z95
 
-__all__ = ["MOST", "effective_size", "needed_of_a_share", "needed_otherwise"]
-
 MOST: Final = 10**9
 """More cases than this are as good as none."""
 

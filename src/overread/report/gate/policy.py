@@ -16,8 +16,6 @@ from overread.benchmarks.registry import benchmark_names, range_of
 from overread.case import BadInput
 from overread.files import MOST_TOML, parse_toml, read_bytes, size_words
 
-__all__ = ["ALL", "Confidence", "Gap", "Judges", "Policy", "Rule", "policy_bytes", "read_policy"]
-
 Confidence: TypeAlias = Literal["interval", "point"]
 """Whether a bound is judged on the ends of the interval or on the value alone."""
 

@@ -7,8 +7,6 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["EXIT_CODES", "OUTCOMES", "Gated", "Outcome", "Ruling", "worst"]
-
 Outcome: TypeAlias = Literal["pass", "skipped", "cannot tell", "fail"]
 """`cannot tell`: the data neither meet the rule nor break it. `skipped`: optional, not measured."""
 

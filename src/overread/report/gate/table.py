@@ -6,8 +6,6 @@ from overread.case import Table
 from overread.report.gate.ruling import OUTCOMES, Gated, Ruling
 from overread.report.gate.words import number, one_line
 
-__all__ = ["rulings_tables", "verdict"]
-
 _SHOWN = {"pass": "pass", "fail": "FAIL", "cannot tell": "CANNOT TELL", "skipped": "skipped"}
 
 

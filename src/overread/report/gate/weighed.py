@@ -10,8 +10,6 @@ from overread.case import Measure
 from overread.report.gate.ruling import Outcome
 from overread.report.gate.words import number
 
-__all__ = ["Ends", "Weighed", "ends_of", "has_value", "settling"]
-
 
 class Weighed(msgspec.Struct, frozen=True, kw_only=True):
     """An outcome with its reason; `value`, `low` and `high` are those that were compared."""

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from overread.case import Measure, printable
 from overread.report.gate.policy import Rule
 
-__all__ = ["demanded", "found", "group", "number", "one_line"]
-
 _MOST_DECIMALS = 12
 
 

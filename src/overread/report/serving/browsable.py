@@ -13,8 +13,6 @@ from overread.case import Card, Shown
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Browsable", "Filter", "Found", "find"]
-
 
 class Browsable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One run, where its cases may be looked at.

@@ -14,8 +14,6 @@ import msgspec
 
 from overread.case import BadInput
 
-__all__ = ["Address", "Bound", "Door", "bound"]
-
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 

@@ -9,8 +9,6 @@ from typing import Final
 
 from overread.case import Shown
 
-__all__ = ["PicturesMadeLast"]
-
 _MOST_BYTES: Final = 48 * 1024 * 1024
 
 Key = tuple[int, str, int]

@@ -8,8 +8,6 @@ from urllib.parse import parse_qsl
 
 from overread.report.serving.browsable import Browsable, Filter
 
-__all__ = ["Refused", "cards_wanted", "picture_wanted"]
-
 _MOST_FIELDS: Final = 32
 _MOST_DIGITS: Final = 7
 _YES: Final = {"yes": True, "no": False}

@@ -24,8 +24,6 @@ from overread.report.serving.door import Bound, Door
 from overread.report.serving.pictures import PicturesMadeLast
 from overread.report.serving.queries import Refused, cards_wanted, picture_wanted
 
-__all__ = ["Serving", "serving"]
-
 _T = TypeVar("_T")
 _THREADS: Final = 2
 _LONGEST_LINE: Final = 8190
