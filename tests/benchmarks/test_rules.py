@@ -6,20 +6,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.benchmarks.rules import (
-    SEEDS,
+    AskedOptions,
     Boot,
     EditionRules,
-    Option,
-    Root,
-    Rule,
+    Folder,
     Rulebook,
+    Seed,
     absolute,
     check_variants,
     files,
@@ -134,21 +132,37 @@ def test_a_word_is_read_or_refused(name, word):
 
 
 class Edition(EditionRules, frozen=True, kw_only=True):
-    parser: Annotated[Literal[1, 2], Rule(1, "How a reply is read.")] = 2
-    masks: Annotated[Literal["closed", "open"], Rule("closed", "Masks.", shown=True)] = "open"
-    boot: Boot = 10_000
-    seed: Annotated[int, Rule(0, "Seed of every bootstrap.", SEEDS)] = 0
+    table = """
+        rule    | authors | corrected | decides
+        parser  | 1       | 2         | How a reply is
+            read.
+        masks * | closed  | open      | Masks.
+        boot    | 10000   | 10000     | Resamples.
+        seed    | 0       | 0         | Seed of every bootstrap.
+    """
+
+    parser: Literal[1, 2]
+    masks: Literal["closed", "open"]
+    boot: Boot
+    seed: Seed
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    px: Annotated[int, Option("The longer side.", whole(1, 100))] = 5
-    images: Annotated[tuple[str, ...], Option("Pictures.", some_of("a", "b"))] = ("a", "b")
-    twice: Annotated[bool, Option("Whether a is asked twice.", inner=True)] = False
-    checks: Annotated[int, Option("Items judged first.", whole(0, 9), for_judges=True)] = 3
-    ratings: Annotated[str | None, Option("Sheets.", files("a csv"), shown=False, place=True)] = (
-        None
-    )
-    root: Root = None
+class Options(AskedOptions, frozen=True, kw_only=True):
+    table = """
+        option       | kind           | says
+        px           |                | The longer side.
+        images = a,b |                | Pictures.
+        checks       | judges         | Items judged first.
+        ratings      | measured files | Sheets.
+        root         | files          | Where pictures stand.
+    """
+
+    px: Annotated[int, whole(1, 100)] = 5
+    images: Annotated[tuple[str, ...], some_of("a", "b")] = ("a", "b")
+    twice: bool = False
+    checks: Annotated[int, whole(0, 9)] = 3
+    ratings: Annotated[str | None, files("a csv")] = None
+    root: Folder = None
 
 
 def complete(name, words, given):
@@ -159,8 +173,9 @@ BOOK = Rulebook("toy", Edition, Options, complete)
 
 
 def test_the_editions_have_the_values_of_the_table():
-    assert BOOK.corrected == Edition()
-    assert BOOK.authors == Edition(name="authors", parser=1, masks="closed")
+    same = {"boot": 10_000, "seed": 0}
+    assert BOOK.corrected == Edition(parser=2, masks="open", **same)
+    assert BOOK.authors == Edition(name="authors", parser=1, masks="closed", **same)
     assert BOOK.departures(BOOK.authors) == []
     assert BOOK.departures(BOOK.corrected) == ["parser", "masks"]
 
@@ -221,7 +236,7 @@ def test_the_tables_of_the_page():
         "| `images` | `a,b` | Pictures. |",
         "| `checks` | `3` | Items judged first. |",
         "| `ratings` | – | Sheets. |",
-        "| `root` | – | Where pictures stand, if not beside the list. |",
+        "| `root` | – | Where pictures stand. |",
     ]
 
 

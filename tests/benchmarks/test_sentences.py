@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-import msgspec
 import pytest
 
 from overread.benchmarks.base import ReaderRecord
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.rules import EditionRules, Rule, Rulebook
+from overread.benchmarks.rules import AskedOptions, EditionRules, Rulebook
 from overread.benchmarks.sentences import (
     Told,
     carried_out,
@@ -39,10 +38,15 @@ def record(reader: str = "a", measure: str = "cgr", **facts: object) -> Measure:
 
 
 class Edition(EditionRules, frozen=True, kw_only=True):
-    parser: Annotated[Literal[1, 2], Rule(1, "Reading.")] = 2
+    table = """
+        rule   | authors | corrected | decides
+        parser | 1       | 2         | Reading.
+    """
+
+    parser: Literal[1, 2]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Options(AskedOptions, frozen=True, kw_only=True):
     pass
 
 

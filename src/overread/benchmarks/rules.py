@@ -1,16 +1,23 @@
-"""The rules and options of a benchmark as one table: every one once, both editions side by side.
+"""The rules and options of a benchmark as tables: every one once, both editions side by side.
 
-A rule is a field of the benchmark's `Edition`, an option a field of its `Options`. The field's
-default is the value in `corrected`; what is known of it otherwise stands beside it:
+A rule is a field of the benchmark's `Edition`, an option a field of its `Options`; what is known of
+each stands in a table of words above the fields, one row a line, its last cell going on below:
 
     class Edition(EditionRules, frozen=True, kw_only=True):
-        normals: Annotated[Literal["yes", "no"], Rule("yes", "The key of normal films.")] = "no"
-        boot: Boot = 10_000
+        table = '''
+            rule      | authors | corrected | decides
+            normals   | yes     | no        | The key of normal films [D1].
+            masks *   | closed  | half_open | Whether a mask blacks w+1 by h+1 pixels or exactly
+                w by h [D11].
+        '''
+        normals: Literal["yes", "no"]
+        masks: Literal["closed", "half_open"]
 
-    BOOK: Final = Rulebook("films", Edition, Options)
+    BOOK: Final = Rulebook("grounding", Edition, Options)
 
-From the table come the two editions, the readings of `--set name=value` and their refusals, labels,
-what readers and judges are shown, which options name files, and the tables of docs/editions.md.
+A `Literal` is read by its words, anything else by the reading beside its type. From the tables come
+the two editions, `--set name=value` and its refusals, labels, what readers and judges are shown,
+which options name files, and the tables of docs/editions.md.
 """
 
 from __future__ import annotations
@@ -22,6 +29,7 @@ from pathlib import Path
 from typing import (
     Annotated,
     Any,
+    ClassVar,
     Final,
     Generic,
     Literal,
@@ -141,49 +149,46 @@ def read_words(
 
 
 class Rule(NamedTuple):
-    """A rule in which editions may differ: its value in `authors`, and what it decides.
+    """A rule in which editions may differ: its value in each, what it decides, and how it is read.
 
-    `reads` is how its word is read, where the field is no `Literal` that lists the words. `shown`
-    says that the rule changes what readers or judges are shown, so that measuring again cannot
-    change it.
+    `shown`, a star behind its name in the table: it changes what readers or judges are shown, so
+    that measuring again cannot change it.
     """
 
     authors: Any
+    corrected: Any
     why: str
-    reads: Reading | None = None
-    shown: bool = False
+    reads: Reading
+    shown: bool
 
 
 class Option(NamedTuple):
     """What is asked, in one respect: it stands in the signature, not in the edition's label.
 
-    `shown` is false of what is looked at only when numbers are made; `for_judges` is true of what
-    judges alone are asked, so that a run may be judged later with another; `place` of what names
-    files, whose paths a record keeps absolute. `written` is the default as a word, where that is
-    not simply its parts joined by commas; `inner` is true of a field that no word sets.
+    Its kind in the table: `measured` is looked at only when numbers are made, so that it is not
+    `shown`; `judges` alone are asked it, so that a run may be judged later with another; `files`
+    are what it names, and a record keeps their paths absolute. `written` is the default as a word,
+    in the table behind the name, where that is not simply its parts joined by commas.
     """
 
     why: str
-    reads: Reading | None = None
-    shown: bool = True
-    for_judges: bool = False
-    place: bool = False
-    written: str = ""
-    inner: bool = False
+    reads: Reading
+    shown: bool
+    for_judges: bool
+    place: bool
+    written: str
 
 
-Boot: TypeAlias = Annotated[
-    int, Rule(10_000, "Resamples of every bootstrap.", whole(100, 10_000_000))
-]
-SEEDS: Final = whole(0, 2**32 - 1)
-Root: TypeAlias = Annotated[
-    str | None, Option("Where pictures stand, if not beside the list.", folder, place=True)
-]
+Boot: TypeAlias = Annotated[int, whole(100, 10_000_000)]
+"""How often a bootstrap resamples."""
+Seed: TypeAlias = Annotated[int, whole(0, 2**32 - 1)]
+Folder: TypeAlias = Annotated[str | None, folder]
 
 
 class EditionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """One set of rules; a benchmark's own stand in its subclass."""
+    """One set of rules; a benchmark's own stand in its subclass, as fields and in `table`."""
 
+    table: ClassVar[str] = ""
     name: EditionName = "corrected"
 
     @property
@@ -198,39 +203,71 @@ class EditionRules(msgspec.Struct, frozen=True, kw_only=True):
         return self.name + "".join(changed)
 
 
+class AskedOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked; a field that `table` does not list follows from others: no word sets it."""
+
+    table: ClassVar[str] = ""
+
+
 R = TypeVar("R", bound=EditionRules)
-Asked = TypeVar("Asked", bound=msgspec.Struct)
-F = TypeVar("F", Rule, Option)
+Asked = TypeVar("Asked", bound=AskedOptions)
 
 
-def _declared(struct: type[msgspec.Struct], kind: type[F]) -> dict[str, F]:
-    """By field, what it says of itself; a `Literal` without a reading is read by its words."""
-    found: dict[str, F] = {}
-    hints = get_type_hints(struct, include_extras=True)
-    for field in struct.__struct_fields__:
-        said = next((one for one in get_args(hints[field])[1:] if isinstance(one, kind)), None)
-        if said is None:
-            continue
-        of = get_args(hints[field])[0]
-        if said.reads is None and get_origin(of) is Literal:
-            said = said._replace(reads=one_of(*get_args(of)))
-        found[field] = said
+def _cells(table: str) -> list[list[str]]:
+    """The cells of each row below the heading; a line without bars goes on with the last cell."""
+    rows: list[list[str]] = []
+    for line in table.split("\n"):
+        if "|" in line:
+            rows.append([cell.strip() for cell in line.split("|")])
+        elif line.strip():
+            rows[-1][-1] += f" {line.strip()}"
+    return rows[1:]
+
+
+def _readings(struct: type[msgspec.Struct]) -> dict[str, Reading]:
+    """By field, how its word is read: by the reading beside its type, or by a `Literal`'s words."""
+    found: dict[str, Reading] = {}
+    for field, hint in get_type_hints(struct, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            found[field] = get_args(hint)[1]
+        elif get_origin(hint) is Literal:
+            found[field] = one_of(*get_args(hint))
     return found
 
 
 @cache
 def rules_of(edition: type[EditionRules]) -> Mapping[str, Rule]:
     """The rules of a benchmark's edition, in order."""
-    return _declared(edition, Rule)
+    reads, found = _readings(edition), {}
+    for called, authors, corrected, why in _cells(edition.table):
+        name = called.removesuffix("*").strip()
+        read = reads[name]
+        found[name] = Rule(read(authors), read(corrected), why, read, shown=called != name)
+    return found
 
 
 @cache
 def edition_of(edition: type[R], name: EditionName) -> R:
     """The edition of that name with no rule changed."""
-    if name == "corrected":
-        return edition()
-    theirs = {field: rule.authors for field, rule in rules_of(edition).items()}
-    return edition(name=name, **theirs)
+    values = {rule: getattr(said, name) for rule, said in rules_of(edition).items()}
+    return edition(name=name, **values)
+
+
+@cache
+def _options_of(options: type[AskedOptions]) -> Mapping[str, Option]:
+    reads, found = _readings(options), {}
+    for called, kind, why in _cells(options.table):
+        name, _, written = (word.strip() for word in called.partition("="))
+        kinds = kind.split()
+        found[name] = Option(
+            why,
+            reads[name],
+            shown="measured" not in kinds,
+            for_judges="judges" in kinds,
+            place="files" in kinds,
+            written=written,
+        )
+    return found
 
 
 # ---------------------------------------------------------------- the table
@@ -262,8 +299,7 @@ class Rulebook(Generic[R, Asked]):
     @cached_property
     def options(self) -> Mapping[str, Option]:
         """Those that a word can set."""
-        declared = _declared(self._options, Option)
-        return {field: option for field, option in declared.items() if not option.inner}
+        return _options_of(self._options)
 
     @cached_property
     def editions(self) -> Mapping[str, R]:
@@ -323,16 +359,15 @@ class Rulebook(Generic[R, Asked]):
         return {key: self._absolute(key, text) for key, text in words.items()}
 
     def _absolute(self, key: str, text: str) -> str:
-        reads = self.options[key].reads if key in self.places else None
         try:
-            return text if reads is None else str(reads(text.strip()))
+            return str(self.options[key].reads(text.strip())) if key in self.places else text
         except ValueError:  # refused, with the reason, when all words are read
             return text
 
     def _read(
         self, words: Mapping[str, str] | None, among: Mapping[str, Rule] | Mapping[str, Option]
     ) -> dict[str, Any]:
-        readings = {name: said.reads for name, said in among.items() if said.reads is not None}
+        readings = {name: said.reads for name, said in among.items()}
         known = (*self.rules, *self.options)
         return read_words(self.benchmark, words or {}, readings, known)
 
@@ -347,7 +382,7 @@ class Rulebook(Generic[R, Asked]):
         return _table(
             ("rule", "authors", "corrected", "decides"),
             (
-                (name, _word(rule.authors), _word(getattr(self.corrected, name)), rule.why)
+                (name, _word(rule.authors), _word(rule.corrected), rule.why)
                 for name, rule in self.rules.items()
             ),
         )

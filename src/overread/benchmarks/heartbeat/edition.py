@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-import msgspec
-
 from overread.benchmarks.heartbeat.prompts import FAMILIES
 from overread.benchmarks.rules import (
-    SEEDS,
+    AskedOptions,
     Boot,
     EditionRules,
-    Option,
-    Rule,
+    Folder,
     Rulebook,
+    Seed,
     files,
-    folder,
     number,
     one_of,
     some_of,
@@ -42,65 +39,39 @@ REACH: Final = 2.5
 class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules (HEARTBEAT 9). docs/editions.md gives the reason for every difference."""
 
-    window: Annotated[
-        Literal["two_thirds", "fixed"],
-        Rule(
-            "two_thirds",
-            "The frames shown: a margin of floor(2l/3) with its faulty end, or N real frames of "
-            "every clip.",
-            shown=True,
-        ),
-    ] = "fixed"
-    wording: Annotated[
-        Literal["published", "clean"],
-        Rule("published", "The family's own words, slips included, or one wording.", shown=True),
-    ] = "clean"
-    aggregation: Annotated[
-        Literal["truncated", "plain"],
-        Rule(
-            "truncated",
-            "How the passes of a clip become one answer: their mean, cut to a whole number or not; "
-            "in T2 `unparsed_t2` goes with it: the cut mean, or the majority.",
-        ),
-    ] = "plain"
-    unparsed_t2: Annotated[
-        Literal["dropped", "wrong"],
-        Rule("dropped", "What becomes in T2 of a clip without a parsed pass."),
-    ] = "wrong"
-    annotation: Annotated[
-        Literal["positional", "keyed"],
-        Rule(
-            "positional",
-            "Whether ED and ES go by the row's place, as the authors' join has it, or by file and "
-            "frame.",
-            shown=True,
-        ),
-    ] = "keyed"
-    thinking: Annotated[
-        Literal["read", "removed"],
-        Rule("read", "Numbers in a thinking block, which come first and win, or do not count."),
-    ] = "removed"
-    beat: Annotated[
-        Literal["annotated", "nearest"],
-        Rule(
-            "annotated",
-            "Whose frame an answer is held against: the annotated beat's, or the nearest of those "
-            "that volumes or masks show in the window.",
-        ),
-    ] = "nearest"
-    observers: Annotated[
-        float,
-        Rule(
-            0.0,
-            "Frames below which the best constant's error lets skill tell nothing.",
-            number(0, 100),
-        ),
-    ] = sum(OBSERVERS) / 2
-    boot: Boot = 10_000
-    seed: Annotated[
-        int,
-        Rule(0, "Seed of bootstraps and guesses, of the sample of clips and the windows.", SEEDS),
-    ] = 0
+    table = """
+        rule         | authors    | corrected | decides
+        window *     | two_thirds | fixed     | The frames shown: a margin of floor(2l/3) with its
+            faulty end, or N real frames of every clip.
+        wording *    | published  | clean     | The family's own words, slips included, or one
+            wording.
+        aggregation  | truncated  | plain     | How the passes of a clip become one answer: their
+            mean, cut to a whole number or not; in T2 `unparsed_t2` goes with it: the cut mean, or
+            the majority.
+        unparsed_t2  | dropped    | wrong     | What becomes in T2 of a clip without a parsed pass.
+        annotation * | positional | keyed     | Whether ED and ES go by the row's place, as the
+            authors' join has it, or by file and frame.
+        thinking     | read       | removed   | Numbers in a thinking block, which come first and
+            win, or do not count.
+        beat         | annotated  | nearest   | Whose frame an answer is held against: the annotated
+            beat's, or the nearest of those that volumes or masks show in the window.
+        observers    | 0.0        | 3.0       | Frames below which the best constant's error lets
+            skill tell nothing.
+        boot         | 10000      | 10000     | Resamples of every bootstrap.
+        seed         | 0          | 0         | Seed of bootstraps and guesses, of the sample of
+            clips and the windows.
+    """
+
+    window: Literal["two_thirds", "fixed"]
+    wording: Literal["published", "clean"]
+    aggregation: Literal["truncated", "plain"]
+    unparsed_t2: Literal["dropped", "wrong"]
+    annotation: Literal["positional", "keyed"]
+    thinking: Literal["read", "removed"]
+    beat: Literal["annotated", "nearest"]
+    observers: Annotated[float, number(0, 100)]
+    boot: Boot
+    seed: Seed
 
 
 def _is_whole(text: str, low: int, high: int) -> bool:
@@ -139,71 +110,45 @@ def _split(text: str) -> str | None:
     return None if text.lower() == "all" else text
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Options(AskedOptions, frozen=True, kw_only=True):
     """What is asked."""
 
-    tasks: Annotated[
-        tuple[str, ...], Option("What is asked; `t2` alone needs no window.", some_of(*TASKS))
-    ] = TASKS
-    contexts: Annotated[
-        tuple[str, ...],
-        Option(
-            "The last two need masks; a clip without is asked in `original` only.",
-            some_of(*CONTEXTS),
-        ),
-    ] = CONTEXTS
-    formats: Annotated[
-        tuple[str, ...],
-        Option(
-            "Which phases T1 asks for, in which order; T2 has the single ones.", some_of(*FORMATS)
-        ),
-    ] = FORMATS
-    frames: Annotated[int, Option("N of the fixed window, 4 to 512.", whole(4, 512))] = 30
-    reach: Annotated[
-        float,
-        Option("How many times the frames between the phases N may be, 1 to 100.", number(1, 100)),
-    ] = REACH
-    seeds: Annotated[
-        tuple[int, ...],
-        Option("A range, or a list such as `1,5,2020-2022`.", _seeds, written="2020-2029"),
-    ] = tuple(range(2020, 2030))
-    passes: Annotated[
-        int, Option("How often each question is put in one seed.", whole(1, 1000))
-    ] = 3
-    family: Annotated[
-        str,
-        Option(
-            "Whose published prompts: `structured` (T2 calls it `qwen`), `llava`, `interleave` or "
-            "`gemma`; `clean` has one wording.",
-            _family,
-        ),
-    ] = "structured"
-    videos: Annotated[
-        int,
-        Option("How many clips are drawn, before any is left out for its window.",
-               whole(1, 1_000_000)),
-    ] = 100  # fmt: skip
-    split: Annotated[
-        str | None, Option("A split's name as the dataset has it, or `all`.", _split)
-    ] = "VAL"
-    root: Annotated[
-        str | None,
-        Option(
-            "Where a csv's clips, masks and volumes stand, if not beside it.", folder, place=True
-        ),
-    ] = None
-    volume: Annotated[
-        Literal["discs", "area"], Option("Volumes of masks: 20 discs, or `area` to the power 1.5.")
-    ] = "discs"
-    specialist: Annotated[
-        str | None,
-        Option(
-            "Csv files of EF predicted by other models, by commas.",
-            files("a csv of predicted EF"),
-            shown=False,
-            place=True,
-        ),
-    ] = None
+    table = """
+        option            | kind           | says
+        tasks             |                | What is asked; `t2` alone needs no window.
+        contexts          |                | The last two need masks; a clip without is asked in
+            `original` only.
+        formats           |                | Which phases T1 asks for, in which order; T2 has the
+            single ones.
+        frames            |                | N of the fixed window, 4 to 512.
+        reach             |                | How many times the frames between the phases N may be,
+            1 to 100.
+        seeds = 2020-2029 |                | A range, or a list such as `1,5,2020-2022`.
+        passes            |                | How often each question is put in one seed.
+        family            |                | Whose published prompts: `structured` (T2 calls it
+            `qwen`), `llava`, `interleave` or `gemma`; `clean` has one wording.
+        videos            |                | How many clips are drawn, before any is left out for
+            its window.
+        split             |                | A split's name as the dataset has it, or `all`.
+        root              | files          | Where a csv's clips, masks and volumes stand, if not
+            beside it.
+        volume            |                | Volumes of masks: 20 discs, or `area` to the power 1.5.
+        specialist        | measured files | Csv files of EF predicted by other models, by commas.
+    """
+
+    tasks: Annotated[tuple[str, ...], some_of(*TASKS)] = TASKS
+    contexts: Annotated[tuple[str, ...], some_of(*CONTEXTS)] = CONTEXTS
+    formats: Annotated[tuple[str, ...], some_of(*FORMATS)] = FORMATS
+    frames: Annotated[int, whole(4, 512)] = 30
+    reach: Annotated[float, number(1, 100)] = REACH
+    seeds: Annotated[tuple[int, ...], _seeds] = tuple(range(2020, 2030))
+    passes: Annotated[int, whole(1, 1000)] = 3
+    family: Annotated[str, _family] = "structured"
+    videos: Annotated[int, whole(1, 1_000_000)] = 100
+    split: Annotated[str | None, _split] = "VAL"
+    root: Folder = None
+    volume: Literal["discs", "area"] = "discs"
+    specialist: Annotated[str | None, files("a csv of predicted EF")] = None
 
 
 BOOK: Final = Rulebook("heartbeat", Edition, Options)

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
-
 from overread.benchmarks.rules import (
-    SEEDS,
+    AskedOptions,
     Boot,
     EditionRules,
-    Option,
-    Rule,
+    Folder,
     Rulebook,
+    Seed,
     check_variants,
-    folder,
     number,
     some_of,
     whole,
@@ -35,148 +32,80 @@ _MANY: Final = whole(0, 1_000_000)
 class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
-    options: Annotated[
-        Literal["repeated", "once"],
-        Rule(
-            "repeated",
-            "Whether options are looked for in the question and printed a second time.",
-            shown=True,
-        ),
-    ] = "once"
-    denominator: Annotated[
-        Literal["judged", "all"],
-        Rule("judged", "Accuracy leaves items without a verdict out, or counts them as wrong."),
-    ] = "all"
-    match: Annotated[
-        Literal["truthy", "boolean"],
-        Rule(
-            "truthy",
-            'A right answer by any truthy `match`, the string "false" too; or by true, false and '
-            "their words.",
-        ),
-    ] = "boolean"
-    verdicts: Annotated[
-        Literal["published", "strict_first"],
-        Rule(
-            "published",
-            "How verdicts are read: fences cut and strict JSON, or backslashes doubled and "
-            "repaired, as each of the authors' scripts does; or strict first, then repaired.",
-        ),
-    ] = "strict_first"
-    step_types: Annotated[
-        Literal["exact", "folded"],
-        Rule("exact", "Step types by exact spelling, or trimmed, case-folded and by alias."),
-    ] = "folded"
-    no_steps: Annotated[
-        Literal["published", "zero"],
-        Rule(
-            "published",
-            "Without steps the authors drop the item from precision and count 0 for recall; ours "
-            "count 0 twice.",
-        ),
-    ] = "zero"
-    empty_paths: Annotated[
-        Literal["kept", "apart"],
-        Rule(
-            "kept",
-            "Failed and empty paths: the empty path inside the task; or left out (failed) and "
-            "never the reference where others are (empty).",
-        ),
-    ] = "apart"
-    error_text: Annotated[
-        Literal["searched", "ignored"],
-        Rule(
-            "searched",
-            "Which replies count as failed while they are timed: any text with Error or Failed, "
-            "or none.",
-        ),
-    ] = "ignored"
-    reask: Annotated[
-        int,
-        Rule(
-            0,
-            "How often a judge that cannot be read is asked again, 0 to 10; with "
-            "`verdicts=published` that of the order at least twice.",
-            whole(0, 10),
-            shown=True,
-        ),
-    ] = 2
-    boot: Boot = 10_000
-    seed: Annotated[
-        int,
-        Rule(
-            0,
-            "Seed of bootstraps and sign flips, of the swaps, the timed items and those that "
-            "judges are checked on.",
-            SEEDS,
-        ),
-    ] = 0
+    table = """
+        rule        | authors   | corrected    | decides
+        options *   | repeated  | once         | Whether options are looked for in the question and
+            printed a second time.
+        denominator | judged    | all          | Accuracy leaves items without a verdict out, or
+            counts them as wrong.
+        match       | truthy    | boolean      | A right answer by any truthy `match`, the string
+            "false" too; or by true, false and their words.
+        verdicts    | published | strict_first | How verdicts are read: fences cut and strict JSON,
+            or backslashes doubled and repaired, as each of the authors' scripts does; or strict
+            first, then repaired.
+        step_types  | exact     | folded       | Step types by exact spelling, or trimmed,
+            case-folded and by alias.
+        no_steps    | published | zero         | Without steps the authors drop the item from
+            precision and count 0 for recall; ours count 0 twice.
+        empty_paths | kept      | apart        | Failed and empty paths: the empty path inside the
+            task; or left out (failed) and never the reference where others are (empty).
+        error_text  | searched  | ignored      | Which replies count as failed while they are timed:
+            any text with Error or Failed, or none.
+        reask *     | 0         | 2            | How often a judge that cannot be read is asked
+            again, 0 to 10; with `verdicts=published` that of the order at least twice.
+        boot        | 10000     | 10000        | Resamples of every bootstrap.
+        seed        | 0         | 0            | Seed of bootstraps and sign flips, of the swaps,
+            the timed items and those that judges are checked on.
+    """
+
+    options: Literal["repeated", "once"]
+    denominator: Literal["judged", "all"]
+    match: Literal["truthy", "boolean"]
+    verdicts: Literal["published", "strict_first"]
+    step_types: Literal["exact", "folded"]
+    no_steps: Literal["published", "zero"]
+    empty_paths: Literal["kept", "apart"]
+    error_text: Literal["searched", "ignored"]
+    reask: Annotated[int, whole(0, 10)]
+    boot: Boot
+    seed: Seed
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Options(AskedOptions, frozen=True, kw_only=True):
     """What is asked."""
 
-    modes: Annotated[
-        tuple[str, ...],
-        Option("What is asked; steps and order are judged of `cot` only.", some_of(*MODES)),
-    ] = MODES
-    # Beyond the paper, as is what follows.
-    images: Annotated[
-        tuple[str, ...],
-        Option(
-            "Also `blank`, a black image of the same size, and `swap`, another item's of the same "
-            "task.",
-            some_of(*IMAGES),
-        ),
-    ] = ("original",)
-    follow: Annotated[
-        tuple[str, ...],
-        Option(
-            "Also `truncated`, the answer after half of the reader's own reasoning, and "
-            "`answer_first`, before any.",
-            some_of(*FOLLOWS, none="none"),
-            written="none",
-        ),
-    ] = ()
-    px: Annotated[int, Option("The longer side of an image at most.", whole(16, 8192))] = 768
-    max_tokens: Annotated[int, Option("Tokens of a reply at most.", whole(1, 1_000_000))] = 3000
-    temperature: Annotated[
-        float, Option("Temperature, unless the reader's spec has one.", number(0, 2))
-    ] = 0.1
-    timing: Annotated[
-        int, Option("How many items are timed, one at a time, the two modes in turn.", _MANY)
-    ] = 0
-    checks: Annotated[
-        int,
-        Option(
-            "Items whose control replies each judge judges first, to see whether it is fit; 0 "
-            "checks nobody.",
-            _MANY,
-            for_judges=True,
-        ),
-    ] = 20
-    variants: Annotated[
-        int,
-        Option(
-            "How many of these are judged again with one harmless thing changed "
-            "([judging.md](judging.md#what-should-not-matter)).",
-            _MANY,
-            for_judges=True,
-        ),
-    ] = 0
-    rubrics: Annotated[
-        str | None,
-        Option(
-            "A folder with your own words for judges ([judging.md](judging.md#your-own-words)).",
-            folder,
-            for_judges=True,
-            place=True,
-        ),
-    ] = None
-    root: Annotated[
-        str | None,
-        Option("Where images stand, if not beside the questions.", folder, place=True),
-    ] = None
+    table = """
+        option        | kind         | says
+        modes         |              | What is asked; steps and order are judged of `cot` only.
+        images        |              | Also `blank`, a black image of the same size, and `swap`,
+            another item's of the same task.
+        follow = none |              | Also `truncated`, the answer after half of the reader's own
+            reasoning, and `answer_first`, before any.
+        px            |              | The longer side of an image at most.
+        max_tokens    |              | Tokens of a reply at most.
+        temperature   |              | Temperature, unless the reader's spec has one.
+        timing        |              | How many items are timed, one at a time, the two modes in
+            turn.
+        checks        | judges       | Items whose control replies each judge judges first, to see
+            whether it is fit; 0 checks nobody.
+        variants      | judges       | How many of these are judged again with one harmless thing
+            changed ([judging.md](judging.md#what-should-not-matter)).
+        rubrics       | judges files | A folder with your own words for judges
+            ([judging.md](judging.md#your-own-words)).
+        root          | files        | Where images stand, if not beside the questions.
+    """
+
+    modes: Annotated[tuple[str, ...], some_of(*MODES)] = MODES
+    images: Annotated[tuple[str, ...], some_of(*IMAGES)] = ("original",)
+    follow: Annotated[tuple[str, ...], some_of(*FOLLOWS, none="none")] = ()
+    px: Annotated[int, whole(16, 8192)] = 768
+    max_tokens: Annotated[int, whole(1, 1_000_000)] = 3000
+    temperature: Annotated[float, number(0, 2)] = 0.1
+    timing: Annotated[int, _MANY] = 0
+    checks: Annotated[int, _MANY] = 20
+    variants: Annotated[int, _MANY] = 0
+    rubrics: Folder = None
+    root: Folder = None
 
 
 def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Options:

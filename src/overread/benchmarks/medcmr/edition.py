@@ -11,20 +11,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
-
 from overread.benchmarks.medcmr.cases import KINDS
 from overread.benchmarks.rules import (
-    SEEDS,
+    AskedOptions,
     Boot,
     EditionRules,
-    Option,
-    Root,
-    Rule,
+    Folder,
     Rulebook,
+    Seed,
     check_variants,
     files,
-    folder,
     number,
     some_of,
     whole,
@@ -63,96 +59,74 @@ def _reader_pairs(text: str) -> tuple[tuple[str, str], ...]:
 class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
-    clusters: Annotated[
-        Literal["item", "image"],
-        Rule("item", "What intervals resample: items, or all that share an image or a patient."),
-    ] = "image"
-    leakage: Annotated[
-        Literal["reply", "answer"],
-        Rule("reply", "What is held against the reference for leakage: the reply, or its answer."),
-    ] = "answer"
-    letters: Annotated[
-        Literal["text", "logprobs"],
-        Rule("text", "A letter is read by the reply's words, or by its first token's logprobs."),
-    ] = "text"
-    reask: Annotated[
-        int, Rule(2, "A judge that cannot be read is asked again this often.", whole(0, 10), True)
-    ] = 2
-    boot: Boot = 10_000
-    seed: Annotated[
-        int, Rule(0, "Of bootstraps and sign flips, of swaps, orders and samples.", SEEDS)
-    ] = 0
+    table = """
+        rule     | authors | corrected | decides
+        clusters | item    | image     | What intervals resample: items, or all that share an image
+            or a patient.
+        leakage  | reply   | answer    | What is held against the reference for leakage: the reply,
+            or its answer.
+        letters  | text    | text      | A letter is read by the reply's words, or by its first
+            token's logprobs.
+        reask *  | 2       | 2         | A judge that cannot be read is asked again this often.
+        boot     | 10000   | 10000     | Resamples of every bootstrap.
+        seed     | 0       | 0         | Of bootstraps and sign flips, of swaps, orders and samples.
+    """
+
+    clusters: Literal["item", "image"]
+    leakage: Literal["reply", "answer"]
+    letters: Literal["text", "logprobs"]
+    reask: Annotated[int, whole(0, 10)]
+    boot: Boot
+    seed: Seed
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Options(AskedOptions, frozen=True, kw_only=True):
     """What is asked, and files that people filled."""
 
-    kinds: Annotated[tuple[str, ...], Option("Which items are asked.", some_of(*KINDS))] = KINDS
-    images: Annotated[
-        tuple[str, ...],
-        Option(
-            "Also `blank`, black of the same size; `swap`, another item's of the same dimension; "
-            "`text`, none.",
-            some_of(*IMAGES),
-        ),
-    ] = ("original",)
-    orders: Annotated[
-        int, Option("Further orders of the options, at most one less than there are.", whole(0, 9))
-    ] = 0
-    reformulate: Annotated[
-        str,
-        Option(
-            "Multiple-choice items also asked as open ones: a number of them, or a csv with a "
-            "column `case`.",
-            _none_some_or_listed,
-            place=True,
-        ),
-    ] = "none"
-    px: Annotated[
-        int, Option("The longer side of an image at most; 0 leaves it as it is.", whole(0, 8192))
-    ] = 0
-    letter_tokens: Annotated[
-        int, Option("Of a reply that is a letter; 2048 for a reader that reasons.", _TOKENS)
-    ] = 16
-    open_tokens: Annotated[int, Option("Of an open reply.", _TOKENS)] = 2048
-    temperature: Annotated[
-        float, Option("Unless the reader's spec has one.", number(0, 2), written="0")
-    ] = 0.0
-    logprobs: Annotated[
-        int, Option("Alternatives of the first token asked for with a letter.", whole(0, 100))
-    ] = 10
-    language: Annotated[
-        Literal["all", "en", "zh"], Option("Items of one language, where a set says it.")
-    ] = "all"
-    checks: Annotated[
-        int, Option("Items whose control replies each judge judges first.", _MANY, for_judges=True)
-    ] = 20
-    variants: Annotated[
-        int, Option("Of these, items judged again with a harmless change.", _MANY, for_judges=True)
-    ] = 0
-    rubrics: Annotated[
-        str | None,
-        Option(
-            "A folder with your own words for judges "
-            "([judging.md](judging.md#scores-of-open-answers)).",
-            folder,
-            for_judges=True,
-            place=True,
-        ),
-    ] = None
-    root: Root = None
-    errors: Annotated[
-        str | None,
-        Option("Labelled errors, several by commas.", files(_ERRORS_ARE), shown=False, place=True),
-    ] = None
-    ranks: Annotated[
-        str | None,
-        Option("Ranked replies, several by commas.", files(_RANKS_ARE), shown=False, place=True),
-    ] = None
-    pairs: Annotated[
-        tuple[tuple[str, str], ...],
-        Option("`BASE>MEDICAL`, two readers; several by commas.", _reader_pairs, shown=False),
-    ] = ()
+    table = """
+        option          | kind           | says
+        kinds           |                | Which items are asked.
+        images          |                | Also `blank`, black of the same size; `swap`, another
+            item's of the same dimension; `text`, none.
+        orders          |                | Further orders of the options, at most one less than
+            there are.
+        reformulate     | files          | Multiple-choice items also asked as open ones: a number
+            of them, or a csv with a column `case`.
+        px              |                | The longer side of an image at most; 0 leaves it as it
+            is.
+        letter_tokens   |                | Of a reply that is a letter; 2048 for a reader that
+            reasons.
+        open_tokens     |                | Of an open reply.
+        temperature = 0 |                | Unless the reader's spec has one.
+        logprobs        |                | Alternatives of the first token asked for with a letter.
+        language        |                | Items of one language, where a set says it.
+        checks          | judges         | Items whose control replies each judge judges first.
+        variants        | judges         | Of these, items judged again with a harmless change.
+        rubrics         | judges files   | A folder with your own words for judges
+            ([judging.md](judging.md#scores-of-open-answers)).
+        root            | files          | Where pictures stand, if not beside the list.
+        errors          | measured files | Labelled errors, several by commas.
+        ranks           | measured files | Ranked replies, several by commas.
+        pairs           | measured       | `BASE>MEDICAL`, two readers; several by commas.
+    """
+
+    kinds: Annotated[tuple[str, ...], some_of(*KINDS)] = KINDS
+    images: Annotated[tuple[str, ...], some_of(*IMAGES)] = ("original",)
+    orders: Annotated[int, whole(0, 9)] = 0
+    reformulate: Annotated[str, _none_some_or_listed] = "none"
+    px: Annotated[int, whole(0, 8192)] = 0
+    letter_tokens: Annotated[int, _TOKENS] = 16
+    open_tokens: Annotated[int, _TOKENS] = 2048
+    temperature: Annotated[float, number(0, 2)] = 0.0
+    logprobs: Annotated[int, whole(0, 100)] = 10
+    language: Literal["all", "en", "zh"] = "all"
+    checks: Annotated[int, _MANY] = 20
+    variants: Annotated[int, _MANY] = 0
+    rubrics: Folder = None
+    root: Folder = None
+    errors: Annotated[str | None, files(_ERRORS_ARE)] = None
+    ranks: Annotated[str | None, files(_RANKS_ARE)] = None
+    pairs: Annotated[tuple[tuple[str, str], ...], _reader_pairs] = ()
 
     def check_pairs(self, readers: Sequence[str]) -> None:
         """Refuse a pair that is not among these readers."""

@@ -15,7 +15,15 @@ from overread.benchmarks.draws import lot
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.letter_parser import LETTERS, read_choice
 from overread.benchmarks.pairs.cases import READER, PairCase
-from overread.benchmarks.rules import SEEDS, Boot, EditionRules, Option, Root, Rule, Rulebook, whole
+from overread.benchmarks.rules import (
+    AskedOptions,
+    Boot,
+    EditionRules,
+    Folder,
+    Rulebook,
+    Seed,
+    whole,
+)
 from overread.benchmarks.sentences import Level
 from overread.benchmarks.tables import Int8, cells_of, joined_notes, notes_of
 
@@ -42,20 +50,31 @@ KNOWS_EACH: Final = Criterion(measure="set_accuracy", end="low", least=HALF, rea
 class Edition(EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
-    order: Annotated[
-        Literal["printed", "drawn"],
-        Rule("printed", "Options stand as in the set, or as drawn for each pair.", shown=True),
-    ] = "drawn"
-    boot: Boot = 10_000
-    seed: Annotated[int, Rule(0, "It draws bootstraps and the options' order.", SEEDS)] = 0
+    table = """
+        rule    | authors | corrected | decides
+        order * | printed | drawn     | Options stand as in the set, or as drawn for each pair.
+        boot    | 10000   | 10000     | Resamples of every bootstrap.
+        seed    | 0       | 0         | It draws bootstraps and the options' order.
+    """
+
+    order: Literal["printed", "drawn"]
+    boot: Boot
+    seed: Seed
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Options(AskedOptions, frozen=True, kw_only=True):
     """What is asked."""
 
-    px: Annotated[int, Option("The longer side of a picture at most.", whole(16, 8192))] = 768
-    max_tokens: Annotated[int, Option("Tokens of a reply.", whole(1, 1_000_000))] = 32
-    root: Root = None
+    table = """
+        option     | kind  | says
+        px         |       | The longer side of a picture at most.
+        max_tokens |       | Tokens of a reply.
+        root       | files | Where pictures stand, if not beside the list.
+    """
+
+    px: Annotated[int, whole(16, 8192)] = 768
+    max_tokens: Annotated[int, whole(1, 1_000_000)] = 32
+    root: Folder = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
