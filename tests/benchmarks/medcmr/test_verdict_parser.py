@@ -22,7 +22,6 @@ from overread.benchmarks.medcmr.verdict_parser import (
     QUESTIONS,
     lines_of,
     read_verdict,
-    rescued,
 )
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.question import reread
@@ -278,12 +277,6 @@ def test_the_form_in_the_prompt_is_the_one_that_is_read(question):
     assert not read_verdict(question, template).valid
     filled = "\n".join(f"{line.split('[')[0]}[1]" for line in lines)
     assert read_verdict(question, filled).how == "lines"
-
-
-def test_what_was_rescued_is_told():
-    assert not rescued("lines")
-    assert not rescued(None)
-    assert all(rescued(how) for how in ("lines+prose", "lines+order", "json"))
 
 
 @pytest.mark.parametrize("edition", [AUTHORS, CORRECTED])

@@ -68,16 +68,11 @@ class MedCMR(Benchmark):
         ComparedWords.more("score", "score"),
     )
     ranges = declared(
-        share="accuracy accuracy_macro chance longest_rate accuracy_logprobs ece brier "
-        "position_share position_bias order_consistency accuracy_all_orders only_base only_medical "
-        "clarity coherence visual truth score score_macro judged_rate answered unparsed "
-        "refused unanswered cut_off invalid_rate refused_rate "
-        "unanswered_rate cut_off_rate rouge_l edit_similarity error_share win_ratio win_ratio_gap "
-        "judge_sensitivity judge_specificity judge_shift judge_agreement",
-        signed="diff_accuracy image_effect diff_score r rho judge_kappa",
-        amount="survives params_b",
+        share="chance only_base only_medical error_share win_ratio win_ratio_gap judge_sensitivity "
+        "judge_specificity judge_shift judge_agreement",
+        signed="r rho judge_kappa",
+        amount="params_b",
     )
-
     book = BOOK
     rules: Edition
     options: Options
@@ -327,13 +322,6 @@ class MedCMR(Benchmark):
         from overread.benchmarks.medcmr.measures import per_case
 
         return per_case(tables, self.rules, self.options)
-
-    @property
-    def higher_is_better(self) -> Mapping[str, bool]:
-        """Of the measures that `per_case` has."""
-        from overread.benchmarks.medcmr.measures import COMPARED
-
-        return {spec.name: spec.better == "higher" for spec in COMPARED}
 
     @property
     def facets(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -331,14 +331,33 @@ def gained_and_lost(study: Study) -> Iterator[Measure]:
 class _ImagePair(NamedTuple):
     """With the changed image and with the item's own, over the items that both have."""
 
-    condition: Condition
+    image: str
     group: Group
     changed: Counted
     own: Counted
 
 
+_Fill: TypeAlias = Callable[[Study, Measure, _ImagePair], Estimate | Measure]
+_Make: TypeAlias = Callable[[Study, Marks], Iterator[Estimate | Measure]]
+
+
+def _of_images(name: str, fill: _Fill, *, by_dimension: bool = True) -> _Make:
+    """Records of every changed image, and by dimension; no value of who gets no picture."""
+
+    def make(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+        for pair in _image_pairs(study, marks):
+            by = {"condition": pair.image, **pair.group.by, "versus": "original"}
+            if not by_dimension:
+                by = {"image": pair.image}
+            if by_dimension or not pair.group.by:
+                record = Measure(reader=marks.reader, measure=name, by=by)
+                sees = marks.reader not in study.unseeing
+                yield fill(study, record, pair) if sees else unseen(marks.reader, name, by)
+
+    return make
+
+
 def _image_pairs(study: Study, marks: Marks) -> Iterator[_ImagePair]:
-    """By condition and dimension."""
     for condition in _conditions(marks):
         if MCQ not in marks.said or condition["condition"] == "permuted":
             continue
@@ -346,55 +365,35 @@ def _image_pairs(study: Study, marks: Marks) -> Iterator[_ImagePair]:
         for group in study.groups("dimension"):
             both = group.members & changed.population & own.population
             if not group.by or both.any():
-                yield _ImagePair(condition, group, changed.within(both), own.within(both))
+                sides = changed.within(both), own.within(both)
+                yield _ImagePair(condition["condition"], group, *sides)
 
 
-def _image_difference(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+def _image_difference(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
     """Accuracy under the condition less that with the item's own image: below 0 it is missed."""
-    for pair in _image_pairs(study, marks):
-        by = {**pair.condition, **pair.group.by, "versus": "original"}
-        which = "by image and dimension" if pair.group.by else "by image"
-        if marks.reader in study.unseeing:
-            yield unseen(marks.reader, "diff_accuracy", by)
-            continue
-        record = Measure(reader=marks.reader, measure="diff_accuracy", by=by)
-        both, sides = (pair.changed, pair.own), (pair.condition["condition"], "original")
-        yield difference_of(study, record, both, ACCURACY, f"diff_accuracy {which}", sides)
+    family = "diff_accuracy by image" + " and dimension" * bool(pair.group.by)
+    both, sides = (pair.changed, pair.own), (pair.image, "original")
+    return difference_of(study, record, both, ACCURACY, family, sides)
 
 
-def _image_effect(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+def _image_effect(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
     """Accuracy with the item's own image less that with the changed one: above 0 it is used."""
-    for pair in _image_pairs(study, marks):
-        by = {"image": pair.condition["condition"]}
-        if pair.group.by:
-            continue
-        if marks.reader in study.unseeing:
-            yield unseen(marks.reader, "image_effect", by)
-            continue
-        record = Measure(reader=marks.reader, measure="image_effect", by=by)
-        both, sides = (pair.own, pair.changed), ("original", by["image"])
-        yield difference_of(study, record, both, ACCURACY, "image_effect", sides)
+    both, sides = (pair.own, pair.changed), ("original", pair.image)
+    return difference_of(study, record, both, ACCURACY, "image_effect", sides)
 
 
-def _survives(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+def _survives(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Measure:
     """What part of the score stands without the picture: right under the condition over right with
     the item's own image. Above 1 where the picture harms, undefined where none is right with it."""
-    for pair in _image_pairs(study, marks):
-        by = {**pair.condition, **pair.group.by, "versus": "original"}
-        if marks.reader in study.unseeing:
-            yield unseen(marks.reader, "survives", by)
-            continue
-        left, own = (np.nan_to_num(side.table[:, 0]) for side in (pair.changed, pair.own))
-        members, k = pair.own.population, int(own.sum())
-        n = int(members.sum())
-        record = Measure(reader=marks.reader, measure="survives", by=by, n=n)
-        if not k:
-            words = "nothing right with the item's own image" if n else "no items in both"
-            yield noted(record, NOTHING_RIGHT, words)
-            continue
-        columns = np.stack([left, own], axis=1)
-        # One item more right under the condition moves the ratio by 1 / k, not by 1 / n.
-        yield estimated(record, columns, ratio, members, limits=AMOUNT.limits, step=n / k)
+    left, own = (np.nan_to_num(side.table[:, 0]) for side in (pair.changed, pair.own))
+    members, k = pair.own.population, int(own.sum())
+    n = int(members.sum())
+    if not k:
+        words = "nothing right with the item's own image" if n else "no items in both"
+        return noted(msgspec.structs.replace(record, n=n), NOTHING_RIGHT, words)
+    columns = np.stack([left, own], axis=1)
+    # One item more right under the condition moves the ratio by 1 / k, not by 1 / n.
+    return estimated(record, columns, ratio, members, limits=AMOUNT.limits, step=n / k)
 
 
 NOTHING_RIGHT: Final = "nothing_right"
@@ -660,21 +659,21 @@ CHOICE_SPECS: Final = (
     Spec(
         name="diff_accuracy",
         says="accuracy with a blank, another or no image less that with the item's own",
-        make=_image_difference,
+        make=_of_images("diff_accuracy", _image_difference),
         unit=POINTS,
         better=None,
     ),
     Spec(
         name="image_effect",
         says="accuracy with the item's own image less that with a blank, another or no image",
-        make=_image_effect,
+        make=_of_images("image_effect", _image_effect, by_dimension=False),
         unit=POINTS,
         better=None,
     ),
     Spec(
         name="survives",
         says="accuracy with a blank, another or no image over that with the item's own",
-        make=_survives,
+        make=_of_images("survives", _survives),
         unit=AMOUNT,
         better=None,
     ),

@@ -7,7 +7,7 @@ and yes-no questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -437,6 +437,21 @@ def _pictured_items(found: FoundSet, modality: str | None) -> Iterator[Stated[Me
         yield item.where, _free(item, question, answer, modality=modality)
 
 
+def _also_pictured(
+    table: Layout[MedCase],
+    find: Callable[[Path], FoundSet | None],
+    modality: str | None = None,
+) -> Layout[MedCase]:
+    """A set that is handed on as a table and as a parquet file; `find` knows both."""
+
+    def read(found: FoundSet, root: Path, options: Options, seen: bool) -> Contents[MedCase]:
+        if found.root == found.files[0]:
+            return Contents(_pictured_items(found, modality))
+        return table.read(found, root, options, seen)
+
+    return table._replace(find=find, read=read)
+
+
 # ---------------------------------------------------------------- PathVQA
 # Pathology from textbooks and a digital library.
 #
@@ -479,13 +494,7 @@ def _find_path_vqa(path: Path) -> FoundSet | None:
     return _find_pictured(path) or _PATH_VQA_TABLE.find(path)
 
 
-def _read_path_vqa(found: FoundSet, root: Path, options: Options, seen: bool) -> Contents[MedCase]:
-    if found.root == found.files[0]:
-        return Contents(_pictured_items(found, MODALITY_PATHOLOGY))
-    return _PATH_VQA_TABLE.read(found, root, options, seen)
-
-
-_PATH_VQA: Final = _PATH_VQA_TABLE._replace(find=_find_path_vqa, read=_read_path_vqa)
+_PATH_VQA: Final = _also_pictured(_PATH_VQA_TABLE, _find_path_vqa, MODALITY_PATHOLOGY)
 
 
 # ---------------------------------------------------------------- VQA-RAD
@@ -526,13 +535,7 @@ def _find_vqa_rad(path: Path) -> FoundSet | None:
     return _VQA_RAD_TABLE.find(path) or _find_pictured(path)
 
 
-def _read_vqa_rad(found: FoundSet, root: Path, options: Options, seen: bool) -> Contents[MedCase]:
-    if found.root == found.files[0]:
-        return Contents(_pictured_items(found, None))
-    return _VQA_RAD_TABLE.read(found, root, options, seen)
-
-
-_VQA_RAD: Final = _VQA_RAD_TABLE._replace(find=_find_vqa_rad, read=_read_vqa_rad)
+_VQA_RAD: Final = _also_pictured(_VQA_RAD_TABLE, _find_vqa_rad)
 
 
 PUBLISHED_SETS: Final[tuple[Layout[MedCase], ...]] = (

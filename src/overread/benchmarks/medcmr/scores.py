@@ -105,15 +105,17 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scored(study: Study, marks: Marks, asking: Asking) -> Scored:
-    """The scores of a reader in a asking, worked out once."""
+    """The scores of a reader to one asking, worked out once."""
     return study.once(("scored", marks.reader, asking), lambda: _scored(study, marks, asking))
 
 
 def _scored(study: Study, marks: Marks, asking: Asking) -> Scored:
-    given = _given(study)
+    given = study.once(("given scores",), lambda: _given(study))
+    spoken = study.once(("spoken",), lambda: _spoken(study))
+    captioned = study.once(("captioned",), lambda: _captioned(study))
     asked = marks.asked(asking)
-    silent = asked & _silent(study, marks, asking)
-    captioned = _captioned(study)
+    silent = asked.copy()
+    silent[spoken.get((marks.reader, asking), [])] = False
     own = given.get((marks.reader, asking), {})
     judges = sorted(own)
     if not judges and silent[asked].all():
@@ -131,10 +133,6 @@ def _scored(study: Study, marks: Marks, asking: Asking) -> Scored:
 
 
 def _given(study: Study) -> _Given:
-    return study.once(("given scores",), lambda: _given_once(study))
-
-
-def _given_once(study: Study) -> _Given:
     import polars as pl
 
     found: _Given = {}
@@ -152,14 +150,6 @@ def _given_once(study: Study) -> _Given:
         scores = rows.select(pl.col(COMPONENTS).cast(pl.Float64).fill_null(np.nan)).to_numpy()
         asking = Asking(str(form), str(image), int(order))
         found.setdefault((str(reader), asking), {})[str(judge)] = (rows["place"].to_numpy(), scores)
-    return found
-
-
-def _silent(study: Study, marks: Marks, asking: Asking) -> Mask:
-    """Items with nothing to judge: no reply, a blank one, or a refusal."""
-    spoken = study.once(("spoken",), lambda: _spoken(study))
-    found = np.ones(study.n, dtype=bool)
-    found[spoken.get((marks.reader, asking), [])] = False
     return found
 
 
@@ -181,10 +171,6 @@ def _spoken(study: Study) -> dict[tuple[str, Asking], Ints]:
 
 
 def _captioned(study: Study) -> Mask:
-    return study.once(("captioned",), lambda: _captioned_once(study))
-
-
-def _captioned_once(study: Study) -> Mask:
     import polars as pl
 
     rows = study.items.filter(pl.col("caption").fill_null("").str.strip_chars() != "")
@@ -303,6 +289,8 @@ _SCORES: Final = {
         judges=_judges,
         questions=(name,),
         each_judge=lambda condition: "condition" not in condition,
+        # By which readers are compared; `SCORE_BY_CASE` has the values.
+        by_case=name == "score",
     )
     for name, says in _SAYS.items()
 }

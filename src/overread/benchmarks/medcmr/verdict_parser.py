@@ -307,11 +307,6 @@ def lines_of(value: Mapping[str, float]) -> str:
     return "\n".join(f"{LINES[part]}: [{value[part]:g}]" for part in COMPONENTS if part in value)
 
 
-def rescued(how: str | None) -> bool:
-    """Whether a verdict was anything but the lines asked for, in their order and alone."""
-    return how not in (None, "", "lines")
-
-
 # ---------------------------------------------------------------- the lexical judge
 # `control:lexical-judge` for open answers: scores by shared words, in the lines asked for.
 

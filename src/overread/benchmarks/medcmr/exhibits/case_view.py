@@ -6,9 +6,9 @@ them. The page escapes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.letter_parser import LETTERS
@@ -33,25 +33,63 @@ _HEADS: Final = {"clarity": "Con", "coherence": "Coh", "visual": "VA", "truth": 
 _RIGHT: Final = GRIDS["truth"][-1] / 2
 
 
+_Said = Mapping[tuple[str, str, str], Mapping[str, Any]]
+_Told = Callable[[MedCase, str, Mapping[str, Any]], tuple[str, ...]]
+
+
+class _View(NamedTuple):
+    """What the tables are made of: the first readers, what they said, and how it was scored."""
+
+    readers: Sequence[str]
+    said: _Said
+    scores: Scores
+    signature: str
+    left: int
+
+    def table(
+        self,
+        name: str,
+        title: str,
+        columns: Sequence[str],
+        cases: Sequence[MedCase],
+        head: Callable[[MedCase], tuple[str, ...]],
+        told: _Told,
+        notes: Iterable[str],
+    ) -> Table:
+        """A row for each case and reader; what is of the case stands in its first."""
+        rows = []
+        for case in cases:
+            first = (_facts(case), cut(case.question, 2 * CUT), *head(case))
+            for reader in self.readers:
+                row = self.said.get((reader, case.case_id, case.kind))
+                if row is not None:
+                    rows.append((*first, reader, *told(case, reader, row)))
+                    first = ("",) * len(first)
+        return Table(
+            name=name,
+            title=title,
+            columns=("item", "question", *columns),
+            rows=tuple(rows),
+            signature=self.signature,
+            notes=tuple(notes),
+        )
+
+
 def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Table]:
     """Multiple-choice items, then open ones; those that the first reader errs on come first."""
-    cases = {case.case_id: case for case in cases_in(tables.cases)}
     readers = [reader.name for reader in tables.readers][:_READERS]
     said = _said(tables.answers, readers)
-    scores = scores_of(tables.verdicts)
+    left = len(tables.readers) - len(readers)
+    view = _View(readers, said, scores_of(tables.verdicts), signature, left)
+    cases = cases_in(tables.cases)
     for kind, make in (("mcq", _choices), ("open", _opens)):
         own = [
             case
-            for name, case in cases.items()
-            if case.kind == kind and any((reader, name, kind) in said for reader in readers)
+            for case in cases
+            if case.kind == kind and any((r, case.case_id, kind) in said for r in readers)
         ]
         if own:
-            chosen = _chosen(own, readers, said, scores, edition.seed)
-            left = len(tables.readers) - len(readers)
-            yield make(chosen, readers, said, scores, signature, left)
-
-
-_Said = Mapping[tuple[str, str, str], Mapping[str, Any]]
+            yield make(view, _chosen(view, own, edition.seed))
 
 
 def _said(answers: pl.DataFrame, readers: Sequence[str]) -> _Said:
@@ -69,29 +107,29 @@ def _said(answers: pl.DataFrame, readers: Sequence[str]) -> _Said:
     }
 
 
-def _chosen(
-    cases: Sequence[MedCase], readers: Sequence[str], said: _Said, scores: Scores, seed: int
-) -> list[MedCase]:
+def _chosen(view: _View, cases: Sequence[MedCase], seed: int) -> list[MedCase]:
     """A handful by lot: two thirds errors of the first reader, as far as there are any."""
 
     def lot(case: MedCase) -> bytes:
         return blake2b(f"{seed}|{case.case_id}".encode(), digest_size=8).digest()
 
     drawn = sorted(cases, key=lot)
-    errors = [case for case in drawn if not _right(readers[0], case, said, scores)]
-    others = [case for case in drawn if _right(readers[0], case, said, scores)]
+    errors = [case for case in drawn if not _right(view, case)]
+    others = [case for case in drawn if _right(view, case)]
     most = max(ITEMS - len(others), ITEMS - ITEMS // 3)
     kept = errors[:most]
     return [*kept, *others[: ITEMS - len(kept)]]
 
 
-def _right(reader: str, case: MedCase, said: _Said, scores: Scores) -> bool:
-    row = said.get((reader, case.case_id, case.kind))
+def _right(view: _View, case: MedCase) -> bool:
+    """Whether the first reader is."""
+    reader = view.readers[0]
+    row = view.said.get((reader, case.case_id, case.kind))
     if row is None or row["outcome"] not in ("answered", "unparsed"):
         return False
     if case.kind == "mcq":
         return bool(row["choice"] == case.answer)
-    given = scores.get((reader, case.case_id, "open", "original"), {}).values()
+    given = view.scores.get((reader, case.case_id, "open", "original"), {}).values()
     truths = [one["truth"] for one in given if one is not None and "truth" in one]
     # Where nobody judged, nothing is known to be an error.
     return not truths or sum(truths) / len(truths) >= _RIGHT
@@ -102,34 +140,22 @@ def _facts(case: MedCase) -> str:
     return f"{cut(case.case_id, 60)}{': ' if said else ''}{', '.join(cut(s, 60) for s in said)}"
 
 
-def _choices(
-    cases: Sequence[MedCase],
-    readers: Sequence[str],
-    said: _Said,
-    scores: Scores,
-    signature: str,
-    left: int,
-) -> Table:
-    rows = []
-    for case in cases:
+def _choices(view: _View, cases: Sequence[MedCase]) -> Table:
+    def head(case: MedCase) -> tuple[str, ...]:
         options = " ".join(
             f"{letter}) {cut(text, _OPTION)}"
             for letter, text in zip(LETTERS, case.options, strict=False)
         )
-        right = f"{case.answer}) {cut(case.truth, _OPTION)}"
-        head = (_facts(case), cut(case.question, 2 * CUT), options, right)
-        for reader in readers:
-            row = said.get((reader, case.case_id, "mcq"))
-            if row is not None:
-                rows.append((*head, reader, *_choice(case, row)))
-                head = ("", "", "", "")
-    return Table(
-        name="cases_mcq",
-        title="Some multiple-choice items, errors first",
-        columns=("item", "question", "options", "right", "reader", "chose", "so it is"),
-        rows=tuple(rows),
-        signature=signature,
-        notes=tuple(_notes("chose another option", left)),
+        return options, f"{case.answer}) {cut(case.truth, _OPTION)}"
+
+    return view.table(
+        "cases_mcq",
+        "Some multiple-choice items, errors first",
+        ("options", "right", "reader", "chose", "so it is"),
+        cases,
+        head,
+        lambda case, reader, row: _choice(case, row),
+        _notes("chose another option", view.left),
     )
 
 
@@ -143,36 +169,24 @@ def _choice(case: MedCase, row: Mapping[str, Any]) -> tuple[str, str]:
     return f"{choice}) {cut(words, _OPTION)}", "right" if choice == case.answer else "wrong"
 
 
-def _opens(
-    cases: Sequence[MedCase],
-    readers: Sequence[str],
-    said: _Said,
-    scores: Scores,
-    signature: str,
-    left: int,
-) -> Table:
-    rows = []
-    for case in cases:
-        head = (_facts(case), cut(case.question, 2 * CUT), cut(case.answer))
-        for reader in readers:
-            row = said.get((reader, case.case_id, "open"))
-            if row is None:
-                continue
-            spoken = row["outcome"] in ("answered", "unparsed")
-            reasoning = row["reasoning"] or ("" if row["answer"] else row["text"]) or ""
-            words = (cut(reasoning), cut(row["answer"] or "")) if spoken else ("", row["outcome"])
-            given = scores.get((reader, case.case_id, "open", "original"), {})
-            rows.append((*head, reader, *words, _scored(given)))
-            head = ("", "", "")
-    return Table(
-        name="cases_open",
-        title="Some open items, errors first",
-        columns=("item", "question", "true answer", "reader", "reasoning", "answer", "scores"),
-        rows=tuple(rows),
-        signature=signature,
-        notes=(
+def _opens(view: _View, cases: Sequence[MedCase]) -> Table:
+    def told(case: MedCase, reader: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+        reasoning = row["reasoning"] or ("" if row["answer"] else row["text"]) or ""
+        words = (cut(reasoning), cut(row["answer"] or ""))
+        if row["outcome"] not in ("answered", "unparsed"):
+            words = ("", row["outcome"])
+        return *words, _scored(view.scores.get((reader, case.case_id, "open", "original"), {}))
+
+    return view.table(
+        "cases_open",
+        "Some open items, errors first",
+        ("true answer", "reader", "reasoning", "answer", "scores"),
+        cases,
+        lambda case: (cut(case.answer),),
+        told,
+        (
             "Scores: Con, Coh, VA, GT, each from 0 to 100, as the judge gave them.",
-            *_notes("had less than half of the truth", left),
+            *_notes("had less than half of the truth", view.left),
         ),
     )
 
