@@ -16,19 +16,10 @@ from scipy import stats
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.medcmr import MedCMR
-from overread.benchmarks.medcmr.cases import (
-    ABILITIES,
-    DIMENSIONS,
-    MODALITIES,
-    SYSTEMS,
-)
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 from overread.benchmarks.medcmr.choice_measures import CHOICE_SPECS
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED, Options
-from overread.benchmarks.medcmr.measures import (
-    COMPARED,
-    measure,
-    scale_measures,
-)
+from overread.benchmarks.medcmr.measures import COMPARED, measure, scale_measures
 from overread.case import Measure
 from overread.stats import fisher_interval, pearson
 from support.med_odd_runs import odd_run

@@ -21,11 +21,22 @@ from overread.benchmarks.base import (
     Tables,
 )
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
+from overread.benchmarks.medcmr.cards import FACETS, card_index, cards
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
+from overread.benchmarks.medcmr.controls import EXPECTED, medcmr_controls, recovered
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
 from overread.benchmarks.medcmr.loading import SETS
+from overread.benchmarks.medcmr.people_sheets import (
+    ERRORS,
+    SPELLINGS,
+    sample_errors,
+    write_error_sheet,
+    write_rank_sheet,
+)
+from overread.benchmarks.medcmr.sentences import headlines, limitations, methods
 from overread.benchmarks.medcmr.trials import reformulated_items, swap_remarks, swaps, trials
+from overread.benchmarks.medcmr.verdict_parser import lexical_judge
 from overread.benchmarks.ranges import declared
 from overread.benchmarks.tables import cells_of, schema_of
 from overread.case import (
@@ -186,8 +197,6 @@ class MedCMR(Benchmark):
         return case.kind == "open" or case.case_id in self._reformulated
 
     def judges(self) -> Mapping[str, Reader]:
-        from overread.benchmarks.medcmr.verdict_parser import lexical_judge
-
         return {"lexical-judge": lexical_judge()}
 
     def usual_length(self, condition: Condition) -> int:
@@ -238,8 +247,6 @@ class MedCMR(Benchmark):
     @classmethod
     def error_sheet(cls) -> ErrorSheet:
         """Wrong answers, each to be given the one word that says best why it is wrong."""
-        from overread.benchmarks.medcmr.people_sheets import ERRORS, SPELLINGS
-
         return ErrorSheet(
             file="errors.csv",
             holds="errors to label",
@@ -252,36 +259,24 @@ class MedCMR(Benchmark):
     def errors(
         self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None
     ) -> Sequence[ErrorRow]:
-        from overread.benchmarks.medcmr.people_sheets import sample_errors
-
         return sample_errors(tables, reader, n, seed, right_for)
 
     def write_errors(self, path: Path, rows: Sequence[ErrorRow]) -> None:
-        from overread.benchmarks.medcmr.people_sheets import write_error_sheet
-
         write_error_sheet(path, rows)
 
     def write_ranks(
         self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
     ) -> tuple[int, int]:
-        from overread.benchmarks.medcmr.people_sheets import write_rank_sheet
-
         items = write_rank_sheet(path, tables, readers, n, seed)
         return items, items * len(set(readers))
 
     def controls(self) -> Mapping[str, Reader]:
-        from overread.benchmarks.medcmr.controls import medcmr_controls
-
         return medcmr_controls(self.cases(), self.rules.seed)
 
     def expected(self) -> Mapping[str, str]:
-        from overread.benchmarks.medcmr.controls import EXPECTED
-
         return EXPECTED
 
     def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
-        from overread.benchmarks.medcmr.controls import recovered
-
         return recovered(measures)
 
     def signature_parts(self, tables: Tables) -> Sequence[str]:
@@ -300,8 +295,6 @@ class MedCMR(Benchmark):
     # ------------------------------------------------------------ reporting
 
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        from overread.benchmarks.medcmr.sentences import headlines
-
         return headlines(measures, self.dataset)
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
@@ -309,13 +302,9 @@ class MedCMR(Benchmark):
 
         Empty where somebody else asked them.
         """
-        from overread.benchmarks.medcmr.sentences import methods
-
         return methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        from overread.benchmarks.medcmr.sentences import limitations
-
         return limitations(measures, self.dataset)
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
@@ -325,19 +314,13 @@ class MedCMR(Benchmark):
 
     @property
     def facets(self) -> tuple[str, ...]:
-        from overread.benchmarks.medcmr.cards import FACETS
-
         return FACETS
 
     def card_index(self, tables: Tables) -> pl.DataFrame:
-        from overread.benchmarks.medcmr.cards import card_index
-
         return card_index(tables)
 
     def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
         """The cards of these cases; with what readers were shown, where the set was opened."""
-        from overread.benchmarks.medcmr.cards import cards
-
         return cards(tables, chosen, None if self.path is None else self.shown_of)
 
 

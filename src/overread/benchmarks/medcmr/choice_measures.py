@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -598,13 +599,15 @@ def _squared_distance(study: Study, marks: Marks, condition: Condition) -> Count
     return Counted(value, ~np.isnan(value))
 
 
+def _made(name: str, says: str, make: _Make, **more: Any) -> Spec:
+    return Spec(name=name, says=says, make=make, **more)
+
+
+_change = partial(_made, unit=POINTS, better=None)
+_ordered = partial(Spec, conditions=_if_permuted)
 CHOICE_SPECS: Final = (
     ACCURACY,
-    Spec(
-        name="accuracy_macro",
-        says="plain mean over dimensions of the accuracy in each",
-        make=_macro,
-    ),
+    _made("accuracy_macro", "plain mean over dimensions of the accuracy in each", _macro),
     Spec(
         name="longest_rate",
         says="share of replies naming an option that name the longest",
@@ -613,39 +616,37 @@ CHOICE_SPECS: Final = (
         better=None,
     ),
     *_OUTCOME_SPECS,
-    Spec(
-        name="position_share",
-        says="share of each letter among the letters given, over all orders",
-        make=_letter_shares,
+    _made(
+        "position_share",
+        "share of each letter among the letters given, over all orders",
+        _letter_shares,
         better=None,
     ),
-    Spec(
-        name="position_bias",
-        says="total variation distance of the letters given from the right letters",
-        make=_letter_bias,
+    _made(
+        "position_bias",
+        "total variation distance of the letters given from the right letters",
+        _letter_bias,
         better="lower",
     ),
-    Spec(
+    _ordered(
         name="order_consistency",
         says="share of items in which every order of the options got the same option",
         of=_same_option,
-        conditions=_if_permuted,
     ),
-    Spec(
+    _ordered(
         name="accuracy_all_orders",
         says="share of items that were right in every order of the options",
         of=_always_right,
-        conditions=_if_permuted,
     ),
-    Spec(
-        name="accuracy_logprobs",
-        says="share of items whose likeliest option by the first token is right",
-        make=_accuracy_by_probabilities,
+    _made(
+        "accuracy_logprobs",
+        "share of items whose likeliest option by the first token is right",
+        _accuracy_by_probabilities,
     ),
-    Spec(
-        name="ece",
-        says="expected calibration error of the likeliest option's probability, ten bins",
-        make=_calibration_error,
+    _made(
+        "ece",
+        "expected calibration error of the likeliest option's probability, ten bins",
+        _calibration_error,
         better="lower",
     ),
     Spec(
@@ -656,25 +657,20 @@ CHOICE_SPECS: Final = (
         estimate=MEAN_OF_CASES,
         better="lower",
     ),
-    Spec(
-        name="diff_accuracy",
-        says="accuracy with a blank, another or no image less that with the item's own",
-        make=_of_images("diff_accuracy", _image_difference),
-        unit=POINTS,
-        better=None,
+    _change(
+        "diff_accuracy",
+        "accuracy with a blank, another or no image less that with the item's own",
+        _of_images("diff_accuracy", _image_difference),
     ),
-    Spec(
-        name="image_effect",
-        says="accuracy with the item's own image less that with a blank, another or no image",
-        make=_of_images("image_effect", _image_effect, by_dimension=False),
-        unit=POINTS,
-        better=None,
+    _change(
+        "image_effect",
+        "accuracy with the item's own image less that with a blank, another or no image",
+        _of_images("image_effect", _image_effect, by_dimension=False),
     ),
-    Spec(
-        name="survives",
-        says="accuracy with a blank, another or no image over that with the item's own",
-        make=_of_images("survives", _survives),
+    _change(
+        "survives",
+        "accuracy with a blank, another or no image over that with the item's own",
+        _of_images("survives", _survives),
         unit=AMOUNT,
-        better=None,
     ),
 )

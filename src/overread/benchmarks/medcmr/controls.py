@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from overread.benchmarks.base import Recovered
 from overread.benchmarks.controls import Control, Criterion, Known, Said, by_criteria, known_of
@@ -29,13 +29,7 @@ from overread.judging.fitness import UNFIT
 ControlName: TypeAlias = Literal[
     "oracle", "letter-a", "longest-option", "reads-caption", "format-breaker"
 ]
-CONTROLS: Final[tuple[ControlName, ...]] = (
-    "oracle",
-    "letter-a",
-    "longest-option",
-    "reads-caption",
-    "format-breaker",
-)
+CONTROLS: Final[tuple[ControlName, ...]] = get_args(ControlName)
 KNOWING: Final = frozenset({"oracle", "reads-caption", "format-breaker"})
 """Those that know what is true."""
 NOTHING: Final = "The caption is missing here, and so is any mark."

@@ -438,9 +438,7 @@ def _pictured_items(found: FoundSet, modality: str | None) -> Iterator[Stated[Me
 
 
 def _also_pictured(
-    table: Layout[MedCase],
-    find: Callable[[Path], FoundSet | None],
-    modality: str | None = None,
+    table: Layout[MedCase], find: Callable[[Path], FoundSet | None], modality: str | None = None
 ) -> Layout[MedCase]:
     """A set that is handed on as a table and as a parquet file; `find` knows both."""
 

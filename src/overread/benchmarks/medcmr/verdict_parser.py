@@ -197,19 +197,18 @@ def read_verdict(question: str, text: str | None) -> Read:
 
 def _from_lines(question: str, said: Mapping[str, Sequence[str]], prose: bool) -> Read:
     asked = COMPONENTS_OF[question]
-    value: dict[str, float] = {}
-    faults = []
-    for part in asked:
-        score, fault = _settled(part, said.get(part, ()))
-        if score is None:
-            faults.append(fault)
-        else:
-            value[part] = score
-    if faults:
-        return Read(how="lines", fault="; ".join(faults))
     order = [part for part in said if part in asked]
     marks = ["order"] * (order != list(asked)) + ["prose"] * prose
-    return Read(value, "+".join(("lines", *marks)))
+    found = {part: _settled(part, said.get(part, ())) for part in asked}
+    return _put_together(found, "lines", "+".join(("lines", *marks)))
+
+
+def _put_together(found: Mapping[str, tuple[float | None, str]], form: str, how: str) -> Read:
+    """All scores, read in this way; or every fault there is, in that form."""
+    faults = [fault for score, fault in found.values() if score is None]
+    if faults:
+        return Read(how=form, fault="; ".join(faults))
+    return Read({part: score for part, (score, _) in found.items()}, how)
 
 
 def _settled(part: str, said: Sequence[str]) -> tuple[float | None, str]:
@@ -274,22 +273,19 @@ def _from_json(question: str, text: str) -> Read:
     keys = {part: _keys(read.value, part) for part in asked}
     if not all(keys.values()):
         return Read(fault="; ".join(f"{LINES[p]} is missing" for p in asked if not keys[p]))
-    value: dict[str, float] = {}
-    faults = []
+    found: dict[str, tuple[float | None, str]] = {}
     for part in asked:
         said = read.value[keys[part][0]]
+        no_number = f'{LINES[part]} is no number: "{shortened(str(said))}"'
         # A key that stands twice is read as its last: the text tells.
         if len(re.findall(rf'"{_NAMES[part]}(?:\s+score)?"\s*:', text, re.IGNORECASE)) != 1:
-            faults.append(f"{LINES[part]} is given twice")
+            found[part] = None, f"{LINES[part]} is given twice"
         elif isinstance(said, bool) or not isinstance(said, int | float | str):
-            faults.append(f'{LINES[part]} is no number: "{shortened(str(said))}"')
+            found[part] = None, no_number
         else:
             score, fault = score_in(part, str(said))
-            if score is None:
-                faults.append(fault or f'{LINES[part]} is no number: "{shortened(str(said))}"')
-            else:
-                value[part] = score
-    return Read(how="json", fault="; ".join(faults)) if faults else Read(value, "json")
+            found[part] = score, fault or no_number
+    return _put_together(found, "json", "json")
 
 
 def _keys(found: Mapping[str, Any], part: str) -> list[str]:

@@ -11,13 +11,17 @@ from collections.abc import Iterator, Sequence
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.medcmr.exhibits import tables
 from overread.benchmarks.medcmr.exhibits.case_view import case_views
-from overread.benchmarks.medcmr.exhibits.figures import group_lanes, image_lanes, profile_figures
+from overread.benchmarks.medcmr.exhibits.figures import (
+    group_lanes,
+    image_lanes,
+    profile_figures,
+    size_exhibits,
+)
 from overread.benchmarks.medcmr.exhibits.people import (
     alignment_exhibits,
     error_exhibits,
     judge_tables,
 )
-from overread.benchmarks.medcmr.exhibits.size import size_exhibits
 from overread.case import Figure, Measure, Table
 
 __all__ = ["case_views", "exhibits"]

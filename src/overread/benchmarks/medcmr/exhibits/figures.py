@@ -1,14 +1,28 @@
-"""The figures: lanes with intervals of capabilities, groups and images; and the radar."""
+"""The figures: lanes with intervals of capabilities, groups and images; the radar; and size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import log10
 from typing import Any, Final
 
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, coefficient, p_value, table
 from overread.benchmarks.exhibits.dot_plot import Lane, Panel, dot_figure, lane_rows
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.radar import radar_figure
-from overread.benchmarks.exhibits.style import cast_of, shown
+from overread.benchmarks.exhibits.style import (
+    BLUE,
+    PAPER,
+    Spec,
+    cast_of,
+    figure_spec,
+    label_room,
+    number_axis,
+    point_row,
+    shown,
+    spoken,
+    unfit_note,
+)
 from overread.benchmarks.exhibits.tables import group_sizes, interval_notes, kept_columns
 from overread.benchmarks.medcmr.exhibits.columns import (
     ACCURACY,
@@ -28,7 +42,7 @@ from overread.benchmarks.medcmr.exhibits.tables import (
     IMAGE_NAMES,
     conditions_asked,
 )
-from overread.case import Figure
+from overread.case import Figure, Measure, Table
 
 _MCQ, _OPEN = "multiple choice: accuracy", "open answers: judged"
 
@@ -208,3 +222,248 @@ def _bounds(rows: Sequence[dict[str, Any]]) -> tuple[float, float]:
         if row[name] is not None
     ]
     return 10 * (min((0.0, *ends)) // 10), -10 * (-max((0.0, *ends)) // 10)
+
+
+# ---------------------------------------------------------------- correlations
+# How each score goes with the number of parameters, over readers.
+
+TITLES: Final = {
+    "accuracy": "accuracy, percent",
+    "clarity": "clarity (Con)",
+    "coherence": "coherence (Coh)",
+    "visual": "visual accuracy (VA)",
+    "truth": "truth (GT)",
+    "score": "all together (S)",
+    "accuracy_macro": "accuracy, macro",
+    "score_macro": "all together (S), macro",
+}
+FEW_READERS: Final = (
+    "A rising cloud: larger readers do better here. Few readers, of few families: no law."
+)
+
+
+def _correlation(index: Index, name: str, of: str, **by: str) -> Measure | None:
+    return index.get("", name, of=of, **{"with": "log_params"}, **by)
+
+
+def correlated(index: Index, of: str) -> str:
+    """`r 0.81, rho 0.79`."""
+    said = [
+        f"{name} {record.value:.2f}"
+        for name in ("r", "rho")
+        if (record := _correlation(index, name, of)) is not None and record.value is not None
+    ]
+    return ", ".join(said) or "r, rho n/a"
+
+
+def correlations_table(index: Index, signature: str) -> Table | None:
+    groups: list[dict[str, str]] = [{}]
+    groups += [{"dimension": name} for name in groups_of(index, "dimension")]
+    rows = []
+    for measure, words in TITLES.items():
+        for by in groups:
+            found = [_correlation(index, name, measure, **by) for name in ("r", "rho")]
+            if any(found):
+                group = by.get("dimension", "all items")
+                rows.append((words, group, *_correlation_cells(*found)))
+    return table(
+        "size_correlations",
+        "Does size help? The correlations",
+        ("score", "dimension", "r", "rho", "p of rho", "q of rho", "readers"),
+        rows,
+        signature,
+        (
+            f"{FEW_READERS} r: Pearson's correlation with the logarithm of the parameters; rho: "
+            "Spearman's; a point is a reader.",
+            *interval_notes(index, "r"),
+        ),
+        facts=2,
+    )
+
+
+def _correlation_cells(r: Measure | None, rho: Measure | None) -> tuple[str, ...]:
+    n = next((str(one.n) for one in (r, rho) if one is not None and one.n is not None), NOT_KNOWN)
+    tests = (None, None) if rho is None else (rho.p, rho.q)
+    return (coefficient(r), coefficient(rho), *map(p_value, tests), n)
+
+
+# ---------------------------------------------------------------- figure
+
+_SIZED: Final = (ACCURACY, *COMPONENTS, SCORE)
+_SIDE: Final = 190
+_TICKS: Final = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000)
+# A number beside its point: how far, how wide, how high; and how far a point reaches.
+_OFF, _WIDE, _HIGH, _POINT = 6.0, 13.0, 11.0, 5.0
+# Where it may stand, the best place first: which side, and how much lower.
+_PLACES: Final = tuple((side, low) for low in (0, 8, -8, 16, -16, 24, -24) for side in (1, -1))
+
+
+def size_exhibits(index: Index, signature: str) -> Iterator[Table | Figure | None]:
+    """The drawing, and the correlations."""
+    yield _size_figure(index, signature)
+    yield correlations_table(index, signature)
+
+
+def _sizes(index: Index) -> dict[str, float]:
+    """Billions of parameters of the readers that declare them, the smallest first."""
+    found = {
+        reader: record.value
+        for reader in index.readers
+        if (record := index.known(reader, "params_b")) is not None
+        and record.value is not None
+        and record.value > 0
+    }
+    return dict(sorted(found.items(), key=lambda one: one[1]))
+
+
+def _size_figure(index: Index, signature: str) -> Figure | None:
+    sizes = _sizes(index)
+    some = [r for r in sizes if any(column.known(index, r) for column in _SIZED)]
+    if len(some) < 2:
+        return None
+    names = shown(some)
+    numbers = {reader: str(number) for number, reader in enumerate(some, start=1)}
+    bounds = _size_bounds([sizes[reader] for reader in some])
+    rows: list[Spec] = []
+    kept: list[Column] = []
+    for column in _SIZED:
+        own: list[Spec] = []
+        for reader in some:
+            record = column.known(index, reader)
+            if record is not None:
+                place = {
+                    "params_b": sizes[reader],
+                    "size": f"{sizes[reader]:g} B",
+                    "number": numbers[reader],
+                }
+                row = point_row(reader, names[reader], column.heading, record, **place)
+                own.append(row | {"of": column.measure})
+        if len(own) > 1:
+            kept.append(column)
+            rows += _apart(own, bounds)
+    if not rows:
+        return None
+    panels = [_size_panel(index, column, bounds) for column in kept]
+    wide = min(3, len(panels))
+    key = [f"{numbers[reader]}  {names[reader]}, {sizes[reader]:g} B" for reader in some]
+    spec = figure_spec(
+        rows, hconcat=[{"concat": panels, "columns": wide, "spacing": 25}, _key(key)], spacing=20
+    )
+    said = "; ".join(f"{column.measure} {correlated(index, column.measure)}" for column in kept)
+    unknown = len(index.readers) - len(sizes)
+    return Figure(
+        name="size",
+        title="Does size help?",
+        spec=spec,
+        alt=f"Against billions of parameters, from 0 to 100: {spoken(rows, 'size', 'of')}. {said}.",
+        signature=signature,
+        notes=(
+            f"{FEW_READERS} The numbers name the readers; the axis of parameters is logarithmic.",
+            "r: Pearson's correlation with the logarithm of the parameters; rho: Spearman's.",
+            *([f"{unknown} readers do not say how large they are."] if unknown else []),
+            *unfit_note(rows),
+            *(judged_notes(index) if len(kept) > 1 else ()),
+            *interval_notes(index, *(column.measure for column in kept)),
+        ),
+    )
+
+
+def _size_bounds(sizes: Sequence[float]) -> tuple[float, float]:
+    """A little around all sizes, also where they are one."""
+    return min(sizes) / 1.6, max(sizes) * 2.2
+
+
+def _apart(rows: list[Spec], bounds: tuple[float, float]) -> list[Spec]:
+    """The rows with the side and the height of the number beside the point, none on another."""
+    span = log10(bounds[1]) - log10(bounds[0])
+    points = [
+        (
+            _SIDE * (log10(row["params_b"]) - log10(bounds[0])) / span,
+            _SIDE * (1 - row["value"] / 100),
+        )
+        for row in rows
+    ]
+    taken: list[tuple[float, float]] = []
+    for row, (x, y) in zip(rows, points, strict=True):
+
+        def free(place: tuple[int, int], x: float = x, y: float = y) -> bool:
+            middle, height = x + place[0] * (_OFF + _WIDE / 2), y + place[1]
+            clear = all(
+                abs(a - middle) >= _WIDE / 2 + _POINT or abs(b - height) >= _HIGH / 2 + _POINT
+                for a, b in points
+                if (a, b) != (x, y)
+            )
+            return clear and all(
+                abs(a - middle) >= _WIDE or abs(b - height) >= _HIGH for a, b in taken
+            )
+
+        side, low = next((place for place in _PLACES if free(place)), _PLACES[0])
+        taken.append((x + side * (_OFF + _WIDE / 2), y + low))
+        row |= {"side": side, "beside": 100 * (1 - (y + low) / _SIDE)}
+    return rows
+
+
+def _size_panel(index: Index, column: Column, bounds: tuple[float, float]) -> Spec:
+    here = f"datum.of === '{column.measure}'"
+    x: Spec = {
+        "field": "params_b",
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": list(bounds), "nice": False},
+        "axis": {
+            "title": "parameters, billions",
+            "values": [at for at in _TICKS if bounds[0] <= at <= bounds[1]],
+            "format": "~g",
+        },
+    }
+    y = number_axis("value", None, 0, 100)
+    place = {"x": x, "y": y}
+    point: Spec = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5, "color": BLUE}
+
+    def layer(mark: Spec, test: str, **more: Spec) -> Spec:
+        return {
+            "transform": [{"filter": f"{here} && {test}"}],
+            "mark": mark,
+            "encoding": {**place, **more},
+        }
+
+    bar = layer({"type": "rule", "color": BLUE}, "isValid(datum.low)", y2={"field": "high"})
+    bar["encoding"]["y"] = {**y, "field": "low"}
+    texts = []
+    for side, align in ((1, "left"), (-1, "right")):
+        label: Spec = {"type": "text", "align": align, "dx": side * _OFF, "fontSize": 10}
+        text = layer(label, f"datum.side === {side}", text={"field": "number", "type": "nominal"})
+        text["encoding"]["y"] = {**y, "field": "beside"}
+        texts.append(text)
+    title = [TITLES[column.measure], correlated(index, column.measure)]
+    return {
+        "title": {"text": title, "frame": "group"},
+        "width": _SIDE,
+        "height": _SIDE,
+        "layer": [
+            bar,
+            layer({**point, "filled": True}, "!datum.unfit"),
+            layer({**point, "filled": False, "fill": PAPER}, "datum.unfit"),
+            *texts,
+        ],
+    }
+
+
+def _key(lines: Sequence[str]) -> Spec:
+    """Which number is whose."""
+    values = [{"line": line, "at": at} for at, line in enumerate(lines)]
+    return {
+        "data": {"values": values},
+        "width": label_room(lines),
+        "height": 18 * len(lines),
+        "mark": {"type": "text", "align": "left", "fontSize": 12},
+        "encoding": {
+            "x": {"value": 0},
+            "y": {
+                "field": "at",
+                "type": "ordinal",
+                "axis": None,
+                "scale": {"domain": list(range(len(lines)))},
+            },
+            "text": {"field": "line"},
+        },
+    }
