@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.heartbeat import Heartbeat
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.marks import facts_of, marks_of
-from overread.benchmarks.heartbeat.measures import HIGHER_IS_BETTER, SPECS, measure
+from overread.benchmarks.heartbeat.measures import COMPARED, SPECS, measure
 from overread.case import BadInput, Measure
 from overread.measuring.contrasts import with_q
 from support.heart_answers import found, rows, tables_of
@@ -487,7 +487,7 @@ def test_means_are_the_measures(edition, name):
     )
     bench = Heartbeat.of_run("set@0", "open", edition, {"boot": "100"})
     assert bench.compared
-    assert set(bench.higher_is_better) == set(HIGHER_IS_BETTER)
+    assert set(bench.higher_is_better) == {spec.name for spec in COMPARED}
     measures = measure(tables, bench.rules)
     frames = bench.per_case(tables)
     setting = {"task": "t1", "context": "original", "format": "edv_esv"}

@@ -133,7 +133,7 @@ def keyed(traced: Iterable[Traced], what: str = "volumes") -> dict[str, Phases |
     Exactly two traced frames with distinct volumes are needed; else the reason stands instead.
     `what` names what was measured, where that is not a volume.
     """
-    return {file: two_frames(file, list(rows), what) for file, rows in groupby(traced, _file)}
+    return {file: two_frames(file, list(rows), what) for file, rows in groupby(traced, _file_of)}
 
 
 def two_frames(file: str, traced: Sequence[Traced], what: str = "volumes") -> Phases | Left:
@@ -170,5 +170,5 @@ def without_number(file: str, frame: int) -> Left:
     return Left(stem(file), f"the tracing of its frame {frame} lacks a number")
 
 
-def _file(traced: Traced) -> str:
+def _file_of(traced: Traced) -> str:
     return traced.file

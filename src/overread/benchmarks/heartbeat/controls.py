@@ -64,13 +64,13 @@ def heartbeat_controls() -> Mapping[str, Reader]:
         Traits(modality="text", temperature=0.0),
     )
     controls: Mapping[str, tuple[Decide, Traits]] = {
-        "first-frame": (_first, text),
-        "middle-frame": (_middle, text),
+        "first-frame": (_say_first, text),
+        "middle-frame": (_say_middle, text),
         # Its frames are part of what it is seeded by, so that it guesses anew for every clip.
-        "random": (_random, msgspec.structs.replace(seeing, temperature=None)),
-        "order-biased": (_order, text),
-        "length-prior": (_length, text),
-        "area": (_area, seeing),
+        "random": (_say_at_random, msgspec.structs.replace(seeing, temperature=None)),
+        "order-biased": (_say_in_order, text),
+        "length-prior": (_say_by_length, text),
+        "area": (_say_by_area, seeing),
     }
     return {
         key: Control(key=key, says=partial(_says, decide), revision=str(REVISION), traits=traits)
@@ -105,31 +105,31 @@ def asked_of(text: str) -> Asked | None:
 # ---------------------------------------------------------------- how each decides
 
 
-def _first(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
+def _say_first(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
     return dict.fromkeys(asked.phases, asked.low)
 
 
-def _middle(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
+def _say_middle(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
     return dict.fromkeys(asked.phases, asked.low + asked.count // 2)
 
 
-def _random(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
+def _say_at_random(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
     """Uniform over the range named, by a digest of the prompt: the same prompt, the same answer."""
     size = asked.high - asked.low + 1
-    return {phase: asked.low + _lot(prompt.digest, phase) % size for phase in asked.phases}
+    return {phase: asked.low + _number_from(prompt.digest, phase) % size for phase in asked.phases}
 
 
-def _lot(*words: str) -> int:
+def _number_from(*words: str) -> int:
     return int.from_bytes(hashlib.blake2b("|".join(words).encode(), digest_size=16).digest())
 
 
-def _order(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
+def _say_in_order(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
     """The two frames in the middle, the earlier for whichever phase is named first."""
     earlier = asked.low + max(0, asked.count // 2 - 1)
     return {phase: min(earlier + k, asked.high) for k, phase in enumerate(asked.phases)}
 
 
-def _length(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
+def _say_by_length(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
     """Both phases from the stated number of frames (HEARTBEAT 2), end-diastole taken to be first.
 
     Of two frames it says 0 and 1.
@@ -140,17 +140,17 @@ def _length(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
     return {"EDV": asked.low + early, "ESV": asked.low + late}
 
 
-def _area(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
+def _say_by_area(asked: Asked, prompt: Prompt) -> Mapping[str, int]:
     """The frames between which the ventricle empties; without frames, the first."""
     if not prompt.pictures:
-        return _first(asked, prompt)
-    largest, smallest = _emptied(prompt.pictures)
+        return _say_first(asked, prompt)
+    largest, smallest = _emptying_frames(prompt.pictures)
     return {"EDV": asked.low + largest, "ESV": asked.low + smallest}
 
 
 # All formats of a question share their frames; these are measured once.
 @lru_cache(maxsize=64)
-def _emptied(pictures: tuple[Shown, ...]) -> tuple[int, int]:
+def _emptying_frames(pictures: tuple[Shown, ...]) -> tuple[int, int]:
     from overread.benchmarks.heartbeat.volumes import area_curve, ejected
     from overread.imaging import pixels
 
@@ -180,7 +180,7 @@ def expected(window: str = "fixed") -> Mapping[str, str]:
     return EXPECTED if window == "fixed" else {**EXPECTED, "length-prior": READS_LENGTH}
 
 
-def _held(control: str, window: str) -> bool:
+def _is_binding(control: str, window: str) -> bool:
     """Whether the rule for a control is held against it.
 
     The published window may reach the next beat, whose ventricle is as large: there `area` may be
@@ -200,7 +200,7 @@ def recovered_controls(measures: Sequence[Measure], window: str = "fixed") -> li
     def decide(control: str, measures: Sequence[Measure]) -> Verdict:
         own = [m for m in measures if m.reader == control and m.by.get("task") == "t1"]
         verdict = _verdict(words[control], own)
-        return verdict if _held(control, window) else verdict._replace(ok=True)
+        return verdict if _is_binding(control, window) else verdict._replace(ok=True)
 
     return recovered(measures, words, decide)
 

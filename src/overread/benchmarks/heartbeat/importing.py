@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # The records of a file, each with its line.
-_Lines: TypeAlias = "list[tuple[int, Record]]"
+_RecordLines: TypeAlias = "list[tuple[int, Record]]"
 _BIGGEST: Final = 2**63 - 1
 _EVERY: Final = 1_000_000
 
@@ -72,7 +72,7 @@ def import_results(
     """
 
     rules, options = BOOK.settings(edition, words)
-    known = _Known(None if cases is None else _every_case(cases, rules, options))
+    known = _KnownCases(None if cases is None else _every_case(cases, rules, options))
     declared = declared_readers(readers)
     warnings: list[str] = []
     sheets = [sheet for root in (replies, *also) for sheet in sheets_of(Path(root))]
@@ -80,7 +80,7 @@ def import_results(
     rows = [
         row
         for sheet, records in _in_context(read, warnings)
-        for row in _rows(sheet, records, known, warnings)
+        for row in _answers_of(sheet, records, known, warnings)
     ]
     if not rows:
         raise BadInput(f"{replies} holds no record. Give the authors' results.")
@@ -106,12 +106,12 @@ def _every_case(path: str | Path, rules: Edition, options: Options) -> list[Hear
     return load(path, rules, every)[0]
 
 
-class _Known:
+class _KnownCases:
     """The cases the records name, in the order they come up. A class, for it grows."""
 
     def __init__(self, given: list[HeartbeatCase] | None) -> None:
         self._given = given
-        self._by_name = {name: case for case in given or () for name in _names(case)}
+        self._by_name = {name: case for case in given or () for name in _names_of_case(case)}
         self._seen: dict[str, dict[str, Any]] = {}
         # By case the frames that any record shows, from the first to behind the last.
         self._shown: dict[str, range] = {}
@@ -158,7 +158,7 @@ class _Known:
         if record.num_frames is None:
             return
         start = case.ed - record.gt_edv if record.start_idx is None else record.start_idx
-        end = start + _count(record.num_frames, start, case)
+        end = start + _frames_shown(record.num_frames, start, case)
         shown = self._shown.get(case.case_id, range(start, end))
         self._shown[case.case_id] = range(min(shown.start, start), max(shown.stop, end))
 
@@ -197,14 +197,14 @@ def _check_truth(case: HeartbeatCase, record: Record, where: str) -> None:
         )
 
 
-def _names(case: HeartbeatCase) -> set[str]:
+def _names_of_case(case: HeartbeatCase) -> set[str]:
     path = PurePosixPath(case.clip)
     return {case.case_id, path.name, path.stem}
 
 
 def _in_context(
-    read: Sequence[tuple[Sheet, _Lines]], warnings: list[str]
-) -> Iterator[tuple[Sheet, _Lines]]:
+    read: Sequence[tuple[Sheet, _RecordLines]], warnings: list[str]
+) -> Iterator[tuple[Sheet, _RecordLines]]:
     """Every file with the context its answers are of.
 
     The runner names the files of the non-medical question like those of the segmented clips; what
@@ -232,8 +232,8 @@ def _in_context(
         warnings.append(f"{files} answers to the non-medical question, by what they name.")
 
 
-def _rows(
-    sheet: Sheet, records: _Lines, known: _Known, warnings: list[str]
+def _answers_of(
+    sheet: Sheet, records: _RecordLines, known: _KnownCases, warnings: list[str]
 ) -> list[tuple[str, Answer]]:
     """The records of one file as answers, each with its reader."""
     context = sheet.context or "original"
@@ -257,8 +257,8 @@ def _rows(
             both, wanted = both + 1, wanted.partition("_")[0]
         name, case = known.case(record, where)
         seed = record.seed if record.seed is not None else sheet.seed
-        read = _read(record, task, context, wanted, where)
-        shown = _shown(record, task, case)
+        read = _reading_of(record, task, context, wanted, where)
+        shown = _truth_shown(record, task, case)
         numbers = [number for number in (read["pred_ed"], read["pred_es"]) if number is not None]
         answer = Answer(
             case=name,
@@ -281,12 +281,12 @@ def _rows(
     return found
 
 
-def _read(record: Record, task: str, context: str, wanted: str, where: str) -> dict[str, Any]:
+def _reading_of(record: Record, task: str, context: str, wanted: str, where: str) -> dict[str, Any]:
     """The outcome, both readings and the text: the recorded prediction is the strict one."""
     asked = phases_of(wanted)
     kept = Found(
-        _whole(record.pred_edv, where) if "ed" in asked else None,
-        _whole(record.pred_esv, where) if "es" in asked else None,
+        _whole_prediction(record.pred_edv, where) if "ed" in asked else None,
+        _whole_prediction(record.pred_esv, where) if "es" in asked else None,
     )
     text = None if record.output is None else storable(record.output)
     if text is not None and context == "non_medical":
@@ -306,7 +306,7 @@ def _read(record: Record, task: str, context: str, wanted: str, where: str) -> d
     }
 
 
-def _whole(value: int | float | None, where: str) -> int | None:
+def _whole_prediction(value: int | float | None, where: str) -> int | None:
     if value is None or value != value:
         return None
     if isinstance(value, float) and not value.is_integer():
@@ -315,16 +315,16 @@ def _whole(value: int | float | None, where: str) -> int | None:
     return number if -_BIGGEST - 1 <= number <= _BIGGEST else None
 
 
-def _shown(record: Record, task: str, case: HeartbeatCase | None) -> Truth:
+def _truth_shown(record: Record, task: str, case: HeartbeatCase | None) -> Truth:
     if task == "t2":
         return Truth(record.gt_edv, record.gt_esv, None, 2, 2)
     assert record.num_frames is not None
     stated = count = record.num_frames
     if case is not None and record.start_idx is not None:
-        count = _count(stated, record.start_idx, case)
+        count = _frames_shown(stated, record.start_idx, case)
     return Truth(record.gt_edv, record.gt_esv, record.start_idx, count, stated)
 
 
-def _count(stated: int, start: int, case: HeartbeatCase) -> int:
+def _frames_shown(stated: int, start: int, case: HeartbeatCase) -> int:
     """Frames beyond the end of the clip were stated and never shown."""
     return max(1, min(stated, case.frames - start))

@@ -25,7 +25,16 @@ from overread.case import Measure
 from overread.measuring.contrasts import paired_difference, tested, with_q
 from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import NOTHING, noted
-from overread.measuring.specs import made_by, named, paired_p
+from overread.measuring.specs import (
+    PLAIN,
+    Condition,
+    Counted,
+    Spec,
+    made_by,
+    named,
+    paired_p,
+    values,
+)
 from overread.measuring.units import AMOUNT, ANY, POINTS
 
 if TYPE_CHECKING:
@@ -100,7 +109,7 @@ _CONTEXT_SPECS: Final = (
 _HOW_MUCH: Final = "how much a run asks: seeds, passes of each, frames of the longest window"
 
 
-def _asked(answers: pl.DataFrame, edition: Edition) -> Iterator[Measure]:
+def _asked_records(answers: pl.DataFrame, edition: Edition) -> Iterator[Measure]:
     """What the answers say of the asking, for an import may hold less than the settings name."""
     windows = answers.filter(answers["task"] == "t1")["count"].drop_nulls()
     counts = {
@@ -158,22 +167,31 @@ def measure(
     records += left_out(run)
     for name, predicted in (specialists or {}).items():
         records += specialist_measures(f"specialist:{name}", predicted, run)
-    return with_q([*records, *_asked(tables.answers, edition)])
+    return with_q([*records, *_asked_records(tables.answers, edition)])
 
 
 # ---------------------------------------------------------------- video by video
 
-HIGHER_IS_BETTER: Final[Mapping[str, bool]] = {
-    "mae_ed": False,
-    "mae_es": False,
-    "accuracy_ed": True,
-    "accuracy_es": True,
-}
-"""Whether more of a measure is better."""
+
+def _compared(task: str, phase: Phase) -> Spec:
+    def of(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+        return Counted(values_of(marks, run, phase), run.everyone)
+
+    return Spec(
+        name=f"{'mae' if task == 't1' else 'accuracy'}_{phase}",
+        says="a video's own, in the standard setting",
+        of=of,
+        conditions=lambda run, marks: [PLAIN] * (marks.task == task and phase in marks.phases),
+        by_case=True,
+    )
+
+
+COMPARED: Final = [_compared(task, phase) for task in TASKS for phase in phases_of("edv_esv")]
+"""What readers are compared by, video by video."""
 
 
 def per_case(tables: Tables, edition: Edition) -> dict[str, pl.DataFrame]:
-    """Frames of reader, case, cluster and value, of those of `HIGHER_IS_BETTER` that were asked.
+    """Frames of reader, case, cluster and value, of those of `COMPARED` that were asked.
 
     `mae_PHASE`: the absolute error of finding the frame (T1), in frames, mean over seeds;
     `accuracy_PHASE`: of telling two frames apart (T2), the share of seeds that are right. Each in
@@ -181,26 +199,17 @@ def per_case(tables: Tables, edition: Edition) -> dict[str, pl.DataFrame]:
     values is the mean over videos (Tables 5-7). The cluster is the patient, or the video where
     none is named.
     """
-    import polars as pl
-
-    names = ("case", "patient") if "patient" in tables.cases.columns else ("case",)
-    clusters = dict(
-        tables.cases.select(
-            "case",
-            pl.coalesce(
-                pl.lit(f"{'video' if n == 'case' else n}:") + pl.col(n) for n in names[::-1]
-            ),
-        ).iter_rows()
-    )
-    found: dict[str, list[pl.DataFrame]] = {}
+    rows = tables.cases.sort("case").to_dicts()
+    patients = [row.get("patient") for row in rows]
+    clusters = [
+        f"video:{row['case']}" if patient is None else f"patient:{patient}"
+        for row, patient in zip(rows, patients, strict=True)
+    ]
+    found: dict[str, pl.DataFrame] = {}
     for answers in standard_answers(tables.answers):
         run = HeartRun(msgspec.structs.replace(tables, answers=answers), edition)
-        for marks in run.marks:
-            for phase in marks.phases:
-                name = f"{'mae' if marks.task == 't1' else 'accuracy'}_{phase}"
-                values = values_of(marks, run, phase)
-                found.setdefault(name, []).append(_value_frame(marks, values, clusters))
-    return {name: pl.concat(found[name]) for name in HIGHER_IS_BETTER if name in found}
+        found |= values(run, run.marks, COMPARED, clusters)
+    return found
 
 
 def standard_answers(
@@ -224,15 +233,3 @@ def standard_answers(
         chosen = own & pl.col("format").is_in(pairs[:1] or formats)
         found.append((answers if among is None else among).filter(chosen))
     return found
-
-
-def _value_frame(marks: Marks, values: Floats, clusters: Mapping[str, str]) -> pl.DataFrame:
-    import polars as pl
-
-    cases = marks.facts.cases
-    schema = {"case": pl.String, "cluster": pl.String, "value": pl.Float64}
-    made = pl.DataFrame(
-        {"case": cases, "cluster": [clusters[case] for case in cases], "value": values},
-        schema=schema,
-    ).filter(pl.col("value").is_not_nan())
-    return made.select(pl.lit(marks.reader, pl.String).alias("reader"), *schema)

@@ -72,29 +72,31 @@ _SEED: Final = re.compile(r"seed[_\-]?(\d{1,18})", re.IGNORECASE)
 def sheets_of(root: Path) -> list[Sheet]:
     """The result files at a path: the file itself, or every .jsonl below the folder."""
     if root.is_file():
-        return [_sheet(root, root.parent)]
+        return [_sheet_at(root, root.parent)]
     if not root.is_dir():
         raise BadInput(f"{root}: there is no such file or folder. Give the authors' .jsonl files.")
     found = sorted(path for path in root.rglob("*.jsonl") if path.is_file())
     if not found:
         raise BadInput(f"{root} holds no .jsonl file. Give the folder of the authors' results.")
-    return [_sheet(path, root) for path in found]
+    return [_sheet_at(path, root) for path in found]
 
 
-def _sheet(path: Path, root: Path) -> Sheet:
+def _sheet_at(path: Path, root: Path) -> Sheet:
     stem = path.stem
     match = _NAME.fullmatch(stem)
     # The nearest name that says it: the file's, its folder's, the folder that was given.
     inner = path.parent.relative_to(root).parts if path.is_relative_to(root) else ()
     names = [stem, *reversed(inner), root.name]
-    context = next((found for name in names if (found := _context(name))), None)
+    context = next((found for name in names if (found := _context_in(name))), None)
     if match is not None:
         model = re.sub(r"[_\-]+$", "", match["model"])
         wanted = _FORMATS[match["format"].lower()]
-        return Sheet(path, model, _context(match["context"]) or context, wanted, int(match["seed"]))
+        return Sheet(
+            path, model, _context_in(match["context"]) or context, wanted, int(match["seed"])
+        )
     last = _LAST.fullmatch(_SEED.sub("", stem).rstrip("_-"))
     seed = _SEED.search(stem)
-    folder = inner[0] if inner and _context(inner[0]) is None else None
+    folder = inner[0] if inner and _context_in(inner[0]) is None else None
     return Sheet(
         path,
         folder,
@@ -104,7 +106,7 @@ def _sheet(path: Path, root: Path) -> Sheet:
     )
 
 
-def _context(name: str) -> str | None:
+def _context_in(name: str) -> str | None:
     return next((word for seen, word in _CONTEXTS if seen.search(name.lower())), None)
 
 
