@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from overread.benchmarks.m3cot.paths import Path, path_of
 from overread.benchmarks.m3cot.verdicts import (
     ORDER_KEYS,
     ORDERS,
@@ -25,6 +26,9 @@ from overread.benchmarks.m3cot.verdicts import (
 )
 from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
+
+if TYPE_CHECKING:
+    from overread.benchmarks.m3cot.marks import Asking, Marks
 
 # How often the scripts ask: only the one on order asks again (M3COT 5, 6, 7).
 TRIES: Final = {"answer": 1, "precision": 1, "recall": 1, "order": 3}
@@ -245,6 +249,31 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell
+
+
+def table_paths(marks: Marks, judge: str, asking: Asking) -> list[Path | None]:
+    """The path of each item as their table of orders has it; None where it has no row.
+
+    Rows that failed have the empty path, and orders go through a csv file.
+    """
+    facts, given = marks.facts, dict(marks.given("order", asking, judge))
+    rows = table_rows(marks, judge, asking)
+    found: list[Path | None] = [None] * facts.n
+    for place, row in zip(rows, cells_of([given.get(place) for place in rows]), strict=True):
+        found[place] = path_of(row) if facts.tasks[place] else None
+    return found
+
+
+def table_rows(marks: Marks, judge: str, asking: Asking) -> Sequence[int]:
+    """The rows of their table: of an imported one those that it has; else it is made with a row for
+    every index up to the last predicted."""
+    verdicts = marks.verdicts.get(("order", asking), {}).get(judge, {})
+    rows = [place for place, verdict in verdicts.items() if verdict.how == TABLE]
+    if rows:
+        return rows
+    facts, predicted = marks.facts, list(marks.said.get(asking, {}))
+    last = int(facts.index[predicted].max()) if predicted else 0
+    return [place for place in range(facts.n) if facts.index[place] <= last]
 
 
 # Case-sensitive and anywhere in the text: a reply on a "Refractive Error" can never succeed.

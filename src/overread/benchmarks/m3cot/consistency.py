@@ -16,11 +16,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from overread.benchmarks.m3cot.authors import cells_of
-from overread.benchmarks.m3cot.marks import COT, Marks
+from overread.benchmarks.m3cot import authors
+from overread.benchmarks.m3cot.marks import COT, Asking, Marks
 from overread.benchmarks.m3cot.paths import Path, Reference, mode_path, path_of, similarity
 from overread.benchmarks.m3cot.study import Study
-from overread.benchmarks.m3cot.verdicts import TABLE
 from overread.case import Measure, Method
 from overread.measuring.arrays import ordered_pairs
 from overread.measuring.estimates import (
@@ -53,48 +52,27 @@ def kept_paths(marks: Marks, study: Study, judge: str) -> list[Path | None]:
     orders go through a CSV file. Ours leaves out what the judge failed on and keeps a reply without
     any category, or no reply, as the empty path (M3COT 10).
     """
-    make = _published_paths if study.edition.empty_paths == "kept" else _sound_paths
-    return study.once(("paths", marks.reader, judge), lambda: make(marks, judge))
+    make = authors.table_paths if study.edition.empty_paths == "kept" else _sound_paths
+    return study.once(("paths", marks.reader, judge), lambda: make(marks, judge, COT))
 
 
-def _sound_paths(marks: Marks, judge: str) -> list[Path | None]:
-    facts, given = marks.facts, dict(marks.given("order", COT, judge))
-    if not marks.readable("order", COT, judge):
+def _sound_paths(marks: Marks, judge: str, asking: Asking) -> list[Path | None]:
+    facts, given = marks.facts, dict(marks.given("order", asking, judge))
+    if not marks.readable("order", asking, judge):
         return [None] * facts.n
-    missed, asked = marks.missed("order", COT, judge), marks.asked(COT)
+    missed, asked = marks.missed("order", asking, judge), marks.asked(asking)
     return [
         None
         if missed[place] or not asked[place] or not facts.tasks[place]
-        else path_of(given.get(place, {}) if not marks.silent_at(COT, place) else {})
+        else path_of(given.get(place, {}) if not marks.silent_at(asking, place) else {})
         for place in range(facts.n)
     ]
-
-
-def _published_paths(marks: Marks, judge: str) -> list[Path | None]:
-    facts, given = marks.facts, dict(marks.given("order", COT, judge))
-    rows = _published_rows(marks, judge)
-    found: list[Path | None] = [None] * facts.n
-    for place, row in zip(rows, cells_of([given.get(place) for place in rows]), strict=True):
-        found[place] = path_of(row) if facts.tasks[place] else None
-    return found
-
-
-def _published_rows(marks: Marks, judge: str) -> Sequence[int]:
-    """The rows of the authors' table: of an imported one those that it has; else it is made with a
-    row for every index up to the last predicted."""
-    verdicts = marks.verdicts.get(("order", COT), {}).get(judge, {})
-    rows = [place for place, verdict in verdicts.items() if verdict.how == TABLE]
-    if rows:
-        return rows
-    facts, predicted = marks.facts, list(marks.said.get(COT, {}))
-    last = int(facts.index[predicted].max()) if predicted else 0
-    return [place for place in range(facts.n) if facts.index[place] <= last]
 
 
 def _rows_in_order(marks: Marks, study: Study, judge: str) -> Sequence[int]:
     """The items that may have a path, in the order in which they decide a tie."""
     if study.edition.empty_paths == "kept":
-        return _published_rows(marks, judge)
+        return authors.table_rows(marks, judge, COT)
     return range(marks.facts.n)
 
 

@@ -168,10 +168,6 @@ def timed_items(cases: Iterable[M3Case], n: int, seed: int) -> tuple[M3Case, ...
     return tuple(case for case in known if case.case_id in chosen)
 
 
-# What is timed is asked anew: a reply from the store took no time.
-_TIMED_REPEAT: Final = 1
-
-
 def trials(
     case: M3Case,
     traits: Traits,
@@ -187,12 +183,10 @@ def trials(
     if traits.modality == "vision":
         return
     for image in options.images:
-        picture = _picture(case, image, options, root, swap)
-        if picture is None:
-            continue
-        for mode in options.modes:
+        shown = swap if image == "swap" else case
+        for mode in options.modes if shown is not None else ():
             text = question(case.question, mode, edition)
-            yield _trial(case, condition(mode, image), picture, text, options)
+            yield _trial(case, condition(mode, image), text, options, root, shown)
 
 
 def follow_ups(
@@ -209,19 +203,14 @@ def follow_ups(
     request for the answer now; not asked where it refused or said less than two sentences.
     `answer_first`: the answer demanded before any reasoning.
     """
-    if traits.modality == "vision":
-        return
-    picture = _picture(case, "original", options, root, None)
-    assert picture is not None
-    for follow in options.follow:
-        if follow == "answer_first":
-            text = answer_first(case.question, edition)
-        else:
+    for follow in options.follow if traits.modality != "vision" else ():
+        text = answer_first(case.question, edition)
+        if follow == "truncated":
             half = _half_of_reasoning(case, said)
             if half is None:
                 continue
             text = truncated(case.question, half, edition)
-        yield _trial(case, condition("cot", "original", follow), picture, text, options)
+        yield _trial(case, condition("cot", "original", follow), text, options, root)
 
 
 def timed(
@@ -231,15 +220,10 @@ def timed(
 
     Which comes first is drawn for each item: a server may still have the image of the first.
     """
-    if traits.modality == "vision":
-        return
-    picture = _picture(case, "original", options, root, None)
-    assert picture is not None
     modes = MODES if lot("first", edition.seed, case.case_id) % 2 else MODES[::-1]
-    for mode in modes:
+    for mode in modes if traits.modality != "vision" else ():
         text = question(case.question, mode, edition)
-        told = condition(mode, "original", timed=True)
-        yield _trial(case, told, picture, text, options, _TIMED_REPEAT)
+        yield _trial(case, condition(mode, "original", timed=True), text, options, root)
 
 
 def condition(mode: str, image: str, follow: str = "", *, timed: bool = False) -> Condition:
@@ -255,30 +239,23 @@ def _half_of_reasoning(case: M3Case, said: Sequence[tuple[Trial, Reply]]) -> str
     return None
 
 
-def _picture(
-    case: M3Case, image: str, options: Options, root: str, swap: M3Case | None
-) -> Picture | None:
-    """The image within `px` pixels; black throughout where it is `blank`."""
-    shown = swap if image == "swap" else case
-    if shown is None:
-        return None
-    operations: tuple[Operation, ...] = (Within(options.px),)
-    if image == "blank":
-        operations += (Fill(Box(0, 0, options.px, options.px)),)
-    return Picture(Source(root, shown.image), operations)
-
-
 def _trial(
     case: M3Case,
-    told: Condition,
-    picture: Picture,
+    asked: Condition,
     text: str,
     options: Options,
-    repeat: int = 0,
+    root: str,
+    shown: M3Case | None = None,
 ) -> Trial:
+    """The text below an image within `px` pixels, which is black throughout where it is `blank`."""
+    operations: tuple[Operation, ...] = (Within(options.px),)
+    if asked["image"] == "blank":
+        operations += (Fill(Box(0, 0, options.px, options.px)),)
+    picture = Picture(Source(root, (shown or case).image), operations)
     decoding = Decoding(max_tokens=options.max_tokens, temperature=options.temperature)
     request = Request((Message("user", (picture, text)),), decoding)
-    return Trial(case.case_id, told, request, repeat)
+    # What is timed is asked anew: a reply from the store took no time.
+    return Trial(case.case_id, asked, request, repeat=int(bool(asked["timed"])))
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
