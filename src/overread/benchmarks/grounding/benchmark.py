@@ -87,12 +87,7 @@ class Grounding(Benchmark):
         ComparedWords.share("uar", "UAR", "keeps its answer to a like image of another patient on"),
         ComparedWords.share("is", "IS", "keeps its answer when something else is covered on"),
     )
-    ranges = declared(
-        share="accuracy sensitivity specificity parse_rate cgr uar is is_all image_contingent "
-        "retest swap_consistency auroc brier ece ece_answer ece_label ece_authors confidence "
-        "reliability rexerr_sensitivity",
-        signed="gsp gap_cgr gap_uar text_gap diff_accuracy diff_uar diff_cgr diff_is rho",
-    )
+    ranges = declared(signed="rho")
 
     rules: Edition
     options: Options
@@ -272,13 +267,6 @@ class Grounding(Benchmark):
         from overread.benchmarks.grounding.measures import per_case
 
         return per_case(tables, self.rules, self.options)
-
-    @property
-    def higher_is_better(self) -> Mapping[str, bool]:
-        """Of the measures that `per_case` has, those of which it can be said."""
-        from overread.benchmarks.grounding.measures import SPECS
-
-        return {s.name: s.better == "higher" for s in SPECS if s.by_case and s.better}
 
     @property
     def facets(self) -> tuple[str, ...]:
