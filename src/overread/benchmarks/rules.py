@@ -1,7 +1,10 @@
 """The rules and options of a benchmark as tables: every one once, both editions side by side.
 
-A rule is a field of the benchmark's `Edition`, an option a field of its `Options`; what is known of
-each stands in a table of words above the fields, one row a line, its last cell going on below:
+`authors` does what the paper's code does, bug for bug; `corrected` is sound. Every rule in which
+they differ is one field of the benchmark's `Edition`, so that `--set field=value` tries one rule at
+a time. Options say what is asked, not how it is judged: they stand in the signature but do not
+change the edition's label. What is known of each stands in a table of words above the fields, one
+row a line, its last cell going on below:
 
     class Edition(EditionRules, frozen=True, kw_only=True):
         table = '''

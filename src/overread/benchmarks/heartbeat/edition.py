@@ -1,9 +1,4 @@
-"""The two sets of rules of the heartbeat benchmark, and what is asked.
-
-`authors` does what the published code does, bug for bug; `corrected` is sound. Every rule in which
-they differ is one field here, so `--set field=value` tries one rule at a time. Options say what is
-asked, not how it is judged: they stand in the signature but do not change the edition's label.
-"""
+"""The two sets of rules of the heartbeat benchmark, and what is asked."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The two sets of rules of the M3CoT benchmark, and what is asked (M3COT 10).
-
-`authors` does what the published code does, bug for bug; `corrected` is sound. Every rule in which
-they differ is one field here, so `--set field=value` tries one rule at a time.
-"""
+"""The two sets of rules of the M3CoT benchmark, and what is asked (M3COT 10)."""
 
 from __future__ import annotations
 
