@@ -55,46 +55,45 @@ UNREAD: Final = "the judge's reply could not be read"
 # Readings that lose nothing of the reply.
 _WHOLE: Final = ("strict", "fenced")
 _WORDS: Final = {"true": True, "false": False}
-_JUDGMENTS: Final = {
-    "match": "Match",
-    "matched": "Match",
-    "matches": "Match",
-    "wrong": "Wrong",
-    "mismatch": "Wrong",
-    "unmatched": "Wrong",
-    "not match": "Wrong",
-    "n/a": "N/A",
-    "na": "N/A",
-    "not applicable": "N/A",
-}
-_MATCHED: Final = {
-    "matched": True,
-    "match": True,
-    "matches": True,
-    "unmatched": False,
-    "not matched": False,
-    "mismatch": False,
-    "wrong": False,
-}
-# Other spellings of the judge's step types, folded: singular and plural, our own short names.
-_ALIASES: Final = {
+
+
+def _spelt(meanings: Mapping[Any, Sequence[str]]) -> dict[str, Any]:
+    """By each of its spellings, folded, what is meant."""
+    return {word: meant for meant, words in meanings.items() for word in words}
+
+
+_JUDGMENTS: Final = _spelt(
+    {
+        "Match": ("match", "matched", "matches"),
+        "Wrong": ("wrong", "mismatch", "unmatched", "not match"),
+        "N/A": ("n/a", "na", "not applicable"),
+    }
+)
+_MATCHED: Final = _spelt(
+    {
+        True: ("matched", "match", "matches"),
+        False: ("unmatched", "not matched", "mismatch", "wrong"),
+    }
+)
+# Other spellings of the judge's step types: singular and plural, our own short names.
+_ALIASES: Final[Mapping[str, str]] = {
     **{name.casefold(): step for name, step in STEP_NAMES.items()},
     **{step: step for step in STEP_NAMES.values()},
-    RESTATEMENT.casefold(): "restatement",
-    "restatement": "restatement",
-    "modality or examination type": "modality",
-    "modality and examination types": "modality",
-    "modality or examination": "modality",
-    "examination type": "modality",
-    "examination types": "modality",
-    "image feature descriptions": "feature",
-    "image features": "feature",
-    "image feature": "feature",
-    "feature description": "feature",
-    "key conclusion": "conclusion",
-    "conclusions": "conclusion",
-    "additional analyses": "analysis",
-    "others": "analysis",
+    **_spelt(
+        {
+            "restatement": (RESTATEMENT.casefold(), "restatement"),
+            "modality": (
+                *("modality or examination type", "modality and examination types"),
+                *("modality or examination", "examination type", "examination types"),
+            ),
+            "feature": (
+                *("image feature descriptions", "image features", "image feature"),
+                "feature description",
+            ),
+            "conclusion": ("key conclusion", "conclusions"),
+            "analysis": ("additional analyses", "others"),
+        }
+    ),
 }
 
 
@@ -111,12 +110,8 @@ def read_verdict(question: str, text: str | None, edition: Edition, gold: int = 
 
 def read_answer(text: str | None, *, truthy: bool = False) -> Read:
     """An object, or an array of one; `match` a boolean or its word, and nothing else."""
-    read = _read(text)
-    found, marks = read.value, []
-    if isinstance(found, list) and len(found) == 1:
-        found = found[0]
-        marks.append("array")
-    if not read.valid or not isinstance(found, dict):
+    read, found, marks = _read_object(text)
+    if found is None:
         return Read(how=read.how, fault=read.fault or "expected an object with match")
     match, final = found.get("match"), found.get("final_answer")
     if isinstance(match, str) and _folded(match) in _WORDS:
@@ -200,12 +195,8 @@ def read_recall(text: str | None, gold: int) -> Read:
 
 def read_order(text: str | None) -> Read:
     """The rank of each category; null is absent. Only the four orders are needed for a path."""
-    read = _read(text)
-    found, marks = read.value, []
-    if isinstance(found, list) and len(found) == 1:
-        found = found[0]
-        marks.append("array")
-    if not read.valid or not isinstance(found, dict):
+    read, found, marks = _read_object(text)
+    if found is None:
         return Read(how=read.how, fault=read.fault or "expected an object with four orders")
     if STATUS in found and not _read_in_table(found):
         return Read(how=TABLE, fault=UNREAD)
@@ -239,6 +230,15 @@ def rescued(how: str | None) -> bool:
 
 def _read(text: str | None) -> Read:
     return Read(fault="no reply") if not text or not text.strip() else read_json(text)
+
+
+def _read_object(text: str | None) -> tuple[Read, dict[str, Any] | None, list[str]]:
+    """A reply that is an object, or an array of one, and what was rescued."""
+    read = _read(text)
+    found, marks = read.value, []
+    if isinstance(found, list) and len(found) == 1:
+        found, marks = found[0], ["array"]
+    return read, found if read.valid and isinstance(found, dict) else None, marks
 
 
 def _cut_off(text: str, steps: int) -> bool:
