@@ -9,12 +9,13 @@ from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
 
+import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.base import ErrorRow
 from overread.benchmarks.medcmr.benchmark import MedCMR
-from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS, cells_of
+from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS
 from overread.judging.sheet import guarded
 from overread.report.error_page import error_page
 
@@ -85,7 +86,9 @@ def test_the_data_for_the_csv_are_the_guarded_cells() -> None:
     rows = [row("=1+1"), row('a "b"\r\nc', case="=x")]
     data = json.loads(Parsed(error_page(SHEET, rows, "")).inside["script"][0])
     assert data["columns"] == list(COLUMNS)
-    assert data["rows"] == [[guarded(cell) for cell in cells_of(one)] for one in rows]
+    assert data["rows"] == [
+        [guarded(cell) for cell in msgspec.structs.astuple(one)] for one in rows
+    ]
 
 
 @settings(max_examples=60, deadline=None)

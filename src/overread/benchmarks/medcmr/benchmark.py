@@ -21,7 +21,7 @@ from overread.benchmarks.base import (
     Tables,
 )
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
-from overread.benchmarks.medcmr.cards import FACETS, card_index, cards
+from overread.benchmarks.medcmr.cards import FACETS, card_index, cards, case_views
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
 from overread.benchmarks.medcmr.controls import EXPECTED, medcmr_controls, recovered
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
@@ -240,8 +240,6 @@ class MedCMR(Benchmark):
 
     def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
         """Questions, options and replies side by side: who gets the page gets the questions."""
-        from overread.benchmarks.medcmr.exhibits.case_view import case_views
-
         return case_views(tables, self.rules, signature)
 
     @classmethod
@@ -298,10 +296,6 @@ class MedCMR(Benchmark):
         return headlines(measures, self.dataset)
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
-        """`asked_under` is the edition that readers were asked under, if not this one.
-
-        Empty where somebody else asked them.
-        """
         return methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:

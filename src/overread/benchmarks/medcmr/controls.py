@@ -89,11 +89,6 @@ def letter_of(case: MedCase, place: int, shown: Sequence[str]) -> str:
     return LETTERS[told.index(own[place])] if own[place] in told else LETTERS[place]
 
 
-def open_question(case: MedCase) -> str:
-    """The case's question put as an open one: without options that are written into it."""
-    return question_stem(case.question, case.options)
-
-
 def longest_place(case: MedCase) -> int:
     """The place of the longest option, the first of several."""
     lengths = [len(text) for text in case.options]
@@ -161,7 +156,9 @@ def leaked(text: str, case: MedCase, shown: Sequence[str]) -> bool:
 
 def _without_own_words(told: str, case: MedCase) -> str:
     """A folded prompt without the question, and without the options that stand behind it."""
-    asked = sorted({_low(case.question), _low(open_question(case))}, key=len)
+    # Put as an open question it is without options that are written into it.
+    opened = question_stem(case.question, case.options)
+    asked = sorted({_low(case.question), _low(opened)}, key=len)
     question = next((one for one in reversed(asked) if one and one in told), "")
     before, _, behind = told.partition(question) if question else ("", "", told)
     for own in sorted(map(_low, case.options), key=len, reverse=True):

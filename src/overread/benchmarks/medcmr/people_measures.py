@@ -181,28 +181,19 @@ def _of_component(
     def estimates() -> Iterator[tuple[tuple[str, ...], str, Estimate]]:
         for rater, table in raters.items():
             told = label if rater == "judge" else None
-            for one, two in pairs:
-                record = Measure(
-                    reader=readers[one],
-                    measure="win_ratio",
-                    by={**by, "versus": readers[two], "rater": rater},
-                    note=note,
-                    label=told,
+            record = Measure(reader="", measure="win_ratio", note=note, label=told)
+            # Every pair of readers, then each reader against all others.
+            everyone = range(len(readers))
+            sides = [(one, [two], {"versus": readers[two]}) for one, two in pairs]
+            sides += [(one, [two for two in everyone if two != one], {}) for one in everyone]
+            for one, others, versus in sides:
+                if not others:
+                    continue
+                own = msgspec.structs.replace(
+                    record, reader=readers[one], by={**by, **versus, "rater": rater}
                 )
-                points = _points(table[:, one], table[:, two])[:, None]
-                yield (readers[one], readers[two]), rater, _mean(record, points)
-            for one, reader in enumerate(readers):
-                record = Measure(
-                    reader=reader,
-                    measure="win_ratio",
-                    by={**by, "rater": rater},
-                    note=note,
-                    label=told,
-                )
-                others = [two for two in range(len(readers)) if two != one]
-                if others:
-                    points = np.stack([_points(table[:, one], table[:, two]) for two in others], 1)
-                    yield (reader,), rater, _mean(record, points)
+                points = np.stack([_points(table[:, one], table[:, two]) for two in others], 1)
+                yield (readers[one], *versus.values()), rater, _mean(own, points)
 
     for names, rater, made in estimates():
         ratios.setdefault(names, {})[rater] = made.record.value

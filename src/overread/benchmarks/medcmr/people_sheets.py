@@ -70,11 +70,6 @@ class ErrorLabel(msgspec.Struct, frozen=True, kw_only=True):
     error: Error | None
 
 
-def cells_of(row: ErrorRow) -> tuple[str, ...]:
-    """The cells of one row, in the order of `COLUMNS`."""
-    return tuple(getattr(row, column) for column in COLUMNS)
-
-
 def sample_errors(
     tables: Tables,
     reader: str,
@@ -132,7 +127,7 @@ def choices_of(tables: Tables, readers: Iterable[str]) -> dict[tuple[str, str], 
 
 def write_error_sheet(path: Path, rows: Sequence[ErrorRow]) -> None:
     """A csv to label; its column `case` also serves `--set reformulate=FILE`."""
-    write_csv(path, COLUMNS, [cells_of(row) for row in rows])
+    write_csv(path, COLUMNS, [msgspec.structs.astuple(row) for row in rows])
 
 
 def read_error_sheet(path: Path) -> list[ErrorLabel]:

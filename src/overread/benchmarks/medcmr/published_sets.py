@@ -88,20 +88,23 @@ def yes_or_no(answer: str) -> tuple[str, tuple[str, str]] | None:
     return _YES_NO.get(same_text(answer).rstrip("."))
 
 
-def _free(item: Item, question: str, answer: str, *, closed: bool = True, **facts: Any) -> MedCase:
-    """A question without options: one of yes or no where it is `closed`, else an open one."""
-    either = yes_or_no(answer) if closed else None
-    letter, options = either or (answer.strip(), ())
+def _case(item: Item, question: str, answer: str, options: Sequence[str], **facts: Any) -> MedCase:
     return MedCase(
         case_id=item.case_id,
         index=item.index,
-        kind="mcq" if either else "open",
+        kind="mcq" if options else "open",
         question=question,
         images=item.images,
-        answer=letter,
-        options=options,
+        answer=answer,
+        options=tuple(options),
         **facts,
     )
+
+
+def _free(item: Item, question: str, answer: str, *, closed: bool = True, **facts: Any) -> MedCase:
+    """A question without options: one of yes or no where it is `closed`, else an open one."""
+    either = yes_or_no(answer) if closed else None
+    return _case(item, question, *(either or (answer.strip(), ())), **facts)
 
 
 def _choice(
@@ -121,16 +124,7 @@ def _choice(
     if letter is None or len(kept) > len(LETTERS):
         shown = " ".join(answer.split())[:60]
         return item.left(f'answer is "{shown}", not exactly one of its options')
-    return MedCase(
-        case_id=item.case_id,
-        index=item.index,
-        kind="mcq",
-        question=question,
-        images=item.images,
-        answer=letter,
-        options=kept,
-        **facts,
-    )
+    return _case(item, question, letter, kept, **facts)
 
 
 def _word(row: Fields, name: str) -> str:
@@ -312,18 +306,11 @@ def _omnimed(item: Item) -> MedCase | Left:
     place = next((told.index(wanted) for told in (texts, same) if wanted in told), None)
     if place is None:
         return item.left(f'gt_answer is "{" ".join(answer.split())[:60]}", none of its options')
-    return MedCase(
-        case_id=item.case_id,
-        index=item.index,
-        kind="mcq",
-        question=item.lenient("question"),
-        images=item.images,
-        # By its text alone: an option may be called "A".
-        answer=LETTERS[place],
-        options=kept,
-        modality=modality_named(item.lenient("modality_type") or item.lenient("modality")),
-        subtype=_word(item, "question_type") or None,
-    )
+    modality = modality_named(item.lenient("modality_type") or item.lenient("modality"))
+    subtype = _word(item, "question_type") or None
+    # By its text alone: an option may be called "A".
+    letter, question = LETTERS[place], item.lenient("question")
+    return _case(item, question, letter, kept, modality=modality, subtype=subtype)
 
 
 _OMNIMED: Final = Layout("OmniMedVQA", _find_omnimed, _read_omnimed, _OMNIMED_FIELDS)

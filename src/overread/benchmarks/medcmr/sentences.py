@@ -91,7 +91,8 @@ class _Found(NamedTuple):
 
     def right(self, accuracy: Measure) -> str:
         """Accuracy beside chance, with what could not be read."""
-        guessed = "" if self.chance is None else f", where guessing gets {_whole(self.chance)}"
+        lot = None if self.chance is None else percent(self.chance.value)
+        guessed = "" if lot is None else f", where guessing gets {lot} %"
         said = f"it chose the right option in {rate(accuracy, 'accuracy')} of the items{guessed}"
         invalid = self.records.known(self.reader, "invalid_rate")
         if invalid is None:
@@ -183,10 +184,6 @@ def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | N
     tail = ", and S has no level of chance to be set against" if found.opened else ""
     tail = tail if found.sees else f"{tail}; {_WORDS_ALONE}"
     return Told("cannot tell", f"It cannot be told: {why}{open_ended}{tail}.", measure)
-
-
-def _whole(chance: Measure) -> str:
-    return f"{percent(chance.value)} %"
 
 
 # ---------------------------------------------------------------- limitations

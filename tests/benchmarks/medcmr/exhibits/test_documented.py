@@ -7,8 +7,9 @@ from pathlib import Path
 
 from overread.benchmarks.exhibits.cells import CUT
 from overread.benchmarks.exhibits.style import LOOKS
+from overread.benchmarks.medcmr.cards import case_views
 from overread.benchmarks.medcmr.edition import CORRECTED
-from overread.benchmarks.medcmr.exhibits import case_views, exhibits
+from overread.benchmarks.medcmr.exhibits import exhibits
 from overread.benchmarks.medcmr.exhibits.columns import FEW
 from overread.case import Figure
 from overread.judging.fitness import UNFIT

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.medcmr.exhibits import tables
-from overread.benchmarks.medcmr.exhibits.case_view import case_views
 from overread.benchmarks.medcmr.exhibits.figures import (
     group_lanes,
     image_lanes,
@@ -24,7 +23,7 @@ from overread.benchmarks.medcmr.exhibits.people import (
 )
 from overread.case import Figure, Measure, Table
 
-__all__ = ["case_views", "exhibits"]
+__all__ = ["exhibits"]
 
 
 def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:

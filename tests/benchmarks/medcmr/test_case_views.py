@@ -8,9 +8,8 @@ import msgspec
 import polars as pl
 
 from overread.benchmarks.exhibits.cells import CUT
+from overread.benchmarks.medcmr.cards import ITEMS, case_views
 from overread.benchmarks.medcmr.edition import CORRECTED
-from overread.benchmarks.medcmr.exhibits import case_views
-from overread.benchmarks.medcmr.exhibits.case_view import ITEMS
 from overread.judging import VERDICT_COLUMNS
 from support.med_tables import chose, mcq, opened, tables_of, wrote
 
