@@ -16,7 +16,7 @@ row a line, its last cell going on below:
         normals: Literal["yes", "no"]
         masks: Literal["closed", "half_open"]
 
-    BOOK: Final = Rulebook("grounding", Edition, Options)
+    BOOK: Final = Rulebook("lights", Edition, Options)
 
 A `Literal` is read by its words, anything else by the reading beside its type. From the tables come
 the two editions, `--set name=value` and its refusals, labels, what readers and judges are shown,
