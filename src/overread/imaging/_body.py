@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from overread.case import Box
 
-__all__ = ["INSIDE", "Grey", "Mask", "body_mask", "matched_boxes"]
-
 Grey: TypeAlias = npt.NDArray[np.uint8]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _Film: TypeAlias = npt.NDArray[np.float32]

@@ -128,10 +128,10 @@ def distinct(table: Table, *columns: str) -> None:
         return
     values = table.frame.select(columns).row(twice)
     pairs = list(zip(columns, values, strict=True))
-    same = table.frame.select(pl.all_horizontal(*(pl.col(c) == v for c, v in pairs))).to_series()
-    earlier = first(same)
+    same = pl.all_horizontal(*(pl.col(c).eq_missing(pl.lit(v)) for c, v in pairs))
+    earlier = first(table.frame.select(same).to_series())
     assert earlier is not None
-    named = " and ".join(f'{column} "{value}"' for column, value in pairs)
+    named = " and ".join(f'{column} "{value or ""}"' for column, value in pairs)
     raise BadInput(
         f"{table.path.name} row {table.row(twice)}: {named} stands in row {table.row(earlier)} "
         f"already. {table.remedy}."

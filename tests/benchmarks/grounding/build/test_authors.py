@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.authors import Stream, read_chexpert_list, read_mimic_list
+from overread.benchmarks.grounding.build.authors import Stream
+from overread.benchmarks.grounding.build.chexpert import read_chexpert_list
 from overread.benchmarks.grounding.build.films import LABELS, film_schema
+from overread.benchmarks.grounding.build.mimic import read_mimic_list
 from overread.case import BadInput
 
 

@@ -245,7 +245,7 @@ def test_a_film_without_labels_is_kept_with_null_labels_and_said(plus) -> None:
 def test_reports_join_the_films_of_v1_whatever_their_folder(tmp_path, plus) -> None:
     for small in (False, True):
         original_tree = write_chexpert(tmp_path / str(small), small=small)
-        read = with_reports(chexpert.films([original_tree.train, original_tree.valid]), plus.table)
+        read = with_reports(films(original_tree), plus.table)
         told = {row["path_to_image"]: row["report"] for row in read_rows(plus.table)}
         for path, text in read.films.select("image_path", "report_path").iter_rows():
             assert text == told[path.partition("/")[2]]

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from overread.benchmarks.grounding.build import finish as module
-from overread.benchmarks.grounding.build.films import Built, Exclusion
 from overread.benchmarks.grounding.build.finish import MATCHED, finish, images_of
+from overread.benchmarks.grounding.build.manifest import Built, Exclusion
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Picture, Resize, Source
 from overread.imaging import body_mask, overlap, pixels, render

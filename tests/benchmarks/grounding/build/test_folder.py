@@ -11,7 +11,7 @@ import pytest
 
 from overread.benchmarks.grounding.build import folder
 from overread.benchmarks.grounding.build.films import box_schema, film_schema
-from overread.benchmarks.grounding.build.open_sets import boxed_probe_set
+from overread.benchmarks.grounding.build.sampling import boxed_probe_set
 from overread.benchmarks.grounding.prompts import question
 from support.damage import DAMAGES, edit, refusal, rename
 from support.datasets import read_rows, write_csv, write_dicom_film, write_film, write_folder

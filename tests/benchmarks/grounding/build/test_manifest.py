@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.films import Exclusion
 from overread.benchmarks.grounding.build.manifest import (
     COLUMNS,
     PAPER_COLUMNS,
+    Exclusion,
     composition_table,
     exclusions_table,
     set_facts,

@@ -1,464 +1,263 @@
-"""Cases from labels: present, absent and normal films, one per patient (GROUNDING 2.3, 2.6)."""
+"""The numbers of the sampling scheme, and the account of what is left out."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections import Counter
-from pathlib import Path
-from typing import Any
+from itertools import pairwise
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.authors import Stream, read_chexpert_list, read_mimic_list
-from overread.benchmarks.grounding.build.films import LABELS, Built
-from overread.benchmarks.grounding.build.mimic import read_boxes, read_sentences
-from overread.benchmarks.grounding.build.sampling import (
-    Sampling,
-    chexpert_probe_set,
-    draw_by_label,
-    probe_set,
-)
+from overread.benchmarks.grounding.build.authors import Stream, by_dicom, with_opposites, with_swaps
+from overread.benchmarks.grounding.build.manifest import Exclusion
+from overread.benchmarks.grounding.build.sampling import Account, Sampling, SwapPool
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS
 from overread.case import BadInput
-from support.probe_tables import box_table, film_table, random_tables, sentence_table
-
-
-def draw(films, per_finding=4, normals=2, pad=True, findings=("edema",), seed=42):
-    return draw_by_label(
-        films,
-        Stream(seed),
-        source="mimic_cxr",
-        prefix="mimic",
-        findings=findings,
-        per_finding=per_finding,
-        normals=normals,
-        pad=pad,
-    )
-
-
-def test_half_are_with_the_finding_and_half_without_then_come_the_normals():
-    films = film_table(
-        *({"edema": 1} for _ in range(5)),
-        *({"edema": 0} for _ in range(5)),
-        *({"no_finding": 1} for _ in range(5)),
-    )
-    cases = draw(films)
-    drawn = [(case.finding, case.label, case.label_value) for case in cases]
-    assert drawn == [*[("edema", 1, 1)] * 2, *[("edema", 0, 0)] * 2, *[("no_finding", 1, 1)] * 2]
-    assert [case.case_id for case in cases] == [f"mimic_{i:05d}" for i in range(6)]
-
-
-def test_findings_follow_the_order_given_and_each_sample_moves_the_stream():
-    films = film_table(*({"edema": i % 2, "fracture": i % 2} for i in range(40)))
-    both = draw(films, findings=("edema", "fracture"))
-    swapped = draw(films, findings=("fracture", "edema"))
-    assert [case.image_path for case in both] == [case.image_path for case in swapped]
-    assert [case.finding for case in both] == ["edema"] * 4 + ["fracture"] * 4
-    assert [c.image_path for c in both[:4]] != [c.image_path for c in both[4:]]
-
-
-def test_a_patient_gives_one_film_and_the_first():
-    films = film_table(*({"subject_id": "one", "edema": 1} for _ in range(5)))
-    assert [case.dicom_id for case in draw(films)] == ["d0"]
-
-
-def test_one_film_may_serve_several_findings():
-    films = film_table({"edema": 1, "fracture": 1, "pneumonia": 0})
-    cases = draw(films, findings=("edema", "fracture", "pneumonia"))
-    assert [case.dicom_id for case in cases] == ["d0"] * 3
-
-
-def test_uncertain_films_are_never_drawn():
-    films = film_table({"edema": 2}, {"edema": 2, "no_finding": 2})
-    assert draw(films, pad=False) == []
-    assert draw(films, pad=True) == []
-
-
-def test_too_few_absent_films_are_padded_with_those_that_do_not_mention_the_finding():
-    films = film_table({"edema": 0}, *({"edema": 3} for _ in range(20)))
-    cases = draw(films, per_finding=10, normals=0)
-    assert [case.label for case in cases] == [0] * 5
-    assert {case.label_value for case in cases} <= {0, 3}
-    assert 3 in {case.label_value for case in cases}
-
-
-def test_the_padded_draw_is_from_both_together_so_it_may_pass_over_an_absent_film():
-    films = film_table({"edema": 0}, *({"edema": 3} for _ in range(20)))
-    drawn = [
-        {case.label_value for case in draw(films, per_finding=4, normals=0, seed=seed)}
-        for seed in range(40)
-    ]
-    assert any(0 in values for values in drawn)
-    assert any(0 not in values for values in drawn)
-
-
-def test_a_patient_with_both_gives_the_absent_film():
-    films = film_table(
-        {"subject_id": "one", "edema": 3},
-        {"subject_id": "one", "edema": 0},
-        {"subject_id": "two", "edema": 3},
-    )
-    cases = draw(films, normals=0)
-    assert {case.subject_id: case.label_value for case in cases} == {"one": 0, "two": 3}
-
-
-def test_nothing_is_padded_where_absent_films_suffice_or_padding_is_off():
-    enough = film_table({"edema": 0}, {"edema": 0}, *({"edema": 3} for _ in range(20)))
-    assert {case.label_value for case in draw(enough, normals=0)} == {0}
-    few = film_table({"edema": 0}, *({"edema": 3} for _ in range(20)))
-    assert [case.label_value for case in draw(few, normals=0, pad=False)] == [0]
-
-
-def test_a_case_takes_its_facts_from_its_film():
-    films = film_table({"edema": 1, "view": "AP", "age": 33.0, "gender": "M"})
-    (case,) = draw(films)
-    assert (case.source, case.view, case.age, case.gender) == ("mimic_cxr", "AP", 33.0, "M")
-    assert (case.subject_id, case.study_id, case.dicom_id) == ("p0", "s0", "d0")
-    assert (case.image_path, case.report_path) == ("mimic-cxr-jpg/files/d0.jpg", "d0.txt")
-    assert case.box is None
-
-
-# ---------------------------------------------------------------- probe sets
-# Whole probe sets: those of the authors row by row, and what `corrected` changes in them.
-
-
-EDITIONS = ("authors", "corrected")
-BOTH = pytest.mark.parametrize("edition", EDITIONS)
-FEW = Sampling(
-    mscxr_per_finding=3,
-    mimic_per_finding=4,
-    mimic_normals=3,
-    chexpert_per_finding=4,
-    chexpert_normals=3,
-    rexerr_total=20,
-)
-
-
-# ---------------------------------------------------------------- golden
-
-
-class Golden:
-    """The authors' synthetic study: their lists, and the numbers they were drawn with."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        given_ = json.loads((folder / "expected_summary.json").read_text("utf-8"))["params"]
-        self.options = Sampling(
-            resolution=given_["target_resolution"],
-            minimum_side=given_["min_box_pixels"],
-            mscxr_per_finding=given_["mscxr_per_finding_cap"],
-            mimic_per_finding=given_["mimic_per_finding"],
-            mimic_normals=given_["mimic_normals"],
-            rexerr_total=given_["rexerr_total"],
-            chexpert_per_finding=given_["chexpert_per_finding"],
-            chexpert_normals=given_["chexpert_normals"],
-            seed=given_["random_seed"],
-        )
-        self.films = read_mimic_list(folder / "mimic_master.csv")
-        self.boxes = read_boxes(folder / "mscxr.csv")
-        self.sentences = read_sentences(folder / "rexerr.csv")
-        self.chexpert = read_chexpert_list(folder / "chexpert_master.csv")
-
-    def built(self, edition: str) -> Built:
-        return probe_set(
-            self.films, self.boxes, self.sentences, edition=edition, options=self.options
-        )
-
-    def expected(self, name: str) -> list[dict[str, str]]:
-        with (self.folder / name).open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-
-
-@pytest.fixture(scope="module")
-def study(golden: Path) -> Golden:
-    return Golden(golden / "builder")
-
-
-def cell(case: GroundingCase, column: str) -> Any:
-    for name in ("irrelevant_box", "box"):
-        if column.startswith(f"{name}_"):
-            box = getattr(case, name)
-            return None if box is None else getattr(box, column[-1])
-    return getattr(case, column)
-
-
-def agrees(value: Any, text: str) -> bool:
-    """Whether a cell says this value. Ids and numbers stand there as floats: `1213.0`."""
-    if value is None or text == "":
-        return value is None and text == ""
-    try:
-        return float(value) == float(text)
-    except ValueError:
-        return str(value) == text
-
-
-@pytest.mark.parametrize("which", ["mimic", "chexpert"])
-def test_the_authors_manifest_row_by_row_and_column_by_column(study, which):
-    if which == "mimic":
-        built, rows = study.built("authors"), study.expected("expected_manifest.csv")
-    else:
-        built = chexpert_probe_set(study.chexpert, edition="authors", options=study.options)
-        rows = study.expected("expected_chexpert_manifest.csv")
-    assert len(rows[0]) == 26
-    wrong = [
-        f"{row['case_id']} {column}: {cell(case, column)!r}, not {text!r}"
-        for case, row in zip(built.cases, rows, strict=True)
-        for column, text in row.items()
-        if not agrees(cell(case, column), text)
-    ]
-    assert wrong == []
-
-
-def test_the_counts_of_the_authors_summary(study):
-    summary = json.loads((study.folder / "expected_summary.json").read_text("utf-8"))["summary"]
-    cases = study.built("authors").cases
-    assert len(cases) == summary["total"]
-    assert Counter(case.source for case in cases) == summary["by_source"]
-    assert sum(case.swap_image_path is not None for case in cases) == summary["with_swap"]
-    boxed = [case for case in cases if case.box is not None]
-    assert Counter(case.finding for case in boxed) == summary["mscxr_by_finding"]
-    labelled = (f"{c.finding}|{c.label}" for c in cases if c.source == "mimic_cxr")
-    assert Counter(labelled) == summary["mimic_by_finding_label"]
-    assert len({case.subject_id for case in cases}) == summary["unique_subjects"]
-
-
-def test_where_no_film_denies_edema_the_authors_swap_is_unmatched_and_ours_is_not(study):
-    # [D22]
-    assert not (study.films["edema"] == 0).any()
-    for edition, match in (("authors", "any"), ("corrected", "label")):
-        absent = [
-            case
-            for case in study.built(edition).cases
-            if (case.source, case.finding, case.label) == ("mimic_cxr", "edema", 0)
-        ]
-        assert absent
-        assert {case.label_value for case in absent} == {3}
-        assert {case.swap_match for case in absent} == {match}
-    assert any("do not mention" in line for line in study.built("authors").provenance)
-
-
-def test_both_editions_draw_the_same_boxes_from_the_stream(study):
-    theirs, ours = ([c for c in study.built(edition).cases if c.box] for edition in EDITIONS)
-    first = {(c.dicom_id, c.finding): c for c in reversed(theirs)}
-    assert len(first) <= len(theirs)
-    # Ours hides all boxes of a film's finding at once, and so makes one case of them.
-    assert [(c.case_id, c.dicom_id, c.finding, c.box) for c in ours] == [
-        (c.case_id, c.dicom_id, c.finding, c.box) for c in theirs if c in first.values()
-    ]
-    assert not any(c.more_boxes for c in theirs)
-
-
-# ---------------------------------------------------------------- where the editions part
-
-
-def test_a_right_sentence_keeps_its_finding_in_the_corrected_swap_only():
-    # [D2]: with edema on its film, a sentence without an error was swapped to one without edema.
-    films = film_table({"edema": 1}, *({"edema": i % 2} for i in range(20)))
-    right = {"error_present": 0, "error_type": None}
-    value = dict(zip(films["image_path"], films["edema"], strict=True))
-    for edition, kept, match in (("authors", 0, "any"), ("corrected", 1, "label")):
-        built = probe_set(films, None, sentence_table(*[right] * 3), edition=edition, options=FEW)
-        controls = [case for case in built.cases if case.source == "rexerr"]
-        assert len(controls) == 3
-        for case in controls:
-            assert (case.finding, value[case.image_path]) == ("edema", 1)
-            assert (value[case.swap_image_path], case.swap_match) == (kept, match)
-        loose = [line for line in built.provenance if "not matched on their label" in line]
-        assert len(loose) == (edition == "authors")
-
-
-def test_a_patient_of_a_box_gives_no_labelled_case_in_the_corrected_edition():
-    # [D32]: only the very film with the box was kept out.
-    films = film_table({"edema": 1}, {"edema": 1, "subject_id": "p0"}, {"edema": 1})
-    drawn = {}
-    for edition in EDITIONS:
-        built = probe_set(films, box_table({}), None, edition=edition, options=FEW)
-        drawn[edition] = {c.dicom_id for c in built.cases if c.finding == "edema" and not c.box}
-        lost = {e.reason: e.count for e in built.exclusions if e.source == "mimic_cxr"}
-        name, count = ("film", 1) if edition == "authors" else ("patient", 2)
-        assert lost[f"{name} of an MS-CXR case [D32]"] == count
-    assert drawn == {"authors": {"d1", "d2"}, "corrected": {"d2"}}
-
-
-def test_a_box_that_was_not_drawn_keeps_nobody_out():
-    films = film_table({"edema": 1}, {"edema": 1})
-    none = msgspec.structs.replace(FEW, mscxr_per_finding=0)
-    for edition in EDITIONS:
-        built = probe_set(films, box_table({}), None, edition=edition, options=none)
-        assert {c.dicom_id for c in built.cases if c.finding == "edema"} == {"d0", "d1"}
-
-
-# ---------------------------------------------------------------- properties
-
-
-@given(st.integers(0, 10_000), st.sampled_from(EDITIONS))
-@hypothesis_settings(max_examples=25)
-def test_what_holds_for_every_set(seed, edition):
-    films, boxes, sentences = random_tables(seed)
-    options = msgspec.structs.replace(FEW, seed=seed)
-    built = probe_set(films, boxes, sentences, edition=edition, options=options)
-    assert built == probe_set(films, boxes, sentences, edition=edition, options=options)
-    film = {row["image_path"]: row for row in films.to_dicts()}
-    cases = built.cases
-    sources = [case.source for case in cases]
-    assert sources == sorted(sources, key=["ms_cxr", "mimic_cxr", "rexerr"].index)
-    assert len({case.case_id for case in cases}) == len(cases)
-    for case in cases:
-        own = film[case.image_path]
-        assert own["view"] in ("PA", "AP")
-        assert own["age"] is not None
-        assert own["gender"] is not None
-        assert film[case.swap_image_path]["subject_id"] != case.subject_id
-        if edition == "corrected":
-            assert film[case.swap_image_path]["subject_id"] != own["subject_id"]
-            assert case.subject_id == own["subject_id"]
-            if case.swap_match == "label":
-                assert film[case.swap_image_path][case.finding] == case.label_value
-            assert case.source != "rexerr" or case.error_sentence is not None
-        if case.opposite_image_path is not None:
-            opposite = film[case.opposite_image_path]
-            assert opposite["subject_id"] != case.subject_id
-            if case.finding == "no_finding":
-                assert 1 in [opposite[finding] for finding in FINDINGS]
-            else:
-                assert opposite[case.finding] == 1 - case.label
-        if case.source == "mimic_cxr":
-            assert own["split"] == "test"
-            assert case.label_value == own[case.finding]
-            assert case.label == (case.label_value == 1)
-    # Everything that came in is a case or has a reason.
-    lost = {
-        source: sum(e.count for e in built.exclusions if e.source == source)
-        for source in ("ms_cxr", "mimic_cxr", "rexerr")
-    }
-    assert boxes.height == sources.count("ms_cxr") + lost["ms_cxr"]
-    assert sentences.height == sources.count("rexerr") + lost["rexerr"]
-    drawn = {case.image_path for case in cases if case.source == "mimic_cxr"}
-    assert films.height == len(drawn) + lost["mimic_cxr"]
-    assert all(exclusion.count > 0 for exclusion in built.exclusions)
-    # Caps.
-    labelled = Counter((c.finding, c.label) for c in cases if c.source == "mimic_cxr")
-    assert all(n <= 2 for (finding, _), n in labelled.items() if finding != "no_finding")
-    assert labelled["no_finding", 1] <= options.mimic_normals
-    boxed = Counter(case.finding for case in cases if case.source == "ms_cxr")
-    assert all(n <= options.mscxr_per_finding for n in boxed.values())
-
-
-@given(st.integers(0, 10_000), st.sampled_from(EDITIONS))
-@hypothesis_settings(max_examples=15)
-def test_what_holds_for_every_set_of_chexpert(seed, edition):
-    films, _, _ = random_tables(seed, boxes=0, sentences=0)
-    films = films.with_columns(pl.col("view").fill_null("LL"))
-    built = chexpert_probe_set(films, edition=edition, options=FEW)
-    film = {row["image_path"]: row for row in films.to_dicts()}
-    for case in built.cases:
-        assert case.label_value == film[case.image_path][case.finding] == case.label
-        assert film[case.image_path]["view"] != "LATERAL"
-        swap = film[case.swap_image_path]
-        assert swap["subject_id"] != case.subject_id
-        assert case.swap_match == "any" or swap[case.finding] == case.label
-    drawn = {case.image_path for case in built.cases}
-    assert films.height == len(drawn) + sum(e.count for e in built.exclusions)
-
-
-def test_opposites_do_not_disturb_the_stream_of_the_paper(study):
-    # The golden manifest is met with them; another seed moves both.
-    built = study.built("authors")
-    assert any(case.opposite_image_path for case in built.cases)
-    other = msgspec.structs.replace(study.options, seed=study.options.seed + 1)
-    moved = probe_set(study.films, None, None, edition="authors", options=other)
-    again = probe_set(study.films, None, None, edition="authors", options=study.options)
-    assert [c.opposite_image_path for c in moved.cases] != [
-        c.opposite_image_path for c in again.cases
-    ]
-
-
-# ---------------------------------------------------------------- what may be left out
-
-
-@BOTH
-def test_without_boxes_or_sentences_those_parts_are_absent(study, edition):
-    built = probe_set(study.films, None, None, edition=edition, options=study.options)
-    assert {case.source for case in built.cases} == {"mimic_cxr"}
-    assert {exclusion.source for exclusion in built.exclusions} == {"mimic_cxr"}
-    built = probe_set(study.films, study.boxes, None, edition=edition, options=study.options)
-    assert {case.source for case in built.cases} == {"ms_cxr", "mimic_cxr"}
-
-
-@BOTH
-def test_only_the_findings_asked_for_are_drawn(study, edition):
-    options = msgspec.structs.replace(study.options, findings=("pneumonia", "edema"))
-    built = probe_set(study.films, study.boxes, study.sentences, edition=edition, options=options)
-    found = {case.finding for case in built.cases}
-    assert {"pneumonia", "edema"} <= found <= {"pneumonia", "edema", "no_finding", None}
-
-
-@BOTH
-def test_the_set_may_not_be_handed_on_and_says_where_its_swaps_come_from(study, edition):
-    built = study.built(edition)
-    assert built.policy == "credentialed"
-    frontal = study.films.filter(
-        pl.col("view").is_in(["PA", "AP"]),
-        pl.col("age").is_not_null(),
-        pl.col("gender").is_not_null(),
-    )
-    patients = frontal["subject_id"].n_unique()
-    assert f"{frontal.height} frontal films of {patients} patients" in built.provenance[0]
-
-
-def test_chexpert_says_whose_split_it_is_and_takes_reports_by_image(study):
-    # [D31]
-    bare = chexpert_probe_set(study.chexpert, edition="corrected", options=study.options)
-    assert any("[D31]" in line for line in bare.provenance)
-    assert {case.report_path for case in bare.cases} == {None}
-    first = bare.cases[0].image_path
-    told = chexpert_probe_set(
-        study.chexpert, edition="corrected", options=study.options, reports={first: "Clear lungs."}
-    )
-    assert {c.report_path for c in told.cases if c.image_path == first} == {"Clear lungs."}
-    assert {c.report_path for c in told.cases if c.image_path != first} == {None}
-
-
-@BOTH
-def test_a_frontal_of_chexpert_that_is_neither_pa_nor_ap_is_a_frontal(edition):
-    films = film_table({"view": "LL", "edema": 1}, {"view": "LATERAL", "edema": 1})
-    built = chexpert_probe_set(films, edition=edition, options=FEW)
-    assert [case.view for case in built.cases] == ["LL"]
-
-
-@BOTH
-def test_one_patient_alone_has_cases_without_swaps(edition):
-    films = film_table({"edema": 1, "fracture": 0})
-    built = probe_set(films, None, sentence_table({}), edition=edition, options=FEW)
-    assert {case.swap_image_path for case in built.cases} == {None}
-    assert {case.swap_match for case in built.cases} == {None}
+from support.probe_tables import film_table, random_tables
+
+
+def test_the_defaults_are_the_papers():
+    numbers = Sampling()
+    assert (numbers.resolution, numbers.minimum_side, numbers.seed) == (224, 50, 42)
+    assert numbers.mscxr_per_finding == numbers.mimic_per_finding == numbers.mimic_normals == 100
+    assert numbers.chexpert_per_finding == numbers.chexpert_normals == 100
+    assert (numbers.rexerr_total, numbers.rexerr_image, numbers.rexerr_text) == (800, 0.70, 0.15)
+    assert numbers.findings == FINDINGS
 
 
 @pytest.mark.parametrize(
-    ("films", "reason"),
+    "wrong",
     [
-        (film_table({"edema": 1, "age": None}), "no age or sex, 1"),
-        (film_table({"edema": 1, "split": "train"}), "not of the test split, 1"),
-        (film_table(dict.fromkeys(LABELS, 2)), "not drawn"),
+        {"mimic_normals": -1},
+        {"mscxr_per_finding": -5},
+        {"rexerr_total": -1},
+        {"seed": -1},
+        {"minimum_side": -1},
+        {"resolution": 0},
+        {"rexerr_image": 0.9, "rexerr_text": 0.2},
+        {"rexerr_text": -0.1},
+        {"findings": ("edema", "scar")},
+        {"findings": ("edema", "edema")},
     ],
 )
-def test_films_that_give_no_case_are_refused_with_the_reasons(films, reason):
-    for build in (
-        lambda: probe_set(films, None, None, edition="corrected"),
-        lambda: chexpert_probe_set(films, edition="corrected"),
-    ):
-        with pytest.raises(BadInput, match=reason) as error:
-            build()
-        assert "\n" not in str(error.value)
+def test_a_number_that_cannot_be_is_named(wrong):
+    with pytest.raises(BadInput, match=next(iter(wrong))) as error:
+        Sampling(**wrong)
+    assert "\n" not in str(error.value)
 
 
-def test_an_edition_that_is_none_is_refused():
-    with pytest.raises(BadInput, match="authors, corrected"):
-        probe_set(film_table({"edema": 1}), None, None, edition="published")
+def test_an_account_notes_what_a_step_drops_and_only_that():
+    account = Account("ms_cxr")
+    table = pl.DataFrame({"n": [1, 2, None, 4]})
+    kept = account.keep(table, pl.col("n") > 1, "too low")
+    account.keep(kept, pl.col("n") > 0, "never")
+    assert kept["n"].to_list() == [2, 4]
+    assert account.exclusions == [Exclusion("ms_cxr", "too low", 2)]
+
+
+def test_a_dicom_id_stands_for_its_first_film_with_age_and_sex():
+    films = film_table(
+        {"dicom_id": "a", "age": None, "view": "AP"},
+        {"dicom_id": "a", "age": 40.0, "view": "PA"},
+        {"dicom_id": "a", "age": 50.0, "view": "AP"},
+        {"dicom_id": "b", "gender": None},
+    )
+    assert by_dicom(films).select("dicom_id", "age").rows() == [("a", 40.0)]
+
+
+# ---------------------------------------------------------------- swaps
+# Another patient's film for every case: of the same label, and of the opposite label.
+
+
+def case(**facts) -> GroundingCase:
+    known = {"case_id": "c", "source": "mimic_cxr", "image_path": "own.jpg", "label": 1}
+    return GroundingCase(
+        **{**known, "finding": "edema", "label_value": 1, "subject_id": "p0", **facts}
+    )
+
+
+def swapped(films, rules, *cases):
+    return with_swaps(list(cases), SwapPool(films), Stream(42), rules)
+
+
+def path(number: int) -> str:
+    return f"mimic-cxr-jpg/files/d{number}.jpg"
+
+
+RULES = pytest.mark.parametrize("rules", ["authors", "corrected"])
+
+
+@RULES
+def test_a_swap_has_the_same_label_and_another_patient(rules):
+    films = film_table({"edema": 1}, {"edema": 0}, {"edema": 1}, {"edema": 3}, {"edema": 2})
+    present, absent = swapped(films, rules, case(), case(label=0, label_value=0))
+    assert (present.swap_image_path, present.swap_match) == (path(2), "label")
+    assert (absent.swap_image_path, absent.swap_match) == (path(1), "label")
+
+
+@RULES
+def test_a_normal_film_is_swapped_to_a_normal_film(rules):
+    films = film_table({"no_finding": 1}, {"no_finding": 0}, {"no_finding": 1})
+    (normal,) = swapped(films, rules, case(finding="no_finding"))
+    assert (normal.swap_image_path, normal.swap_match) == (path(2), "label")
+
+
+@RULES
+def test_without_a_finding_any_other_patient_will_do(rules):
+    films = film_table({}, {"subject_id": "p0"}, {})
+    (sentence,) = swapped(films, rules, case(source="rexerr", finding=None, label_value=None))
+    assert (sentence.swap_image_path, sentence.swap_match) == (path(2), "free")
+
+
+@RULES
+def test_where_no_film_matches_any_other_patient_will_do(rules):
+    films = film_table({"edema": 1}, {"edema": 2}, {"edema": 1, "subject_id": "p0"})
+    (lone,) = swapped(films, rules, case())
+    assert (lone.swap_image_path, lone.swap_match) == (path(1), "any")
+
+
+@RULES
+def test_with_one_patient_only_there_is_no_swap_and_no_draw(rules):
+    films = film_table({"edema": 1}, {"edema": 1, "subject_id": "p0"})
+    (lone,) = swapped(films, rules, case())
+    assert (lone.swap_image_path, lone.swap_match) == (None, None)
+
+
+def test_a_right_sentence_is_swapped_to_a_film_without_its_finding_by_the_authors_only():
+    # [D2]: `label` of a sentence says whether it holds an error, not whether the film has edema.
+    films = film_table({"edema": 1}, {"edema": 0}, {"edema": 1})
+    control = case(source="rexerr", label=0, error_present=0)
+    (theirs,) = swapped(films, "authors", control)
+    (ours,) = swapped(films, "corrected", control)
+    assert (theirs.swap_image_path, theirs.swap_match) == (path(1), "any")
+    assert (ours.swap_image_path, ours.swap_match) == (path(2), "label")
+
+
+def test_a_film_that_does_not_mention_the_finding_is_matched_on_that_by_us_only():
+    # [D22]: no film denies edema, so the authors' swap may be a film with edema.
+    films = film_table({"edema": 3}, {"edema": 1}, {"edema": 1})
+    padded = case(label=0, label_value=3)
+    (theirs,) = swapped(films, "authors", padded)
+    assert (theirs.swap_image_path in {path(1), path(2)}, theirs.swap_match) == (True, "any")
+    films = film_table({"edema": 3}, {"edema": 1}, {"edema": 3})
+    (ours,) = swapped(films, "corrected", padded)
+    assert (ours.swap_image_path, ours.swap_match) == (path(2), "label")
+
+
+def test_the_authors_padded_case_keeps_its_label_where_a_film_denies_the_finding():
+    films = film_table({"edema": 3}, {"edema": 0}, {"edema": 3})
+    (theirs,) = swapped(films, "authors", case(label=0, label_value=3))
+    assert (theirs.swap_image_path, theirs.swap_match) == (path(1), "label")
+
+
+def plain_swaps(films, cases, seed, rules):
+    """The rule of GROUNDING 2.5, row by row."""
+    integers = np.random.default_rng(seed)
+    for each in cases:
+        others = [film for film in films.to_dicts() if film["subject_id"] != each.subject_id]
+        value = each.label if rules == "authors" else each.label_value
+        same = [film for film in others if each.finding and film[each.finding] == value]
+        chosen = None
+        if same or others:
+            own = np.random.RandomState(int(integers.integers(2**31)))
+            chosen = (same or others)[own.permutation(len(same or others))[0]]["image_path"]
+        yield chosen
+
+
+@st.composite
+def random_cases(draw):
+    findings = st.sampled_from([*FINDINGS[:3], "no_finding", None])
+    cases = []
+    for _ in range(draw(st.integers(1, 12))):
+        finding = draw(findings)
+        cases.append(
+            case(
+                finding=finding,
+                label=draw(st.integers(0, 1)),
+                label_value=None if finding is None else draw(st.integers(0, 3)),
+                subject_id=f"p{draw(st.integers(0, 6))}",
+            )
+        )
+    return cases
+
+
+@given(st.integers(0, 10_000), st.integers(1, 30), random_cases())
+def test_swaps_are_those_of_the_plain_rule(seed, count, cases):
+    films, _, _ = random_tables(seed, films=count, boxes=0, sentences=0)
+    patients = dict(zip(films["image_path"], films["subject_id"], strict=True))
+    for rules in ("authors", "corrected"):
+        found = with_swaps(cases, SwapPool(films), Stream(seed), rules)
+        swaps = [each.swap_image_path for each in found]
+        assert swaps == list(plain_swaps(films, cases, seed, rules))
+        assert all(
+            patients[swap] != each.subject_id
+            for swap, each in zip(swaps, cases, strict=True)
+            if swap is not None
+        )
+
+
+@given(st.integers(0, 10_000), random_cases())
+def test_only_the_swap_is_added(seed, cases):
+    films, _, _ = random_tables(seed, films=20, boxes=0, sentences=0)
+    for before, after in zip(cases, swapped(films, "corrected", *cases), strict=True):
+        assert msgspec.structs.replace(after, swap_image_path=None, swap_match=None) == before
+
+
+# ---------------------------------------------------------------- the opposite label
+
+
+def test_the_opposite_of_a_case_has_the_opposite_label_and_another_patient():
+    films = film_table(
+        {"edema": 1},
+        {"edema": 0, "subject_id": "p0"},
+        {"edema": 0},
+        {"edema": 3},
+        {"edema": 2},
+    )
+    pool = SwapPool(films)
+    present, absent, unmentioned = with_opposites(
+        [
+            case(),
+            case(label=0, label_value=0, subject_id="p2"),
+            case(label=0, label_value=3, subject_id="p3"),
+        ],
+        pool,
+        42,
+    )
+    assert present.opposite_image_path == path(2)
+    assert absent.opposite_image_path == unmentioned.opposite_image_path == path(0)
+
+
+def test_the_opposite_of_a_normal_film_has_any_finding():
+    films = film_table({"no_finding": 1}, {"edema": 2}, {"fracture": 1})
+    (normal,) = with_opposites([case(finding="no_finding")], SwapPool(films), 42)
+    assert normal.opposite_image_path == path(2)
+
+
+def test_a_sentence_has_no_opposite_nor_has_a_finding_that_no_film_denies():
+    films = film_table({"edema": 1}, {"edema": 1}, {"edema": 3}, {"fracture": 0})
+    sentence, lone = with_opposites([case(source="rexerr"), case()], SwapPool(films), 42)
+    assert sentence.opposite_image_path is None
+    assert lone.opposite_image_path is None
+
+
+def test_opposites_are_spread_over_the_candidates_and_depend_on_the_seed():
+    films = film_table({"edema": 1}, *({"edema": 0} for _ in range(30)))
+    drawn = [
+        [each.opposite_image_path for each in with_opposites([case()] * 40, SwapPool(films), seed)]
+        for seed in (1, 2, 1)
+    ]
+    assert len(set(drawn[0])) > 15
+    assert drawn[0] == drawn[2]
+    assert all(one != other for one, other in pairwise(drawn))
+
+
+def test_opposites_come_from_a_generator_of_their_own():
+    films = film_table({"edema": 1}, *({"edema": 0} for _ in range(30)))
+    drawn = with_opposites([case()] * 10, SwapPool(films), 42)
+    own = np.random.default_rng([42, 1])
+    assert [c.opposite_image_path for c in drawn] == [path(1 + own.integers(30)) for _ in range(10)]

@@ -8,63 +8,55 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
+import polars as pl
 
 from overread.benchmarks.files.sheets import inflated
-from overread.benchmarks.files.tables import (
-    LABEL_CODES,
-    LABEL_NEED,
-    Table,
-    ages,
-    codes,
-    distinct,
-    filled,
-    labels,
-    matching,
-    read_table,
-)
+from overread.benchmarks.files.tables import FIX, LABEL_CODES, LABEL_NEED, find_table
 from overread.benchmarks.grounding.build.films import (
+    AGE,
+    KEY,
+    LABELER,
     LABELS,
+    NOT_MENTIONED,
+    TEXT,
+    Column,
     FilmsRead,
     Missing,
+    Sheet,
     film_frame,
+    list_columns,
+    listed_films,
+    one_of,
+    same,
     with_images,
 )
 from overread.case import BadInput
 from overread.files import read_bytes
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = [
-    "COLUMNS",
-    "LATERAL",
-    "PLACE",
-    "SEXES",
-    "chexpert_films",
-    "place_of",
-    "plus_films",
-    "split_by_patient",
-    "view_of",
-    "with_reports",
-]
-
-# ---------------------------------------------------------------- CheXpert v1.0
-# CheXpert v1.0, full or small, from its official csv files (GROUNDING 1.1, 2.6).
-#
-# The patient is in the path only; the columns stand in another order than MIMIC's. CheXpert Plus is
-# in `chexpert_plus.py`.
-
-
-COLUMNS: Final = {label: label.replace("_", " ").title() for label in LABELS}
-SEXES: Final = {"Male": "M", "Female": "F", "Unknown": None}
 # What a film is, in its path: the split, the patient, the study and the view.
 PLACE: Final = r"(train|valid|test)/(patient\d+)/(study\d+)/(view\d+_(?:frontal|lateral))"
 LATERAL: Final = "LATERAL"
-_SIDES: Final = {"Frontal": "Frontal", "Lateral": "Lateral"}
-_VIEWS: Final = {"AP": "AP", "PA": "PA", "LL": "LL", "RL": "RL"}
+_PATH: Final = Column(
+    "a path ends in train/patient00001/study1/view1_frontal.jpg",
+    pattern=rf"(?:[^/]+/)*{PLACE}\.(?:jpg|png)",
+    filled=True,
+)
+_SEXES: Final = {"Male": "M", "Female": "F", "Unknown": None}
+_SIDE: Final = one_of(same("Frontal", "Lateral"), filled=True)
+_V1: Final = Sheet(
+    columns={
+        "Path": _PATH,
+        "Sex": one_of(_SEXES),
+        "Age": AGE,
+        "Frontal/Lateral": _SIDE,
+        "AP/PA": one_of(same("AP", "PA", "LL", "RL"), empty=True),
+    },
+    once=("Path",),
+    labeled=True,
+)
 
 
 def chexpert_films(
@@ -82,12 +74,11 @@ def chexpert_films(
 
     `dicom_id` is the stem of the file's name, as in the authors' manifest, and so not unique here.
     """
-    import polars as pl
-
     if not csv_files:
         raise BadInput("CheXpert: no csv file was given. Give train.csv, valid.csv or both.")
-    tables = [_chexpert_table(Path(path)) for path in csv_files]
-    frame = pl.concat([_film_rows(table) for table in tables])
+    tables, frames = zip(*(_V1.read(Path(path)) for path in csv_files), strict=True)
+    columns = _film_columns("Path", "Frontal/Lateral", "AP/PA", "Sex", "Age")
+    frame = film_frame(pl.concat(frames).select(**columns))
     twice = frame["image_path"].is_duplicated()
     if twice.any():
         name = frame["image_path"].filter(twice)[0]
@@ -100,61 +91,75 @@ def chexpert_films(
             f"CheXpert v1.0: {', '.join(table.label for table in tables)}. Labels of train are the "
             "labeler's, mined from reports; those of valid and test are radiologists'."
         ],
+        files=[table.path for table in tables],
     )
     return read if root is None else with_images(read, root, missing)
 
 
-def place_of(table: Table, column: str) -> pl.DataFrame:
-    """What the paths of a column say: `split`, `patient`, `study` and `view`."""
-    import polars as pl
+def chexpert_files(place: Path) -> list[Path]:
+    """The csv itself, or train.csv and valid.csv of CheXpert's folder, whichever are there."""
+    if not place.is_dir():
+        return [place]
+    parts = [
+        f"{part}.csv"
+        for part in ("train", "valid")
+        if any((place / f"{part}.csv{end}").is_file() for end in ("", ".gz"))
+    ]
+    return [find_table(place, part) for part in parts or ["train.csv"]]
 
-    need = "a path ends in train/patient00001/study1/view1_frontal.jpg"
-    filled(table, column)
-    matching(table, column, rf"(?:[^/]+/)*{PLACE}\.(?:jpg|png)", need)
-    parts = ("split", "patient", "study", "view")
-    return table.frame.select(
-        *(pl.col(column).str.extract(PLACE, n).alias(name) for n, name in enumerate(parts, 1))
-    )
+
+def _film_columns(path: str, side: str, projection: str, sex: str, age: str) -> dict[str, pl.Expr]:
+    """The columns of a film, from the path and the columns that are called so."""
+    split, patient, study, view = (pl.col(path).str.extract(PLACE, n) for n in range(1, 5))
+    return {
+        "image_path": pl.col(path),
+        "dicom_id": view,
+        "subject_id": patient,
+        "study_id": patient + "/" + study,
+        "view": _view_of(side, projection),
+        "gender": pl.col(sex),
+        "split": split,
+        # An age of 0 is one that is missing: CheXpert has adults only.
+        "age": pl.when(pl.col(age) != 0).then(age),
+        **{label: pl.col(label) for label in LABELS},
+    }
 
 
-def view_of(sides: pl.Series, projections: pl.Series) -> pl.Series:
+def _view_of(side: str, projection: str) -> pl.Expr:
     """LATERAL, or a frontal's AP/PA, where empty AP (GROUNDING 1.2)."""
-    import polars as pl
-
-    columns = pl.DataFrame({"side": sides, "projection": projections})
-    frontal = pl.col("projection").fill_null("AP")
-    chosen = pl.when(pl.col("side") == "Frontal").then(frontal).otherwise(pl.lit(LATERAL))
-    return columns.select(view=chosen)["view"]
+    frontal = pl.col(projection).fill_null("AP")
+    return pl.when(pl.col(side) == "Frontal").then(frontal).otherwise(pl.lit(LATERAL))
 
 
-def _chexpert_table(path: Path) -> Table:
-    table = read_table(path, ("Path", "Sex", "Age", "Frontal/Lateral", "AP/PA", *COLUMNS.values()))
-    filled(table, "Frontal/Lateral")
-    distinct(table, "Path")
-    return table
+# ---------------------------------------------------------------- the authors' list
+# Unpublished, like that of MIMIC: see `mimic.py`.
 
 
-def _film_rows(table: Table) -> pl.DataFrame:
-    import polars as pl
+_STUDY: Final = r"patient[^/]+/study[^/]+"
+_LIST: Final = Sheet(
+    columns={
+        **list_columns((0, 1, 2)),
+        "jpg_rel_path": Column(
+            "a path ends in patientN/studyM/FILE",
+            pattern=f"(?:.*/)?{_STUDY}/[^/]+",
+            filled=True,
+        ),
+        "view": _SIDE,
+        "AP_PA": TEXT,
+        "gender": one_of(_SEXES, empty=True),
+    },
+    remedy=FIX,
+)
 
-    place = place_of(table, "Path")
-    sides = codes(table, "Frontal/Lateral", _SIDES, "it is Frontal or Lateral", pl.String)
-    known = codes(table, "AP/PA", _VIEWS, "it is AP, PA, LL, RL or empty", pl.String)
-    years = ages(table, "Age")
-    return film_frame(
-        {
-            "image_path": table.frame["Path"],
-            "dicom_id": place["view"],
-            "subject_id": place["patient"],
-            "study_id": place["patient"] + "/" + place["study"],
-            "view": view_of(sides, known),
-            "gender": codes(table, "Sex", SEXES, "it is Male, Female or Unknown", pl.String),
-            "split": place["split"],
-            # An age of 0 is one that is missing: CheXpert has adults only.
-            "age": years.set(years == 0, None),
-            **labels(table, COLUMNS).to_dict(),
-        }
-    )
+
+def read_chexpert_list(path: str | Path) -> pl.DataFrame:
+    """CheXpert's master list: label codes 0 to 2; gender Female, Male, Unknown or empty.
+
+    A frontal without AP_PA is AP. The study is `patientN/studyM` of the path (GROUNDING 1.2, 2.6).
+    """
+    _, values = _LIST.read(Path(path))
+    study = pl.col("jpg_rel_path").str.extract(f"({_STUDY})/[^/]+$")
+    return listed_films(values, study_id=study, view=_view_of("view", "AP_PA"))
 
 
 # ---------------------------------------------------------------- a test split where there is none
@@ -167,8 +172,6 @@ def split_by_patient(read: FilmsRead, share: float = 0.2, seed: int = 42) -> Fil
     one of that size. Which patients depends on their ids and the seed alone, not on the order or
     the number of files.
     """
-    import polars as pl
-
     if not 0 < share < 1:
         raise BadInput(
             f"the share of patients in the test split is {share}; it is above 0, below 1."
@@ -203,16 +206,21 @@ def _lot(seed: int, patient: str) -> tuple[bytes, str]:
 
 
 _PLUS_KEY: Final = "path_to_image"
-_PLUS_COLUMNS: Final = (
-    _PLUS_KEY,
-    "frontal_lateral",
-    "ap_pa",
-    "deid_patient_id",
-    "age",
-    "sex",
-    "split",
+_PLUS_FILE: Final = "df_chexpert_plus_*.csv"
+_PLUS: Final = Sheet(
+    columns={
+        _PLUS_KEY: _PATH,
+        "frontal_lateral": _SIDE,
+        "ap_pa": TEXT,
+        "deid_patient_id": KEY,
+        "age": AGE,
+        "sex": one_of(_SEXES),
+        "split": one_of(same("train", "valid", "test")),
+    },
+    optional=("report",),
+    once=(_PLUS_KEY,),
 )
-_NOT_MENTIONED: Final = 3
+_REPORTS: Final = Sheet(columns={_PLUS_KEY: KEY, "report": TEXT}, once=(_PLUS_KEY,))
 
 
 def plus_films(
@@ -229,40 +237,18 @@ def plus_films(
     `image_path` is `prefix` + `path_to_image`, ending in `suffix`: "PNG/" and ".png" for the
     images as distributed.
     """
-    import polars as pl
-
-    table = read_table(csv_file, _PLUS_COLUMNS, ("report",))
-    filled(table, "frontal_lateral", "deid_patient_id")
-    distinct(table, _PLUS_KEY)
-    place = place_of(table, _PLUS_KEY)
-    sides = codes(
-        table,
-        "frontal_lateral",
-        {"Frontal": "Frontal", "Lateral": "Lateral"},
-        "it is Frontal or Lateral",
-        pl.String,
-    )
-    splits = {"train": "train", "valid": "valid", "test": "test"}
-    years = ages(table, "age")
-    key = _path_key(table.frame[_PLUS_KEY])
+    table, values = _PLUS.read(csv_file)
     digest, labelled = _chexbert_labels(labels_file)
-    joined = pl.DataFrame({_PLUS_KEY: key}).join(
-        labelled, on=_PLUS_KEY, how="left", maintain_order="left"
+    joined = values.with_columns(key=_path_key(_PLUS_KEY)).join(
+        labelled, on="key", how="left", maintain_order="left"
     )
-    frame = film_frame(
-        {
-            "image_path": prefix + table.frame[_PLUS_KEY].str.replace(r"\.\w+$", suffix),
-            "report_path": _report_texts(table),
-            "dicom_id": place["view"],
-            "subject_id": table.frame["deid_patient_id"],
-            "study_id": place["patient"] + "/" + place["study"],
-            "view": view_of(sides, table.frame["ap_pa"]),
-            "gender": codes(table, "sex", SEXES, "it is Male, Female or Unknown", pl.String),
-            "split": codes(table, "split", splits, "it is train, valid or test", pl.String),
-            "age": years.set(years == 0, None),
-            **{name: joined[name] for name in COLUMNS},
-        }
-    )
+    columns = _film_columns(_PLUS_KEY, "frontal_lateral", "ap_pa", "sex", "age") | {
+        "image_path": prefix + pl.col(_PLUS_KEY).str.replace(r"\.\w+$", suffix),
+        "report_path": pl.col("report") if "report" in values.columns else pl.lit(None),
+        "subject_id": pl.col("deid_patient_id"),
+        "split": pl.col("split"),
+    }
+    frame = film_frame(joined.select(**columns))
     read = FilmsRead(
         name="chexpert",
         policy="credentialed",
@@ -271,8 +257,9 @@ def plus_films(
             f"CheXpert Plus: {table.label}. Labels are CheXbert's, mined from reports: "
             f"{labels_file.name} (sha256 {digest})."
         ],
+        files=[csv_file, labels_file],
     )
-    bare = int(joined[next(iter(COLUMNS))].is_null().sum())
+    bare = frame[LABELS[0]].null_count()
     if bare == frame.height:
         raise BadInput(
             f"{labels_file.name} names no image of {csv_file.name}. Give its own labels."
@@ -282,18 +269,15 @@ def plus_films(
     return read if root is None else with_images(read, root, missing)
 
 
-def with_reports(read: FilmsRead, csv_file: Path) -> FilmsRead:
-    """CheXpert v1.0's films with the texts of CheXpert Plus as `report_path` (GROUNDING 1.2)."""
-    import polars as pl
+def with_reports(read: FilmsRead, place: Path) -> FilmsRead:
+    """CheXpert v1.0's films with the texts of CheXpert Plus as `report_path` (GROUNDING 1.2).
 
-    table = read_table(csv_file, (_PLUS_KEY, "report"))
-    filled(table, _PLUS_KEY)
-    distinct(table, _PLUS_KEY)
-    texts = pl.DataFrame(
-        {_PLUS_KEY: _path_key(table.frame[_PLUS_KEY]), "text": table.frame["report"]}
-    )
-    own = pl.DataFrame({_PLUS_KEY: _path_key(read.films["image_path"])})
-    found = own.join(texts, on=_PLUS_KEY, how="left", maintain_order="left")["text"]
+    `place` is the csv of CheXpert Plus, or the folder it stands in.
+    """
+    table, values = _REPORTS.read(find_table(place, _PLUS_FILE) if place.is_dir() else place)
+    texts = values.select("report", key=_path_key(_PLUS_KEY))
+    own = read.films.select(key=_path_key("image_path"))
+    found = own.join(texts, on="key", how="left", maintain_order="left")["report"]
     line = (
         f"Report texts are CheXpert Plus's: {table.label}; {found.count()} of {len(found)} films."
     )
@@ -301,31 +285,22 @@ def with_reports(read: FilmsRead, csv_file: Path) -> FilmsRead:
         read,
         films=read.films.with_columns(report_path=found),
         provenance=[*read.provenance, line],
+        files=[*read.files, table.path],
     )
 
 
-def _report_texts(table: Table) -> pl.Series:
-    import polars as pl
-
-    if "report" in table.frame.columns:
-        return table.frame["report"]
-    return pl.Series([None], dtype=pl.String).new_from_index(0, table.frame.height)
-
-
-def _path_key(paths: pl.Series) -> pl.Series:
+def _path_key(column: str) -> pl.Expr:
     """What stays the same whatever folder and format an image is kept in."""
-    return paths.str.extract(f"({PLACE})", 1)
+    return pl.col(column).str.extract(f"({PLACE})", 1)
 
 
 def _chexbert_labels(path: Path) -> tuple[str, pl.DataFrame]:
     """The labels by image; a label that is null or not named was not mentioned."""
-    import polars as pl
-
     data = read_bytes(path)
     digest = hashlib.sha256(data).hexdigest()[:8]
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     paths: list[str] = []
-    values: dict[str, list[int]] = {name: [] for name in COLUMNS}
+    values: dict[str, list[int]] = {name: [] for name in LABELER}
     seen: dict[str, int] = {}
     for row, line in enumerate(inflated(path, data).split(b"\n"), start=1):
         if not line.strip():
@@ -345,17 +320,18 @@ def _chexbert_labels(path: Path) -> tuple[str, pl.DataFrame]:
                 "Fetch the file again."
             )
         paths.append(name)
-        for ours, theirs in COLUMNS.items():
+        for ours, theirs in LABELER.items():
             values[ours].append(_label_code(path, row, theirs, film.get(theirs)))
     if not paths:
         raise BadInput(f"{path} has no labels. Fetch the file again.")
-    frame = pl.DataFrame(values, schema=dict.fromkeys(COLUMNS, pl.Int8))
-    return digest, frame.insert_column(0, _path_key(pl.Series(_PLUS_KEY, paths, dtype=pl.String)))
+    frame = pl.DataFrame(values, schema=dict.fromkeys(LABELER, pl.Int8))
+    named = pl.DataFrame({_PLUS_KEY: paths}).select(key=_path_key(_PLUS_KEY))
+    return digest, named.hstack(frame)
 
 
 def _label_code(path: Path, row: int, label: str, value: object) -> int:
     if value is None or value == "":
-        return _NOT_MENTIONED
+        return NOT_MENTIONED
     code = None if isinstance(value, bool) else LABEL_CODES.get(str(value))
     if code is None:
         raise BadInput(

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.grounding.build.films import Built, Exclusion
+from overread.benchmarks.grounding.build.manifest import Built, Exclusion
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Source
 from overread.imaging import RESOLUTION
 
 if TYPE_CHECKING:
     from overread.imaging import Mask
-
-__all__ = ["MATCHED", "Watch", "finish", "images_of"]
 
 MATCHED: Final = 5
 """Matched boxes drawn for each case that has a box."""

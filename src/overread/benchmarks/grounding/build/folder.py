@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import polars as pl
 
 from overread.benchmarks.files.tables import (
     FIX,
@@ -28,7 +30,8 @@ from overread.benchmarks.files.tables import (
 from overread.benchmarks.grounding.build.films import (
     LABELS,
     PRESENT,
-    Exclusion,
+    SIDES,
+    STEM,
     FilmsRead,
     Missing,
     box_schema,
@@ -36,14 +39,10 @@ from overread.benchmarks.grounding.build.films import (
     film_schema,
     leave_out,
 )
+from overread.benchmarks.grounding.build.manifest import Exclusion
 from overread.benchmarks.grounding.build.nih_rsna import FINDING_OF
 from overread.benchmarks.grounding.prompts import FINDINGS
 from overread.case import BadInput, Policy, Source
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["BOX_COLUMNS", "NEEDED", "OPTIONAL", "SIZE_COLUMNS", "folder_boxes", "read_folder"]
 
 BOX_COLUMNS: Final = ("box_x", "box_y", "box_w", "box_h")
 SIZE_COLUMNS: Final = ("image_width", "image_height")
@@ -85,8 +84,6 @@ def read_folder(
     A label is 1, 0, 2 or 3, or a word such as present, absent, uncertain. Boxes are in pixels of
     the image; its size is read from the file where the csv does not say.
     """
-    import polars as pl
-
     if not root.is_dir():
         raise BadInput(f"{root} is not a folder. Give the folder that holds the images.")
     table, said = _folder_table(csv_file, dict(columns or {}), finding)
@@ -99,22 +96,14 @@ def read_folder(
     refuse_first(table, values.is_null(), said["label"], _LABEL_NEED)
     rows = pl.DataFrame({"image": images, "finding": findings, "value": values})
     _check_agreement(table, said["label"], rows.select("image", "finding"), values)
-    films = rows.select("image").unique(maintain_order=True)
-    facts = _film_facts(table, said, rows)
-    known = films.join(facts, on="image", how="left", maintain_order="left")
-    labelled: dict[str, pl.Series] = {}
+    films = _film_facts(table, said, rows)
     for each in rows["finding"].unique(maintain_order=True):
         own = rows.filter(pl.col("finding") == each).unique("image", keep="first")
-        labelled[each] = films.join(own, on="image", how="left", maintain_order="left")["value"]
+        labelled = own.select("image", pl.col("value").alias(each))
+        films = films.join(labelled, on="image", how="left", maintain_order="left")
     boxes, exclusions = folder_boxes(table, said, rows, root, set(gone), name or csv_file.stem)
-    frame = film_frame(
-        {
-            "image_path": films["image"],
-            "dicom_id": films["image"].str.extract(r"([^/]+?)(?:\.[^./]*)?$"),
-            **{name: known[name] for name in ("subject_id", "view", "gender", "age")},
-            **labelled,
-        }
-    )
+    films = films.with_columns(dicom_id=pl.col("image").str.extract(STEM))
+    frame = film_frame(films.rename({"image": "image_path"}))
     found = FilmsRead(
         name=name or csv_file.stem,
         policy=policy,
@@ -122,6 +111,7 @@ def read_folder(
         boxes=boxes,
         exclusions=exclusions,
         provenance=[f"Films, labels and boxes of {table.label}."],
+        files=[csv_file],
     )
     if "patient" not in said:
         found.provenance.append("Patients are unknown, so one may occur several times.")
@@ -177,10 +167,8 @@ def _folder_images(
 
 def _folder_findings(table: Table, column: str | None, constant: str | None) -> pl.Series:
     """Our name of each row's finding: one spelling each, without spaces."""
-    import polars as pl
-
     if column is None:
-        words = pl.Series([constant], dtype=pl.String).new_from_index(0, table.frame.height)
+        words = table.frame.select(pl.repeat(constant, pl.len(), dtype=pl.String)).to_series()
     else:
         words = table.frame[column]
     names: dict[str, str] = {label: label for label in LABELS}
@@ -206,8 +194,6 @@ def _any_spelling(words: Mapping[str, int]) -> dict[str, int]:
 
 def _check_agreement(table: Table, column: str, keys: pl.DataFrame, values: pl.Series) -> None:
     """What rows with one key say must be one thing, but for those that say nothing."""
-    import polars as pl
-
     frame = keys.with_columns(value=values).with_columns(
         said=pl.col("value").drop_nulls().first().over(keys.columns)
     )
@@ -224,8 +210,6 @@ def _check_agreement(table: Table, column: str, keys: pl.DataFrame, values: pl.S
 
 def _film_facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.DataFrame:
     """One row per image: patient, view, sex and age."""
-    import polars as pl
-
     found: dict[str, pl.Series] = {}
     if "patient" in said:
         found["subject_id"] = table.frame[said["patient"]]
@@ -238,17 +222,11 @@ def _film_facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl
         found["gender"] = codes(table, said["sex"], forms, "it is M, F or empty", pl.String)
     if "age" in said:
         found["age"] = ages(table, said["age"])
-    ours = {"subject_id": "patient", "view": "view", "gender": "sex", "age": "age"}
+    ours = {"subject_id": "patient", "gender": "sex"}
     for name, series in found.items():
-        _check_agreement(table, said[ours[name]], rows.select("image"), series)
-    schema = {name: film_schema()[name] for name in ours}
-    nothing = pl.Series([None]).new_from_index(0, rows.height)
-    frame = pl.DataFrame({"image": rows["image"], **{n: found.get(n, nothing) for n in schema}})
-    return (
-        frame.select(pl.col("image"), *(pl.col(n).cast(kind) for n, kind in schema.items()))
-        .group_by("image", maintain_order=True)
-        .agg(pl.col(name).drop_nulls().first() for name in schema)
-    )
+        _check_agreement(table, said[ours.get(name, name)], rows.select("image"), series)
+    facts = rows.select("image").with_columns(**found)
+    return facts.group_by("image", maintain_order=True).agg(pl.all().drop_nulls().first())
 
 
 # ---------------------------------------------------------------- boxes
@@ -267,17 +245,15 @@ def folder_boxes(
 
     `rows` has the image, finding and value of each row; `said` what the csv calls our columns.
     """
-    import polars as pl
-
     if BOX_COLUMNS[0] not in said:
         return None, []
     sides = {
         side: numbers(table, said[column], "it is a number of pixels")
-        for side, column in zip("xywh", BOX_COLUMNS, strict=True)
+        for side, column in zip(SIDES, BOX_COLUMNS, strict=True)
     }
     frame = rows.with_columns(**sides).with_row_index("index")
     some = pl.any_horizontal(pl.col(*"xywh").is_not_null())
-    for side, column in zip("xywh", BOX_COLUMNS, strict=True):
+    for side, column in zip(SIDES, BOX_COLUMNS, strict=True):
         partial = frame.select(some & pl.col(side).is_null()).to_series()
         refuse_first(
             table, partial, said[column], f"a box needs all of {', '.join(BOX_COLUMNS)}, or none"
@@ -299,17 +275,13 @@ def folder_boxes(
     for side, along, across in (("w", "x", "image_width"), ("h", "y", "image_height")):
         for index, start, length, whole in once.select("index", along, side, across).iter_rows():
             if start < -_HAIR * whole or start + length > (1 + _HAIR) * whole:
-                refuse(
-                    table,
-                    index,
-                    said[f"box_{side}"],
-                    f"the box leaves its image of {whole:g} pixels",
-                )
+                need = f"the box leaves its image of {whole:g} pixels"
+                refuse(table, index, said[f"box_{side}"], need)
     texts = table.frame[said["box_label"]] if "box_label" in said else rows["finding"]
     once, others = _of_their_finding(once.with_columns(text=texts.gather(once["index"])))
     exclusions += [Exclusion(name, reason, count) for reason, count in others.items()]
     boxes = once.select(
-        dicom_id=pl.col("image").str.extract(r"([^/]+?)(?:\.[^./]*)?$"),
+        dicom_id=pl.col("image").str.extract(STEM),
         category="finding",
         label_text="text",
         image_path="image",
@@ -324,8 +296,6 @@ def _of_their_finding(boxes: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
 
     A box label that names another finding is taken at its word; free text is not judged.
     """
-    import polars as pl
-
     known = {name.lower(): ours for name, ours in FINDING_OF.items()}
     known |= {name.lower(): name for name in (*FINDINGS, *boxes["finding"].unique())}
     lost: Counter[str] = Counter()
@@ -342,8 +312,6 @@ def _image_sizes(
     table: Table, said: Mapping[str, str], boxes: pl.DataFrame, root: Path
 ) -> pl.DataFrame:
     """The size of each box's image: the csv's, or the file's."""
-    import polars as pl
-
     from overread.imaging import film_size, locate
 
     given = [

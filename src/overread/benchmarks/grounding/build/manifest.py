@@ -10,27 +10,39 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.grounding.build.films import Exclusion
-from overread.benchmarks.grounding.build.sampling import IMAGE_ERRORS, TEXT_ERRORS
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, UNION_COLUMNS, GroundingCase
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
-from overread.case import Box, Table
+from overread.case import Box, Policy, Table
 from overread.imaging import overlap_fraction
 
-__all__ = [
-    "COLUMNS",
-    "PAPER_COLUMNS",
-    "SetFacts",
-    "Stratum",
-    "composition_table",
-    "exclusions_table",
-    "set_facts",
-    "strata",
-    "write_composition",
-    "write_exclusions",
-    "write_manifest",
-    "write_rows",
-]
+# Errors of a sentence that only the image shows, and errors the text alone gives away.
+IMAGE_ERRORS: Final = (
+    *("Change location", "Change severity", "False prediction", "False negation"),
+    *("Change position of device", "Add medical device", "Change name of device", "Change view"),
+)
+TEXT_ERRORS: Final = ("Add typo", "Change to homophone", "Add repetition")
+
+
+class Exclusion(msgspec.Struct, frozen=True):
+    """What was left out at one step, and why: printed with every set."""
+
+    source: str
+    reason: str
+    count: int
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    """A probe set before it is written: the cases in manifest order, and what was left out."""
+
+    name: str
+    policy: Policy
+    cases: list[GroundingCase]
+    exclusions: list[Exclusion]
+    # Lines a reader of the set should know, such as where a label comes from [D31].
+    provenance: list[str] = []
+    # The shorter side of every box that might have been masked, were the minimum another one.
+    sides: list[float] = []
+
 
 # ---------------------------------------------------------------- the manifest
 # The manifest as it is written: the 26 columns of GROUNDING 1.2, then those the builder adds.

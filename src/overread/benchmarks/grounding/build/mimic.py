@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
+import polars as pl
 
-from overread.benchmarks.files.tables import (
-    Table,
-    codes,
-    distinct,
-    filled,
-    find_table,
-    first,
-    labels,
-    matching,
-    numbers,
-    read_table,
-    refuse_first,
-)
+from overread.benchmarks.files.tables import FIX, Table, find_table, matching, refuse_first
 from overread.benchmarks.grounding.build.films import (
+    KEY,
     LABELS,
+    SEX,
+    SIDES,
+    TEXT,
+    Column,
     FilmsRead,
+    Sheet,
     box_schema,
     film_frame,
     identifiers,
     leave_out,
+    list_columns,
+    listed_films,
+    one_of,
     sentence_schema,
 )
 from overread.case import BadInput
 from overread.files import read_bytes
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["mimic_films", "patients_file", "read_boxes", "read_sentences"]
 
 # ---------------------------------------------------------------- MIMIC-CXR-JPG
 # MIMIC-CXR-JPG from its official files, with ages and sexes from MIMIC-IV (GROUNDING 1.1).
@@ -46,9 +39,39 @@ __all__ = ["mimic_films", "patients_file", "read_boxes", "read_sentences"]
 
 Labeler = Literal["chexpert", "negbio"]
 
-_COLUMNS: Final = {label: label.replace("_", " ").title() for label in LABELS}
+# The folders of the images are made of their digits.
+_NUMBER: Final = Column("it is a number of 8 digits", pattern=r"\d{8}", filled=True)
+_STUDY: Final = ("subject_id", "study_id")
 _SPLITS: Final = {"train": "train", "validate": "valid", "test": "test"}
-_STUDY_IDS: Final = ("subject_id", "study_id")
+_METADATA: Final = Sheet(
+    file="mimic-cxr-[0-9]*-metadata.csv",
+    columns={
+        "dicom_id": KEY,
+        **dict.fromkeys(_STUDY, _NUMBER),
+        "ViewPosition": TEXT,
+        "StudyDate": TEXT,
+    },
+    once=("dicom_id",),
+)
+_SPLIT: Final = Sheet(
+    file="mimic-cxr-[0-9]*-split.csv",
+    columns={
+        "dicom_id": KEY,
+        **dict.fromkeys(_STUDY, KEY),
+        "split": one_of(_SPLITS, filled=True),
+    },
+    once=("dicom_id",),
+)
+_YEARS: Final = Column("it is a whole number, 0 or more", kind="number", least=0)
+_PATIENTS: Final = Sheet(
+    columns={
+        "subject_id": KEY,
+        "gender": one_of(SEX),
+        "anchor_age": _YEARS,
+        "anchor_year": _YEARS,
+    },
+    once=("subject_id",),
+)
 
 
 def mimic_films(
@@ -61,85 +84,58 @@ def mimic_films(
     where the images' root is the folder above. `report_path` is below the reports' own root.
     Without `patients`, and for a patient not listed there, age and gender are null.
     """
-    import polars as pl
-
-    metadata = _metadata_table(find_table(root, "mimic-cxr-[0-9]*-metadata.csv"))
-    splits = read_table(
-        find_table(root, "mimic-cxr-[0-9]*-split.csv"), ("dicom_id", *_STUDY_IDS, "split")
+    metadata, table = _METADATA.read(root)
+    splits, split = _SPLIT.read(root)
+    labels = Sheet(
+        file=f"mimic-cxr-[0-9]*-{labeler}.csv",
+        columns=dict.fromkeys(_STUDY, KEY),
+        once=_STUDY,
+        labeled=True,
     )
-    labelled = _study_labels(find_table(root, f"mimic-cxr-[0-9]*-{labeler}.csv"))
-    table = metadata.frame.with_columns(_split_of_films(splits, metadata))
+    labelled, values = labels.read(root)
+    _refuse_other_films(splits, metadata)
     table = table.join(
-        labelled[1], on=["subject_id", "study_id"], how="left", maintain_order="left"
-    )
+        split.select("dicom_id", "split"), on="dicom_id", how="left", maintain_order="left"
+    ).join(values.select(*_STUDY, *LABELS), on=_STUDY, how="left", maintain_order="left")
     provenance = [
         f"MIMIC-CXR-JPG: {metadata.label}, {splits.label}.",
-        f"Labels are the {labeler} labeler's, mined from reports, per study: {labelled[0].label}.",
+        f"Labels are the {labeler} labeler's, mined from reports, per study: {labelled.label}.",
     ]
     unlabelled = table.filter(pl.col(LABELS[0]).is_null())["study_id"].n_unique()
     if unlabelled:
         provenance.append(f"{unlabelled} studies have no row of labels; theirs are null.")
+    files = [metadata.path, splits.path, labelled.path]
     if patients is None:
         provenance.append("No ages and sexes: MIMIC-IV's patients.csv was not given.")
-        people: dict[str, pl.Series] = {}
     else:
-        people, said = _ages_and_sexes(metadata, patients_file(patients))
+        files.append(patients_file(patients))
+        table, said = _with_ages_and_sexes(table, metadata, files[-1])
         provenance += said
     subject, study = pl.col("subject_id"), pl.col("study_id")
     folder = pl.format("p{}/p{}/s{}", subject.str.slice(0, 2), subject, study)
-    paths = table.select(
-        pl.format("{}/{}/{}.jpg", pl.lit(prefix.rstrip("/")), folder, "dicom_id").alias("image"),
-        pl.format("files/{}.txt", folder).alias("report"),
+    image = pl.format("{}/{}/{}.jpg", pl.lit(prefix.rstrip("/")), folder, "dicom_id")
+    frame = table.with_columns(
+        image_path=image,
+        report_path=pl.format("files/{}.txt", folder),
+        view=pl.col("ViewPosition").str.to_uppercase(),
     )
-    frame = film_frame(
-        {
-            "image_path": paths["image"],
-            "report_path": paths["report"],
-            "view": table["ViewPosition"].str.to_uppercase(),
-            **{name: table[name] for name in ("dicom_id", "subject_id", "study_id", "split")},
-            **{name: table[name] for name in LABELS},
-            **people,
-        }
+    read = FilmsRead(
+        name="mimic_cxr",
+        policy="credentialed",
+        films=film_frame(frame.drop("ViewPosition", "StudyDate")),
+        provenance=provenance,
+        files=files,
     )
-    read = FilmsRead(name="mimic_cxr", policy="credentialed", films=frame, provenance=provenance)
-    return leave_out(read, frame["split"].is_null(), "no row in the split file")
+    return leave_out(read, read.films["split"].is_null(), "no row in the split file")
 
 
-def _metadata_table(path: Path) -> Table:
-    columns = ("dicom_id", "subject_id", "study_id", "ViewPosition", "StudyDate")
-    table = read_table(path, columns)
-    filled(table, "dicom_id", *_STUDY_IDS)
-    for column in _STUDY_IDS:  # the folders of the images are made of their digits
-        matching(table, column, r"\d{8}", "it is a number of 8 digits")
-    distinct(table, "dicom_id")
-    return table
-
-
-def _split_of_films(table: Table, metadata: Table) -> pl.Series:
-    """The split of each film of the metadata; the two files must agree on whose film it is."""
-    import polars as pl
-
-    filled(table, *table.frame.columns)
-    distinct(table, "dicom_id")
-    named = codes(table, "split", _SPLITS, "it is train, validate or test", pl.String)
-    own = metadata.frame.select("dicom_id", their_study="study_id", their_subject="subject_id")
-    both = table.frame.join(own, on="dicom_id", how="left", maintain_order="left")
-    for column, theirs in (("study_id", "their_study"), ("subject_id", "their_subject")):
-        need = f"{metadata.path.name} gives another one to this dicom_id"
-        refuse_first(table, both[column] != both[theirs], column, need)
-    splits = table.frame.select("dicom_id").with_columns(named.alias("split"))
-    joined = metadata.frame.join(splits, on="dicom_id", how="left", maintain_order="left")
-    return joined["split"]
-
-
-def _study_labels(path: Path) -> tuple[Table, pl.DataFrame]:
-    table = read_table(path, (*_STUDY_IDS, *_COLUMNS.values()))
-    filled(table, *_STUDY_IDS)
-    distinct(table, *_STUDY_IDS)
-    return table, table.frame.select(*_STUDY_IDS).hstack(labels(table, _COLUMNS))
-
-
-# ---------------------------------------------------------------- ages and sexes
+def _refuse_other_films(splits: Table, metadata: Table) -> None:
+    """The split file and the metadata must agree on whose film it is."""
+    own = metadata.frame.select("dicom_id", *_STUDY)
+    both = splits.frame.join(own, on="dicom_id", how="left", maintain_order="left", suffix="_there")
+    need = f"{metadata.path.name} gives another one to this dicom_id"
+    for column in reversed(_STUDY):
+        refuse_first(splits, both[column] != both[f"{column}_there"], column, need)
 
 
 def patients_file(place: Path) -> Path:
@@ -155,45 +151,61 @@ def patients_file(place: Path) -> Path:
     )
 
 
-def _ages_and_sexes(metadata: Table, path: Path) -> tuple[dict[str, pl.Series], list[str]]:
+def _with_ages_and_sexes(
+    films: pl.DataFrame, metadata: Table, path: Path
+) -> tuple[pl.DataFrame, list[str]]:
     """Age at the study and sex of each film's patient: anchor_age + year of study - anchor_year.
 
     Dates are shifted per patient, in MIMIC-CXR and MIMIC-IV alike, so years may be subtracted.
     """
-    import polars as pl
-
-    table = read_table(path, ("subject_id", "gender", "anchor_age", "anchor_year"))
-    filled(table, "subject_id")
-    distinct(table, "subject_id")
+    table, listed = _PATIENTS.read(path)
     matching(metadata, "StudyDate", r"\d{8}(?:\.0)?", "a date is YYYYMMDD")
-    sexes = codes(table, "gender", {"M": "M", "F": "F"}, "it is M or F", pl.String)
-    need = "it is a whole number, 0 or more"
-    listed = pl.DataFrame(
-        {
-            "subject_id": table.frame["subject_id"],
-            "gender": sexes,
-            "anchor_age": numbers(table, "anchor_age", need, least=0),
-            "anchor_year": numbers(table, "anchor_year", need, least=0),
-        }
+    year = pl.col("StudyDate").str.slice(0, 4).cast(pl.Float64)
+    joined = films.join(listed, on="subject_id", how="left", maintain_order="left").with_columns(
+        age=pl.col("anchor_age") + (year - pl.col("anchor_year"))
     )
-    joined = metadata.frame.join(listed, on="subject_id", how="left", maintain_order="left")
-    year = metadata.frame["StudyDate"].str.slice(0, 4).cast(pl.Float64)
-    age = joined["anchor_age"] + (year - joined["anchor_year"])
-    early = age < 0
     provenance = [
         f"Ages and sexes are MIMIC-IV's: {table.label}. Age is anchor_age + year of study - "
         "anchor_year; everyone older than 89 at the anchor stands there as 91."
     ]
-    if first(early) is not None:
-        count = int(early.sum())
+    early = int((joined["age"] < 0).sum())
+    if early:
         provenance.append(
-            f"{count} films are dated before their patient's birth; their age is null."
+            f"{early} films are dated before their patient's birth; their age is null."
         )
-        age = pl.DataFrame({"age": age}).select(pl.when(pl.col("age") >= 0).then("age"))["age"]
-    unknown = metadata.frame.filter(joined["gender"].is_null())["subject_id"].n_unique()
+    unknown = joined.filter(pl.col("gender").is_null())["subject_id"].n_unique()
     if unknown:
         provenance.append(f"{unknown} patients are not in MIMIC-IV or have no sex there.")
-    return {"age": age, "gender": joined["gender"]}, provenance
+    known = pl.when(pl.col("age") >= 0).then("age").alias("age")
+    return joined.with_columns(known).drop("anchor_age", "anchor_year"), provenance
+
+
+# ---------------------------------------------------------------- the authors' list
+# The authors' master lists are derivatives of their own and unpublished; whoever has one, or makes
+# an equivalent, gets their probe sets (GROUNDING 1.1).
+
+
+_LIST: Final = Sheet(
+    columns={
+        **list_columns((0, 1, 2, 3)),
+        "study_id": KEY,
+        "jpg_rel_path": KEY,
+        "report_rel_path": TEXT,
+        "view": TEXT,
+        "gender": one_of(SEX, empty=True),
+    },
+    remedy=FIX,
+)
+
+
+def read_mimic_list(path: str | Path) -> pl.DataFrame:
+    """MIMIC's master list: label codes 0 to 3; gender M, F or empty; age a number or empty."""
+    _, values = _LIST.read(Path(path))
+    return listed_films(
+        values,
+        report_path=pl.col("report_rel_path"),
+        study_id=identifiers(pl.col("study_id")),
+    )
 
 
 # ---------------------------------------------------------------- MS-CXR
@@ -204,43 +216,34 @@ def _ages_and_sexes(metadata: Table, path: Path) -> tuple[dict[str, pl.Series], 
 
 
 _JPG_ROOT: Final = "mimic-cxr-jpg"
-_BOX_TEXTS: Final = ("dicom_id", "category_name", "label_text", "path")
-_BOX_NUMBERS: Final = ("x", "y", "w", "h", "image_width", "image_height")
-_BOX_SIDES: Final = ("w", "h", "image_width", "image_height")
+_PIXELS: Final = Column("it is a number of pixels", kind="number", filled=True)
+_BOX_SIZES: Final = ("w", "h", "image_width", "image_height")
+_BOXES: Final = Sheet(
+    columns={
+        **dict.fromkeys(("dicom_id", "category_name", "path"), KEY),
+        "label_text": TEXT,
+        **dict.fromkeys((*SIDES, "image_width", "image_height"), _PIXELS),
+    }
+)
 _AGAIN: Final = "Fetch the file again."
 
 
 def read_boxes(path: str | Path) -> pl.DataFrame:
     """The boxes of a local-alignment file, csv (plain or gzipped) or COCO json, in its order."""
     file = Path(path)
-    return _boxes_from_coco(file) if file.suffix.lower() == ".json" else _boxes_from_csv(file)
+    if file.suffix.lower() == ".json":
+        return _boxes_from_coco(file)
+    table, values = _BOXES.read(file)
+    for name in _BOX_SIZES:
+        refuse_first(table, values[name] <= 0, name, "a side is above 0")
+    paths = pl.Series([image_path(name) for name in values["path"]], dtype=pl.String)
+    return values.with_columns(category="category_name", image_path=paths).select(*box_schema())
 
 
 def image_path(path: str) -> str:
     """Where the film stands: `mimic-cxr-jpg/files/...`, with or without `files/` in the list."""
     name = path.removeprefix(f"{_JPG_ROOT}/")
     return f"{_JPG_ROOT}/{name}" if name.startswith("files/") else f"{_JPG_ROOT}/files/{name}"
-
-
-def _boxes_from_csv(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    table = read_table(path, (*_BOX_TEXTS, *_BOX_NUMBERS))
-    filled(table, "dicom_id", "category_name", "path", *_BOX_NUMBERS)
-    columns = {name: numbers(table, name, "it is a number of pixels") for name in _BOX_NUMBERS}
-    for name in _BOX_SIDES:
-        refuse_first(table, columns[name] <= 0, name, "a side is above 0")
-    frame = table.frame
-    texts = {
-        "dicom_id": frame["dicom_id"],
-        "category": frame["category_name"],
-        "label_text": frame["label_text"],
-        "image_path": pl.Series([image_path(name) for name in frame["path"]], dtype=pl.String),
-    }
-    return pl.DataFrame(texts | columns, schema=dict(box_schema()))
-
-
-# ---------------------------------------------------------------- COCO
 
 
 class _Image(msgspec.Struct):
@@ -269,8 +272,6 @@ class _Coco(msgspec.Struct):
 
 
 def _boxes_from_coco(path: Path) -> pl.DataFrame:
-    import polars as pl
-
     try:
         coco = msgspec.json.decode(read_bytes(path), type=_Coco)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -311,6 +312,13 @@ def _boxes_from_coco(path: Path) -> pl.DataFrame:
 
 # Stored as floats: 0 unchanged, 1 an error, 2 neutral, such as a reference to an earlier film.
 _ERROR_CODES: Final = {f"{code}{end}": code for code in (0, 1, 2) for end in ("", ".0")}
+_SENTENCES: Final = Sheet(
+    columns={
+        **dict.fromkeys(sentence_schema(), TEXT),
+        **dict.fromkeys(_STUDY, KEY),
+        "error_present": Column("it is 0, 1, 2 or empty", _ERROR_CODES),
+    }
+)
 
 
 def read_sentences(path: str | Path) -> pl.DataFrame:
@@ -319,11 +327,5 @@ def read_sentences(path: str | Path) -> pl.DataFrame:
     `dicom_id` may be empty or list all films of the study; `original_sentence` is null where the
     error is an inserted sentence. What is not asked about is dropped by the sampling, with a count.
     """
-    import polars as pl
-
-    table = read_table(Path(path), tuple(sentence_schema()))
-    filled(table, "study_id", "subject_id")
-    present = codes(table, "error_present", _ERROR_CODES, "it is 0, 1, 2 or empty", pl.Int8)
-    ids = {name: identifiers(table.frame[name]) for name in ("study_id", "subject_id")}
-    columns = {name: table.frame[name] for name in sentence_schema()} | ids
-    return pl.DataFrame(columns | {"error_present": present}, schema=dict(sentence_schema()))
+    _, values = _SENTENCES.read(Path(path))
+    return values.with_columns(identifiers(pl.col(*_STUDY))).select(*sentence_schema())

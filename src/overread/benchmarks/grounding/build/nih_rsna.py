@@ -5,46 +5,47 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 import msgspec
+import polars as pl
 
 from overread.benchmarks.files.tables import (
     FETCH,
     Table,
-    ages,
     codes,
     columns_of,
     distinct,
     filled,
-    find_table,
-    matching,
-    numbers,
     read_table,
     refuse_first,
 )
 from overread.benchmarks.grounding.build.films import (
     ABSENT,
+    AGE,
+    KEY,
     NOT_MENTIONED,
     PRESENT,
-    Exclusion,
+    SEX,
+    SIDES,
+    TEXT,
+    Column,
     FilmsRead,
     Missing,
+    Sheet,
     box_schema,
     film_frame,
     leave_out,
+    one_of,
     refuse_missing,
+    refuse_outside,
     with_images,
 )
+from overread.benchmarks.grounding.build.manifest import Exclusion
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput
 from overread.files import read_bytes, read_text, whole
-from overread.imaging import DicomFacts, dicom_facts
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["FINDING_OF", "RSNA_FINDING", "nih_films", "rsna_films"]
+from overread.imaging import dicom_facts
 
 # ---------------------------------------------------------------- NIH ChestX-ray14
 # NIH ChestX-ray14: `Data_Entry_2017_v2020.csv` (or the first release) and `BBox_List_2017.csv`.
@@ -76,8 +77,34 @@ _SIDE: Final = 1024.0
 # Ages beyond it are slips of the first release (a few stand there as 411).
 _OLDEST: Final = 120
 _SEX_COLUMNS: Final = ("Patient Gender", "Patient Sex")
-_NIH_COLUMNS: Final = ("Image Index", "Finding Labels", "Follow-up #", "Patient ID", "Patient Age")
+_ENTRIES: Final = Sheet(
+    file="Data_Entry_2017*.csv",
+    columns={
+        "Image Index": Column(
+            "a name is like 00000001_000.png", pattern=r"\d{8}_\d{3}\.png", filled=True
+        ),
+        "Finding Labels": KEY,
+        "Follow-up #": TEXT,
+        "Patient ID": Column("it is a number", pattern=r"\d+", filled=True),
+        "Patient Age": AGE,
+        "View Position": TEXT,
+    },
+    optional=_SEX_COLUMNS,
+    once=("Image Index",),
+)
 _NIH_BOX: Final = ("Bbox [x", "y", "w", "h]")
+# `Image Index,Finding Label,Bbox [x,y,w,h],,,`: the rows have six values, or nine cells.
+_BOXES: Final = Sheet(
+    file="BBox_List_2017.csv",
+    columns={
+        "Image Index": KEY,
+        "Finding Label": KEY,
+        **dict.fromkeys(
+            _NIH_BOX,
+            Column("it is a number of pixels of 1024", kind="number", least=0, filled=True),
+        ),
+    },
+)
 
 
 def nih_films(root: Path, missing: Missing = "refuse", images: Path | None = None) -> FilmsRead:
@@ -89,88 +116,66 @@ def nih_films(root: Path, missing: Missing = "refuse", images: Path | None = Non
     default `root`; where no such folder is, they are taken to be in `images/` and nothing is
     checked.
     """
-    import polars as pl
-
-    table = read_table(
-        find_table(root, "Data_Entry_2017*.csv"), (*_NIH_COLUMNS, "View Position"), _SEX_COLUMNS
-    )
-    filled(table, "Image Index", "Finding Labels", "Patient ID")
-    distinct(table, "Image Index")
-    matching(table, "Image Index", r"\d{8}_\d{3}\.png", "a name is like 00000001_000.png")
-    patient = _nih_patients(table)
-    years = ages(table, "Patient Age")
-    values, unmapped = _nih_labels(table)
+    table, values = _ENTRIES.read(root)
+    name, patient, age = pl.col("Image Index"), pl.col("Patient ID"), pl.col("Patient Age")
+    number = patient.cast(pl.Int64, strict=False)
+    named = name.str.slice(0, 8).cast(pl.Int64)
+    other = values.select((number != named).fill_null(value=True)).to_series()
+    refuse_first(table, other, "Patient ID", "Image Index begins with another")
+    labelled, unmapped = _nih_labels(table)
     place = images or root
     found = _nih_places(place)
-    paths = [found.get(name, f"images/{name}") for name in table.frame["Image Index"]]
+    patient = named.cast(pl.String)
     frame = film_frame(
-        {
-            "image_path": pl.Series(paths, dtype=pl.String),
-            "dicom_id": table.frame["Image Index"].str.slice(0, 12),
-            "subject_id": patient,
-            "study_id": patient + "_" + table.frame["Follow-up #"].fill_null("0"),
-            "view": table.frame["View Position"].str.to_uppercase(),
-            "gender": _nih_sexes(table),
-            "split": _nih_splits(root, table.frame["Image Index"]),
-            "age": years.set(years > _OLDEST, None),
-            **values,
-        }
+        values.select(
+            image_path=name.replace_strict(found, default="images/" + name)
+            if found
+            else "images/" + name,
+            dicom_id=name.str.slice(0, 12),
+            subject_id=patient,
+            study_id=patient + "_" + pl.col("Follow-up #").fill_null("0"),
+            view=pl.col("View Position").str.to_uppercase(),
+            gender=_nih_sexes(table),
+            split=_nih_splits(root, values["Image Index"]),
+            age=pl.when(age <= _OLDEST).then(age),
+            **labelled,
+        )
     )
-    boxes_table = _nih_box_table(root)
-    boxes, exclusions = _nih_boxes(boxes_table, frame)
+    boxes_table, boxes, unlisted = _nih_boxes(root, frame)
     read = FilmsRead(
         name="nih",
         policy="open",
         films=frame,
         boxes=boxes,
-        exclusions=exclusions,
+        exclusions=[Exclusion("nih", "a box on a film not listed", unlisted)] if unlisted else [],
         provenance=[
             f"NIH ChestX-ray14: {table.label}, {boxes_table.label}. Labels are mined from reports, "
             "boxes are a radiologist's.",
             "A finding is absent only on films with no finding at all: text mining denies nothing.",
             *(f"{count} films list {name}, which has no name here." for name, count in unmapped),
         ],
+        files=[table.path, boxes_table.path],
     )
-    old = int((years > _OLDEST).sum())
+    old = int((values["Patient Age"] > _OLDEST).sum())
     if old:
         read.provenance.append(f"{old} ages above {_OLDEST} are taken as missing.")
     if not found or missing == "ignore":
         return read
-    gone = pl.Series([name not in found for name in table.frame["Image Index"]], dtype=pl.Boolean)
+    gone = ~values["Image Index"].is_in(list(found))
     if missing == "refuse" and gone.any():
         refuse_missing(read.name, place, frame["image_path"].filter(gone).to_list(), len(gone))
     return leave_out(read, gone, "the image is not there")
 
 
-def _nih_patients(table: Table) -> pl.Series:
-    """The patient's number, which also begins the name of the image."""
-    import polars as pl
-
-    matching(table, "Patient ID", r"\d+", "it is a number")
-    number = table.frame["Patient ID"].cast(pl.Int64, strict=False)
-    named = table.frame["Image Index"].str.slice(0, 8).cast(pl.Int64)
-    refuse_first(
-        table,
-        (number != named).fill_null(value=True),
-        "Patient ID",
-        "Image Index begins with another",
-    )
-    return named.cast(pl.String)
-
-
 def _nih_sexes(table: Table) -> pl.Series:
-    import polars as pl
-
     column = next((name for name in _SEX_COLUMNS if name in table.frame.columns), None)
     if column is None:
         raise BadInput(f"{table.path} has no column {' or '.join(_SEX_COLUMNS)}. {FETCH}.")
-    return codes(table, column, {"M": "M", "F": "F"}, "it is M or F", pl.String)
+    return codes(table, column, SEX, "it is M or F", pl.String)
 
 
 def _nih_labels(table: Table) -> tuple[dict[str, pl.Series], list[tuple[str, int]]]:
     """A column per finding, and how often each finding is listed that has no name of ours."""
-    import polars as pl
-
     words = table.frame["Finding Labels"].str.split("|")
     known = [*FINDING_OF, *_UNMAPPED, _NO_FINDING]
     odd = ~words.list.eval(pl.element().str.strip_chars().is_in(known)).list.all()
@@ -220,8 +225,6 @@ def _nih_places(root: Path) -> dict[str, str]:
 
 def _nih_splits(root: Path, names: pl.Series) -> pl.Series:
     """train or test by the official lists, if they are there."""
-    import polars as pl
-
     split: dict[str, str] = {}
     for file, word in (("train_val_list.txt", "train"), ("test_list.txt", "test")):
         if (root / file).is_file():
@@ -229,50 +232,24 @@ def _nih_splits(root: Path, names: pl.Series) -> pl.Series:
     return names.replace_strict(split or {"": ""}, default=None, return_dtype=pl.String)
 
 
-# ---------------------------------------------------------------- boxes
-
-
-def _nih_box_table(root: Path) -> Table:
-    """`Image Index,Finding Label,Bbox [x,y,w,h],,,`: the rows have six values, or nine cells."""
-    return read_table(
-        find_table(root, "BBox_List_2017.csv"), ("Image Index", "Finding Label", *_NIH_BOX)
-    )
-
-
-def _nih_boxes(table: Table, films: pl.DataFrame) -> tuple[pl.DataFrame, list[Exclusion]]:
-    import polars as pl
-
-    filled(table, *table.frame.columns)
-    findings = codes(
-        table, "Finding Label", FINDING_OF, f"it is one of {', '.join(FINDING_OF)}", pl.String
-    )
-    columns = {
-        side: numbers(table, column, "it is a number of pixels of 1024", least=0)
-        for side, column in zip("xywh", _NIH_BOX, strict=True)
-    }
-    for side, column, along in (("w", _NIH_BOX[2], "x"), ("h", _NIH_BOX[3], "y")):
-        refuse_first(table, columns[side] <= 0, column, "a side is above 0")
-        over = columns[along] + columns[side] > _SIDE * 1.02  # by a hair, some do
-        refuse_first(table, over, column, "the box leaves the image of 1024 x 1024 pixels")
-    frame = pl.DataFrame(
-        {
-            "dicom_id": table.frame["Image Index"].str.slice(0, 12),
-            "category": table.frame["Finding Label"],
-            "label_text": table.frame["Finding Label"],
-            **columns,
-            "image_width": pl.repeat(_SIDE, table.frame.height, eager=True),
-            "image_height": pl.repeat(_SIDE, table.frame.height, eager=True),
-            "finding": findings,
-        }
+def _nih_boxes(root: Path, films: pl.DataFrame) -> tuple[Table, pl.DataFrame, int]:
+    """The boxes of the films that are listed, and how many are on others."""
+    table, values = _BOXES.read(root)
+    need = f"it is one of {', '.join(FINDING_OF)}"
+    findings = codes(table, "Finding Label", FINDING_OF, need, pl.String)
+    refuse_outside(table, values, _NIH_BOX, _SIDE)
+    boxes = values.select(
+        *(pl.col(theirs).alias(ours) for ours, theirs in zip(SIDES, _NIH_BOX, strict=True)),
+        dicom_id=pl.col("Image Index").str.slice(0, 12),
+        category="Finding Label",
+        label_text="Finding Label",
+        image_width=_SIDE,
+        image_height=_SIDE,
+        finding=findings,
     )
     own = films.select("dicom_id", "image_path")
-    joined = frame.join(own, on="dicom_id", how="left", maintain_order="left")
-    unlisted = joined["image_path"].is_null()
-    exclusions = []
-    if unlisted.any():
-        exclusions.append(Exclusion("nih", "a box on a film not listed", int(unlisted.sum())))
-    kept = joined.filter(~unlisted)
-    return kept.select(*box_schema(), "finding"), exclusions
+    kept = boxes.join(own, on="dicom_id", how="inner", maintain_order="left")
+    return table, kept.select(*box_schema(), "finding"), boxes.height - kept.height
 
 
 # ---------------------------------------------------------------- RSNA 2018
@@ -294,6 +271,23 @@ _RSNA_SIDES: Final = ("x", "y", "width", "height")
 # Names of the two columns of a mapping: RSNA's own file, and tables people make of it.
 _RSNA_NAMES: Final = ("subset_img_id", "patientId", "rsna_id")
 _NIH_NAMES: Final = ("img_id", "Image Index", "nih_image")
+_TARGETS: Final = Sheet(
+    file="stage_2_train_labels.csv",
+    columns={
+        "patientId": Column(
+            "an id is of letters, digits and -", pattern=r"[0-9A-Za-z-]+", filled=True
+        ),
+        "Target": one_of({"0": ABSENT, "1": PRESENT}, filled=True),
+        **dict.fromkeys(_RSNA_SIDES, Column("it is a number of pixels", kind="number", least=0)),
+    },
+)
+_CLASSES: Final = Sheet(
+    file="stage_2_detailed_class_info.csv",
+    columns={
+        "patientId": KEY,
+        "class": Column(f"it is {', '.join(_RSNA_CLASSES)}", _RSNA_CLASSES, filled=True),
+    },
+)
 
 
 def rsna_films(
@@ -310,40 +304,34 @@ def rsna_films(
     `nih_mapping` is RSNA's `pneumonia-challenge-dataset-mappings_2018.json`, or a csv with
     columns such as `patientId,nih_image`.
     """
-    import polars as pl
-
-    table = read_table(
-        find_table(root, "stage_2_train_labels.csv"), ("patientId", *_RSNA_SIDES, "Target")
+    table, values = _TARGETS.read(root)
+    classes_table, classes = _rsna_classes(root, table, values["Target"])
+    image, kind = RSNA_IMAGES + "/" + pl.col("patientId") + ".dcm", pl.col("class")
+    boxes = _rsna_boxes(table, values).with_columns(image_path=image)
+    films = values.unique("patientId", keep="first", maintain_order=True).join(
+        classes, on="patientId", how="left", maintain_order="left"
     )
-    filled(table, "patientId", "Target")
-    matching(table, "patientId", r"[0-9A-Za-z-]+", "an id is of letters, digits and -")
-    target = codes(table, "Target", {"0": ABSENT, "1": PRESENT}, "it is 0 or 1", pl.Int8)
-    classes = _rsna_classes(root, table, target)
-    boxes = _rsna_boxes(table, target)
-    ids = table.frame["patientId"].unique(maintain_order=True)
-    kind = ids.replace_strict(classes.of, return_dtype=pl.Int8)
+    ids = films["patientId"]
     patients = {} if nih_mapping is None else _mapped_patients(nih_mapping)
-    frame = film_frame(
-        {
-            "image_path": RSNA_IMAGES + "/" + ids + ".dcm",
-            "dicom_id": ids,
-            "subject_id": pl.Series([patients.get(one) for one in ids], dtype=pl.String),
-            "study_id": ids,
-            RSNA_FINDING: (kind == 2).cast(pl.Int8),
-            NORMAL: (kind == 0).cast(pl.Int8),
-        }
+    frame = films.select(
+        image_path=image,
+        dicom_id="patientId",
+        subject_id=pl.Series([patients.get(one) for one in ids], dtype=pl.String),
+        study_id="patientId",
+        **{RSNA_FINDING: kind == 2, NORMAL: kind == 0},
     )
     read = FilmsRead(
         name="rsna",
         # The challenge asks for attribution and leaves the rest of its terms to be weighed.
         policy="research",
-        films=frame,
-        boxes=boxes,
+        films=film_frame(frame),
+        boxes=boxes.select(*box_schema(), "finding"),
         provenance=[
-            f"RSNA 2018: {table.label}, {classes.label}. Labels and boxes are radiologists'; "
+            f"RSNA 2018: {table.label}, {classes_table.label}. Labels and boxes are radiologists'; "
             "they mark opacity suspicious for pneumonia.",
             _patients_note(ids, patients, nih_mapping),
         ],
+        files=[table.path, classes_table.path, *([nih_mapping] if nih_mapping else [])],
     )
     place = images or root
     if missing == "ignore" or not (place / RSNA_IMAGES).is_dir():
@@ -352,84 +340,48 @@ def rsna_films(
         return read
     read = with_images(read, place, missing)
     facts = [dicom_facts(place / path, path) for path in read.films["image_path"]]
-    return msgspec.structs.replace(read, films=_with_facts(read.films, facts))
-
-
-class _Classes(NamedTuple):
-    label: str
-    of: dict[str, int]
-
-
-def _rsna_classes(root: Path, labels: Table, target: pl.Series) -> _Classes:
-    """The class of each image, which every row of the labels must agree with."""
-    import polars as pl
-
-    table = read_table(find_table(root, "stage_2_detailed_class_info.csv"), ("patientId", "class"))
-    filled(table, "patientId", "class")
-    kind = codes(table, "class", _RSNA_CLASSES, f"it is {', '.join(_RSNA_CLASSES)}", pl.Int8)
-    # One row per box here too.
-    frame = pl.DataFrame({"patientId": table.frame["patientId"], "kind": kind})
-    once = frame.unique("patientId", keep="first", maintain_order=True)
-    again = frame.join(once, on="patientId", how="left", maintain_order="left")
-    refuse_first(
-        table,
-        again["kind"] != again["kind_right"],
-        "class",
-        "another row of this image has another one",
-    )
-    own = labels.frame.select("patientId").join(
-        once, on="patientId", how="left", maintain_order="left"
-    )
-    refuse_first(
-        labels, own["kind"].is_null(), "patientId", f"{table.path.name} has no class for it"
-    )
-    odd = (target == PRESENT) != (own["kind"] == 2)
-    refuse_first(labels, odd, "Target", f"{table.path.name} gives this image another class")
-    return _Classes(table.label, dict(once.iter_rows()))
-
-
-def _rsna_boxes(table: Table, target: pl.Series) -> pl.DataFrame:
-    import polars as pl
-
-    columns = {
-        side: numbers(table, side, "it is a number of pixels", least=0) for side in _RSNA_SIDES
-    }
-    present = target == PRESENT
-    for side, column in columns.items():
-        need = "a row with Target 1 has a box, and no other"
-        refuse_first(table, present != column.is_not_null(), side, need)
-    for side, along in (("width", "x"), ("height", "y")):
-        refuse_first(table, columns[side] <= 0, side, "a side is above 0")
-        over = columns[along] + columns[side] > _SIDE * 1.02  # by a hair, some might
-        refuse_first(table, over, side, "the box leaves the image of 1024 x 1024 pixels")
-    distinct(table, "patientId", *_RSNA_SIDES)
-    ids = table.frame["patientId"]
-    height = table.frame.height
-    frame = pl.DataFrame(
-        {
-            "dicom_id": ids,
-            "category": pl.repeat(_OPACITY, height, eager=True),
-            "label_text": pl.repeat(_OPACITY, height, eager=True),
-            "image_path": RSNA_IMAGES + "/" + ids + ".dcm",
-            "x": columns["x"],
-            "y": columns["y"],
-            "w": columns["width"],
-            "h": columns["height"],
-            "image_width": pl.repeat(_SIDE, height, eager=True),
-            "image_height": pl.repeat(_SIDE, height, eager=True),
-            "finding": pl.repeat(RSNA_FINDING, height, eager=True),
-        }
-    )
-    return frame.filter(present).select(*box_schema(), "finding")
-
-
-def _with_facts(films: pl.DataFrame, facts: Iterable[DicomFacts]) -> pl.DataFrame:
-    import polars as pl
-
-    rows = [(fact.view, fact.sex, fact.age) for fact in facts]
     schema = {"view": pl.String, "gender": pl.String, "age": pl.Float64}
-    found = pl.DataFrame(rows, schema=schema, orient="row")
-    return films.with_columns(found[name] for name in schema)
+    found = pl.DataFrame(
+        [(fact.view, fact.sex, fact.age) for fact in facts], schema=schema, orient="row"
+    )
+    return msgspec.structs.replace(read, films=read.films.with_columns(found))
+
+
+def _rsna_classes(root: Path, targets: Table, target: pl.Series) -> tuple[Table, pl.DataFrame]:
+    """The class of each image, which every row of the labels must agree with."""
+    table, values = _CLASSES.read(root)
+    # One row per box here too.
+    own = values.with_columns(first=pl.col("class").first().over("patientId"))
+    need = "another row of this image has another one"
+    refuse_first(table, own["class"] != own["first"], "class", need)
+    once = values.unique("patientId", keep="first", maintain_order=True)
+    there = targets.frame.select("patientId").join(
+        once, on="patientId", how="left", maintain_order="left"
+    )["class"]
+    need = f"{table.path.name} has no class for it"
+    refuse_first(targets, there.is_null(), "patientId", need)
+    odd = (target == PRESENT) != (there == 2)
+    refuse_first(targets, odd, "Target", f"{table.path.name} gives this image another class")
+    return table, once
+
+
+def _rsna_boxes(table: Table, values: pl.DataFrame) -> pl.DataFrame:
+    present = values["Target"] == PRESENT
+    for side in _RSNA_SIDES:
+        need = "a row with Target 1 has a box, and no other"
+        refuse_first(table, present != values[side].is_not_null(), side, need)
+    refuse_outside(table, values, _RSNA_SIDES, _SIDE)
+    distinct(table, "patientId", *_RSNA_SIDES)
+    return values.filter(present).select(
+        "patientId",
+        *(pl.col(theirs).alias(ours) for ours, theirs in zip(SIDES, _RSNA_SIDES, strict=True)),
+        dicom_id="patientId",
+        category=pl.lit(_OPACITY),
+        label_text=pl.lit(_OPACITY),
+        image_width=_SIDE,
+        image_height=_SIDE,
+        finding=pl.lit(RSNA_FINDING),
+    )
 
 
 # ---------------------------------------------------------------- patients

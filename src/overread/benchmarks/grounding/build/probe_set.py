@@ -12,9 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from overread import __version__
-from overread.benchmarks.grounding.build.films import Built, Exclusion
 from overread.benchmarks.grounding.build.finish import MATCHED, Watch, finish
 from overread.benchmarks.grounding.build.manifest import (
+    Built,
+    Exclusion,
     SetFacts,
     Stratum,
     composition_table,

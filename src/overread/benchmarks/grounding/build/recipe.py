@@ -7,32 +7,41 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+from typing import Any, Final, cast, get_args
 
 import msgspec
+import polars as pl
 
-from overread.benchmarks.files.tables import find_table
-from overread.benchmarks.grounding.build.films import Built, FilmsRead, Missing, with_images
-from overread.benchmarks.grounding.build.scheme import Rules, Sampling
+from overread.benchmarks.grounding.build.authors import chexpert_probe_set, probe_set
+from overread.benchmarks.grounding.build.chexpert import (
+    chexpert_files,
+    chexpert_films,
+    read_chexpert_list,
+    split_by_patient,
+    with_reports,
+)
+from overread.benchmarks.grounding.build.films import FilmsRead, Missing, with_images
+from overread.benchmarks.grounding.build.folder import read_folder
+from overread.benchmarks.grounding.build.manifest import Built
+from overread.benchmarks.grounding.build.mimic import (
+    Labeler,
+    mimic_films,
+    patients_file,
+    read_boxes,
+    read_mimic_list,
+    read_sentences,
+)
+from overread.benchmarks.grounding.build.nih_rsna import nih_films, rsna_films
+from overread.benchmarks.grounding.build.sampling import Rules, Sampling, boxed_probe_set
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Policy
 from overread.files import open_file
 from overread.imaging import RESOLUTION, rescale_box
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["KINDS", "Drawn", "Labeler", "Recipe", "draw"]
-
 # ---------------------------------------------------------------- the recipe
-# What a probe set is to be built from. One kind of set at a time.
-#
-# Which options go with which kind is checked before a file is opened.
 
-
-Labeler = Literal["chexpert", "negbio"]
 
 # The kinds of sets, and the options that go with some of them only.
 KINDS: Final = (
@@ -181,7 +190,6 @@ def _option(field: str) -> str:
 
 # The authors keep the films of MIMIC-CXR-JPG below a folder of this name (GROUNDING 1.2).
 _AUTHORS_FOLDER: Final = "mimic-cxr-jpg/"
-_PLUS_FILE: Final = "df_chexpert_plus_*.csv"
 
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,19 +213,22 @@ def draw(recipe: Recipe, *, images: bool = True) -> Drawn:
             return _draw_boxed(recipe, recipe.missing if images else "ignore")
 
 
+def _given(**asked: int | None) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if value is not None}
+
+
 def _sampling_of(recipe: Recipe) -> Sampling:
-    asked = {
-        "mscxr_per_finding": recipe.boxes_per_finding,
-        "mimic_per_finding": recipe.per_finding,
-        "chexpert_per_finding": recipe.per_finding,
-        "mimic_normals": recipe.normals,
-        "chexpert_normals": recipe.normals,
-        "rexerr_total": recipe.sentences,
-        "minimum_side": recipe.minimum_side,
-        "seed": recipe.seed,
-    }
-    given = {name: value for name, value in asked.items() if value is not None}
-    return msgspec.structs.replace(Sampling(), **given)
+    given = _given(
+        mscxr_per_finding=recipe.boxes_per_finding,
+        mimic_per_finding=recipe.per_finding,
+        chexpert_per_finding=recipe.per_finding,
+        mimic_normals=recipe.normals,
+        chexpert_normals=recipe.normals,
+        rexerr_total=recipe.sentences,
+        minimum_side=recipe.minimum_side,
+        seed=recipe.seed,
+    )
+    return Sampling(**given)
 
 
 def _with_reading_notes(built: Built, read: FilmsRead, *lines: str) -> Built:
@@ -229,51 +240,43 @@ def _with_reading_notes(built: Built, read: FilmsRead, *lines: str) -> Built:
     )
 
 
-# ---------------------------------------------------------------- MIMIC-CXR, MS-CXR, ReXErr
+def _listed(name: str, path: Path | None, read: Callable[[Path], pl.DataFrame]) -> FilmsRead:
+    """The films of a master list."""
+    assert path is not None
+    line = f"Films and labels are those of a master list: {_file_label(path)}."
+    return FilmsRead(
+        name=name, policy="credentialed", films=read(path), provenance=[line], files=[path]
+    )
 
 
 def _draw_mimic(recipe: Recipe) -> Drawn:
-    from overread.benchmarks.grounding.build.mimic import read_boxes, read_sentences
-    from overread.benchmarks.grounding.build.sampling import probe_set
-
-    read, files = _mimic_films(recipe)
-    boxes = None if recipe.ms_cxr is None else read_boxes(recipe.ms_cxr)
-    sentences = None if recipe.rexerr is None else read_sentences(recipe.rexerr)
-    built = probe_set(
-        read.films, boxes, sentences, edition=recipe.rules, options=_sampling_of(recipe)
-    )
-    further = [path for path in (recipe.ms_cxr, recipe.rexerr) if path is not None]
-    lines = [f"Boxes are MS-CXR's: {_file_label(recipe.ms_cxr)}."] if recipe.ms_cxr else []
-    lines += [f"Sentences are ReXErr's: {_file_label(recipe.rexerr)}."] if recipe.rexerr else []
-    if boxes is None:
-        lines.append("No boxes (--ms-cxr): nothing can be masked, so CGR and IS stay undefined.")
-    if recipe.mimic is not None:
-        built = msgspec.structs.replace(built, cases=[_below_mimic(case) for case in built.cases])
-    return Drawn(
-        built=_with_reading_notes(built, read, *lines),
-        files=[*files, *further],
-        boxes=_known_boxes(boxes, "dicom_id", built.cases),
-    )
-
-
-def _mimic_films(recipe: Recipe) -> tuple[FilmsRead, list[Path]]:
-    from overread.benchmarks.grounding.build.authors import read_mimic_list
-    from overread.benchmarks.grounding.build.mimic import mimic_films, patients_file
-
+    """MIMIC-CXR, MS-CXR and ReXErr."""
     if recipe.mimic is not None:
         labeler = cast(Labeler, recipe.labels or "chexpert")
         patients = patients_file(recipe.patients or recipe.mimic)
         read = mimic_films(recipe.mimic, patients, labeler)
-        parts = ("metadata", "split", labeler)
-        files = [find_table(recipe.mimic, f"mimic-cxr-[0-9]*-{part}.csv") for part in parts]
-        files.append(patients)
     else:
-        assert recipe.master_list is not None
-        read = _master_list_films(
-            "mimic_cxr", recipe.master_list, read_mimic_list(recipe.master_list)
-        )
-        files = [recipe.master_list]
-    return _without_missing(read, recipe), files
+        read = _listed("mimic_cxr", recipe.master_list, read_mimic_list)
+    read = _without_missing(read, recipe)
+    boxes = sentences = None
+    lines, files = [], [*read.files]
+    if recipe.ms_cxr is not None:
+        boxes = read_boxes(recipe.ms_cxr)
+        lines.append(f"Boxes are MS-CXR's: {_file_label(recipe.ms_cxr)}.")
+        files.append(recipe.ms_cxr)
+    if recipe.rexerr is not None:
+        sentences = read_sentences(recipe.rexerr)
+        lines.append(f"Sentences are ReXErr's: {_file_label(recipe.rexerr)}.")
+        files.append(recipe.rexerr)
+    if boxes is None:
+        lines.append("No boxes (--ms-cxr): nothing can be masked, so CGR and IS stay undefined.")
+    built = probe_set(
+        read.films, boxes, sentences, edition=recipe.rules, options=_sampling_of(recipe)
+    )
+    if recipe.mimic is not None:
+        built = msgspec.structs.replace(built, cases=[_below_mimic(case) for case in built.cases])
+    known = _known_boxes(boxes, "dicom_id", built.cases)
+    return Drawn(built=_with_reading_notes(built, read, *lines), files=files, boxes=known)
 
 
 def _below_mimic(case: GroundingCase) -> GroundingCase:
@@ -282,104 +285,49 @@ def _below_mimic(case: GroundingCase) -> GroundingCase:
     return msgspec.structs.replace(case, image_path=name)
 
 
-def _master_list_films(name: str, path: Path, films: pl.DataFrame) -> FilmsRead:
-    line = f"Films and labels are those of a master list: {_file_label(path)}."
-    return FilmsRead(name=name, policy="credentialed", films=films, provenance=[line])
-
-
 def _without_missing(read: FilmsRead, recipe: Recipe) -> FilmsRead:
     return with_images(read, recipe.root, "exclude") if recipe.skip_missing else read
 
 
-# ---------------------------------------------------------------- CheXpert
-
-
 def _draw_chexpert(recipe: Recipe) -> Drawn:
-    from overread.benchmarks.grounding.build.authors import read_chexpert_list
-    from overread.benchmarks.grounding.build.chexpert import (
-        chexpert_films,
-        split_by_patient,
-        with_reports,
-    )
-    from overread.benchmarks.grounding.build.sampling import chexpert_probe_set
-
     if recipe.chexpert is not None:
-        files = _chexpert_files(recipe.chexpert)
-        read = chexpert_films(files)
+        read = chexpert_films(chexpert_files(recipe.chexpert))
         if not (read.films["split"] == "test").any():
             read = split_by_patient(read, seed=recipe.seed)
     else:
-        assert recipe.chexpert_master_list is not None
-        files = [recipe.chexpert_master_list]
-        read = _master_list_films("chexpert", files[0], read_chexpert_list(files[0]))
+        read = _listed("chexpert", recipe.chexpert_master_list, read_chexpert_list)
     read = _without_missing(read, recipe)
     if recipe.chexpert_plus is not None:
-        plus = recipe.chexpert_plus
-        plus = find_table(plus, _PLUS_FILE) if plus.is_dir() else plus
-        read = with_reports(read, plus)
-        files = [*files, plus]
+        read = with_reports(read, recipe.chexpert_plus)
     built = chexpert_probe_set(read.films, edition=recipe.rules, options=_sampling_of(recipe))
-    return Drawn(built=_with_reading_notes(built, read), files=files)
-
-
-def _chexpert_files(place: Path) -> list[Path]:
-    """The csv itself, or train.csv and valid.csv of CheXpert's folder, whichever are there."""
-    if not place.is_dir():
-        return [place]
-    parts = [
-        f"{part}.csv"
-        for part in ("train", "valid")
-        if any((place / f"{part}.csv{end}").is_file() for end in ("", ".gz"))
-    ]
-    return [find_table(place, part) for part in parts or ["train.csv"]]
-
-
-# ---------------------------------------------------------------- NIH, RSNA, a hospital's own
+    return Drawn(built=_with_reading_notes(built, read), files=read.files)
 
 
 def _draw_boxed(recipe: Recipe, missing: Missing) -> Drawn:
-    from overread.benchmarks.grounding.build.open_sets import boxed_probe_set
-
-    read, files = _boxed_films(recipe, missing)
-    asked = {
-        "per_label": None if recipe.per_finding is None else recipe.per_finding // 2,
-        "normals": recipe.normals,
-        "minimum_side": recipe.minimum_side,
-    }
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    built = boxed_probe_set(read, edition=recipe.rules, seed=recipe.seed, **given)
-    return Drawn(
-        built=built, files=files, boxes=_known_boxes(read.boxes, "image_path", built.cases)
-    )
-
-
-def _boxed_films(recipe: Recipe, missing: Missing) -> tuple[FilmsRead, list[Path]]:
-    from overread.benchmarks.grounding.build.folder import read_folder
-    from overread.benchmarks.grounding.build.nih_rsna import nih_films, rsna_films
-
+    """NIH, RSNA, a hospital's own."""
     if recipe.nih is not None:
-        names = ("Data_Entry_2017*.csv", "BBox_List_2017.csv")
         read = nih_films(recipe.nih, missing, recipe.images)
-        return read, [find_table(recipe.nih, name) for name in names]
-    if recipe.rsna is not None:
-        names = ("stage_2_train_labels.csv", "stage_2_detailed_class_info.csv")
+    elif recipe.rsna is not None:
         read = rsna_films(recipe.rsna, recipe.nih_mapping, missing, recipe.images)
-        files = [find_table(recipe.rsna, name) for name in names]
-        return read, [*files, *([recipe.nih_mapping] if recipe.nih_mapping else [])]
-    assert recipe.folder is not None
-    read = read_folder(
-        recipe.folder,
-        recipe.root,
-        recipe.columns,
-        finding=recipe.finding,
-        name=recipe.own_name,
-        policy=cast(Policy, recipe.policy or "credentialed"),
-        missing=missing,
+    else:
+        assert recipe.folder is not None
+        read = read_folder(
+            recipe.folder,
+            recipe.root,
+            recipe.columns,
+            finding=recipe.finding,
+            name=recipe.own_name,
+            policy=cast(Policy, recipe.policy or "credentialed"),
+            missing=missing,
+        )
+    given = _given(
+        per_label=None if recipe.per_finding is None else recipe.per_finding // 2,
+        normals=recipe.normals,
+        minimum_side=recipe.minimum_side,
     )
-    return read, [recipe.folder]
-
-
-# ---------------------------------------------------------------- boxes and files
+    built = boxed_probe_set(read, edition=recipe.rules, seed=recipe.seed, **given)
+    known = _known_boxes(read.boxes, "image_path", built.cases)
+    return Drawn(built=built, files=read.files, boxes=known)
 
 
 def _known_boxes(
@@ -399,8 +347,7 @@ def _known_boxes(
     return found
 
 
-def _file_label(path: Path | None) -> str:
+def _file_label(path: Path) -> str:
     """A file as provenance names it, like `Table.label`."""
-    assert path is not None
     with open_file(path) as file:
         return f"{path.name} (sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:8]})"

@@ -9,14 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.authors import Stream
-from overread.benchmarks.grounding.build.sampling import (
-    IMAGE_ERRORS,
-    TEXT_ERRORS,
-    draw_boxes,
-    draw_sentences,
-)
-from overread.benchmarks.grounding.build.scheme import Account, Sampling
+from overread.benchmarks.grounding.build.authors import Stream, draw_boxes, draw_sentences
+from overread.benchmarks.grounding.build.manifest import IMAGE_ERRORS, TEXT_ERRORS
+from overread.benchmarks.grounding.build.sampling import Account, Sampling
 from overread.case import Box
 from overread.imaging import irrelevant_box, rescale_box
 from support.probe_tables import box_table, film_table, random_tables, sentence_table

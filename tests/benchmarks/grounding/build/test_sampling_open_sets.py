@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.build import folder
-from overread.benchmarks.grounding.build import nih_rsna as nih
-from overread.benchmarks.grounding.build import nih_rsna as rsna
-from overread.benchmarks.grounding.build.films import Built, FilmsRead, box_schema, film_frame
-from overread.benchmarks.grounding.build.open_sets import boxed_probe_set, by_lot, paired, shares
+from overread.benchmarks.grounding.build.films import FilmsRead, box_schema, film_frame
+from overread.benchmarks.grounding.build.manifest import Built
+from overread.benchmarks.grounding.build.nih_rsna import nih_films, rsna_films
+from overread.benchmarks.grounding.build.sampling import boxed_probe_set, by_lot, paired, shares
 from overread.benchmarks.grounding.cases import truth
 from overread.benchmarks.grounding.edition import CORRECTED
 from overread.case import BadInput
@@ -178,10 +178,10 @@ def lost(made: Built, words: str) -> int:
 @pytest.fixture(params=["nih", "rsna", "folder"])
 def dataset(request, tmp_path) -> FilmsRead:
     if request.param == "nih":
-        return nih.nih_films(write_nih(tmp_path, patients=150))
+        return nih_films(write_nih(tmp_path, patients=150))
     if request.param == "rsna":
         tree = write_rsna(tmp_path, films=90)
-        return rsna.rsna_films(tree.root, tree.mapping)
+        return rsna_films(tree.root, tree.mapping)
     path = write_folder(tmp_path, films=60)
     return folder.read_folder(path, tmp_path)
 
@@ -354,7 +354,7 @@ def test_films_without_boxes_still_give_swaps(dataset) -> None:
 
 def test_without_patients_each_film_counts_as_one_and_it_is_said(tmp_path) -> None:
     tree = write_rsna(tmp_path, films=90)
-    made = boxed_probe_set(rsna.rsna_films(tree.root), per_label=10)
+    made = boxed_probe_set(rsna_films(tree.root), per_label=10)
     assert all(case.swap_image_path != case.image_path for case in made.cases)
     assert any("whose patient is not known" in line for line in made.provenance)
     assert any("whose view is not known" in line for line in made.provenance)
