@@ -105,7 +105,7 @@ class MedCMR(Benchmark):
         _ = self._reformulated  # and so is a list of items
 
     def load(self) -> Loaded[MedCase]:
-        """The items of the kinds asked for; what the loader says, and what none lends an image."""
+        """The items of the kinds asked for."""
         found = SETS.load(self.kept_path, self.options, self.options.root)
         kept = [case for case in found.cases if case.kind in self.options.kinds]
         if not kept:

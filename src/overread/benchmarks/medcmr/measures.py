@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from overread.benchmarks.base import ReaderRecord
-from overread.benchmarks.medcmr.cases import MedCase
+from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.choice_measures import (
     ACCURACY,
     CHOICE_SPECS,
@@ -23,6 +23,7 @@ from overread.benchmarks.medcmr.people_measures import alignment_measures, error
 from overread.benchmarks.medcmr.scores import SCORE_BY_CASE, SCORE_SPECS, score_comparisons
 from overread.benchmarks.medcmr.study import Labels, Study, facts_of
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
+from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
 from overread.judging.agreement import judge_counts
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- size
 # Does size help? Correlation of scores with log parameters over readers ("Analyses" 6).
 
-_EVERYONE: Final = ""
 _LEAST: Final = 3
 # What is set beside size; those of the first also by dimension.
 _BY_DIMENSION: Final = ("accuracy",)
@@ -79,7 +79,7 @@ def _correlations(
     names = [name for name in sizes if name in values]
     x, y = [math.log(sizes[name]) for name in names], [values[name] for name in names]
     r = pearson(x, y) if len(names) >= _LEAST else None
-    started = Measure(reader=_EVERYONE, measure="r", by=by, n=len(names))
+    started = Measure(reader="", measure="r", by=by, n=len(names))
     if r is None:
         why = (
             f"needs {_LEAST} readers with params_b and this score"
@@ -144,11 +144,7 @@ def measure_run(
     tables: Tables, edition: Edition, options: Options, questions: Sequence[Question]
 ) -> list[Measure]:
     """All measures of a run, with what its judges are worth beside every judged number."""
-    from overread.benchmarks.medcmr.cases import cases_in
-    from overread.benchmarks.sentences import unseeing_noted
-
-    verdicts = tables.verdicts
-    if verdicts is None:
+    if (verdicts := tables.verdicts) is None:
         records = measure(tables, None, edition, options)
         return unseeing_noted(records, tables.readers, "unanswered_rate")
     known = {case.case_id: case for case in cases_in(tables.cases)}

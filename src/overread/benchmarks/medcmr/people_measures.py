@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -128,8 +128,6 @@ def _rows(study: Study, tables: Tables, paths: Sequence[Path]) -> list[_Row]:
 # ---------------------------------------------------------------- rankings beside judges
 # Does the judge rank replies as people do? (MEDCMR, "Analyses" 4).
 
-_EVERYONE: Final = ""
-
 
 class _Sides(NamedTuple):
     """Of one component, items x readers: how good people and judges find a reply.
@@ -221,7 +219,7 @@ def _gap(
     judged: bool,
 ) -> Measure:
     """The largest difference between people's and judges' win ratios, and whose it is."""
-    record = Measure(reader=_EVERYONE, measure="win_ratio_gap", by=by, label=label)
+    record = Measure(reader="", measure="win_ratio_gap", by=by, label=label)
     gaps = {
         names: abs(human - judge)
         for names, found in ratios.items()
@@ -246,7 +244,7 @@ def _rho(
 
     over all (item, reader), with R̄ and S̄ the item's mean ranks, (k + 1)/2 of k readers.
     """
-    record = Measure(reader=_EVERYONE, measure="rho", by=by, label=label)
+    record = Measure(reader="", measure="rho", by=by, label=label)
     if not judged:
         return msgspec.structs.replace(record, n=0, note="not judged")
     human, judge = (_centred(table) for table in (sides.human, sides.judge))

@@ -10,7 +10,7 @@ from overread.benchmarks.exhibits.style import LOOKS
 from overread.benchmarks.medcmr.cards import case_views
 from overread.benchmarks.medcmr.edition import CORRECTED
 from overread.benchmarks.medcmr.exhibits import exhibits
-from overread.benchmarks.medcmr.exhibits.columns import FEW
+from overread.benchmarks.medcmr.exhibits.tables import FEW
 from overread.case import Figure
 from overread.judging.fitness import UNFIT
 from support.med_tables import chose, mcq, opened, tables_of, wrote

@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.medcmr.exhibits import tables
-from overread.benchmarks.medcmr.exhibits.figures import (
-    group_lanes,
-    image_lanes,
-    profile_figures,
-    size_exhibits,
-)
-from overread.benchmarks.medcmr.exhibits.people import (
-    alignment_exhibits,
-    error_exhibits,
-    judge_tables,
-)
+from overread.benchmarks.medcmr.exhibits import figures, people, tables
 from overread.case import Figure, Measure, Table
 
 __all__ = ["exhibits"]
@@ -30,28 +19,28 @@ def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Fi
     """Every exhibit the measures allow, in the order of the page."""
     index = Index(measures)
     yield tables.summary(index, signature)
-    fitness, agreement = judge_tables(index, signature)
+    fitness, agreement = people.judge_tables(index, signature)
     made: list[Table | Figure | None] = [
         fitness,
         tables.scores_table(index, signature),
-        *profile_figures(index, signature),
+        *figures.profile_figures(index, signature),
         tables.abilities_table(index, signature),
-        image_lanes(index, signature),
+        figures.image_lanes(index, signature),
         tables.image_table(index, "accuracy", signature),
         tables.image_table(index, "score", signature),
-        group_lanes(index, "modality", signature),
+        figures.group_lanes(index, "modality", signature),
         tables.group_table(index, "modality", "modalities", signature),
-        group_lanes(index, "system", signature),
+        figures.group_lanes(index, "system", signature),
         tables.group_table(index, "system", "systems", signature),
         tables.subtypes_table(index, signature),
         tables.order_table(index, signature),
         tables.sureness_table(index, signature),
         tables.pairs_table(index, signature),
         tables.base_table(index, signature),
-        *size_exhibits(index, signature),
-        *error_exhibits(index, signature),
+        *figures.size_exhibits(index, signature),
+        *people.error_exhibits(index, signature),
         tables.leakage_table(index, signature),
-        *alignment_exhibits(index, signature),
+        *people.alignment_exhibits(index, signature),
         agreement,
         tables.coverage_table(index, signature),
     ]

@@ -24,23 +24,21 @@ from overread.benchmarks.exhibits.style import (
     unfit_note,
 )
 from overread.benchmarks.exhibits.tables import group_sizes, interval_notes, kept_columns
-from overread.benchmarks.medcmr.exhibits.columns import (
+from overread.benchmarks.medcmr.exhibits.tables import (
     ACCURACY,
     COMPONENTS,
+    EXPLAINED,
     FEW,
+    FEW_ITEMS,
+    GROUPS_SAY,
+    IMAGE_NAMES,
     SCORE,
     chance_line,
+    conditions_asked,
     groups_of,
     judged_notes,
     spelled,
     worded,
-)
-from overread.benchmarks.medcmr.exhibits.tables import (
-    EXPLAINED,
-    FEW_ITEMS,
-    GROUPS_SAY,
-    IMAGE_NAMES,
-    conditions_asked,
 )
 from overread.case import Figure, Measure, Table
 

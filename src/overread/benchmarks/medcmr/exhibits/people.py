@@ -32,7 +32,7 @@ from overread.benchmarks.exhibits.style import (
 )
 from overread.benchmarks.exhibits.tables import interval_notes
 from overread.benchmarks.medcmr.cases import DIMENSIONS
-from overread.benchmarks.medcmr.exhibits.columns import COMPONENT_WORDS, judged_notes, parts_of
+from overread.benchmarks.medcmr.exhibits.tables import COMPONENT_WORDS, judged_notes, parts_of
 from overread.case import Figure, Measure, Table
 
 _cell = partial(cell, absent=NOT_ASKED)
