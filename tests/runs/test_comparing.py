@@ -14,7 +14,7 @@ from overread.benchmarks.base import ReaderRecord, Tables
 from overread.case import BadInput
 from overread.records import read_record, write_record
 from overread.runs import compare, measure, run
-from overread.runs._joining import joined_tables
+from overread.runs._comparing import joined_tables
 from overread.runs._kept import Kept
 
 SETTINGS = {"boot": "200"}

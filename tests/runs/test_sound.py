@@ -13,7 +13,7 @@ from overread.benchmarks.registry import class_of
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
 from overread.runs._judging import verdict_schema
-from overread.runs._sound import check_tables
+from overread.runs._kept import check_tables
 
 FILM = '{"follow":"","image":"original","mode":"cot","timed":false}'
 OPEN = '{"form":"open","image":"original","order":0}'

@@ -12,7 +12,7 @@ from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.case import Limits, Prompt, Reply, Trial
 from overread.engine import Plan, Sources, Store, Studio, ask
 from overread.runs import run, run_async
-from overread.runs._stages import Alone, Stage, stages_of, whole_plan
+from overread.runs._asking import Alone, Stage, stages_of, whole_plan
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
 

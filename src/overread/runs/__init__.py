@@ -58,36 +58,37 @@ __all__ = [
 
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
-    from overread.runs._comparing import Comparing, compare
-    from overread.runs._demo import demo
+    from overread.runs._comparing import Comparing, Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import Finding, examine
     from overread.runs._environment import Config, default_store, environment, load_config
     from overread.runs._gate import gate
     from overread.runs._judge import judge
-    from overread.runs._judge_sample import (
-        JudgeSample,
-        PersonAgreement,
-        judge_sample,
-        person_agreement,
-    )
     from overread.runs._measuring import Run, import_results, measure
     from overread.runs._opening import open_cases, open_readers, phantom_cases
-    from overread.runs._people import ErrorSample, RankSample, error_sample, rank_sample
+    from overread.runs._people import (
+        ErrorSample,
+        JudgeSample,
+        PersonAgreement,
+        RankSample,
+        error_sample,
+        judge_sample,
+        person_agreement,
+        rank_sample,
+    )
     from overread.runs._planning import Forecast, plan
     from overread.runs._published import PublishedFigures, published_figures, published_list
     from overread.runs._reporting import Reporting, report
     from overread.runs._running import Unfinished, Watch, run
-    from overread.runs._selfcheck import Checked, selfcheck, standard_phantoms
+    from overread.runs._selfcheck import Checked, demo, selfcheck, standard_phantoms
     from overread.runs._serving import open_in_browser, serve
     from overread.runs._sight import sight, sight_of_clips
     from overread.runs._study import plan_study, run_study
-    from overread.runs._transfer import Transfer, transfer, transfer_figure
 
 _HOME = {
     "run_async": "overread.runs._asking",
     "Comparing": "overread.runs._comparing",
     "compare": "overread.runs._comparing",
-    "demo": "overread.runs._demo",
+    "demo": "overread.runs._selfcheck",
     "Finding": "overread.runs._doctor",
     "examine": "overread.runs._doctor",
     "Config": "overread.runs._environment",
@@ -96,10 +97,10 @@ _HOME = {
     "load_config": "overread.runs._environment",
     "gate": "overread.runs._gate",
     "judge": "overread.runs._judge",
-    "JudgeSample": "overread.runs._judge_sample",
-    "PersonAgreement": "overread.runs._judge_sample",
-    "judge_sample": "overread.runs._judge_sample",
-    "person_agreement": "overread.runs._judge_sample",
+    "JudgeSample": "overread.runs._people",
+    "PersonAgreement": "overread.runs._people",
+    "judge_sample": "overread.runs._people",
+    "person_agreement": "overread.runs._people",
     "Run": "overread.runs._measuring",
     "import_results": "overread.runs._measuring",
     "measure": "overread.runs._measuring",
@@ -129,9 +130,9 @@ _HOME = {
     "sight": "overread.runs._sight",
     "sight_of_clips": "overread.runs._sight",
     "run_study": "overread.runs._study",
-    "Transfer": "overread.runs._transfer",
-    "transfer": "overread.runs._transfer",
-    "transfer_figure": "overread.runs._transfer",
+    "Transfer": "overread.runs._comparing",
+    "transfer": "overread.runs._comparing",
+    "transfer_figure": "overread.runs._comparing",
 }
 # What makes sets of official files stands with the benchmark that has such sets.
 _OF_BUILDERS = ("ProbeSet", "Recipe", "build")

@@ -1,10 +1,13 @@
-"""Which cases a run takes: all of them, those a file names, or a seeded stratified sample."""
+"""Which cases a run takes: all of them, those a file names, or a seeded stratified sample.
+
+What a set holds and a run does not ask about is told before anybody is asked, and kept.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
@@ -15,6 +18,7 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput
 from overread.files import read_text
+from overread.judging.sheet import guarded
 
 # The columns that name a case, the first that a file has; `case` is how our own tables call it.
 _COLUMNS: Final = ("case_id", "case", "index", "id")
@@ -149,3 +153,32 @@ def stratified_sample(
     draw = Random(seed)
     samples = (draw.sample(sorted(strata[name]), quota[name]) for name in sorted(strata))
     return frozenset(chosen for sample in samples for chosen in sample)
+
+
+# Where one line for the user goes.
+Tell = Callable[[str], None]
+_FILE = "left_out.csv"
+
+
+def remarks_of(bench: Benchmark) -> tuple[str, ...]:
+    """A line on what is left out, with the first reason, and the benchmark's own lines."""
+    lines = tuple(bench.remarks)
+    left = bench.left_out
+    if left:
+        # Something may be asked about in part only, and be in both.
+        total = len({name for name, _ in left} | {case.case_id for case in bench.cases()})
+        name, reason = left[0]
+        what = f"{len(left)} of {total} are left out, wholly or in part"
+        lines = (f"{what}; {name}: {reason.rstrip('.')}. All of them: {_FILE} of the run.", *lines)
+    return lines
+
+
+def write_left_out(folder: Path, bench: Benchmark) -> None:
+    """One row for each that is left out, with its reason; only the header where there is none."""
+    left = bench.left_out
+    if left is None:  # it asks about everything
+        return
+    with (folder / _FILE).open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("name", "reason"))
+        rows.writerows([guarded(cell) for cell in row] for row in left)

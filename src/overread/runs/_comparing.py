@@ -1,7 +1,13 @@
-"""Readers of one or more runs compared on the cases they share. Nobody is asked."""
+"""Runs beside runs; nobody is asked.
+
+Readers are compared on the cases they share: runs of one benchmark over one set are put together as
+if all their readers had been in one run. Or two runs of the same readers over different cases: do
+the numbers hold?
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -9,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from overread.benchmarks.base import ComparedWords
+from overread.benchmarks.base import ComparedWords, Tables, Transferred
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value
-from overread.case import BadInput, Measure, Table
-from overread.runs._joining import differing, joined_tables, labels_of
-from overread.runs._kept import Kept, kept_runs
+from overread.case import BadInput, Figure, Measure, Table
+from overread.records import Measures, RunRecord, read_measures, read_record
+from overread.runs._kept import Kept, benchmark_of, kept_runs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -234,3 +240,145 @@ def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:
     n = NOT_KNOWN if record.n is None else str(record.n)
     p, q = p_value(record.p), p_value(record.q)
     return words.measure, record.reader, record.by["versus"], value, n, p, q
+
+
+def labels_of(runs: Sequence[Kept]) -> list[dict[str, str]]:
+    """By run each reader's name here: its own, with the run where another run has it too."""
+    met = Counter(reader.name for run in runs for reader in run.record.readers)
+    return [
+        {
+            reader.name: reader.name if met[reader.name] == 1 else f"{reader.name} ({run.folder})"
+            for reader in run.record.readers
+        }
+        for run in runs
+    ]
+
+
+def joined_tables(runs: Sequence[Kept], labels: Sequence[Mapping[str, str]]) -> Tables:
+    """The tables of all runs as one, each reader under its name here.
+
+    Judges of one name that are not the same are two judges.
+    """
+    import polars as pl
+
+    first = runs[0].tables
+    if len(runs) == 1:
+        return first
+    cases = pl.concat([run.tables.cases for run in runs], how="diagonal_relaxed")
+    answers = [
+        run.tables.answers.with_columns(pl.col("reader").replace(dict(own)))
+        for run, own in zip(runs, labels, strict=True)
+    ]
+    verdicts = [
+        run.tables.verdicts.with_columns(
+            pl.col("reader").replace(dict(own)), pl.col("judge").replace(judges)
+        )
+        for run, own, judges in zip(runs, labels, _judges(runs), strict=True)
+        if run.tables.verdicts is not None
+    ]
+    return Tables(
+        cases=cases.unique("case", keep="first", maintain_order=True),
+        answers=pl.concat(answers, how="diagonal_relaxed"),
+        verdicts=pl.concat(verdicts, how="diagonal_relaxed") if verdicts else None,
+        readers=tuple(
+            msgspec.structs.replace(reader, name=own[reader.name])
+            for run, own in zip(runs, labels, strict=True)
+            for reader in run.tables.readers
+        ),
+        partial=any(run.tables.partial for run in runs),
+        asked_under=first.asked_under,
+    )
+
+
+def _judges(runs: Sequence[Kept]) -> list[dict[str, str]]:
+    known: dict[str, set[str]] = {}
+    for run in runs:
+        for judge in run.record.judges:
+            known.setdefault(judge.name, set()).add(judge.identity)
+    return [
+        {
+            judge.name: judge.name
+            if len(known[judge.name]) == 1
+            else f"{judge.name} ({run.folder})"
+            for judge in run.record.judges
+        }
+        for run in runs
+    ]
+
+
+def differing(signatures: Sequence[str]) -> dict[str, list[str]]:
+    """The parts of signatures that are not the same in all; how many cases is told elsewhere."""
+    parts = [
+        dict(part.partition(":")[::2] for part in signature.split("|")) for signature in signatures
+    ]
+    keys = dict.fromkeys(key for own in parts for key in own)
+    found = {}
+    for key in keys:
+        values = [own.get(key, "none") for own in parts]
+        if key not in ("cases", "only", "partial") and len(set(values)) > 1:
+            found[key] = [value or "yes" for value in values]
+    return found
+
+
+class Transfer(msgspec.Struct, frozen=True, kw_only=True):
+    """The readers both runs have, side by side, and the rank correlations over them."""
+
+    first: str
+    second: str
+    edition: str
+    pairs: list[tuple[str, str, Measure, Measure]]
+    correlations: list[Measure]
+    table: Table
+
+
+def transfer(first: str | Path, second: str | Path) -> Transfer:
+    """Compare two runs of a benchmark by reader name. Both must stand under one edition."""
+    from overread.benchmarks.registry import class_of, classes
+
+    folders = (Path(first), Path(second))
+    records: list[RunRecord] = []
+    measures: list[Measures] = []
+    for folder in folders:
+        record = read_record(folder)
+        if not class_of(record.benchmark).transfers:
+            have = " or ".join(one.name for one in classes() if one.transfers)
+            raise BadInput(f"{folder} is a run of {record.benchmark}; transfer takes {have} runs.")
+        if records and record.benchmark != records[0].benchmark:
+            raise BadInput(
+                f"{folders[0]} is a run of {records[0].benchmark}, {folder} one of "
+                f"{record.benchmark}. Give two of one benchmark."
+            )
+        records.append(record)
+        measures.append(read_measures(folder))
+    if measures[0].edition != measures[1].edition:
+        raise BadInput(
+            f"{folders[0]} stands under {measures[0].edition}, {folders[1]} under "
+            f"{measures[1].edition}. Measure one again: overread measure RUN --edition …"
+        )
+    vision = frozenset(
+        entry.name
+        for record in records
+        for entry in record.readers
+        if entry.traits.modality == "vision"
+    )
+    bench = benchmark_of(records[0])
+    found = bench.transferred(measures[0].measures, measures[1].measures, vision)
+    if not found.pairs:
+        raise BadInput(f"{folders[0]} and {folders[1]} have no reader in common by name.")
+    names = (records[0].dataset, records[1].dataset)
+    signature = "\n".join(m.signature for m in measures)
+    return Transfer(
+        first=str(folders[0]),
+        second=str(folders[1]),
+        edition=measures[0].edition,
+        pairs=found.pairs,
+        correlations=found.correlations,
+        table=bench.transfer_table(found, names, signature),
+    )
+
+
+def transfer_figure(found: Transfer) -> Figure:
+    """Each reader in the one run against the other, as the benchmark draws it."""
+    bench = benchmark_of(read_record(Path(found.first)))
+    of = Transferred(found.pairs, found.correlations)
+    return bench.transfer_figure(of, (found.first, found.second))

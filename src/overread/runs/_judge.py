@@ -17,10 +17,10 @@ from overread.case import BadInput, Reader
 from overread.engine import Sources, Store, Studio, Tally
 from overread.judging import VERDICT_COLUMNS
 from overread.records import JudgeEntry, RunRecord, folder_being_written, make_private, read_record
+from overread.runs._choosing import Tell
 from overread.runs._environment import default_store, load_config
 from overread.runs._judging import Judge, kept_answers
 from overread.runs._kept import benchmark_of, tables_of
-from overread.runs._left_out import Tell
 from overread.runs._measuring import Run, measure_into, policy_today, with_pictures
 from overread.runs._opening import enrolments, open_judges
 from overread.runs._running import Asking, Watch

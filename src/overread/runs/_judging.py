@@ -16,8 +16,7 @@ from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Reader, Reply, Trial
 from overread.engine import Given, Plan, Store, Studio, read_back
 from overread.judging import VERDICT_COLUMNS, Read, Role
-from overread.runs._asking import trials_of
-from overread.runs._stages import stages_of, whole_plan
+from overread.runs._asking import stages_of, trials_of, whole_plan
 
 if TYPE_CHECKING:
     import polars as pl

@@ -28,8 +28,8 @@ from overread.records import (
     write_measures,
     write_record,
 )
+from overread.runs._choosing import Tell
 from overread.runs._kept import tables_of
-from overread.runs._left_out import Tell
 from overread.runs._opening import case_file, may_draw, open_cases, recorded_cases
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Sheets for people: errors to be labelled, and replies to be ranked."""
+"""Sheets for people: errors to be labelled, replies to be ranked, and verdicts to be checked.
+
+A sample of a run's verdicts goes to a person, and comes back as agreement.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from pathlib import Path
 import msgspec
 
 from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
-from overread.case import BadInput
+from overread.case import BadInput, Table
 from overread.judging import VERDICT_COLUMNS
+from overread.judging.agreement import Agreement
 from overread.records import RunRecord, folder_being_written, read_frame, read_record
 from overread.runs._measuring import policy_today
+from overread.stats import Interval
 
 
 class ErrorSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,11 +122,11 @@ def _reopened(record: RunRecord) -> Benchmark:
 
 
 def _read(bench: Benchmark, place: Path, record: RunRecord) -> Tables:
-    tables = _tables(place, record)
+    tables = _people_tables(place, record)
     return tables if bench.edition == record.answers_edition else bench.reread(tables)
 
 
-def _tables(place: Path, record: RunRecord) -> Tables:
+def _people_tables(place: Path, record: RunRecord) -> Tables:
     verdicts = place / "verdicts.parquet"
     return Tables(
         cases=read_frame(place / "cases.parquet", ("case",)),
@@ -131,3 +136,137 @@ def _tables(place: Path, record: RunRecord) -> Tables:
             ReaderRecord(name=reader.name, traits=reader.traits) for reader in record.readers
         ),
     )
+
+
+class JudgeSample(msgspec.Struct, frozen=True, kw_only=True):
+    """The sheet for the person, the key that stays closed, and how many things are to be judged."""
+
+    sheet: Path
+    key: Path
+    rows: int
+
+
+class PersonAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How each judge agrees with the person, question by question."""
+
+    run: str
+    signature: str
+    found: list[Agreement]
+    table: Table
+
+
+def judge_sample(folder: str | Path, out: str | Path, *, n: int = 50, seed: int = 0) -> JudgeSample:
+    """Write `sheet.csv` and `key.csv` of n things judged into `out`; neither may be there yet.
+
+    The same run, n and seed give the same sample. That of a credentialed set is the user's alone.
+    """
+    from overread.judging.sheet import sample, write_sheet
+
+    if n < 1:
+        raise BadInput(f"--n {n}: it must be 1 or more.")
+    place, record = Path(folder), read_record(Path(folder))
+    bench = _sampled(place, record)
+    made = JudgeSample(sheet=Path(out) / "sheet.csv", key=Path(out) / "key.csv", rows=0)
+    check_free(Path(out), made.sheet, made.key)
+    taken = sample(bench.units(_sampled_tables(place, record)), n, seed)
+    if not taken:
+        raise BadInput(f"{place}: no verdict of its judges could be read; nothing to sample.")
+    with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
+        write_sheet(taken, scratch / made.sheet.name, scratch / made.key.name)
+    return msgspec.structs.replace(made, rows=len(taken))
+
+
+def person_agreement(
+    folder: str | Path, sheet: str | Path, key: str | Path, *, seed: int = 0
+) -> PersonAgreement:
+    """Compare a filled sheet with the judges of the run it was drawn from. Writes nothing."""
+    from overread.judging.sheet import person_agreement
+
+    place, record = Path(folder), read_record(Path(folder))
+    bench = _sampled(place, record)
+    found = person_agreement(Path(sheet), Path(key), bench.choices, seed=seed)
+    judges = {judge.name for judge in record.judges}
+    strange = [one.second for one in found if one.second not in judges]
+    if strange:
+        raise BadInput(
+            f"{key} has the judge {strange[0]}, which {place} has not. Give the run that the "
+            "sample was drawn from."
+        )
+    order = list(bench.choices)
+    other = [one.group for one in found if one.group not in order]
+    if other:
+        raise BadInput(
+            f'{key}: question is "{other[0]}"; expected {", ".join(order)}. Leave the key as it '
+            "was written."
+        )
+    found.sort(key=lambda one: (one.second, order.index(one.group or "")))
+    return PersonAgreement(
+        run=str(place),
+        signature=record.signature,
+        found=found,
+        table=_agreement_table(found, record),
+    )
+
+
+def _sampled(place: Path, record: RunRecord) -> Benchmark:
+    from overread.benchmarks.registry import reopen_benchmark
+
+    # As the verdicts were read when they were given.
+    edition = record.answers_edition.partition("+")[0]
+    bench = reopen_benchmark(
+        record.benchmark, record.dataset, record.policy, edition, record.settings
+    )
+    if not bench.choices:
+        raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
+    if not record.judges:
+        raise BadInput(f"{place} has no verdicts: nobody judged. See overread judge --help.")
+    return bench
+
+
+def _sampled_tables(place: Path, record: RunRecord) -> Tables:
+    return Tables(
+        cases=read_frame(place / "cases.parquet", ("case",)),
+        answers=read_frame(place / "answers.parquet", ("reader", "case")),
+        verdicts=read_frame(place / "verdicts.parquet", VERDICT_COLUMNS),
+        readers=tuple(ReaderRecord(name=reader.name) for reader in record.readers),
+    )
+
+
+def _agreement_table(found: list[Agreement], record: RunRecord) -> Table:
+    rows = [
+        (
+            one.second,
+            one.group or "",
+            _percent(one.percent),
+            _kappa(one.kappa),
+            str(one.n),
+            str(one.missing),
+            one.note,
+        )
+        for one in found
+    ]
+    return Table(
+        name="person_agreement",
+        title="Do the judges agree with the person?",
+        columns=("judge", "question", "agreement %", "kappa", "n", "left empty", "note"),
+        rows=tuple(rows),
+        signature=record.signature,
+        notes=(
+            "Agreement with Wilson's interval; Cohen's kappa, rows resampled. Several rows on one "
+            "reply count as if they were independent.",
+        ),
+    )
+
+
+def _percent(share: Interval) -> str:
+    if share.point is None or share.low is None or share.high is None:
+        return "n/a"
+    return f"{100 * share.point:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+
+
+def _kappa(kappa: Interval) -> str:
+    if kappa.point is None:
+        return "n/a"
+    if kappa.low is None or kappa.high is None:
+        return f"{kappa.point:.2f}"
+    return f"{kappa.point:.2f} [{kappa.low:.2f}, {kappa.high:.2f}]"

@@ -15,10 +15,9 @@ from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Reques
 from overread.engine import Sources, Store, chunks, reply_key, request_digest
 from overread.readers import ReaderSpec
 from overread.runs._asking import trials_of
-from overread.runs._choosing import survey
+from overread.runs._choosing import Tell, remarks_of, survey
 from overread.runs._environment import default_store, load_config
 from overread.runs._judging import Judge
-from overread.runs._left_out import Tell, remarks_of
 from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 
 _CHARACTERS_A_TOKEN = 4

@@ -13,8 +13,8 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Measure, Policy
 from overread.records import folder_being_written, make_private
+from overread.runs._choosing import Tell
 from overread.runs._kept import Kept, kept_runs
-from overread.runs._left_out import Tell
 from overread.runs._measuring import with_pictures
 from overread.runs._pages import CARDS, reported
 from overread.scratch import scratch_folder

@@ -27,12 +27,10 @@ from overread.records import (
     folder_being_written,
     write_rows,
 )
-from overread.runs._asking import Job, ask_in_turn, run_async
-from overread.runs._choosing import survey
-from overread.runs._environment import default_store, load_config
+from overread.runs._asking import Alone, Job, Stage, ask_in_turn, run_async, stages_of, whole_plan
+from overread.runs._choosing import Tell, remarks_of, survey, write_left_out
+from overread.runs._environment import default_store, load_config, machine
 from overread.runs._judging import Answers, Judge, Judging, answers_of, verdict_schema
-from overread.runs._left_out import Tell, remarks_of, write_left_out
-from overread.runs._machine import machine
 from overread.runs._measuring import Run, measure_into, versions
 from overread.runs._opening import (
     enrolments,
@@ -41,7 +39,6 @@ from overread.runs._opening import (
     open_readers,
     recorded_cases,
 )
-from overread.runs._stages import Alone, Stage, stages_of, whole_plan
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]

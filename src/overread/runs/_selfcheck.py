@@ -1,8 +1,11 @@
-"""The instrument checked against readers whose behaviour is known by construction."""
+"""The instrument checked against readers whose behaviour is known by construction.
+
+`demo` puts every benchmark on synthetic patients to its controls, and makes one page of all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,8 +14,11 @@ import msgspec
 from overread.benchmarks.base import Benchmark, Phantoms
 from overread.benchmarks.registry import class_of, with_phantoms
 from overread.case import BadInput
-from overread.runs._left_out import Tell
+from overread.records import check_out
+from overread.runs._choosing import Tell
+from overread.runs._measuring import Run
 from overread.runs._opening import open_cases
+from overread.runs._pages import OWN_CARDS
 from overread.runs._running import Watch, run
 
 
@@ -100,3 +106,51 @@ def _checked(
         )
         for one in ours
     ]
+
+
+_PAGE = "report.html"
+
+
+def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> Iterator[Run]:
+    """One run folder per benchmark below `out`, each yielded when it is done; last, the page."""
+    from overread.runs._reporting import report
+
+    benchmarks = list(with_phantoms(tell))
+    _check_out(out, [one.name for one in benchmarks])
+    done = []
+    for one in benchmarks:
+        name, cases = one.name, standard_phantoms(one)
+        if tell is not None:
+            tell(f"making phantoms for {name} (once) …")
+        bench = open_cases(name, cases, "corrected", {})
+        done.append(
+            run(
+                name,
+                cases,
+                [f"control:{control}" for control in bench.controls()],
+                judges=own_judges(bench),
+                out=out / name,
+                watch=watch,
+                tell=tell,
+            )
+        )
+        yield done[-1]
+    report([one.folder for one in done], out / _PAGE, cards=OWN_CARDS)
+
+
+def _check_out(out: Path, names: Sequence[str]) -> None:
+    """Refuse a place that cannot be written, or holds something other than an earlier demo."""
+    try:
+        folder, taken = out.is_dir(), out.exists() or out.is_symlink()
+    except OSError as error:
+        raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
+    if folder:
+        others = {path.name for path in out.iterdir()} - {*names, _PAGE}
+        if others:
+            raise BadInput(
+                f"--out {out}: the folder holds other things. Give a new or empty folder."
+            )
+    elif taken:
+        raise BadInput(f"--out {out}: a file stands there. Give a folder.")
+    for name in names:
+        check_out(out / name)

@@ -13,9 +13,8 @@ from overread.case import BadInput
 from overread.engine import Enrolment, Store
 from overread.files import read_toml
 from overread.records import check_out
-from overread.runs._choosing import survey
+from overread.runs._choosing import Tell, survey
 from overread.runs._environment import default_store, load_config
-from overread.runs._left_out import Tell
 from overread.runs._measuring import Run
 from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 from overread.runs._planning import Forecast, plan
