@@ -14,6 +14,7 @@ import pytest
 import typer.main
 
 from overread.cli.app import main
+from support.drawn_once import draw_once
 
 # The parser of all commands is made anew for every command line; one serves all of a test process.
 typer.main.get_command = functools.cache(typer.main.get_command)
@@ -61,6 +62,7 @@ def phantom_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OVERREAD_CACHE", str(shared / "phantoms"))
+        draw_once(patch)
         yield shared / "phantoms"
 
 
