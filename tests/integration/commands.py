@@ -12,8 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from support.commands import main
-
-COMMAND = [sys.executable, "-c", "from overread.cli import main; main()"]
+from support.warm import Forked, forked
 
 
 def overread(*words: object) -> subprocess.CompletedProcess[str]:
@@ -39,17 +38,11 @@ def overread(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def starting(*words: object) -> Iterator[subprocess.Popen[str]]:
+def starting(*words: object) -> Iterator[Forked]:
     """Start a command and go on; it is killed if it still runs at the end."""
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = forked(*words)
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.kill()
+        process.kill()
         process.communicate()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.drawn_once import draw_once
+
 
 @pytest.fixture(scope="session", autouse=True)
 def phantoms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -20,4 +22,5 @@ def phantoms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         for name in ("OVERREAD_CONFIG", "OPENAI_API_KEY"):
             patch.delenv(name, raising=False)
+        draw_once(patch)
         yield place

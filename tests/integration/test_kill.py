@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +20,7 @@ from overread.readers.guard import Guard
 from overread.readers.openai_http import OpenAIReader, request_body
 from overread.runs import open_cases, phantom_cases, run_async
 from support.served import Served, digest_of, served
+from support.warm import Forked, forked
 
 MODELS = ("m1", "m2")
 CONCURRENCY = 2
@@ -82,7 +81,7 @@ def committed(store: Path) -> set[bytes]:
 
 
 def kill_at_a_random_moment(
-    process: subprocess.Popen[str], draw: random.Random, answered: Callable[[], int]
+    process: Forked, draw: random.Random, answered: Callable[[], int]
 ) -> None:
     """Once in four while it starts, else a little after it has got its first answers."""
     if draw.random() < 0.25:
@@ -173,7 +172,8 @@ def test_a_kill_while_the_run_folder_is_put_in_place_stands_in_nobodys_way(
     """Killed when so many files stand in their place."""
     command = ["run", "grounding", "--cases", str(cases()), "--reader", "control:prior"]
     command += ["--store", str(tmp_path / "store.sqlite"), "--out", str(tmp_path / "run")]
-    died = subprocess.run([sys.executable, "-c", DIES_WRITING, str(files), *command])
+    died = forked(files, *command, code=DIES_WRITING)
+    died.communicate()
     assert died.returncode == -signal.SIGKILL or (files and (tmp_path / "run/run.toml").exists())
     again = overread(*command)
     assert again.returncode == 0, again.stderr

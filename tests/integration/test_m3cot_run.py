@@ -10,7 +10,6 @@ import json
 import re
 import signal
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from overread.benchmarks.m3cot.controls import CONTROLS
 from overread.runs import Forecast, plan
 from support.m3_trees import Item, write_m3cot
 from support.served import Served, served
+from support.warm import Forked
 
 pytestmark = pytest.mark.slow
 
@@ -189,7 +189,7 @@ def committed(store: Path) -> int:
 
 
 def send_after(
-    process: subprocess.Popen[str], answered: Callable[[], int], many: int, sign: signal.Signals
+    process: Forked, answered: Callable[[], int], many: int, sign: signal.Signals
 ) -> None:
     """Send a signal when the server has answered so many."""
     deadline = time.monotonic() + 120

@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from overread.case import BadInput
 from overread.imaging import archive
 from overread.runs import Forecast, plan
 from support.served import ROOT, Served, served
+from support.warm import Forked
 
 pytestmark = pytest.mark.slow
 
@@ -197,7 +197,7 @@ def committed(store: Path) -> int:
         connection.close()
 
 
-def kill_after(process: subprocess.Popen[str], answered: Callable[[], int], many: int) -> None:
+def kill_after(process: Forked, answered: Callable[[], int], many: int) -> None:
     """Kill it when the server has answered so many."""
     deadline = time.monotonic() + 120
     while answered() < many and process.poll() is None and time.monotonic() < deadline:
