@@ -17,7 +17,6 @@ import msgspec
 
 import overread
 from overread.benchmarks.draws import lot
-from overread.benchmarks.ranges import Range
 from overread.benchmarks.rules import EditionRules, Rulebook, absolute
 from overread.case import (
     BadInput,
@@ -226,8 +225,8 @@ class Benchmark:
     """Its rules and options; None where both editions read and count alike, and nothing is set."""
     question: ClassVar[str] = ""
     """What the report asks of each reader, as "Did it look?"; its name where it has none."""
-    ranges: ClassVar[Mapping[str, Range]] = {}
-    """What values its measures can have, by their names."""
+    units_beside: ClassVar[Mapping[str, Unit]] = {}
+    """What its measures that no `Spec` makes are counted in, by their names."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
     phantoms: ClassVar[Phantoms | None] = None
@@ -594,7 +593,7 @@ class Benchmark:
         """What a measure is counted in; None of one that it does not declare."""
         from overread.measuring.specs import difference_unit
 
-        units = {spec.name: spec.unit for spec in cls.specs()}
+        units = {**cls.units_beside, **{spec.name: spec.unit for spec in cls.specs()}}
         of = measure.removeprefix("diff_")
         if measure not in units and of in units:
             return difference_unit(units[of])

@@ -145,10 +145,9 @@ def questions(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def range_of(name: str, measure: str) -> Unit | None:
-    """What values a measure of a benchmark can have; None of one that it does not declare."""
-    known = class_of(name)
-    return known.ranges.get(measure) or known.unit_of(measure)
+def unit_of(name: str, measure: str) -> Unit | None:
+    """What a measure of a benchmark is counted in; None of one that it does not declare."""
+    return class_of(name).unit_of(measure)
 
 
 def metrics() -> Iterator[tuple[str, Any]]:

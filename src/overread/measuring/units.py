@@ -5,6 +5,7 @@ A bound outside these values checks nothing, or was typed as percent; the gate r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import Final
 
@@ -50,3 +51,11 @@ AMOUNT: Final = Unit(low=0.0)
 ANY: Final = Unit()
 WORD: Final = Unit()
 """A record whose finding is its label: it has no number."""
+_KINDS: Final[Mapping[str, Unit]] = {
+    "share": SHARE, "signed": POINTS, "skill": SKILL, "amount": AMOUNT, "any": ANY,
+}  # fmt: skip
+
+
+def declared(**names: str) -> dict[str, Unit]:
+    """Units of measures that no `Spec` makes, in a line for each kind: `share="rho chance"`."""
+    return {name: _KINDS[kind] for kind, line in names.items() for name in line.split()}

@@ -42,7 +42,6 @@ from overread.benchmarks.grounding.cases import (
 )
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.trials import Subset, askable, robustness_subset, trials
-from overread.benchmarks.ranges import declared
 from overread.benchmarks.tables import cells_of, read_again, schema_of
 from overread.case import (
     BadInput,
@@ -57,6 +56,7 @@ from overread.case import (
     Traits,
     Trial,
 )
+from overread.measuring.units import declared
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,7 +87,7 @@ class Grounding(Benchmark):
         ComparedWords.share("uar", "UAR", "keeps its answer to a like image of another patient on"),
         ComparedWords.share("is", "IS", "keeps its answer when something else is covered on"),
     )
-    ranges = declared(signed="rho")
+    units_beside = declared(signed="rho")
 
     rules: Edition
     options: Options

@@ -23,7 +23,6 @@ from overread.benchmarks.m3cot.trials import (
     timed_items,
     trials,
 )
-from overread.benchmarks.ranges import declared
 from overread.benchmarks.tables import cells_of
 from overread.case import (
     BadInput,
@@ -39,6 +38,7 @@ from overread.case import (
     Trial,
 )
 from overread.judging.question import Question, judges_and_words, reread, with_own_words
+from overread.measuring.units import declared
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,7 +67,7 @@ class M3CoT(Benchmark):
         ),
         ComparedWords.more("step_f1", "step F1"),
     )
-    ranges = declared(
+    units_beside = declared(
         share="path_likeness verdicts_invalid verdicts_unanswered verdicts_rescued "
         "judge_sensitivity judge_specificity judge_shift judge_agreement",
         signed="judge_kappa",

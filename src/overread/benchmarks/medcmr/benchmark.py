@@ -37,7 +37,6 @@ from overread.benchmarks.medcmr.people_sheets import (
 from overread.benchmarks.medcmr.sentences import headlines, limitations, methods
 from overread.benchmarks.medcmr.trials import reformulated_items, swap_remarks, swaps, trials
 from overread.benchmarks.medcmr.verdict_parser import lexical_judge
-from overread.benchmarks.ranges import declared
 from overread.benchmarks.tables import cells_of, schema_of
 from overread.case import (
     BadInput,
@@ -55,6 +54,7 @@ from overread.case import (
 )
 from overread.judging.question import Question, judges_and_words, with_own_words
 from overread.judging.question import reread as reread_verdicts
+from overread.measuring.units import declared
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +78,7 @@ class MedCMR(Benchmark):
         ComparedWords.share("accuracy", "accuracy", "is right on"),
         ComparedWords.more("score", "score"),
     )
-    ranges = declared(
+    units_beside = declared(
         share="chance only_base only_medical error_share win_ratio win_ratio_gap judge_sensitivity "
         "judge_specificity judge_shift judge_agreement",
         signed="r rho judge_kappa",
