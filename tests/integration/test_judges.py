@@ -210,7 +210,7 @@ def test_what_nobody_judged_is_wrong_or_left_out_as_the_edition_says(spoilt: Spo
     if spoilt.edition == "corrected":
         assert (right.k, right.n) == (n["answer"], len(own))
         assert (wrong.k, wrong.n) == (0, len(own)), '"false" counted as right'
-        assert "count as wrong" in right.note
+        assert right.as_wrong == {"not judged": len(own) - n["answer"]}
     else:
         assert (right.k, right.n) == (n["answer"], n["answer"])
         assert (wrong.k, wrong.n) == (1, n["answer"]), 'the authors take "false" for a match'
@@ -524,7 +524,7 @@ def test_follow_ups_come_after_the_trials_and_what_is_timed_is_asked_alone_and_a
     answers = pl.read_parquet(tmp_path / "judged" / "answers.parquet")
     seconds = answers.filter(pl.col("timed"))["seconds"]
     assert seconds.len() == 2 * timing
-    assert seconds.min() >= 0.02  # type: ignore[operator]
+    assert seconds.min() >= 0.015  # type: ignore[operator]
     for name in ("measures.json", "answers.parquet", "verdicts.parquet"):
         one, other = ((tmp_path / folder / name).read_bytes() for folder in ("judged", "again"))
         assert one == other, name

@@ -346,7 +346,7 @@ def test_whoever_has_no_phantoms_is_told_who_has(monkeypatch):
     with pytest.raises(BadInput) as refused:
         phantom_cases("another", "phantom:48")
     assert str(refused.value) == (
-        'benchmark "another" has no phantoms; grounding, heartbeat, m3cot and medcmr have.'
+        'benchmark "another" has no phantoms; grounding, heartbeat, m3cot, medcmr and pairs have.'
     )
 
 

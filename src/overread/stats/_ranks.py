@@ -219,6 +219,8 @@ def rank_sum_p(larger: Sequence[float], smaller: Sequence[float]) -> float | Non
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Pearson's correlation; None with fewer than 2 values or where either does not vary.
 
+    Examples
+    --------
     >>> pearson([1, 2, 3], [2, 4, 6])
     1.0
     """
@@ -235,7 +237,15 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
     """95 % interval of a correlation: tanh(artanh r ± z / sqrt(n - 3)); None where n < 4 or r = ±1.
 
+    References
+    ----------
     R. A. Fisher (1921), Metron 1, 3-32.
+
+    Examples
+    --------
+    >>> low, high = fisher_interval(0.5, 28)
+    >>> round(low, 3), round(high, 3)
+    (0.156, 0.736)
     """
     if n < 4 or abs(r) > 1 - 1e-12:
         return None

@@ -207,10 +207,10 @@ def refuse_twice(taken: dict[str, str], name: str, where: str, remedy: str) -> N
 def read_fields(path: Path, needed: Sequence[str] = ()) -> Iterator[Fields]:
     """Each row or object of a csv, xlsx, parquet, JSON or JSON lines file, in its order.
 
-    `needed` are the columns of a table that must be there.
+    `needed` are the columns of a table that must be there. A file without a suffix is a csv.
     """
     suffix, name = path.suffix.lower(), path.name
-    if suffix == ".csv":
+    if suffix in ("", ".csv"):
         for line, cells in rows_of(path, needed):
             yield Fields(f"{name} row {line}", cells)
     elif suffix == ".xlsx":

@@ -374,7 +374,7 @@ class SetReader(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
         contents = layout.read(found, home, options, seen)
         loaded = gather(
             contents.items,
-            home,
+            home.absolute(),
             images=self.images,
             name=self.name,
             lack=self.lack,
