@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import http.client
-import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +14,7 @@ import pytest
 
 import overread as ov
 from support.commands import Overread
+from support.warm import Forked, forked
 
 
 @pytest.fixture(scope="module")
@@ -33,22 +31,14 @@ def run(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:
 
 
 @contextmanager
-def serving(
-    run: Path, *words: str, files: int = 1024
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(run: Path, *words: str, files: int = 1024) -> Iterator[tuple[Forked, str]]:
     """The command as a process of its own that may open so many files; the address it prints."""
     code = (
         f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))\n"
+        "import sys; sys.stdout.reconfigure(line_buffering=True)\n"
         "from overread.cli import main; main()"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "serve", str(run), "--no-open", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        text=True,
-    )
-    assert process.stdout is not None
+    process = forked("serve", run, "--no-open", *words, code=code)
     try:
         yield process, process.stdout.readline().strip()
     finally:
@@ -64,7 +54,7 @@ def test_at_its_limit_of_open_files_it_refuses_quietly_and_goes_on(run: Path) ->
         crowd = []
         for _ in range(150):
             with suppress(OSError):
-                crowd.append(socket.create_connection(("127.0.0.1", place.port), timeout=1))
+                crowd.append(socket.create_connection(("127.0.0.1", place.port), timeout=0.2))
         assert len(crowd) > 64
         for one in crowd:
             one.close()

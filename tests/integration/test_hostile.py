@@ -182,7 +182,7 @@ def test_a_server_that_dies_and_comes_back_is_waited_for(tmp_path: Path, truth: 
     words = {"control": "looks", "delay": 0.1, "port": port, "log": log}
     with served(**words) as server:
         command = recipe(server, tmp_path, "concurrency=8&attempts=60&backoff=0.05&timeout=10")
-        with starting(*command) as process:
+        with starting(*command, page=False) as process:
             wait_for(lambda: len(log.read_text().split()) >= 16)
             server.stop()
             time.sleep(0.5)
@@ -203,7 +203,7 @@ def test_a_server_that_dies_for_good_leaves_a_run_that_can_be_resumed(
     options = "concurrency=8&attempts=2&backoff=0.01&timeout=10"
     log = tmp_path / "answered.log"
     with served(control="looks", delay=0.1, log=log) as server:
-        with starting(*recipe(server, tmp_path, options)) as process:
+        with starting(*recipe(server, tmp_path, options), page=False) as process:
             wait_for(lambda: len(log.read_text().split()) >= 16)
             server.stop()
             _, said = process.communicate(timeout=60)
@@ -267,7 +267,7 @@ def test_an_interrupt_keeps_what_came_and_says_how_to_resume(tmp_path: Path, tru
     log = tmp_path / "answered.log"
     with served(control="looks", delay=0.3, log=log) as server:
         command = recipe(server, tmp_path, "concurrency=4")
-        with starting(*command) as process:
+        with starting(*command, page=False) as process:
             wait_for(lambda: len(log.read_text().split()) >= 8)
             process.send_signal(signal.SIGINT)
             began = time.monotonic()
@@ -310,7 +310,7 @@ def test_an_interrupt_waits_for_a_call_under_way_no_longer_than_its_grace(
 @pytest.mark.slow
 def test_a_second_interrupt_does_not_wait_for_calls_under_way(tmp_path: Path) -> None:
     with served("hostile", trouble=("hang",), min_troubles=99, max_troubles=99) as server:
-        with starting(*recipe(server, tmp_path, "concurrency=4&timeout=60")) as process:
+        with starting(*recipe(server, tmp_path, "concurrency=4&timeout=60"), page=False) as process:
             wait_for(lambda: server.stats()["requests"] >= 4)
             process.send_signal(signal.SIGINT)
             time.sleep(1)

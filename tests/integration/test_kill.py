@@ -118,7 +118,7 @@ def test_twenty_kills_change_no_measure_and_no_committed_trial_is_asked_again(
         kept: set[bytes] = set()
         for _ in range(KILLS):
             seen = len(answered())
-            with starting(*command) as process:
+            with starting(*command, page=False) as process:
                 kill_at_a_random_moment(process, draw, lambda: len(answered()))
                 assert process.returncode == -signal.SIGKILL, "it ended before it was killed"
             answers = {key_of[body] for body in answered()[seen:]}

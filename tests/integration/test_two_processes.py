@@ -30,7 +30,7 @@ def recipe(out: Path, store: Path, *readers: str, limit: int | None = None) -> l
 
 def at_once(*commands: list[object]) -> None:
     """Start all, then wait for all to end well."""
-    with starting(*commands[0]) as one, starting(*commands[1]) as other:
+    with starting(*commands[0], page=False) as one, starting(*commands[1], page=False) as other:
         for process in (one, other):
             _, said = process.communicate(timeout=120)
             assert process.returncode == 0, said

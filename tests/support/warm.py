@@ -20,19 +20,21 @@ import threading
 import time
 from typing import IO
 
-__all__ = ["Forked", "forked"]
+__all__ = ["MAIN", "Forked", "forked"]
 
 # A request is a line of JSON with four descriptors: the three streams, and one for what is told of
 # the process: its number, then how it ended. A process between waits for it, so that the number is
 # not given to another before whoever asked knows.
 WARM = """
-import array, importlib, json, os, pkgutil, socket, sys
+import array, atexit, gc, importlib, json, os, pkgutil, socket, sys, threading, traceback
 import overread
 for module in pkgutil.walk_packages(overread.__path__, "overread."):
-    if not module.name.endswith("__main__"):
+    if not module.name.endswith(("__main__", "phantoms")) and ".phantoms." not in module.name:
         importlib.import_module(module.name)
-import overread.cli.app, polars, scipy.stats, aiohttp, uvloop, vl_convert, av, pydicom, nibabel
+import pydantic, polars, rich, tomli_w, uvloop, vl_convert
 
+gc.collect()
+gc.freeze()
 asked = socket.socket(fileno=int(sys.argv[1]))
 between = 0
 while True:
@@ -70,7 +72,18 @@ os.environ.clear()
 os.environ.update(given["env"])
 os.chdir(given["cwd"])
 sys.argv = ["overread", *given["words"]]
-exec(given["code"], {"__name__": "__main__"})
+code = 0
+try:
+    exec(given["code"], {"__name__": "__main__"})
+except SystemExit as left:
+    code = left.code or 0
+except BaseException:
+    traceback.print_exc()
+    code = 1
+threading._shutdown()
+atexit._run_exitfuncs()
+sys.stdout.flush()
+os._exit(code)  # what was imported need not be taken apart
 """
 MAIN = "from overread.cli import main; main()"
 
