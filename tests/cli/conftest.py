@@ -1,3 +1,3 @@
-from support.commands import overread, phantom_cache, workspace
+from support.commands import no_pages, overread, pages, phantom_cache, workspace
 
-__all__ = ["overread", "phantom_cache", "workspace"]
+__all__ = ["no_pages", "overread", "pages", "phantom_cache", "workspace"]

@@ -11,6 +11,8 @@ import pytest
 from overread.runs import run
 from support.commands import Overread, tree
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory, phantom_cache: Path) -> Path:

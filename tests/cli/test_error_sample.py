@@ -18,6 +18,8 @@ from support.commands import Overread, tree
 from support.kept_runs import kept_run
 from support.medcmr_sets import item, mcq, write_release
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 WRONG, RIGHT = "control:longest-option", "control:oracle"
 LABELS = tuple(ERRORS)
 N_MCQ, N_OPEN = 42, 7
@@ -104,6 +106,7 @@ def test_the_sheet_and_the_page_hold_the_errors_and_nothing_else(
     assert "https://" not in page
 
 
+@pytest.mark.usefixtures("pages")
 def test_labels_come_back_as_shares(overread: Overread, asked: Path) -> None:
     overread("error-sample", asked, "--reader", WRONG, "--out", "out")
     filled = fill("out/errors.csv", lambda number: LABELS[number % 3] if number % 7 else "")

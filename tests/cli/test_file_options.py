@@ -21,6 +21,8 @@ from support import datasets
 from support.commands import GOLDEN, Overread, write_manifest
 from support.warm import forked
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 # `PLACE` is what stands where a file is meant. Every option that takes a path has a line here:
 # the command as it is right but for that one.
 PLACE = "PLACE"

@@ -17,6 +17,8 @@ from support.kept_runs import kept_run
 from support.m3_trees import Item, write_m3cot
 from support.medcmr_sets import item, mcq, write_lines, write_release
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 JUDGE = "control:lexical-judge"
 THEIRS = f"{JUDGE}-theirs"
 SET = ("--set", "boot=100", "--set", "checks=2")
@@ -76,6 +78,7 @@ def results(workspace: Path) -> tuple[str, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
+@pytest.mark.usefixtures("pages")
 def test_judged_later_is_judged_at_once(overread: Overread, here: Path, name: str) -> None:
     done = overread("judge", name, "--judge", JUDGE, "--json")
     assert done.code == 0

@@ -14,6 +14,8 @@ from overread.runs import run
 from support.commands import Overread, tree
 from support.kept_runs import kept_run
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 JUDGE = "control:lexical-judge"
 SETTINGS = {"boot": "100", "checks": "2", "variants": "1"}
 

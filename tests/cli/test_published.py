@@ -11,6 +11,8 @@ from overread.published import BENCHMARKS, figures, inconsistencies
 from overread.runs import measure
 from support.commands import Overread, tree
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 HEADLINE = ("published", "grounding")
 HEARTBEAT = ("published", "heartbeat")
 

@@ -20,6 +20,8 @@ from overread.runs import run
 from support.commands import Overread, tree
 from support.kept_runs import kept_run
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 READERS = ("control:oracle", "control:longest-option", "control:format-breaker")
 Ranking = Callable[[str, str, str], str]
 

@@ -15,6 +15,8 @@ from support.commands import Overread, tree
 from support.m3_trees import Item, write_m3cot
 from support.medcmr_sets import item, mcq, write_release
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 IDS = ("2", "5", "7")
 
 
@@ -65,6 +67,7 @@ def test_a_file_names_cases_in_whichever_form(overread: Overread, cases: Path, n
     assert json.loads(done.out)[0]["trials"] == len(IDS)
 
 
+@pytest.mark.usefixtures("pages")
 def test_only_the_named_are_asked_and_the_run_says_so(overread: Overread, cases: Path) -> None:
     Path("ids.txt").write_text("\n".join(IDS))
     assert overread(*run_of(cases, "--only", "ids.txt")).code == 0

@@ -17,6 +17,8 @@ from overread.runs import compare, measure, run
 from overread.runs._comparing import joined_tables
 from overread.runs._kept import Kept
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 SETTINGS = {"boot": "200"}
 
 

@@ -26,6 +26,8 @@ from support.commands import Overread
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 ITEMS = 6
 ROLES = ("answer", "steps", "order")
 QUESTIONS = ("answer", "precision", "recall", "order")

@@ -13,6 +13,8 @@ from overread.runs import open_cases
 from support.commands import Overread
 from support.served import served
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 CASES = ("--cases", "phantom:16")
 
 

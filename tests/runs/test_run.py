@@ -24,6 +24,8 @@ from support.commands import GOLDEN, Overread
 from support.readers import Scripted, questions
 from support.served import served
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 FILES = {"run.toml", "cases.parquet", "answers.parquet", "measures.json", "report.html"}
 FIELDS = [
     "reader", "measure", "by", "value", "n", "k", "se", "sd_boot", "sd_seeds", "sd_videos", "low",
@@ -222,6 +224,7 @@ def test_measures_are_strict_json_with_the_documented_fields(overread: Overread)
 # ---------------------------------------------------------------- once asked, never again
 
 
+@pytest.mark.usefixtures("pages")
 def test_two_runs_over_one_store_are_the_same_to_the_byte(overread: Overread) -> None:
     with served(control="looks", tally=True) as server:
         spec = f"openai:m@{server.base_url}"

@@ -16,6 +16,8 @@ from support.clip_files import numbered, write
 from support.commands import GOLDEN, Overread
 from support.served import served
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 RUN = ("run", "grounding", "--cases", "phantom:16", "--reader", "control:looks")
 
 

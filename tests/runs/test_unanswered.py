@@ -15,6 +15,8 @@ import pytest
 from support.commands import Overread, write_manifest
 from support.served import served
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 RUN = ("run", "grounding", "--cases", "phantom:16")
 
 

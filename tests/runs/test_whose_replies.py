@@ -19,6 +19,8 @@ from support.checkpoints import Checkpoint, checkpoint
 from support.commands import Done, Overread
 from support.m3_trees import Item, write_m3cot
 
+pytestmark = pytest.mark.usefixtures("no_pages")
+
 STORE = Path(".overread/store.sqlite")
 
 
@@ -154,6 +156,7 @@ def test_a_study_that_asks_anew_asks_once_and_begins_all_its_runs_anew_at_once(
 # ---------------------------------------------------------------- what is said of kept replies
 
 
+@pytest.mark.usefixtures("pages")
 def test_a_run_that_asked_nothing_says_so_with_the_dates(
     overread: Overread, server: Checkpoint
 ) -> None:
@@ -272,6 +275,7 @@ def test_a_judge_of_one_role_more_keeps_where_its_other_verdicts_came_from(
     assert "the usual rubric, and now the rubric yesno. Add ?label=" in other.complaint
 
 
+@pytest.mark.usefixtures("pages")
 def test_a_model_that_changed_under_its_name_is_told(
     overread: Overread, server: Checkpoint
 ) -> None:

@@ -33,6 +33,7 @@ def checkpoint() -> Iterator[Checkpoint]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # or every answer waits for an acknowledgement of its head
 
         def do_GET(self) -> None:
             known = self.path == "/v1/models" and served.entry is not None

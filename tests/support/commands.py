@@ -13,11 +13,14 @@ from typing import NamedTuple
 import pytest
 import typer.main
 
+from overread import report
 from overread.cli.app import main
 from support.drawn_once import draw_once
 
 # The parser of all commands is made anew for every command line; one serves all of a test process.
 typer.main.get_command = functools.cache(typer.main.get_command)
+
+WRITE_REPORT = report.write_report
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "grounding"
@@ -64,6 +67,20 @@ def phantom_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("OVERREAD_CACHE", str(shared / "phantoms"))
         draw_once(patch)
         yield shared / "phantoms"
+
+
+@pytest.fixture(scope="module")
+def no_pages() -> Iterator[None]:
+    """Runs have an empty page: where no test looks at it, it would be half of their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "write_report", lambda path, *_, **__: path.touch())
+        yield
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages after all, for a test among others."""
+    monkeypatch.setattr(report, "write_report", WRITE_REPORT)
 
 
 @pytest.fixture
