@@ -19,7 +19,7 @@ from unittest import mock
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -523,6 +523,7 @@ def test_every_member_is_found_as_zipfile_finds_it(
     tmp_path_factory, members, before, comment, large
 ):
     """Also with bytes before it, a comment after it, and the numbers of archives above 4 GB."""
+    assume(b"PK\x05\x06" not in comment)  # zipfile takes it for the end of the index
     path = tmp_path_factory.mktemp("index") / "a.zip"
     most, many = (20, 2) if large else (zipfile.ZIP64_LIMIT, zipfile.ZIP_FILECOUNT_LIMIT)
     limits = mock.patch.multiple(zipfile, ZIP64_LIMIT=most, ZIP_FILECOUNT_LIMIT=many)
