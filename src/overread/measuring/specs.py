@@ -316,6 +316,8 @@ def worst_cases(record: Measure, counted: Counted) -> Iterator[Measure]:
     table = counted.table
     n, k = int((~np.isnan(table)).sum()), int((table == 1).sum())
     lost = sum(m for word, m in left_out_of(counted).items() if word in _NO_ANSWER)
+    # Whoever counts as wrong without an answer is among the n already.
+    n = n - lost if counted.wrong else n
     if not n + lost:
         return
     for bound, hits, what in (("low", k, "misses"), ("high", k + lost, "hits")):
