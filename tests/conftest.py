@@ -12,6 +12,11 @@ from hypothesis import settings
 
 pytest_plugins = "pytester"
 
+# Tests run side by side: threads of one that wait for each other by spinning take another's core.
+for library in ("OPENBLAS", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 # Chance draws others every time; OVERREAD_EXAMPLES=1000 tries harder. Without a stop-watch: a busy
 # machine is no failure.
 settings.register_profile(
