@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,14 @@ import pytest
 from hypothesis import settings
 
 pytest_plugins = "pytester"
+
+HERE = Path(__file__).parent
+# Where bytecode is not to be written, each worker and each process that a test starts would compile
+# everything anew: a minute of the suite. It is kept with what else pytest keeps.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = False, ""
+    sys.pycache_prefix = str(HERE.parent / ".pytest_cache" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Tests run side by side: threads of one that wait for each other by spinning take another's core.
 for library in ("OPENBLAS", "OMP"):
@@ -24,7 +33,6 @@ settings.register_profile(
 )
 settings.load_profile("suite")
 
-HERE = Path(__file__).parent
 # Whole runs, servers, browsers and processes: part of the suite, and of no quick look.
 SLOW = ("bench", "browser", "cli", "integration", "runs")
 
