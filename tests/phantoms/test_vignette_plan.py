@@ -11,12 +11,19 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
-from overread.phantoms.vignette import EACH, LEAST, plan_vignettes
+from overread.phantoms.vignette import EACH, LEAST, Plan, Vignette, plan_vignettes
 from overread.phantoms.vignette_questions import QUESTIONS
 from overread.phantoms.vignette_views import VIEWS
 
-LARGE = plan_vignettes(16_000, 1)
-MCQ = LARGE.of("mcq")
+
+@pytest.fixture(scope="module")
+def large() -> Plan:
+    return plan_vignettes(16_000, 1)
+
+
+@pytest.fixture(scope="module")
+def mcqs(large: Plan) -> tuple[Vignette, ...]:
+    return large.of("mcq")
 
 
 def within_chance(right: int, n: int, share: float) -> bool:
@@ -80,9 +87,9 @@ def test_now_and_then_two_items_of_different_dimensions_share_a_picture():
 # ---------------------------------------------------------------- truth
 
 
-def test_answers_are_true_of_their_pictures_and_other_options_are_not():
-    for one in LARGE.vignettes:
-        picture = LARGE.pictures[one.picture]
+def test_answers_are_true_of_their_pictures_and_other_options_are_not(large):
+    for one in large.vignettes:
+        picture = large.pictures[one.picture]
         assert picture.view == one.asked.view
         said = one.asked.says[picture.facts[one.asked.facet]]
         if one.kind == "open":
@@ -94,8 +101,8 @@ def test_answers_are_true_of_their_pictures_and_other_options_are_not():
             ]
 
 
-def test_every_picture_has_a_value_of_every_facet_of_its_view():
-    for picture in LARGE.pictures:
+def test_every_picture_has_a_value_of_every_facet_of_its_view(large):
+    for picture in large.pictures:
         facets = VIEWS[picture.view].facets
         assert list(picture.facts) == list(facets)
         assert all(picture.facts[facet] in values for facet, values in facets.items())
@@ -114,8 +121,8 @@ def test_a_question_offers_five_answers_or_more_and_does_not_contain_them(dimens
 # ---------------------------------------------------------------- nothing is told by the text
 
 
-def test_letters_are_even():
-    counts = Counter(one.answer for one in MCQ)
+def test_letters_are_even(mcqs):
+    counts = Counter(one.answer for one in mcqs)
     assert max(counts.values()) - min(counts.values()) <= 1
     # And so they are within small sets.
     few = Counter(one.answer for one in plan_vignettes(80, 3).of("mcq"))
@@ -123,50 +130,50 @@ def test_letters_are_even():
 
 
 @pytest.mark.parametrize("pick", [max, min])
-def test_length_tells_nothing(pick):
+def test_length_tells_nothing(mcqs, pick):
     """The first of the longest (or shortest) options is right as often as any."""
-    right = sum(pick(one.options, key=len) == one.truth for one in MCQ)
-    assert within_chance(right, len(MCQ), 1 / 5)
+    right = sum(pick(one.options, key=len) == one.truth for one in mcqs)
+    assert within_chance(right, len(mcqs), 1 / 5)
 
 
 @pytest.mark.parametrize("dimension", list(DIMENSIONS))
-def test_length_tells_nothing_of_any_dimension(dimension):
-    some = [one for one in MCQ if one.dimension == dimension]
+def test_length_tells_nothing_of_any_dimension(mcqs, dimension):
+    some = [one for one in mcqs if one.dimension == dimension]
     right = sum(max(one.options, key=len) == one.truth for one in some)
     assert within_chance(right, len(some), 1 / 5)
 
 
-def test_place_among_sorted_options_tells_nothing():
+def test_place_among_sorted_options_tells_nothing(mcqs):
     """Numbers in the middle of what is offered are right no more often than those at the ends."""
-    ranks = Counter(sorted(one.options).index(one.truth) for one in MCQ)
-    assert all(within_chance(ranks[k], len(MCQ), 1 / 5) for k in range(5))
+    ranks = Counter(sorted(one.options).index(one.truth) for one in mcqs)
+    assert all(within_chance(ranks[k], len(mcqs), 1 / 5) for k in range(5))
 
 
-def test_words_shared_with_the_other_options_tell_nothing():
+def test_words_shared_with_the_other_options_tell_nothing(mcqs):
     """The option most like the others, word by word, is the right one only by chance."""
 
     def likeness(one, text):
         return sum(len(set(text.split()) & set(other.split())) for other in one.options)
 
-    right = sum(max(one.options, key=lambda t, o=one: likeness(o, t)) == one.truth for one in MCQ)
-    assert within_chance(right, len(MCQ), 1 / 5)
+    right = sum(max(one.options, key=lambda t, o=one: likeness(o, t)) == one.truth for one in mcqs)
+    assert within_chance(right, len(mcqs), 1 / 5)
 
 
-def test_common_answers_tell_nothing():
+def test_common_answers_tell_nothing(mcqs):
     """Half of the set learned by heart is of no use for the other half."""
-    half = len(MCQ) // 2
-    known = Counter((one.asked.subtype, one.truth) for one in MCQ[:half])
+    half = len(mcqs) // 2
+    known = Counter((one.asked.subtype, one.truth) for one in mcqs[:half])
     right = sum(
         max(one.options, key=lambda t, o=one: known[o.asked.subtype, t]) == one.truth
-        for one in MCQ[half:]
+        for one in mcqs[half:]
     )
-    assert within_chance(right, len(MCQ) - half, 1 / 5)
+    assert within_chance(right, len(mcqs) - half, 1 / 5)
 
 
-def test_record_numbers_tell_nothing():
-    at = [int("".join(c for c in one.question.split(".")[0] if c.isdigit())) for one in MCQ]
-    letters = [LETTERS.index(one.answer) for one in MCQ]
-    assert abs(np.corrcoef(at, letters)[0, 1]) < 4 / np.sqrt(len(MCQ))
+def test_record_numbers_tell_nothing(mcqs):
+    at = [int("".join(c for c in one.question.split(".")[0] if c.isdigit())) for one in mcqs]
+    letters = [LETTERS.index(one.answer) for one in mcqs]
+    assert abs(np.corrcoef(at, letters)[0, 1]) < 4 / np.sqrt(len(mcqs))
 
 
 # ---------------------------------------------------------------- captions
