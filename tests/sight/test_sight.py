@@ -32,8 +32,11 @@ def test_what_each_server_is(overread: Overread, sight: str, verdict: str, code:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_saying_something_else_each_time_is_no_sight(overread: Overread, seed: int) -> None:
+    # One at a time: what is said follows the order of asking, and one drawing in a hundred would
+    # look like sight at this level.
     with served("digits", sight="random") as server:
-        done = overread("sight", f"openai:m@{server.base_url}", "--seed", seed, "--json")
+        reader = f"openai:m@{server.base_url}?concurrency=1"
+        done = overread("sight", reader, "--seed", seed, "--json")
     assert (done.code, json.loads(done.out)["verdict"]) == (1, "does not arrive")
 
 
