@@ -16,35 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 import msgspec
 
 import overread
+import overread.case as oc
 from overread.benchmarks.draws import lot
 from overread.benchmarks.rules import EditionRules, Rulebook, absolute
-from overread.case import (
-    BadInput,
-    Card,
-    Condition,
-    Figure,
-    Headline,
-    Measure,
-    Policy,
-    Reader,
-    Reply,
-    Said,
-    Slide,
-    Table,
-    Traits,
-    Trial,
-)
+from overread.benchmarks.tables import cells_of, schema_of, structs_in
 from overread.judging import Read, Role
-from overread.judging.question import (
-    Question,
-    again,
-    by_name,
-    choices_of,
-    other_rubrics,
-    question_trials,
-    read_verdict,
-    roles_of,
-)
+from overread.judging import question as judged
+from overread.judging.question import Question
 from overread.plugins import at
 
 if TYPE_CHECKING:
@@ -63,7 +41,7 @@ class ReaderRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the run's record says of one reader."""
 
     name: str
-    traits: Traits = Traits()
+    traits: oc.Traits = oc.Traits()
     identity: str = ""
     # What the user declared: parameters in billions, and the group it belongs to.
     params_b: float | None = None
@@ -198,8 +176,8 @@ class ErrorSheet(msgspec.Struct, frozen=True, kw_only=True):
 class Transferred(NamedTuple):
     """(reader, measure, its record in the first run, in the second), and correlations over them."""
 
-    pairs: list[tuple[str, str, Measure, Measure]]
-    correlations: list[Measure]
+    pairs: list[tuple[str, str, oc.Measure, oc.Measure]]
+    correlations: list[oc.Measure]
 
 
 class PlainRules(EditionRules, frozen=True, kw_only=True):
@@ -229,6 +207,11 @@ class Benchmark:
     """What its measures that no `Spec` makes are counted in, by their names."""
     metrics: ClassVar[str] = ""
     """Where its registered metrics stand, "module:METRICS"; the law tests run over them."""
+    exhibited: ClassVar[str] = ""
+    """What makes tables and figures of (measures, signature), "module:function"."""
+    sentences: ClassVar[str] = ""
+    """The module of what it says in words: headlines and limitations by (measures, dataset), and
+    methods by (rules, options, asked_under)."""
     phantoms: ClassVar[Phantoms | None] = None
     """Its synthetic cases; with them it joins `demo` and `selfcheck`."""
     published: ClassVar[str] = ""
@@ -241,13 +224,15 @@ class Benchmark:
     """
     sets: ClassVar[SetReader[Any] | None] = None
     """The layouts of sets that it reads; None of one that loads them itself."""
-    case_type: ClassVar[type[msgspec.Struct] | None] = None
-    answer_type: ClassVar[type[msgspec.Struct] | None] = None
+    case_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
+    answer_type: ClassVar[type[msgspec.Struct]] = msgspec.Struct
     """A case and an answer as structs, whose fields are the columns of the two tables."""
     right_by: ClassVar[tuple[str, str]] = ("accuracy", "")
     """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
+    checked: ClassVar[tuple[str, ...]] = ()
+    """Controls whose replies show whether a judge is fit."""
     made_of: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Measures that are made of others and have no record judge by judge, with those others."""
     compared: ClassVar[tuple[ComparedWords, ...]] = ()
@@ -265,7 +250,7 @@ class Benchmark:
 
     dataset: str
     """What the cases are called, `NAME@DIGEST`."""
-    policy: Policy
+    policy: oc.Policy
     """Who may see them; a set that declares no policy is `credentialed`."""
     path: Path | None
     """Where they stand; None of kept tables."""
@@ -278,7 +263,7 @@ class Benchmark:
         self,
         *,
         dataset: str,
-        policy: Policy,
+        policy: oc.Policy,
         path: Path | None,
         edition: str = "corrected",
         words: Mapping[str, str] | None = None,
@@ -295,7 +280,7 @@ class Benchmark:
         if cls.book is not None:
             return cls.book.settings(edition, words)
         if words or edition not in ("corrected", "authors"):
-            raise BadInput(
+            raise oc.BadInput(
                 f"{cls.name} has the editions corrected and authors, and nothing to --set."
             )
         return PlainRules(name="authors" if edition == "authors" else "corrected"), None
@@ -332,7 +317,7 @@ class Benchmark:
     def of_run(
         cls,
         dataset: str,
-        policy: Policy,
+        policy: oc.Policy,
         edition: str = "corrected",
         words: Mapping[str, str] | None = None,
     ) -> Self:
@@ -353,13 +338,13 @@ class Benchmark:
         """Of what is asked about: every case's facts, in their order."""
         return hashlib.sha256(msgspec.json.encode(list(self.cases()))).hexdigest()[:8]
 
-    def policy_at(self, path: str | Path) -> Policy:
+    def policy_at(self, path: str | Path) -> oc.Policy:
         """Who may see a set by its cards, though its images may be gone."""
         if self.sets is None:
             return "credentialed"
         return self.sets.policy_at(path, self.options.root)
 
-    def policy_opened(self) -> Policy:
+    def policy_opened(self) -> oc.Policy:
         """Who may see the set that was opened, all images of its cases looked at."""
         if self.sets is None:
             return self.policy_at(self.kept_path)
@@ -373,7 +358,7 @@ class Benchmark:
     def kept_path(self) -> Path:
         """Where the cases stand, which must be there."""
         if self.path is None:
-            raise BadInput("this run was opened from its tables. Give --cases to ask again.")
+            raise oc.BadInput("this run was opened from its tables. Give --cases to ask again.")
         return self.path
 
     # ------------------------------------------------------------ cases
@@ -381,17 +366,11 @@ class Benchmark:
     @property
     def case_schema(self) -> Mapping[str, Any]:
         """The columns of `cases.parquet`; the first is `case`."""
-        from overread.benchmarks.tables import schema_of
-
-        assert self.case_type is not None, f"{self.name} declares no case_type"
         return schema_of(self.case_type)
 
     @property
     def answer_schema(self) -> Mapping[str, Any]:
         """The columns of `answers.parquet` but `reader`."""
-        from overread.benchmarks.tables import schema_of
-
-        assert self.answer_type is not None, f"{self.name} declares no answer_type"
         return schema_of(self.answer_type)
 
     def load(self) -> Loaded[Any]:
@@ -401,9 +380,11 @@ class Benchmark:
 
     @cached_property
     def root(self) -> str:
-        """What the images of the set stand below."""
+        """What the images of the set stand below; nothing of kept tables, whose judges see none."""
         assert self.sets is not None, f"{self.name} declares no sets"
-        return str(self.sets.root_of(self.kept_path, self.options.root).absolute())
+        if self.path is None:
+            return ""
+        return str(self.sets.root_of(self.path, self.options.root).absolute())
 
     @cached_property
     def loaded(self) -> Loaded[Any]:
@@ -420,8 +401,6 @@ class Benchmark:
 
     def case_row(self, case: Any) -> Sequence[Any]:
         """One case as a row of `case_schema`."""
-        from overread.benchmarks.tables import cells_of
-
         return cells_of(case)
 
     def stratum(self, case: Any) -> tuple[str, ...]:
@@ -452,7 +431,7 @@ class Benchmark:
 
     # ------------------------------------------------------------ asking
 
-    def trials(self, case: Any, traits: Traits) -> Iterator[Trial]:
+    def trials(self, case: Any, traits: oc.Traits) -> Iterator[oc.Trial]:
         """Every condition of one case, for a reader of these traits."""
         raise NotImplementedError
 
@@ -462,8 +441,8 @@ class Benchmark:
         return False
 
     def follow_ups(
-        self, case: str, said: Sequence[tuple[Trial, Reply]], traits: Traits
-    ) -> Iterator[Trial]:
+        self, case: str, said: Sequence[tuple[oc.Trial, oc.Reply]], traits: oc.Traits
+    ) -> Iterator[oc.Trial]:
         """What follows from a reader's replies to one case."""
         return iter(())
 
@@ -472,12 +451,12 @@ class Benchmark:
         """Whether some questions are asked one at a time, to time them."""
         return False
 
-    def timed(self, chosen: frozenset[str] | None, traits: Traits) -> Iterator[Trial]:
+    def timed(self, chosen: frozenset[str] | None, traits: oc.Traits) -> Iterator[oc.Trial]:
         """The questions that are timed."""
         return iter(())
 
     def answer(
-        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+        self, trial: oc.Trial, reply: oc.Reply | None, traits: oc.Traits, reason: str = ""
     ) -> Sequence[Any]:
         """A reply as a row of `answer_schema`; of None, where it went unanswered, with the reason.
 
@@ -485,10 +464,10 @@ class Benchmark:
         """
         raise NotImplementedError
 
-    def shown_of(self, name: str) -> Sequence[Trial]:
+    def shown_of(self, name: str) -> Sequence[oc.Trial]:
         """The trials of a case for a reader that sees; none of a case the set has not."""
         case = self.by_id.get(name)
-        return () if case is None else tuple(self.trials(case, Traits()))
+        return () if case is None else tuple(self.trials(case, oc.Traits()))
 
     # ------------------------------------------------------------ judging
 
@@ -500,21 +479,21 @@ class Benchmark:
     @property
     def roles(self) -> tuple[Role, ...]:
         """What judges may judge; empty where nobody judges."""
-        return roles_of(self.questions)
+        return judged.roles_of(self.questions)
 
-    def judges(self) -> Mapping[str, Reader]:
+    def judges(self) -> Mapping[str, oc.Reader]:
         """Its own offline judges by name."""
         return {}
 
     @property
     def other_rubrics(self) -> Mapping[Role, tuple[str, ...]]:
         """Rubrics that a judge may be asked with in place of the usual one."""
-        return other_rubrics(self.questions)
+        return judged.other_rubrics(self.questions)
 
     @property
     def checks(self) -> Sequence[str]:
-        """Controls whose replies show whether a judge is fit; judged first, over `check_cases`."""
-        return ()
+        """Those of `checked` that judges judge first, over `check_cases`; none if none is to be."""
+        return self.checked if self.checked and self.options.checks else ()
 
     def check_cases(self, chosen: frozenset[str] | None) -> frozenset[str]:
         """A seeded sample of the items that judges are checked on."""
@@ -536,30 +515,33 @@ class Benchmark:
         most = self.options.variants
         return frozenset(self.checkable(self._chosen)[:most] if most else ())
 
-    def usual_length(self, condition: Condition) -> int:
+    def usual_length(self, condition: oc.Condition) -> int:
         """Characters of a usual reply, for forecasts; 0 where no judge is sent it."""
         return 0
 
-    def judge_trials(self, row: Mapping[str, Any], role: Role, rubric: str = "") -> Iterator[Trial]:
+    def judge_trials(
+        self, row: Mapping[str, Any], role: Role, rubric: str = ""
+    ) -> Iterator[oc.Trial]:
         """The questions about one row of answers, which has the columns reader and check too.
 
         Each is a condition of role, question, reader, about, check and prompt.
         """
         varied = bool(row["check"]) and row["case"] in self.varied
         case = self.by_id[row["case"]]
-        return question_trials(self.questions, row, role, case, rubric=rubric, varied=varied)
+        questions = self.questions
+        return judged.question_trials(questions, row, role, case, rubric=rubric, varied=varied)
 
-    def reask(self, condition: Condition) -> int:
+    def reask(self, condition: oc.Condition) -> int:
         """How often a judge that cannot be read is asked again."""
-        return by_name(self.questions)[str(condition["question"])].reask
+        return judged.by_name(self.questions)[str(condition["question"])].reask
 
-    def again(self, trial: Trial, attempt: int) -> Trial:
+    def again(self, trial: oc.Trial, attempt: int) -> oc.Trial:
         """A question to a judge once more."""
-        return again(self.questions, trial, attempt)
+        return judged.again(self.questions, trial, attempt)
 
-    def read_verdict(self, case: str, condition: Condition, text: str) -> Read:
+    def read_verdict(self, case: str, condition: oc.Condition, text: str) -> Read:
         """A judge's words; never raises."""
-        return read_verdict(self.questions, text, self.by_id[case], condition)
+        return judged.read_verdict(self.questions, text, self.by_id[case], condition)
 
     def judge_over(self, tables: Tables) -> None:
         """Judge these from now on, where the benchmark was opened from a run's tables."""
@@ -567,17 +549,32 @@ class Benchmark:
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
         """The words that judge and person have for each question; empty: no person is asked."""
-        return choices_of(self.questions)
+        return judged.choices_of(self.questions)
 
     def units(self, tables: Tables) -> list[JudgedUnit]:
         """The things judged in a run's tables, checks left out, for a person to judge too."""
-        return []
+        from overread.judging.sheet import units_of
+
+        if tables.verdicts is None:
+            return []
+        return units_of(self.questions, self.cases_of(tables), tables.answers, tables.verdicts)
+
+    def cases_of(self, tables: Tables) -> Mapping[str, Any]:
+        """The cases of a run's tables by their names."""
+        cases = tables.cases
+        return dict(zip(cases["case"], structs_in(cases, self.case_type), strict=True))
 
     # ------------------------------------------------------------ measuring
 
     def reread(self, tables: Tables) -> Tables:
-        """Kept rows read again under this edition; what cannot be read again stays as it is."""
-        return tables
+        """Kept rows read again under this edition; what cannot be read again stays as it is.
+
+        By default what judges said, where it was kept.
+        """
+        if tables.verdicts is None:
+            return tables
+        found = judged.reread(self.questions, tables.verdicts, self.cases_of(tables))
+        return msgspec.structs.replace(tables, verdicts=found)
 
     @classmethod
     def specs(cls) -> tuple[Spec, ...]:
@@ -603,23 +600,31 @@ class Benchmark:
         """The run as arrays, and what each reader said of its cases: what the specs are given."""
         raise NotImplementedError
 
-    def measure(self, tables: Tables) -> list[Measure]:
+    def measure(self, tables: Tables) -> list[oc.Measure]:
         """Tables to numbers, each with its n and interval; nothing undefined gets a number."""
         from overread.measuring.specs import measure
 
         return measure(*self.arrays(tables), self.specs())
 
-    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
-        """Numbers to tables and figures, with the signature of what they stand on."""
+    def exhibits(
+        self, measures: Sequence[oc.Measure], signature: str
+    ) -> Iterator[oc.Table | oc.Figure]:
+        """Numbers to tables and figures, with the signature of what they stand on.
+
+        Where nothing makes them, those that follow from declared measures.
+        """
+        if self.exhibited:
+            yield from at(self.exhibited)(measures, signature)
+            return
         from overread.benchmarks.exhibits.from_specs import exhibits_of
 
         yield from exhibits_of(self.specs(), measures, signature, self.question or self.name)
 
-    def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
+    def pictured(self, tables: Tables, signature: str) -> Iterator[oc.Table | oc.Figure]:
         """Exhibits with the cases' own pictures or texts, made where these may be shown."""
         return iter(())
 
-    def controls(self) -> Mapping[str, Reader]:
+    def controls(self) -> Mapping[str, oc.Reader]:
         """Readers known by construction, by name."""
         return {}
 
@@ -627,7 +632,7 @@ class Benchmark:
         """What each control must be found to be."""
         return {}
 
-    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
+    def recovered(self, measures: Sequence[oc.Measure]) -> list[Recovered]:
         """What a run's measures take the controls it holds for."""
         return []
 
@@ -668,9 +673,9 @@ class Benchmark:
 
     # ------------------------------------------------------------ reporting
 
-    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
+    def headlines(self, measures: Sequence[oc.Measure]) -> Iterator[oc.Headline]:
         """What was found of each reader, in a word and a sentence."""
-        return iter(())
+        return self._sentences("headlines", measures, self.dataset)
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
         """What was asked and how it was counted, in whole sentences that an author may paste.
@@ -678,11 +683,14 @@ class Benchmark:
         `asked_under` is the edition that readers were asked under, if not this one. Empty where
         somebody else asked them.
         """
-        return ()
+        return tuple(self._sentences("methods", self.rules, self.options, asked_under))
 
-    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+    def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         """What limits the numbers, as far as the benchmark and these measures give cause."""
-        return ()
+        return tuple(self._sentences("limitations", measures, self.dataset))
+
+    def _sentences(self, name: str, *about: Any) -> Iterator[Any]:
+        return iter(at(f"{self.sentences}:{name}")(*about) if self.sentences else ())
 
     @property
     def higher_is_better(self) -> Mapping[str, bool]:
@@ -723,28 +731,26 @@ class Benchmark:
         facets = facet_values(tables.cases, {name: name for name in self.facets})
         return index_of(tables, facets, told_by_values(self.per_case(tables), right, same))
 
-    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[oc.Card]:
         """The cards of these cases in this order.
 
         They have slides where the benchmark was opened over its cases. By default a card is made of
         the case's struct, by `card_title`, `card_texts`, `card_slides` and `card_lines`.
         """
         from overread.benchmarks.cards import about_cases, deal, facet_values, rows_by_reader
-        from overread.benchmarks.tables import structs_in
 
         if not self.facets:
             return
-        assert self.case_type is not None, f"{self.name} declares no case_type"
         own = about_cases(tables, chosen)
         rows = rows_by_reader(own.answers, tuple(self.answer_schema))
 
-        def said(case: Any, reader: str, right: bool | None, flipped: bool | None) -> Said:
+        def said(case: Any, reader: str, right: bool | None, flipped: bool | None) -> oc.Said:
             lines = tuple(self.card_lines(case, rows[case.case_id, reader]))
-            return Said(reader=reader, lines=lines, right=right, flipped=flipped)
+            return oc.Said(reader=reader, lines=lines, right=right, flipped=flipped)
 
         yield from deal(
             chosen,
-            dict(zip(own.cases["case"], structs_in(own.cases, self.case_type), strict=True)),
+            self.cases_of(own),
             self.card_index(own),
             facet_values(own.cases, {name: name for name in self.facets}),
             title=self.card_title,
@@ -761,7 +767,7 @@ class Benchmark:
         """Labelled texts of a case, such as question and options."""
         return ()
 
-    def card_slides(self, case: Any) -> Iterable[Slide]:
+    def card_slides(self, case: Any) -> Iterable[oc.Slide]:
         """The pictures of a case, as readers were shown them."""
         return ()
 
@@ -772,16 +778,18 @@ class Benchmark:
     # ------------------------------------------------------------ two sets of cases
 
     def transferred(
-        self, first: Sequence[Measure], second: Sequence[Measure], vision_only: frozenset[str]
+        self, first: Sequence[oc.Measure], second: Sequence[oc.Measure], vision_only: frozenset[str]
     ) -> Transferred:
         """The readers of two runs side by side."""
         raise NotImplementedError
 
-    def transfer_table(self, found: Transferred, names: tuple[str, str], signature: str) -> Table:
+    def transfer_table(
+        self, found: Transferred, names: tuple[str, str], signature: str
+    ) -> oc.Table:
         """One row for each reader and measure, under the names of the two sets."""
         raise NotImplementedError
 
-    def transfer_figure(self, found: Transferred, names: tuple[str, str]) -> Figure:
+    def transfer_figure(self, found: Transferred, names: tuple[str, str]) -> oc.Figure:
         """Each reader in the one run against the other."""
         raise NotImplementedError
 

@@ -13,6 +13,7 @@ from overread.benchmarks.m3cot.comparisons import comparisons
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.m3cot.marks import facts_of
 from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
 from overread.judging.agreement import JudgeCount, judge_counts
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
@@ -20,7 +21,6 @@ from overread.judging.question import Question
 from overread.measuring import specs
 from overread.measuring.contrasts import with_q
 from overread.measuring.estimates import Estimate, Mask, Resampling
-from overread.measuring.notes import NO_PICTURE, noted
 from overread.measuring.specs import Spec, named
 
 if TYPE_CHECKING:
@@ -57,24 +57,16 @@ def measure(
     study = Study(tables, verdicts, edition, labels, veiled=veiled)
     records = specs.measure(study, study.marks, SPECS)
     every = [*records, *study.finish(comparisons(study)), *consistency.likenesses(study)]
-    return with_q([_unseeing(one, study) for one in every])
-
-
-def _unseeing(record: Measure, study: Study) -> Measure:
-    """Measures hold no modality, and headlines are made of them alone."""
-    blind = record.measure == "answered" and record.reader in study.unseeing
-    return noted(record, NO_PICTURE) if blind else record
+    return with_q(unseeing_noted(every, tables.readers, "answered"))
 
 
 def measure_judged(
-    tables: Tables,
-    verdicts: pl.DataFrame,
-    questions: Sequence[Question],
-    edition: Edition,
-    *,
-    veiled: bool,
+    tables: Tables, questions: Sequence[Question], edition: Edition, *, veiled: bool
 ) -> list[Measure]:
-    """The measures of a run with judges, and what the judges are worth beside them."""
+    """The measures of a run, and beside them what its judges are worth, if it has any."""
+    verdicts = tables.verdicts
+    if verdicts is None:
+        return measure(tables, None, edition, veiled=veiled)
     cases = cases_in(tables.cases)
     found = fitness_in(questions, verdicts, cases)
     judged = verdicts.filter(~verdicts["check"])
@@ -88,10 +80,7 @@ def measure_judged(
 
 
 def agreement_measures(
-    questions: Sequence[Question],
-    table: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    edition: Edition,
+    questions: Sequence[Question], table: pl.DataFrame, verdicts: pl.DataFrame, edition: Edition
 ) -> Iterator[Measure]:
     """`judge_agreement` and `judge_kappa` of each pair of judges at each question, overall and task
     by task. What is said of one item (of one patient) is not independent: these are resampled

@@ -32,7 +32,7 @@ from overread.benchmarks.exhibits.tables import (
 )
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import FOLLOWS, IMAGES, MODES
-from overread.benchmarks.m3cot.headline import QUESTION
+from overread.benchmarks.m3cot.sentences import QUESTION
 from overread.case import Measure, Table
 
 PARTS: Final = {
