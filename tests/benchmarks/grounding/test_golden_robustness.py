@@ -7,7 +7,7 @@ import csv
 import numpy as np
 import pytest
 
-from overread.benchmarks.grounding.exhibits.tables import transfer
+from overread.benchmarks.grounding.exhibits.tables import transferred
 from overread.benchmarks.grounding.importing import import_results
 from overread.measuring.contrasts import ranks
 from overread.stats import benjamini_hochberg
@@ -110,8 +110,8 @@ def test_rank_correlations_between_datasets(authors, chexpert, golden, expected)
     roles = json.loads((golden / "models.json").read_text("utf-8"))
     vision = frozenset(name for name, facts in roles.items() if facts["role"] == "vision_only")
     second = chexpert("authors")
-    theirs = transfer(authors.measures, second.measures, vision, exact=False)
-    ours = transfer(authors.measures, second.measures, vision)
+    theirs = transferred(authors.measures, second.measures, vision, exact=False).correlations
+    ours = transferred(authors.measures, second.measures, vision).correlations
     names = {"all": "all", "without_vision_only": "excluding_vision_probe"}
     wanted = expected("spearman", "chexpert")
     seen = 0

@@ -293,22 +293,19 @@ class Grounding(Benchmark):
     def transferred(
         self, first: Sequence[Measure], second: Sequence[Measure], vision_only: frozenset[str]
     ) -> Transferred:
-        from overread.benchmarks.grounding.exhibits.tables import side_by_side, transfer
+        from overread.benchmarks.grounding.exhibits.tables import transferred
 
-        exact = self.rules.name != "authors"
-        found = transfer(first, second, vision_only, exact=exact)
-        return Transferred(list(side_by_side(first, second)), found)
+        return transferred(first, second, vision_only, exact=self.rules.name != "authors")
 
     def transfer_table(self, found: Transferred, names: tuple[str, str], signature: str) -> Table:
         from overread.benchmarks.grounding.exhibits.tables import transfer_table
 
-        return transfer_table(found.pairs, found.correlations, names, signature)
+        return transfer_table(found, names, signature)
 
     def transfer_figure(self, found: Transferred, names: tuple[str, str]) -> Figure:
-        from overread.benchmarks.grounding.exhibits import transfer_figure
+        from overread.benchmarks.grounding.exhibits.planes import transfer_figure
 
-        drawn = [(reader, x, y) for reader, name, x, y in found.pairs if name == "uar"]
-        return transfer_figure(drawn, names=names)
+        return transfer_figure([(r, x, y) for r, name, x, y in found.pairs if name == "uar"], names)
 
     @classmethod
     def error_sheet(cls) -> ErrorSheet:

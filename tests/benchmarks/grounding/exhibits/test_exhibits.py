@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.grounding.exhibits import exhibits, summary
+from overread.benchmarks.grounding.exhibits import exhibits
+from overread.benchmarks.grounding.exhibits.dot_plot import Index
+from overread.benchmarks.grounding.exhibits.tables import summary
 from overread.case import Figure, Measure, Table
 from support.every_exhibit import measured, nothing_known
 from support.exhibited import SIGNATURE, rate
@@ -39,7 +41,7 @@ def draws(figure):
 
 
 def test_the_summary_comes_first():
-    assert next(iter(ALL.values())) == summary(RECORDS, "signed")
+    assert next(iter(ALL.values())) == summary(Index(RECORDS, "signed"))
 
 
 def test_rows_stand_in_the_order_of_the_run():

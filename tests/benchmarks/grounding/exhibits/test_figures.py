@@ -19,8 +19,9 @@ from overread.benchmarks.grounding.category import (
     UNSTABLE,
     USES,
 )
-from overread.benchmarks.grounding.exhibits import exhibits, transfer_figure
-from overread.benchmarks.grounding.exhibits.dot_plot import category_scale
+from overread.benchmarks.grounding.exhibits import exhibits
+from overread.benchmarks.grounding.exhibits.dot_plot import by_category
+from overread.benchmarks.grounding.exhibits.planes import transfer_figure
 from overread.case import Figure, Measure
 from support.exhibited import SIGNATURE, audit, made, rate, record
 
@@ -173,11 +174,11 @@ def test_names_beside_a_plane_never_touch(wanted, gap):
 
 def test_no_two_categories_look_alike_even_without_colour():
     rows = [{"category": word} for word in (USES, IGNORES, UNSTABLE, INDETERMINATE, INSUFFICIENT)]
-    for channel in ("color", "shape"):
-        scale = category_scale(rows, channel)
+    for channel in by_category(rows):
+        scale = channel["scale"]
         assert len(set(scale["range"])) == len(scale["domain"]) == 5
-    assert category_scale(rows[:1], "color")["range"] == ["#0072b2"]
-    assert category_scale(rows[1:2], "color")["range"] == ["#d55e00"]
+    assert by_category(rows[:1])[0]["scale"]["range"] == ["#0072b2"]
+    assert by_category(rows[1:2])[0]["scale"]["range"] == ["#d55e00"]
 
 
 def test_a_reader_without_pictures_is_drawn_open():
@@ -334,7 +335,7 @@ def test_transfer_leaves_out_who_has_only_one_rate():
         ("a", rate("a", "uar", 80, 100), rate("a", "uar", 85, 100)),
         ("b", rate("b", "uar", 100, 100), record("b", "uar", n=0)),
     ]
-    figure = transfer_figure(pairs, names=("runs/mimic", "runs/chexpert"))
+    figure = transfer_figure(pairs, ("runs/mimic", "runs/chexpert"))
     (row,) = figure.rows
     assert (row["reader"], row["x"], row["y"]) == ("a", 80, 85)
     assert {"UAR in runs/mimic, percent", "UAR in runs/chexpert, percent"} <= set(words(figure))
@@ -343,11 +344,10 @@ def test_transfer_leaves_out_who_has_only_one_rate():
     assert all(point["x"] == point["y"] for point in line)
 
 
-def test_transfer_knows_categories_only_if_told():
+def test_transfer_knows_no_categories():
     pairs = [("a", rate("a", "uar", 80, 100), rate("a", "uar", 85, 100))]
-    assert "unstable" not in words(transfer_figure(pairs))
-    assert "unstable" in words(transfer_figure(pairs, categories={"a": UNSTABLE}))
-    assert words(transfer_figure([]))  # an empty plane is still one
+    assert "unstable" not in words(transfer_figure(pairs, ("one", "other")))
+    assert words(transfer_figure([], ("one", "other")))  # an empty plane is still one
 
 
 def test_resolutions_are_set_against_each_other(golden_measures):

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.exhibits.tables import side_by_side, transfer, transfer_table
+from overread.benchmarks.base import Transferred
+from overread.benchmarks.grounding.exhibits.tables import transfer_table, transferred
 from overread.case import Measure
 
 NOBODY: frozenset[str] = frozenset()
+
+
+def transfer(*runs, **how):
+    return transferred(*runs, **how).correlations
 
 
 def run(*values: float | None, measure: str = "uar") -> list[Measure]:
@@ -95,17 +100,16 @@ def test_only_readers_with_a_value_in_both_runs_are_correlated():
 def test_side_by_side_keeps_readers_whose_rate_is_undefined():
     first = run(0.1, None) + run(0.5, 0.6, measure="cgr") + run(0.9, measure="brier")
     second = run(0.2, 0.3) + run(None, measure="cgr") + run(0.9, measure="brier")
-    found = [(reader, name, x.value, y.value) for reader, name, x, y in side_by_side(first, second)]
+    pairs, _ = transferred(first, second, NOBODY)
+    found = [(reader, name, x.value, y.value) for reader, name, x, y in pairs]
     assert found == [("a", "uar", 0.1, 0.2), ("b", "uar", None, 0.3), ("a", "cgr", 0.5, None)]
 
 
 def test_the_table_says_what_stands_on_what():
     made = Measure(reader="a", measure="uar", value=0.25, n=8, k=2, low=0.071, high=0.591)
     pairs = [("a", "uar", made, Measure(reader="a", measure="uar", n=0))]
-    correlations = [
-        *transfer(run(0.1, 0.2, 0.3), run(0.1, 0.3, 0.2), frozenset({"c"})),
-    ]
-    table = transfer_table(pairs, correlations, ("here", "there"), "one\ntwo")
+    correlations = transfer(run(0.1, 0.2, 0.3), run(0.1, 0.3, 0.2), frozenset({"c"}))
+    table = transfer_table(Transferred(pairs, correlations), ("here", "there"), "one\ntwo")
     assert table.columns == ("reader", "measure", "here", "there")
     assert table.rows == (("a", "uar", "25.0 [7.1, 59.1] n=8", "n/a"),)
     assert table.signature == "one\ntwo"

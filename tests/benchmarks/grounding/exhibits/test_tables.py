@@ -8,7 +8,9 @@ from math import sqrt
 import pytest
 
 from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent
-from overread.benchmarks.grounding.exhibits import exhibits, summary
+from overread.benchmarks.grounding.exhibits import exhibits
+from overread.benchmarks.grounding.exhibits.dot_plot import Index
+from overread.benchmarks.grounding.exhibits.tables import summary
 from overread.case import Figure, Measure, Table
 from support.exhibited import SIGNATURE, audit, made, rate, record
 
@@ -94,14 +96,13 @@ def test_a_table_is_made_only_where_its_records_are():
 def test_the_summary_has_one_row_per_reader_in_the_run_s_order(golden_measures, shown):
     readers = list(dict.fromkeys(m.reader for m in golden_measures if m.reader))
     assert [row[0] for row in shown["summary"].rows] == readers
-    assert summary(golden_measures, SIGNATURE) == shown["summary"]
+    assert summary(Index(golden_measures, SIGNATURE)) == shown["summary"]
 
 
 def test_the_summary_says_where_the_published_rule_differs():
     other = "the published rule says unstable"
     table = summary(
-        audit("a") + audit("b", word="indeterminate", note=other, flags=("rule_differs",)),
-        SIGNATURE,
+        Index(audit("a") + audit("b", word="indeterminate", note=other, flags=("rule_differs",)))
     )
     assert [row[1] for row in table.rows] == ["uses image", "indeterminate§"]
     assert any(note.startswith("§ The published rule") for note in table.notes)
@@ -109,8 +110,8 @@ def test_the_summary_says_where_the_published_rule_differs():
 
 
 def test_retest_stands_beside_the_triad_where_it_was_asked():
-    without = summary(audit("r"), SIGNATURE)
-    asked = summary([*audit("r"), rate("r", "retest", 97, 100)], SIGNATURE)
+    without = summary(Index(audit("r")))
+    asked = summary(Index([*audit("r"), rate("r", "retest", 97, 100)]))
     assert "retest" not in without.columns
     at = asked.columns.index("retest")
     assert asked.columns[at - 3 : at + 1] == ("CGR", "UAR", "IS", "retest")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import Final
 
+from overread.benchmarks.base import Transferred
 from overread.benchmarks.exhibits.cells import (
     FEW_MARK,
     NOT_KNOWN,
@@ -20,9 +21,9 @@ from overread.benchmarks.exhibits.cells import (
     told_apart,
 )
 from overread.benchmarks.exhibits.index import Column
-from overread.benchmarks.exhibits.tables import difference_rows, reader_rows, readers_table
+from overread.benchmarks.exhibits.tables import Shows, difference_rows, reader_rows, readers_table
 from overread.benchmarks.grounding.category import FEW_PARSED, RULE_DIFFERS, SWEEP
-from overread.benchmarks.grounding.exhibits.dot_plot import Index
+from overread.benchmarks.grounding.exhibits.dot_plot import BASELINE, Index
 from overread.case import Measure, Table
 
 _RATES: Final = {"cgr": "CGR", "accuracy": "accuracy", "uar": "UAR", "is": "IS"}
@@ -30,6 +31,17 @@ _RATES: Final = {"cgr": "CGR", "accuracy": "accuracy", "uar": "UAR", "is": "IS"}
 
 def _spelled(word: str) -> str:
     return word.replace("_", " ")
+
+
+def _by_reader(
+    index: Index,
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    *notes: str,
+    shows: Shows | None = None,
+) -> Table | None:
+    return readers_table(index, index.signature, name, title, columns, notes, shows=shows)
 
 
 def _columns(index: Index, measure: str, *keys: str, **also: str) -> list[Column]:
@@ -47,17 +59,17 @@ def _columns(index: Index, measure: str, *keys: str, **also: str) -> list[Column
 
 # ---------------------------------------------------------------- Table 1
 
-_SUMMARY: Final = (
-    Column("accuracy", "accuracy"),
-    Column("sensitivity", "sensitivity"),
-    Column("specificity", "specificity"),
-    Column("CGR", "cgr"),
-    Column("UAR", "uar"),
-    Column("IS", "is"),
-    Column("retest", "retest"),
-    Column("GSP", "gsp"),
-    Column("parse rate", "parse_rate"),
-)
+_SUMMARY: Final = {
+    "accuracy": "accuracy",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "cgr": "CGR",
+    "uar": "UAR",
+    "is": "IS",
+    "retest": "retest",
+    "gsp": "GSP",
+    "parse_rate": "parse rate",
+}
 _SUMMARY_NOTES: Final = (
     "Percent [95 % interval]; n is the number of cases a rate stands on; GSP in percentage points.",
     "CGR: correct Yes the target mask flips. UAR: correct answers another patient's image of the "
@@ -74,104 +86,85 @@ _OTHER_RULE: Final = (
 )
 
 
-def summary(measures: Sequence[Measure], signature: str) -> Table:
+def summary(index: Index) -> Table:
     """Category, accuracy and the causal triad of every reader, each with interval and n."""
-    return summary_of(Index(measures), signature)
-
-
-def summary_of(index: Index, signature: str) -> Table:
-    """`summary` of records that are sorted already."""
     again = index.any("retest")
-    columns = [column for column in _SUMMARY if again or column.measure != "retest"]
-    categories = {reader: index.get(reader, "category") for reader in index.readers}
-    differs = any(record and RULE_DIFFERS in record.flags for record in categories.values())
+    columns = [Column(title, name) for name, title in _SUMMARY.items() if again or name != "retest"]
+    found = {reader: index.get(reader, "category") for reader in index.readers}
+    marks = {
+        reader: OTHER_RULE_MARK if one and RULE_DIFFERS in one.flags else ""
+        for reader, one in found.items()
+    }
     return Table(
         name="summary",
         title="Did it look at the image?",
         columns=("reader", "category", *(column.heading for column in columns)),
         rows=tuple(
-            (reader, _category_word(categories[reader]), *cells)
+            (reader, _label(found[reader]) + marks[reader], *cells)
             for reader, *cells in reader_rows(index, columns)
         ),
-        signature=signature,
+        signature=index.signature,
         notes=(
             *_SUMMARY_NOTES,
             *((_RETEST,) if again else ()),
-            *((_OTHER_RULE,) if differs else ()),
-            *(f"{reader}: {one.note}." for reader, one in categories.items() if one and one.note),
+            *((_OTHER_RULE,) if any(marks.values()) else ()),
+            *(f"{reader}: {one.note}." for reader, one in found.items() if one and one.note),
         ),
     )
 
 
-def _category_word(record: Measure | None) -> str:
-    if record is None or record.label is None:
-        return NOT_KNOWN
-    return record.label + (OTHER_RULE_MARK if RULE_DIFFERS in record.flags else "")
+def _label(record: Measure | None) -> str:
+    return (record.label if record is not None else None) or NOT_KNOWN
 
 
 # ---------------------------------------------------------------- beside it
 
 
-def thresholds(index: Index, signature: str) -> Table | None:
+def thresholds(index: Index) -> Table | None:
     """Supplementary Table 13: the category were a reader unstable below another IS."""
     swept = [f"{threshold / 100:.2f}" for threshold in SWEEP]
-
-    def word(reader: str, below: str) -> str:
-        record = index.get(reader, "category", unstable_below=below)
-        return (record.label if record is not None else None) or NOT_KNOWN
-
-    return table(
-        "thresholds",
-        "Does the category depend on the threshold of stability?",
-        ("reader", "IS", "category", *(f"below {percent(float(below))}" for below in swept)),
+    rows = (
         (
-            (*row, index.category(row[0]), *(word(row[0], below) for below in swept))
-            for row in reader_rows(index, [Column("IS", "is")])
-        ),
-        signature,
-        ("Unstable below this IS, and steady from it on; the rule itself has 70 and 90.",),
-        facts=3,
+            *row,
+            index.category(row[0]),
+            *(_label(index.get(row[0], "category", unstable_below=below)) for below in swept),
+        )
+        for row in reader_rows(index, [Column("IS", "is")])
     )
+    title = "Does the category depend on the threshold of stability?"
+    columns = ("reader", "IS", "category", *(f"below {percent(float(below))}" for below in swept))
+    notes = ("Unstable below this IS, and steady from it on; the rule itself has 70 and 90.",)
+    return table("thresholds", title, columns, rows, index.signature, notes, facts=3)
 
 
-def parse_rates(index: Index, signature: str) -> Table | None:
+def parse_rates(index: Index) -> Table | None:
     """Supplementary Table 12: replies in which an answer was found, by condition."""
-    return readers_table(
-        index,
-        signature,
-        "parse_rates",
-        "How many replies held an answer?",
-        _columns(index, "parse_rate", "condition"),
-        ("Percent of replies [95 % interval]. A trial without a reply is not counted.",),
-    )
+    title, columns = "How many replies held an answer?", _columns(index, "parse_rate", "condition")
+    note = "Percent of replies [95 % interval]. A trial without a reply is not counted."
+    return _by_reader(index, "parse_rates", title, columns, note)
 
 
-def conditions(index: Index, signature: str) -> Table | None:
+def conditions(index: Index) -> Table | None:
     """The triad under conditions the paper has not, beside the headline."""
     rows = (
         (
             reader,
-            title,
+            name.upper(),
             _spelled(image),
             cell(index.get(reader, name, condition=image)),
             cell(index.get(reader, name)),
         )
         for reader in index.readers
-        for name, title in (("cgr", "CGR"), ("is", "IS"), ("gsp", "GSP"), ("uar", "UAR"))
+        for name in ("cgr", "is", "gsp", "uar")
         for image in index.groups(name, "condition")
     )
-    return table(
-        "conditions",
-        "Does it depend on how the image is changed?",
-        ("reader", "rate", "condition", "under it", "headline"),
-        rows,
-        signature,
-        ("UAR with no image, or a black one: correct answers that need no image at all.",),
-        facts=3,
-    )
+    title = "Does it depend on how the image is changed?"
+    columns = ("reader", "rate", "condition", "under it", "headline")
+    notes = ("UAR with no image, or a black one: correct answers that need no image at all.",)
+    return table("conditions", title, columns, rows, index.signature, notes, facts=3)
 
 
-def worst_cases(index: Index, signature: str) -> Table | None:
+def worst_cases(index: Index) -> Table | None:
     """The rates if all replies without an answer were misses, and if they were hits [D4]."""
     names = {"accuracy": "accuracy", "cgr": "CGR", "uar": "UAR", "is": "IS", "is_all": "IS of all"}
 
@@ -181,58 +174,44 @@ def worst_cases(index: Index, signature: str) -> Table | None:
             return NOT_KNOWN
         return f"{percent(low.value)} to {percent(high.value)} n={low.n}"
 
-    return table(
-        "worst_cases",
-        "What could the replies without an answer change?",
-        ("reader", *names.values()),
-        ((reader, *(span(reader, name) for name in names)) for reader in index.readers),
-        signature,
-        ("Percent, were every reply without an answer a miss, and were it a hit.",),
-    )
+    rows = ((reader, *(span(reader, name) for name in names)) for reader in index.readers)
+    title = "What could the replies without an answer change?"
+    notes = ("Percent, were every reply without an answer a miss, and were it a hit.",)
+    columns = ("reader", *names.values())
+    return table("worst_cases", title, columns, rows, index.signature, notes)
 
 
 # ---------------------------------------------------------------- one reader against another
 
-# The kinds of comparison, as comparisons.py names them; it imports numpy.
-BASELINE: Final = "text_baseline"
-_PAIRWISE: Final = "pairwise"
-_DIFFERENCES: Final = ("diff_accuracy", "diff_uar", "diff_cgr", "diff_is")
 
-
-def against_baselines(index: Index, signature: str) -> Table | None:
+def against_baselines(index: Index) -> Table | None:
     """Supplementary Table 1: every reader less each reader that gets no image."""
     title = "Is it better than a reader without the image?"
-    return _comparison_table(index, signature, "comparisons", title, BASELINE)
+    return _comparison_table(index, "comparisons", title, BASELINE)
 
 
-def pairwise(index: Index, signature: str) -> Table | None:
+def pairwise(index: Index) -> Table | None:
     """Every reader less every other."""
     title = "How do the readers differ, two by two?"
-    return _comparison_table(index, signature, "pairwise", title, _PAIRWISE)
+    return _comparison_table(index, "pairwise", title, "pairwise")
 
 
-def _comparison_table(
-    index: Index, signature: str, name: str, title: str, kind: str
-) -> Table | None:
+def _comparison_table(index: Index, name: str, title: str, kind: str) -> Table | None:
+    """The comparisons of a kind, as comparisons.py names it."""
     found = (
-        (record, _RATES[measure.removeprefix("diff_")])
-        for measure in _DIFFERENCES
-        for record in index.all(measure, "versus", "comparison")
+        (record, _RATES[measure])
+        for measure in ("accuracy", "uar", "cgr", "is")
+        for record in index.all(f"diff_{measure}", "versus", "comparison")
         if record.by["comparison"] == kind
     )
-    return table(
-        name,
-        title,
-        ("reader", "against", "rate", "difference", "both rates", "p", "q"),
-        difference_rows(found, beside=True, marked=True),
-        signature,
-        (
-            "Percentage points [95 % interval] on the cases that decide the rate for both readers.",
-            "p of the paired bootstrap; q is adjusted within a family of comparisons "
-            f"(Benjamini–Hochberg). {TOLD_APART_MARK} q < 0.05.",
-        ),
-        facts=3,
+    rows = difference_rows(found, beside=True, marked=True)
+    columns = ("reader", "against", "rate", "difference", "both rates", "p", "q")
+    notes = (
+        "Percentage points [95 % interval] on the cases that decide the rate for both readers.",
+        "p of the paired bootstrap; q is adjusted within a family of comparisons "
+        f"(Benjamini–Hochberg). {TOLD_APART_MARK} q < 0.05.",
     )
+    return table(name, title, columns, rows, index.signature, notes, facts=3)
 
 
 # ---------------------------------------------------------------- groups
@@ -255,89 +234,70 @@ def _marked_fraction(record: Measure | None) -> str:
     return fraction(record, FEW_MARK if few else "")
 
 
-def findings(index: Index, signature: str) -> Table | None:
+def findings(index: Index) -> Table | None:
     """Supplementary Table 2: CGR by finding."""
     columns = [column for column in _columns(index, "cgr", "finding") if column.stands(index)]
     title = "Which findings does it look for? CGR by finding"
-    return readers_table(
-        index, signature, "findings", title, columns, _FEW_NOTES, shows=_marked_fraction
-    )
+    return _by_reader(index, "findings", title, columns, *_FEW_NOTES, shows=_marked_fraction)
 
 
-def rated_boxes_by_finding(index: Index, signature: str) -> Table | None:
+def rated_boxes_by_finding(index: Index) -> Table | None:
     """The same on boxes rated accurate."""
+    name, title = "coverage_findings", "CGR by finding on boxes rated accurate"
     columns = _columns(index, "cgr", "finding", coverage="accurate")
-    title = "CGR by finding on boxes rated accurate"
-    return readers_table(
-        index, signature, "coverage_findings", title, columns, _FEW_NOTES, shows=_marked_fraction
-    )
+    return _by_reader(index, name, title, columns, *_FEW_NOTES, shows=_marked_fraction)
 
 
-def rated_boxes(index: Index, signature: str) -> Table | None:
+def rated_boxes(index: Index) -> Table | None:
     """Supplementary Table 7: CGR where human readers said the box holds the finding."""
     title = "Do boxes that miss part of a finding explain a low CGR?"
-    notes = ("CGR in percent [95 % interval] and flips / correct Yes.",)
-    return readers_table(index, signature, "coverage", title, _RATED_SETS, notes, shows=fraction)
+    note = "CGR in percent [95 % interval] and flips / correct Yes."
+    return _by_reader(index, "coverage", title, _RATED_SETS, note, shows=fraction)
 
 
-def sentences(index: Index, signature: str) -> Table | None:
+def sentences(index: Index) -> Table | None:
     """Verdicts on report sentences that another image changes, by kind of injected error."""
-    return readers_table(
+    return _by_reader(
         index,
-        signature,
         "sentences",
         "Does the verdict on a sentence change with the image?",
         _columns(index, "rexerr_sensitivity", "error_group", "error_type"),
-        (
-            "Percent of correct verdicts another patient's image of the same finding and label "
-            "changes, of any where the sentence names no finding [95 % interval]; first by what it "
-            "takes to notice the error, then by its type.",
-        ),
+        "Percent of correct verdicts another patient's image of the same finding and label "
+        "changes, of any where the sentence names no finding [95 % interval]; first by what it "
+        "takes to notice the error, then by its type.",
     )
 
 
-def subgroups(index: Index, signature: str) -> Table | None:
+def subgroups(index: Index) -> Table | None:
     """Table 2: CGR and UAR by sex, view and age, with the test between the groups."""
-    return table(
-        "subgroups",
-        "Does image use differ between patients?",
-        ("reader", "rate", "by", "groups", "gap", "p", "q"),
-        _gap_rows(index),
-        signature,
-        (
-            "Percent. The gap is the first group less the second, or the largest less the smallest "
-            "of three, in percentage points [95 % interval].",
-            "p by permutation; q is adjusted among the tests of one reader (Benjamini–Hochberg). "
-            f"{TOLD_APART_MARK} q < 0.05.",
-        ),
-        facts=3,
+    rows = (
+        (reader, name.upper(), attribute, *_gap_cells(index, reader, name, attribute, test))
+        for reader in index.readers
+        for name in ("cgr", "uar")
+        for attribute in index.groups(f"gap_{name}", "attribute")
+        if (test := index.get(reader, f"gap_{name}", attribute=attribute))
     )
+    title = "Does image use differ between patients?"
+    notes = (
+        "Percent. The gap is the first group less the second, or the largest less the smallest "
+        "of three, in percentage points [95 % interval].",
+        "p by permutation; q is adjusted among the tests of one reader (Benjamini–Hochberg). "
+        f"{TOLD_APART_MARK} q < 0.05.",
+    )
+    columns = ("reader", "rate", "by", "groups", "gap", "p", "q")
+    return table("subgroups", title, columns, rows, index.signature, notes, facts=3)
 
 
-def _gap_rows(index: Index) -> Iterator[tuple[str, ...]]:
-    for reader in index.readers:
-        for name, title in (("cgr", "CGR"), ("uar", "UAR")):
-            for attribute in index.groups(f"gap_{name}", "attribute"):
-                test = index.get(reader, f"gap_{name}", attribute=attribute)
-                if test is None:
-                    continue
-                rates = (
-                    (group, index.known(reader, name, **{attribute: group}))
-                    for group in index.groups(name, attribute)
-                )
-                said = ", ".join(
-                    f"{group} {percent(r.value)} (n={r.n})" for group, r in rates if r is not None
-                )
-                gap = percent(test.value, signed=True)
-                yield (
-                    reader,
-                    title,
-                    attribute,
-                    said or NOT_KNOWN,
-                    gap + interval(test) if test.value is not None else NOT_KNOWN,
-                    p_value(test.p),
-                    p_value(test.q) + told_apart(test),
-                )
+def _gap_cells(
+    index: Index, reader: str, name: str, attribute: str, test: Measure
+) -> tuple[str, ...]:
+    said = ", ".join(
+        f"{group} {percent(rate.value)} (n={rate.n})"
+        for group in index.groups(name, attribute)
+        if (rate := index.known(reader, name, **{attribute: group}))
+    )
+    gap = percent(test.value, signed=True) + interval(test) if test.value is not None else NOT_KNOWN
+    return said or NOT_KNOWN, gap, p_value(test.p), p_value(test.q) + told_apart(test)
 
 
 # ---------------------------------------------------------------- confidence
@@ -355,11 +315,11 @@ _CALIBRATION: Final = (
     Column("ECE as published", "ece_authors"),
 )
 # What is averaged, and the `by` of its records beside the regime [D8, D8b].
-_AVERAGED: Final[tuple[tuple[str, dict[str, str]], ...]] = (
-    ("P(Yes)", {}),
-    ("P(answer)", {"of": "answer"}),
-    ("P(Yes), regimes by swap", {"definition": "metrics"}),
-)
+_AVERAGED: Final[dict[str, dict[str, str]]] = {
+    "P(Yes)": {},
+    "P(answer)": {"of": "answer"},
+    "P(Yes), regimes by swap": {"definition": "metrics"},
+}
 _CONFIDENCE_NOTES: Final = (
     "Mean confidence in percent ± standard deviation over cases. Grounded-correct: correct, and "
     "the target mask flips the answer; all of these are Yes answers, so their P(Yes) is high "
@@ -370,35 +330,24 @@ _CONFIDENCE_NOTES: Final = (
 )
 
 
-def confidence(index: Index, signature: str) -> Table | None:
+def confidence(index: Index) -> Table | None:
     """Table 3: mean confidence by regime, and calibration."""
-    calibration = {reader: cells for reader, *cells in reader_rows(index, _CALIBRATION)}
-    aurocs = ((reader, index.get(reader, "auroc")) for reader in index.readers)
+    rows = []
+    for reader, *calibration in reader_rows(index, _CALIBRATION):
+        for title, by in _AVERAGED.items():
+            found = [index.get(reader, "confidence", regime=name, **by) for name, _ in REGIMES]
+            if any(found) or not by:
+                beside = [""] * len(calibration) if by else calibration
+                rows.append((reader, title, *map(_mean_with_sd, found), *beside))
     withheld = (
         f"{reader}: no calibration; {record.note}."
-        for reader, record in aurocs
-        if record is not None and record.value is None and record.note
+        for reader in index.readers
+        if (record := index.get(reader, "auroc")) and record.value is None and record.note
     )
-    return table(
-        "confidence",
-        "Does confidence tell when it looked?",
-        ("reader", "averaged", *(t for _, t in REGIMES), *(c.heading for c in _CALIBRATION)),
-        (row for reader in index.readers for row in _mean_rows(index, reader, calibration)),
-        signature,
-        (*_CONFIDENCE_NOTES, *withheld),
-        facts=2,
-    )
-
-
-def _mean_rows(
-    index: Index, reader: str, calibration: Mapping[str, list[str]]
-) -> Iterator[tuple[str, ...]]:
-    for place, (title, by) in enumerate(_AVERAGED):
-        found = [index.get(reader, "confidence", regime=name, **by) for name, _ in REGIMES]
-        if place and not any(found):
-            continue
-        beside = [""] * len(_CALIBRATION) if place else calibration[reader]
-        yield (reader, title, *map(_mean_with_sd, found), *beside)
+    title = "Does confidence tell when it looked?"
+    columns = ("reader", "averaged", *(t for _, t in REGIMES), *(c.heading for c in _CALIBRATION))
+    notes = (*_CONFIDENCE_NOTES, *withheld)
+    return table("confidence", title, columns, rows, index.signature, notes, facts=2)
 
 
 def _mean_with_sd(record: Measure | None) -> str:
@@ -413,35 +362,26 @@ def _mean_with_sd(record: Measure | None) -> str:
 # ---------------------------------------------------------------- wordings, sizes, sets of cases
 
 
-def phrasing(index: Index, signature: str) -> Table | None:
+def phrasing(index: Index) -> Table | None:
     """Supplementary Table 4. Parse rate first: an accuracy over few parsed answers is not one."""
 
-    def accuracy(record: Measure | None) -> str:
+    def marked(record: Measure | None) -> str:
         few = record is not None and FEW_PARSED in record.flags
         return cell(record, FEW_MARK if few else "")
 
-    return table(
-        "phrasing",
-        "Does it depend on the wording?",
-        ("reader", "phrasing", "parse rate", "accuracy", "UAR"),
-        (
-            (
-                reader,
-                words,
-                cell(index.get(reader, "parse_rate", phrasing=words)),
-                accuracy(index.get(reader, "accuracy", phrasing=words)),
-                cell(index.get(reader, "uar", phrasing=words)),
-            )
-            for reader in index.readers
-            for words in index.groups("parse_rate", "phrasing")
-        ),
-        signature,
-        (
-            "Percent [95 % interval], on the same sub-sample of cases in every wording.",
-            f"{FEW_MARK} Fewer than 50 parsed answers: not to be interpreted.",
-        ),
-        facts=2,
+    names = {"parse_rate": "parse rate", "accuracy": "accuracy", "uar": "UAR"}
+    rows = (
+        (reader, words, *(marked(index.get(reader, name, phrasing=words)) for name in names))
+        for reader in index.readers
+        for words in index.groups("parse_rate", "phrasing")
     )
+    columns = ("reader", "phrasing", *names.values())
+    notes = (
+        "Percent [95 % interval], on the same sub-sample of cases in every wording.",
+        f"{FEW_MARK} Fewer than 50 parsed answers: not to be interpreted.",
+    )
+    title = "Does it depend on the wording?"
+    return table("phrasing", title, columns, rows, index.signature, notes, facts=2)
 
 
 def sizes(index: Index) -> tuple[str, ...]:
@@ -449,7 +389,7 @@ def sizes(index: Index) -> tuple[str, ...]:
     return index.groups("cgr", "px") or index.groups("accuracy", "px")
 
 
-def resolution(index: Index, signature: str) -> Table | None:
+def resolution(index: Index) -> Table | None:
     """Supplementary Table 5: every rate at every resolution with its rank, and the change."""
     px = sizes(index)
     if not px:
@@ -457,23 +397,14 @@ def resolution(index: Index, signature: str) -> Table | None:
     columns = ["reader", "rate", f"{px[0]} px", "rank"]
     for size in px[1:]:
         columns += [f"{size} px", "rank", "change"]
-    return table(
-        "resolution",
-        "Does it depend on the resolution?",
-        columns,
-        (row for name, title in _RATES.items() for row in _resolution_rows(index, name, title, px)),
-        signature,
-        (
-            "Percent [95 % interval]; the change in percentage points, on cases decided at both.",
-            *_correlation_notes(index),
-        ),
-        facts=2,
-    )
+    rows = (row for name in _RATES for row in _resolution_rows(index, name, px))
+    changes = "Percent [95 % interval]; the change in percentage points, on cases decided at both."
+    notes = (changes, *map(_correlation_note, index.together("rho", "px", "of")))
+    title = "Does it depend on the resolution?"
+    return table("resolution", title, columns, rows, index.signature, notes, facts=2)
 
 
-def _resolution_rows(
-    index: Index, name: str, title: str, px: tuple[str, ...]
-) -> Iterator[tuple[str, ...]]:
+def _resolution_rows(index: Index, name: str, px: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     from overread.measuring.contrasts import ranks
 
     if not any(index.any(name, px=size) for size in px):
@@ -484,7 +415,7 @@ def _resolution_rows(
         for size, found in records.items()
     }
     for at, reader in enumerate(index.readers):
-        row = [reader, title]
+        row = [reader, _RATES[name]]
         for size in px:
             rank = ranked[size][at]
             row += [cell(records[size][at]), "" if rank is None else str(rank)]
@@ -494,15 +425,13 @@ def _resolution_rows(
         yield tuple(row)
 
 
-def _correlation_notes(index: Index) -> Iterator[str]:
-    for record in index.together("rho", "px", "of"):
-        rate = _RATES.get(record.by["of"], record.by["of"])
-        what = f"{rate} at {record.by['px'].replace(',', ' and ')} px"
-        if record.value is None:
-            yield f"{what}: no rank correlation; {record.note}."
-        else:
-            p = f"p {p_value(record.p)}, {record.method}"
-            yield f"{what}: Spearman {record.value:.3f} over {record.n} readers ({p})."
+def _correlation_note(record: Measure) -> str:
+    rate = _RATES.get(record.by["of"], record.by["of"])
+    what = f"{rate} at {record.by['px'].replace(',', ' and ')} px"
+    if record.value is None:
+        return f"{what}: no rank correlation; {record.note}."
+    p = f"p {p_value(record.p)}, {record.method}"
+    return f"{what}: Spearman {record.value:.3f} over {record.n} readers ({p})."
 
 
 # Do the numbers of one set of cases hold on another? (GROUNDING 12, Figure 6)
@@ -511,36 +440,30 @@ def _correlation_notes(index: Index) -> Iterator[str]:
 # and the rank correlation over the readers, with and without those that see but do not read, since
 # a vision-only probe may have been trained on one of the sets [D25].
 
-TRANSFERRED: Final = ("uar", "accuracy", "cgr", "is")
-Pair = tuple[str, str, Measure, Measure]
 
-
-def side_by_side(first: Sequence[Measure], second: Sequence[Measure]) -> Iterator[Pair]:
-    """(reader, measure, its record in the first run, its record in the second)."""
-    one, other = Index(first), Index(second)
-    for name in TRANSFERRED:
-        for reader in one.readers:
-            ours, theirs = one.get(reader, name), other.get(reader, name)
-            if ours is not None and theirs is not None:
-                yield reader, name, ours, theirs
-
-
-def transfer(
+def transferred(
     first: Sequence[Measure],
     second: Sequence[Measure],
     vision_only: frozenset[str],
     *,
     exact: bool = True,
-) -> list[Measure]:
-    """One record per measure and set of readers: `rho` with its p and the readers' values.
+) -> Transferred:
+    """The readers side by side; and per measure and set of readers `rho` with its p.
 
     `exact` permutes the ranks for p, as it should be; otherwise the published t approximation,
     over rates rounded to four decimals as their tables are.
     """
     from overread.measuring.contrasts import rank_correlation
 
+    one, other = Index(first), Index(second)
+    beside = [
+        (reader, name, ours, theirs)
+        for name in ("uar", "accuracy", "cgr", "is")
+        for reader in one.readers
+        if (ours := one.get(reader, name)) and (theirs := other.get(reader, name))
+    ]
     pairs: dict[str, dict[str, tuple[float, float]]] = {}
-    for reader, name, ours, theirs in side_by_side(first, second):
+    for reader, name, ours, theirs in beside:
         if ours.value is not None and theirs.value is not None:
             both = (ours.value, theirs.value)
             rounded = both if exact else (round(both[0], 4), round(both[1], 4))
@@ -552,23 +475,18 @@ def transfer(
             if which == "all" or len(some) < len(every):
                 by = {"of": name, "readers": which}
                 found.append(rank_correlation(list(some.values()), by, exact=exact))
-    return found
+    return Transferred(beside, found)
 
 
-def transfer_table(
-    pairs: Iterable[Pair],
-    correlations: Iterable[Measure],
-    names: tuple[str, str],
-    signature: str,
-) -> Table:
+def transfer_table(found: Transferred, names: tuple[str, str], signature: str) -> Table:
     """One row per reader and measure, and a note per correlation."""
     return Table(
         name="transfer",
         title="Do the numbers hold on other cases?",
         columns=("reader", "measure", *names),
-        rows=tuple((reader, name, cell(x), cell(y)) for reader, name, x, y in pairs),
+        rows=tuple((reader, name, cell(x), cell(y)) for reader, name, x, y in found.pairs),
         signature=signature,
-        notes=tuple(_transfer_note(record) for record in correlations),
+        notes=tuple(map(_transfer_note, found.correlations)),
     )
 
 
