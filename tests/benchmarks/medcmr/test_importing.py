@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr.importing import NOT_KEPT, import_results, read_results
+from overread.benchmarks.medcmr.importing import NOT_KEPT, import_results
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
 from support.medcmr_sets import item, mcq, write_json, write_lines, write_release
@@ -32,6 +32,11 @@ def said(index, kind, text="C", **more):
 
 def results(tmp_path, *rows, reader="m"):
     return write_lines(tmp_path / "replies" / f"{reader}.jsonl", rows).parent
+
+
+def read_results(*args, **more):
+    found = import_results(*args, **more)
+    return found.tables, found.warnings
 
 
 def refusal(*args, **more):

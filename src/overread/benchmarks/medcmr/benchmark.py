@@ -10,48 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.benchmarks.base import (
-    Benchmark,
-    ComparedWords,
-    ErrorRow,
-    ErrorSheet,
-    Loaded,
-    Phantoms,
-    Recovered,
-    Tables,
-)
+from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Loaded, Phantoms
+from overread.benchmarks.medcmr import cards, controls, people_sheets, sentences
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
-from overread.benchmarks.medcmr.cards import FACETS, card_index, cards, case_views
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
-from overread.benchmarks.medcmr.controls import EXPECTED, medcmr_controls, recovered
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.judged_questions import CHECKED, questions
 from overread.benchmarks.medcmr.loading import SETS
-from overread.benchmarks.medcmr.people_sheets import (
-    ERRORS,
-    SPELLINGS,
-    sample_errors,
-    write_error_sheet,
-    write_rank_sheet,
-)
-from overread.benchmarks.medcmr.sentences import headlines, limitations, methods
 from overread.benchmarks.medcmr.trials import reformulated_items, swap_remarks, swaps, trials
 from overread.benchmarks.medcmr.verdict_parser import lexical_judge
-from overread.benchmarks.tables import cells_of, schema_of
-from overread.case import (
-    BadInput,
-    Card,
-    Condition,
-    Figure,
-    Headline,
-    Measure,
-    Policy,
-    Reader,
-    Reply,
-    Table,
-    Traits,
-    Trial,
-)
+from overread.benchmarks.tables import cells_of
+from overread.case import BadInput, Condition, Measure, Reader, Reply, Traits, Trial
 from overread.judging.question import Question, judges_and_words, with_own_words
 from overread.judging.question import reread as reread_verdicts
 from overread.measuring.units import declared
@@ -59,6 +28,8 @@ from overread.measuring.units import declared
 if TYPE_CHECKING:
     import polars as pl
 
+    from overread.benchmarks.base import ErrorRow, Recovered, Tables
+    from overread.case import Card, Figure, Headline, Table
     from overread.judging.sheet import Unit
 
 
@@ -85,20 +56,14 @@ class MedCMR(Benchmark):
         amount="params_b",
     )
     book = BOOK
+    sets = SETS
+    case_type = CaseRow
+    answer_type = Answer
+    facets = cards.FACETS
     rules: Edition
     options: Options
 
     # ------------------------------------------------------------ cases
-
-    case_schema = property(lambda self: schema_of(CaseRow))
-    answer_schema = property(lambda self: schema_of(Answer))
-
-    def policy_at(self, path: str | Path) -> Policy:
-        return SETS.policy_at(path, self.options.root)
-
-    def policy_opened(self) -> Policy:
-        images = (image for case in self.cases() for image in case.images)
-        return SETS.policy_at(self.kept_path, self.options.root, images)
 
     def check_opened(self) -> None:
         _ = self.questions  # words that cannot be read are found before
@@ -106,7 +71,7 @@ class MedCMR(Benchmark):
 
     def load(self) -> Loaded[MedCase]:
         """The items of the kinds asked for."""
-        found = SETS.load(self.kept_path, self.options, self.options.root)
+        found = super().load()
         kept = [case for case in found.cases if case.kind in self.options.kinds]
         if not kept:
             kinds = ", ".join(self.options.kinds)
@@ -114,15 +79,12 @@ class MedCMR(Benchmark):
         return found._replace(cases=kept)
 
     def digest(self) -> str:
-        digest = hashlib.sha256()
-        for case in self.cases():
-            digest.update(msgspec.json.encode(case))
-        return digest.hexdigest()[:8]
+        encoded = b"".join(map(msgspec.json.encode, self.cases()))
+        return hashlib.sha256(encoded).hexdigest()[:8]
 
     @cached_property
     def _swapped(self) -> dict[str, MedCase]:
-        asked = "swap" in self.options.images
-        return swaps(self.cases(), self.rules.seed) if asked else {}
+        return swaps(self.cases(), self.rules.seed) if "swap" in self.options.images else {}
 
     @cached_property
     def _reformulated(self) -> frozenset[str]:
@@ -165,15 +127,8 @@ class MedCMR(Benchmark):
     # ------------------------------------------------------------ asking
 
     def trials(self, case: MedCase, traits: Traits) -> Iterator[Trial]:
-        return trials(
-            case,
-            traits,
-            self.rules,
-            self.options,
-            self.root,
-            self._swapped.get(case.case_id),
-            case.case_id in self._reformulated,
-        )
+        swap, put_openly = self._swapped.get(case.case_id), case.case_id in self._reformulated
+        return trials(case, traits, self.rules, self.options, self.root, swap, put_openly)
 
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
@@ -240,7 +195,7 @@ class MedCMR(Benchmark):
 
     def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
         """Questions, options and replies side by side: who gets the page gets the questions."""
-        return case_views(tables, self.rules, signature)
+        return cards.case_views(tables, self.rules, signature)
 
     @classmethod
     def error_sheet(cls) -> ErrorSheet:
@@ -249,33 +204,33 @@ class MedCMR(Benchmark):
             file="errors.csv",
             holds="errors to label",
             nothing="{reader} has no wrong answer{beside}; nothing to label.",
-            words=dict(ERRORS.items()),
-            spellings=SPELLINGS,
+            words=dict(people_sheets.ERRORS.items()),
+            spellings=people_sheets.SPELLINGS,
             beside=True,
         )
 
     def errors(
         self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None
     ) -> Sequence[ErrorRow]:
-        return sample_errors(tables, reader, n, seed, right_for)
+        return people_sheets.sample_errors(tables, reader, n, seed, right_for)
 
     def write_errors(self, path: Path, rows: Sequence[ErrorRow]) -> None:
-        write_error_sheet(path, rows)
+        people_sheets.write_error_sheet(path, rows)
 
     def write_ranks(
         self, path: Path, tables: Tables, readers: Sequence[str], n: int, seed: int
     ) -> tuple[int, int]:
-        items = write_rank_sheet(path, tables, readers, n, seed)
+        items = people_sheets.write_rank_sheet(path, tables, readers, n, seed)
         return items, items * len(set(readers))
 
     def controls(self) -> Mapping[str, Reader]:
-        return medcmr_controls(self.cases(), self.rules.seed)
+        return controls.medcmr_controls(self.cases(), self.rules.seed)
 
     def expected(self) -> Mapping[str, str]:
-        return EXPECTED
+        return controls.EXPECTED
 
     def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
-        return recovered(measures)
+        return controls.recovered(measures)
 
     def signature_parts(self, tables: Tables) -> Sequence[str]:
         answers = tables.answers
@@ -293,29 +248,25 @@ class MedCMR(Benchmark):
     # ------------------------------------------------------------ reporting
 
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        return headlines(measures, self.dataset)
+        return sentences.headlines(measures, self.dataset)
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
-        return methods(self.rules, self.options, asked_under)
+        return sentences.methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        return limitations(measures, self.dataset)
+        return sentences.limitations(measures, self.dataset)
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
         from overread.benchmarks.medcmr.measures import per_case
 
         return per_case(tables, self.rules, self.options)
 
-    @property
-    def facets(self) -> tuple[str, ...]:
-        return FACETS
-
     def card_index(self, tables: Tables) -> pl.DataFrame:
-        return card_index(tables)
+        return cards.card_index(tables)
 
     def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
         """The cards of these cases; with what readers were shown, where the set was opened."""
-        return cards(tables, chosen, None if self.path is None else self.shown_of)
+        return cards.cards(tables, chosen, None if self.path is None else self.shown_of)
 
 
 def _known(tables: Tables) -> dict[str, MedCase]:

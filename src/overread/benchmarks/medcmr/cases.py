@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 # `mcq`: options, one of which is right. `open`: a free answer that judges score.
 Kind: TypeAlias = Literal["mcq", "open"]
 KINDS: Final[tuple[Kind, ...]] = ("mcq", "open")
+
+
+def kind_of(form: str) -> Kind:
+    """The kind of item that is asked in this form."""
+    return "open" if form == "open" else "mcq"
+
+
 # A shorter answer stands in many a question for good reason: "Is it left or right?"
 _TELLING_WORDS: Final = 4
 
@@ -61,6 +68,14 @@ class MedCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def truth(self) -> str:
         """The true answer in words: the text of the right option, or the answer itself."""
         return self.options[LETTERS.index(self.answer)] if self.kind == "mcq" else self.answer
+
+
+def whole_index(given: int | str) -> int:
+    """An index, also written as text; -1 of what is none, or larger than a table holds."""
+    if isinstance(given, str):
+        word = given.strip()
+        given = int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else -1
+    return given if 0 <= given < 2**63 else -1
 
 
 # ---------------------------------------------------------------- names of labels
@@ -112,6 +127,15 @@ SYSTEMS: Final = (
     "Urinary",
     "Endocrine",
 )
+
+
+LABELS: Final[Mapping[str, Sequence[str]]] = {
+    "dimension": tuple(DIMENSIONS),
+    "ability": tuple(ABILITIES),
+    "modality": MODALITIES,
+    "system": SYSTEMS,
+}
+"""The names of groups in the paper's order; others follow by the alphabet."""
 
 
 def _folded(text: str) -> str:

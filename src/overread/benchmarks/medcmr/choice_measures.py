@@ -12,68 +12,31 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import DIMENSIONS
-from overread.benchmarks.medcmr.study import (
-    CHANGED_IMAGES,
-    GROUPS,
-    MCQ,
-    OPEN,
-    REFORMULATED,
-    Asking,
-    Marks,
-    Study,
-)
+from overread.benchmarks.medcmr.study import GROUPS, MCQ, Asking, Marks, Study
 from overread.case import Measure, Method
+from overread.measuring import notes, specs
 from overread.measuring.arrays import Group
-from overread.measuring.estimates import (
-    Estimate,
-    Floats,
-    Ints,
-    Mask,
-    clustered_share,
-    estimated,
-    quotients,
-    ratio,
-)
-from overread.measuring.notes import (
-    counted_as_wrong,
-    leaving_out,
-    noted,
-    remarked,
-    unseen,
-    with_method,
-)
-from overread.measuring.specs import (
-    MEAN_OF_CASES,
-    OUTCOMES,
-    PLAIN,
-    READERS_PLAINLY,
-    Codes,
-    Condition,
-    Counted,
-    Spec,
-    counted_once,
-    coverage_specs,
-    difference_of,
-    left_out_of,
-)
-from overread.measuring.units import AMOUNT, POINTS
+from overread.measuring.estimates import Estimate, Floats, Ints, Mask, estimated, quotients, ratio
+from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
+from overread.measuring.units import AMOUNT, POINTS, SHARE
 
 _NOT_ASKED: Final = OUTCOMES.index("not asked")
+_NOBODY: Final = Measure(reader="", measure="")
+_Make: TypeAlias = Callable[[Study, Marks], Iterator[Estimate | Measure]]
 
 
 # ---------------------------------------------------------------- accuracy
-# By group and condition; its plain mean over dimensions; and chance.
 
 
 def _conditions(marks: Marks) -> list[Condition]:
     """The conditions besides the plain one that a reader was asked multiple-choice items in."""
-    found = [one for one in CHANGED_IMAGES if Asking("mcq", one) in marks.said]
-    return [{"condition": one} for one in (*found, *(["permuted"] if marks.permuted else []))]
+    found = [*marks.changed("mcq"), *(["permuted"] if marks.permuted else [])]
+    return [{"condition": one} for one in found]
 
 
 def _askings(marks: Marks, condition: Condition) -> list[Asking]:
@@ -124,7 +87,7 @@ ACCURACY: Final = Spec(
     groups=GROUPS,
     groups_under=("dimension",),
     ungrouped=lambda condition: "kind" in condition,
-    contrasts=(READERS_PLAINLY,),
+    contrasts=(specs.READERS_PLAINLY,),
     by_case=True,
 )
 
@@ -132,28 +95,27 @@ ACCURACY: Final = Spec(
 def _macro(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """The plain mean over dimensions of the accuracy in each (those that have items)."""
     for condition in (PLAIN, *_conditions(marks)):
-        counted = counted_once(study, marks, ACCURACY, condition)
+        counted = specs.counted_once(study, marks, ACCURACY, condition)
         if counted.population.any() and study.grouping("dimension"):
-            by = dict(condition)
-            record = Measure(reader=marks.reader, measure="accuracy_macro", by=by)
+            record = Measure(reader=marks.reader, measure="accuracy_macro", by=dict(condition))
             yield _mean_of_dimensions(record, study, counted)
 
 
 def _mean_of_dimensions(record: Measure, study: Study, counted: Counted) -> Estimate:
-    there = ~np.isnan(counted.table)
-    right, asked = np.nansum(counted.table, axis=1), there.sum(axis=1).astype(float)
+    right, asked = np.nansum(counted.table, axis=1), (~np.isnan(counted.table)).sum(axis=1)
     found = [one for one in study.grouping("dimension") if asked[one.members].any()]
-    columns = np.stack(
-        [np.where(one.members, values, 0.0) for one in found for values in (right, asked)], axis=1
-    ) if found else np.zeros((study.n, 0))  # fmt: skip
-    members = np.any([one.members & (asked > 0) for one in found], axis=0) if found else asked < 0
+    columns = np.zeros((study.n, 2 * len(found)))
+    for at, one in enumerate(found):
+        columns[one.members, 2 * at] = right[one.members]
+        columns[one.members, 2 * at + 1] = asked[one.members]
+    members: Mask = columns[:, 1::2].sum(axis=1) > 0
     missing = [one for one in DIMENSIONS if one not in {group.by["dimension"] for group in found}]
-    record = counted_as_wrong(record, left_out_of(counted.within(members)))
-    told = remarked(record, f"no items of {', '.join(missing)}" if missing else None)
+    record = notes.counted_as_wrong(record, specs.left_out_of(counted.within(members)))
+    told = notes.remarked(record, f"no items of {', '.join(missing)}" if missing else None)
     made = estimated(told, columns, _plain_mean, members)
     if made.record.value is None:
         return made
-    return msgspec.structs.replace(made, within=_room(study, made, found, right, asked))
+    return replace(made, within=_room(study, made.record.value, counted, found))
 
 
 def _plain_mean(totals: Floats) -> Floats:
@@ -164,27 +126,19 @@ def _plain_mean(totals: Floats) -> Floats:
     return found
 
 
-def _room(
-    study: Study, made: Estimate, found: list[Group], right: Floats, asked: Floats
-) -> tuple[float, float]:
+def _room(study: Study, value: float, counted: Counted, found: list[Group]) -> tuple[float, float]:
     """What resampling cannot see: a dimension whose replies are all right, or all wrong.
 
     Each leaves open what Wilson's bound does, its items of a cluster wholly alike; the rooms are
     independent, hence the root of the sum of their squares, over the number of dimensions.
     """
-    value = made.record.value
-    assert value is not None
     below = above = 0.0
     for group in found:
-        items = np.flatnonzero(group.members & (asked > 0))
-        k, n = int(right[items].sum()), int(asked[items].sum())
-        if k in (0, n):
-            hits = np.full(n, k > 0)
-            clusters = np.repeat(study.clusters[items], asked[items].astype(np.int64))
-            bound = clustered_share(Measure(reader="", measure=""), hits, clusters)
-            # A single item of its dimension says next to nothing.
-            low, high = (0.0, 1.0) if bound.low is None else (bound.low, bound.high or 0.0)
-            below, above = (below + (1 - low) ** 2, above) if k else (below, above + high**2)
+        bound = specs.SHARE_OF(_NOBODY, counted.within(group.members), study, SHARE)
+        # A single item of its dimension says next to nothing.
+        low, high = (0.0, 1.0) if bound.low is None else (bound.low, bound.high or 0.0)
+        below += (1 - low) ** 2 if bound.k == bound.n else 0.0
+        above += high**2 if not bound.k else 0.0
     down, up = (math.sqrt(part) / len(found) for part in (below, above))
     return max(0.0, value - down), min(1.0, value + up)
 
@@ -207,16 +161,13 @@ def chance(study: Study) -> Iterator[Measure]:
     """What guessing gets right: the mean over items of 1 / number of options; of no reader."""
     options = study.facts.options
     for group in study.groups("dimension"):
-        members = group.members & study.facts.of("mcq") & (options > 0)
-        n = int(members.sum())
-        record = Measure(reader="", measure="chance", by=group.by, n=n)
-        if n:
-            # Sums of equal parts: what has five options throughout is 0.2 to the bit.
-            sizes, items = np.unique(options[members], return_counts=True)
-            total = math.fsum(
-                int(m) / (int(size) * n) for size, m in zip(sizes, items, strict=True)
-            )
-            yield with_method(msgspec.structs.replace(record, value=total), Method(kind="exact"))
+        # Sums of equal parts: what has five options throughout is 0.2 to the bit.
+        sizes, items = np.unique(options[group.members & (options > 0)], return_counts=True)
+        if n := int(items.sum()):
+            parts = (int(m) / (int(size) * n) for size, m in zip(sizes, items, strict=True))
+            total = math.fsum(parts)
+            record = Measure(reader="", measure="chance", by=group.by, value=total, n=n)
+            yield notes.with_method(record, Method(kind="exact"))
 
 
 # ---------------------------------------------------------------- what replies became
@@ -224,20 +175,12 @@ def chance(study: Study) -> Iterator[Measure]:
 # unanswered add up to 1. The names that end in _rate are those of earlier versions.
 
 
-def _asked_conditions(study: Study, marks: Marks) -> Iterator[Condition]:
-    yield from _kinds_asked(study, marks)
-    yield from _conditions(marks)
+def _kinds_asked(study: Study, marks: Marks) -> list[Condition]:
+    return [{"kind": asking.form} for asking in marks.plainly]
 
 
-def _kinds_asked(study: Study, marks: Marks) -> Iterator[Condition]:
-    for asking in (MCQ, OPEN, REFORMULATED):
-        if asking in marks.said:
-            yield {"kind": asking.form}
-
-
-def _invalid_conditions(study: Study, marks: Marks) -> Iterator[Condition]:
-    yield from _if_plain(study, marks)
-    yield from _asked_conditions(study, marks)
+def _asked_conditions(study: Study, marks: Marks) -> list[Condition]:
+    return _kinds_asked(study, marks) + _conditions(marks)
 
 
 def _outcome(study: Study, marks: Marks, condition: Condition) -> tuple[Mask, Codes]:
@@ -264,7 +207,7 @@ def _cut_off(study: Study, marks: Marks, condition: Condition) -> Counted:
     return Counted(said.cut.astype(float), known, remark=remark)
 
 
-_COVERAGE: Final = coverage_specs(_asked_conditions, _outcome)
+_COVERAGE: Final = specs.coverage_specs(_asked_conditions, _outcome)
 _UNPARSED, _REFUSED = _COVERAGE[1], _COVERAGE[2]
 _CUT_OFF: Final = Spec(
     name="cut_off",
@@ -274,27 +217,29 @@ _CUT_OFF: Final = Spec(
     better="lower",
 )
 _OUTCOME_SPECS: Final = (
-    msgspec.structs.replace(
+    replace(
         _UNPARSED,
         name="invalid_rate",
         says="share of items asked whose reply could not be read as an answer",
-        conditions=_invalid_conditions,
+        conditions=lambda study, marks: [
+            *_if_plain(study, marks),
+            *_asked_conditions(study, marks),
+        ],
         groups=("dimension",),
     ),
-    msgspec.structs.replace(
+    replace(
         _REFUSED,
         name="refused_rate",
         says="share of items asked whose reply is a refusal",
         conditions=_kinds_asked,
     ),
-    Spec(
+    replace(
+        _CUT_OFF,
         name="unanswered_rate",
         says="share of items asked that have no reply",
         of=_unanswered,
-        conditions=_kinds_asked,
-        better="lower",
     ),
-    msgspec.structs.replace(_CUT_OFF, name="cut_off_rate"),
+    replace(_CUT_OFF, name="cut_off_rate"),
     *_COVERAGE,
     _CUT_OFF,
 )
@@ -339,7 +284,6 @@ class _ImagePair(NamedTuple):
 
 
 _Fill: TypeAlias = Callable[[Study, Measure, _ImagePair], Estimate | Measure]
-_Make: TypeAlias = Callable[[Study, Marks], Iterator[Estimate | Measure]]
 
 
 def _of_images(name: str, fill: _Fill, *, by_dimension: bool = True) -> _Make:
@@ -353,34 +297,33 @@ def _of_images(name: str, fill: _Fill, *, by_dimension: bool = True) -> _Make:
             if by_dimension or not pair.group.by:
                 record = Measure(reader=marks.reader, measure=name, by=by)
                 sees = marks.reader not in study.unseeing
-                yield fill(study, record, pair) if sees else unseen(marks.reader, name, by)
+                yield fill(study, record, pair) if sees else notes.unseen(marks.reader, name, by)
 
     return make
 
 
 def _image_pairs(study: Study, marks: Marks) -> Iterator[_ImagePair]:
-    for condition in _conditions(marks):
-        if MCQ not in marks.said or condition["condition"] == "permuted":
-            continue
-        changed, own = (counted_once(study, marks, ACCURACY, at) for at in (condition, PLAIN))
+    for image in marks.changed("mcq") if MCQ in marks.said else ():
+        changed, own = (
+            specs.counted_once(study, marks, ACCURACY, at) for at in ({"condition": image}, PLAIN)
+        )
         for group in study.groups("dimension"):
             both = group.members & changed.population & own.population
             if not group.by or both.any():
-                sides = changed.within(both), own.within(both)
-                yield _ImagePair(condition["condition"], group, *sides)
+                yield _ImagePair(image, group, changed.within(both), own.within(both))
 
 
 def _image_difference(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
     """Accuracy under the condition less that with the item's own image: below 0 it is missed."""
     family = "diff_accuracy by image" + " and dimension" * bool(pair.group.by)
     both, sides = (pair.changed, pair.own), (pair.image, "original")
-    return difference_of(study, record, both, ACCURACY, family, sides)
+    return specs.difference_of(study, record, both, ACCURACY, family, sides)
 
 
 def _image_effect(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
     """Accuracy with the item's own image less that with the changed one: above 0 it is used."""
     both, sides = (pair.own, pair.changed), ("original", pair.image)
-    return difference_of(study, record, both, ACCURACY, "image_effect", sides)
+    return specs.difference_of(study, record, both, ACCURACY, "image_effect", sides)
 
 
 def _survives(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Measure:
@@ -391,14 +334,10 @@ def _survives(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Mea
     n = int(members.sum())
     if not k:
         words = "nothing right with the item's own image" if n else "no items in both"
-        return noted(msgspec.structs.replace(record, n=n), NOTHING_RIGHT, words)
+        return notes.noted(replace(record, n=n), "nothing_right", words)
     columns = np.stack([left, own], axis=1)
     # One item more right under the condition moves the ratio by 1 / k, not by 1 / n.
     return estimated(record, columns, ratio, members, limits=AMOUNT.limits, step=n / k)
-
-
-NOTHING_RIGHT: Final = "nothing_right"
-"""The flag of a ratio whose lower part is 0."""
 
 
 # ---------------------------------------------------------------- the place of options
@@ -407,44 +346,34 @@ NOTHING_RIGHT: Final = "nothing_right"
 # right one stood.
 
 
-class _Given(NamedTuple):
-    """Valid replies: the item, the place of the letter given, and that of the right letter."""
+def _letters_given(study: Study, marks: Marks) -> tuple[Ints, Ints]:
+    """By item and order: the places of the letter given and of the right one; -1 if not valid."""
 
-    items: Ints
-    letter: Ints
-    right: Ints
+    def make() -> tuple[Ints, Ints]:
+        facts, orders = marks.facts, marks.orders()
+        given, right = np.full((2, facts.n, len(orders)), -1)
+        for column, asking in enumerate(orders):
+            said = marks.said[asking]
+            valid = marks.asked(asking) & (said.choice >= 0) & (said.shown >= 0)
+            at = np.flatnonzero(valid & (facts.answer >= 0))
+            given[at, column] = said.shown[at]
+            right[at, column] = (facts.answer - said.choice + said.shown)[at] % facts.options[at]
+        return given, right
 
-
-def _given(study: Study, marks: Marks) -> _Given:
-    return study.once(("given", marks.reader), lambda: _valid(marks))
-
-
-def _valid(marks: Marks) -> _Given:
-    facts, items, letters, rights = marks.facts, [], [], []
-    for asking in marks.orders():
-        said = marks.said[asking]
-        known = marks.asked(asking) & (said.choice >= 0) & (said.shown >= 0)
-        at = np.flatnonzero(known & (facts.answer >= 0))
-        shown, chosen = (codes[at].astype(np.int64) for codes in (said.shown, said.choice))
-        items.append(at)
-        letters.append(shown)
-        rights.append((facts.answer[at] - chosen + shown) % facts.options[at])
-    none = np.zeros(0, dtype=np.int64)
-    return _Given(*(np.concatenate([none, *parts]) for parts in (items, letters, rights)))
+    return study.once(("letters given", marks.reader), make)
 
 
-def _letter_shares(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
-    """Of the letters given, the share of each; the note has that of the right letters."""
-    if not marks.orders():
-        return
-    given = _given(study, marks)
-    clusters = study.clusters[given.items]
-    most = int(study.facts.options.max(initial=0))
-    for place, letter in enumerate(LETTERS[:most]):
-        note = f"{int((given.right == place).sum())} right letters" if given.items.size else None
-        by = {"position": letter}
-        record = Measure(reader=marks.reader, measure="position_share", by=by, note=note)
-        yield clustered_share(record, given.letter == place, clusters)
+def _letters(study: Study, marks: Marks) -> list[Condition]:
+    most = int(study.facts.options.max(initial=0)) if marks.orders() else 0
+    return [{"position": letter} for letter in LETTERS[:most]]
+
+
+def _letter_share(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Of the letters given, those that are this one; the note has how often it was right."""
+    given, right = _letters_given(study, marks)
+    place, valid = LETTERS.index(condition["position"]), given >= 0
+    remark = f"{int((right == place).sum())} right letters" if valid.any() else ""
+    return Counted(np.where(valid, given == place, np.nan), valid.sum(axis=1) > 0, remark=remark)
 
 
 def _letter_bias(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
@@ -453,29 +382,20 @@ def _letter_bias(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     and more so in a resample, so resamples are centred on the value."""
     if not marks.orders():
         return
-    given, n = _given(study, marks), study.n
-    most = int(study.facts.options.max(initial=0))
-    differences = [
-        np.bincount(given.items, weights=_sign(given, place), minlength=n) for place in range(most)
+    given, right = _letters_given(study, marks)
+    replies = (given >= 0).sum(axis=1)
+    apart = [
+        (given == place).sum(axis=1) - (right == place).sum(axis=1)
+        for place in range(int(study.facts.options.max(initial=0)))
     ]
-    replies = np.bincount(given.items, minlength=n).astype(float)
+    columns = np.stack([*apart, replies], axis=1).astype(float)
+
+    def distance(totals: Floats) -> Floats:
+        return quotients(np.abs(totals[:, :-1]).sum(axis=1) / 2, totals[:, -1])
+
     record = Measure(reader=marks.reader, measure="position_bias")
-    made = estimated(record, np.stack([*differences, replies], axis=1), _distance, replies > 0)
-    counted = msgspec.structs.replace(made.record, n=int(given.items.size))
-    yield msgspec.structs.replace(made, record=counted, centred=True)
-
-
-def _sign(given: _Given, place: int) -> Floats:
-    found: Floats = (given.letter == place).astype(float) - (given.right == place)
-    return found
-
-
-def _distance(totals: Floats) -> Floats:
-    return quotients(np.abs(totals[:, :-1]).sum(axis=1) / 2, totals[:, -1])
-
-
-def _if_permuted(study: Study, marks: Marks) -> tuple[Condition, ...]:
-    return (PLAIN,) if marks.permuted else ()
+    made = estimated(record, columns, distance, replies > 0)
+    yield replace(made, record=replace(made.record, n=int(replies.sum())), centred=True)
 
 
 def _several(marks: Marks) -> Mask:
@@ -498,10 +418,8 @@ def _same_option(study: Study, marks: Marks, condition: Condition) -> Counted:
 
 def _always_right(study: Study, marks: Marks, condition: Condition) -> Counted:
     """Items that were right in every order."""
-    always = study.everyone
-    for asking in marks.orders():
-        always &= marks.right(asking) | ~marks.asked(asking)
-    return Counted(always.astype(float), _several(marks))
+    right = [marks.right(asking) | ~marks.asked(asking) for asking in marks.orders()]
+    return Counted(np.all(right, axis=0).astype(float), _several(marks))
 
 
 # ---------------------------------------------------------------- probabilities
@@ -548,9 +466,11 @@ def _accuracy_by_probabilities(study: Study, marks: Marks) -> Iterator[Estimate 
     ties = int((known.likeliest < 0).sum())
     without = int(marks.asked(MCQ).sum()) - known.items.size
     record = Measure(reader=marks.reader, measure="accuracy_logprobs")
-    record = remarked(record, f"{ties} ties counted as wrong" if ties else None)
-    record = leaving_out(record, {"without probabilities": without})
-    yield clustered_share(record, known.right, study.clusters[known.items])
+    record = notes.remarked(record, f"{ties} ties counted as wrong" if ties else None)
+    record = notes.leaving_out(record, {"without probabilities": without})
+    right, members = np.zeros((2, study.n), dtype=bool)
+    right[known.items], members[known.items] = known.right, True
+    yield study.share(record, right, members)
 
 
 def _calibration_error(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
@@ -564,27 +484,17 @@ def _calibration_error(study: Study, marks: Marks) -> Iterator[Estimate | Measur
     record = Measure(reader=marks.reader, measure="ece")
     if not informative(known.confidence):
         words = "the probabilities say no more than the letter"
-        yield noted(msgspec.structs.replace(record, n=int(known.items.size)), UNINFORMATIVE, words)
+        yield notes.noted(replace(record, n=int(known.items.size)), "uninformative", words)
         return
     bins = np.minimum(np.floor(_BINS * known.confidence), _BINS - 1).astype(np.int64)
     columns = np.zeros((study.n, _BINS + 1))
     columns[known.items, bins] = known.confidence - known.right
     columns[known.items, _BINS] = 1.0
-    made = estimated(record, columns, _gaps, columns[:, _BINS] > 0)
-    yield msgspec.structs.replace(made, centred=True)
 
+    def gaps(totals: Floats) -> Floats:
+        return quotients(np.abs(totals[:, :_BINS]).sum(axis=1), totals[:, _BINS])
 
-UNINFORMATIVE: Final = "uninformative"
-"""The flag of probabilities that are all 0 or 1."""
-
-
-def _gaps(totals: Floats) -> Floats:
-    """Σ over bins of |Σ (c - right)| over all replies."""
-    return quotients(np.abs(totals[:, :_BINS]).sum(axis=1), totals[:, _BINS])
-
-
-def _if_probable(study: Study, marks: Marks) -> tuple[Condition, ...]:
-    return () if _known(study, marks) is None else (PLAIN,)
+    yield replace(estimated(record, columns, gaps, columns[:, _BINS] > 0), centred=True)
 
 
 def _squared_distance(study: Study, marks: Marks, condition: Condition) -> Counted:
@@ -604,7 +514,7 @@ def _made(name: str, says: str, make: _Make, **more: Any) -> Spec:
 
 
 _change = partial(_made, unit=POINTS, better=None)
-_ordered = partial(Spec, conditions=_if_permuted)
+_ordered = partial(Spec, conditions=lambda study, marks: (PLAIN,) if marks.permuted else ())
 CHOICE_SPECS: Final = (
     ACCURACY,
     _made("accuracy_macro", "plain mean over dimensions of the accuracy in each", _macro),
@@ -616,10 +526,11 @@ CHOICE_SPECS: Final = (
         better=None,
     ),
     *_OUTCOME_SPECS,
-    _made(
-        "position_share",
-        "share of each letter among the letters given, over all orders",
-        _letter_shares,
+    Spec(
+        name="position_share",
+        says="share of each letter among the letters given, over all orders",
+        of=_letter_share,
+        conditions=_letters,
         better=None,
     ),
     _made(
@@ -653,8 +564,8 @@ CHOICE_SPECS: Final = (
         name="brier",
         says="half the squared distance of the options' probabilities from the truth",
         of=_squared_distance,
-        conditions=_if_probable,
-        estimate=MEAN_OF_CASES,
+        conditions=lambda study, marks: () if _known(study, marks) is None else (PLAIN,),
+        estimate=specs.MEAN_OF_CASES,
         better="lower",
     ),
     _change(

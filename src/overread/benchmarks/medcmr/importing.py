@@ -11,26 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from overread.benchmarks import importing
 from overread.benchmarks.base import Imported, Tables
 from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
-from overread.benchmarks.importing import (
-    NOT_KEPT,
-    JudgedRow,
-    Oddities,
-    declared_readers,
-    judged_row,
-    over_tables,
-    reader_records,
-    result_files,
-    verdicts_frame,
-    without_results,
-)
+from overread.benchmarks.importing import NOT_KEPT
 from overread.benchmarks.medcmr.answers import Answer, answer_of
-from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row
+from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, kind_of, whole_index
 from overread.benchmarks.medcmr.edition import BOOK, IMAGES, Edition
 from overread.benchmarks.medcmr.judged_questions import FORMS, About, question_of
 from overread.benchmarks.medcmr.loading import SETS
@@ -41,7 +31,7 @@ from overread.judging.question import about_of
 
 _JUDGE: Final = "theirs"
 _KINDS: Final = ("mcq", "open", "reformulated")
-_LARGEST: Final = 2**63
+_TWICE: Final = "are of a reply that stands in an earlier line already"
 
 
 class _Said(msgspec.Struct):
@@ -56,6 +46,10 @@ class _Said(msgspec.Struct):
     judge: str | None = None
 
 
+# Reader, case, kind, image and order.
+_Key: TypeAlias = tuple[str, str, str, str, int]
+
+
 class _Taking:
     """Replies and verdicts as they come in, and what does not fit. A class, for it grows."""
 
@@ -63,10 +57,10 @@ class _Taking:
         self._items = {(case.kind, case.index): case for case in cases}
         self._rules = rules
         self.answers: list[tuple[str, Answer]] = []
-        self.verdicts: list[JudgedRow] = []
-        self.odd = Oddities()
-        self._texts: dict[tuple[Any, ...], str | None] = {}
-        self._judged: set[tuple[Any, ...]] = set()
+        self.verdicts: list[importing.JudgedRow] = []
+        self.odd = importing.Oddities()
+        self._texts: dict[_Key, str | None] = {}
+        self._judged: set[tuple[str, _Key]] = set()
 
     def read(self, file: Path, reader: str) -> None:
         """Take in one file."""
@@ -89,7 +83,7 @@ class _Taking:
         image, order = said.image or "original", said.order or 0
         if image not in IMAGES:
             return f"have an image that is none of {', '.join(IMAGES)}"
-        case = self._items.get(("open" if said.kind == "open" else "mcq", _index(said.index)))
+        case = self._items.get((kind_of(said.kind), whole_index(said.index)))
         if case is None:
             return "have an index that the set has not"
         if not 0 <= order < (len(case.options) if said.kind == "mcq" else 1):
@@ -110,36 +104,36 @@ class _Taking:
             reason = "" if reply is not None else "no reply in the file"
             self.answers.append((reader, answer_of(trial, reply, self._rules, case, reason)))
         elif said.scores is None or self._texts[key] != text:
-            return "are of a reply that stands in an earlier line already"
+            return _TWICE
         return "" if said.scores is None else self._judge(said, key, case, about, where)
 
     def _judge(
-        self,
-        said: _Said,
-        key: tuple[Any, ...],
-        case: MedCase,
-        about: Mapping[str, str | int],
-        where: str,
+        self, said: _Said, key: _Key, case: MedCase, about: Mapping[str, str | int], where: str
     ) -> str:
-        judge = storable((said.judge or "").strip()) or _JUDGE
-        scores = said.scores or {}
+        judge, scores = storable((said.judge or "").strip()) or _JUDGE, said.scores or {}
         if said.kind not in FORMS or self._texts[key] is None:
             self.odd.add("have scores of a letter or of no reply, which are left out", where)
             return ""
-        if (judge, *key) in self._judged:
-            return "are of a reply that stands in an earlier line already"
-        self._judged.add((judge, *key))
+        if (judge, key) in self._judged:
+            return _TWICE
+        self._judged.add((judge, key))
         # With the visual score wherever there is one: they had the caption, even if we have not.
         question = "score" if "visual" in scores else question_of(case)
-        text = "\n".join(
-            f"{LINES[part]}: {_score(scores[part])}" for part in COMPONENTS if part in scores
-        )
+        # A score as a judge would have written it; what is neither number nor word is none.
+        words = {
+            part: "none"
+            if isinstance(given, bool) or not isinstance(given, int | float | str)
+            else " ".join(str(given).split())
+            for part, given in scores.items()
+        }
+        lines = (f"{LINES[part]}: {words[part]}" for part in COMPONENTS if part in words)
+        text = "\n".join(lines)
         read = read_verdict(question, text)
         if not read.valid:
             self.odd.add("have scores off the scale or missing", where)
         # The words it was asked in are theirs, which nobody has.
         self.verdicts.append(
-            judged_row(
+            importing.judged_row(
                 read,
                 text=storable(text),
                 reason=None,
@@ -152,20 +146,6 @@ class _Taking:
             )
         )
         return ""
-
-
-def _score(given: Any) -> str:
-    """A score as a judge would have written it; what is neither number nor word is none."""
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        return "none"
-    return " ".join(str(given).split())
-
-
-def _index(given: int | str) -> int:
-    if isinstance(given, str):
-        word = given.strip()
-        return int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else -1
-    return given if 0 <= given < _LARGEST else -1
 
 
 # ---------------------------------------------------------------- tables of an import
@@ -188,31 +168,15 @@ def import_results(
     """
     from overread.benchmarks.medcmr.benchmark import MedCMR
 
-    tables, warnings = read_results(cases, replies, readers, edition, words, also)
-    assert cases is not None
-    policy = SETS.policy_at(cases, BOOK.settings(edition, words)[1].root)
-    bench = over_tables(MedCMR, tables, cases, policy, edition, words)
-    return Imported(bench, tables, warnings, dict(words or {}))
-
-
-def read_results(
-    cases: str | Path | None,
-    replies: str | Path,
-    readers: str | Path | None = None,
-    edition: str = "corrected",
-    words: Mapping[str, str] | None = None,
-    also: Sequence[str] = (),
-) -> tuple[Tables, list[str]]:
-    """The tables of what the files hold, and a line for everything passed over."""
     rules, options = BOOK.settings(edition, words)
     if cases is None:
         raise BadInput("--cases is missing: a reply is read against its item. Give the questions.")
-    declared = declared_readers(readers)
+    declared = importing.declared_readers(readers)
     expected = "the replies as JSON lines, one .jsonl for each reader, called after it"
     files = [
         file
         for root in (replies, *also)
-        for file in result_files(Path(root), ".jsonl", expected=expected)
+        for file in importing.result_files(Path(root), ".jsonl", expected=expected)
     ]
     found = SETS.load(cases, options, options.root, seen=False)
     kept = [case for case in found.cases if case.kind in options.kinds]
@@ -231,21 +195,22 @@ def read_results(
     tables = Tables(
         cases=frame_of(CaseRow, map(case_row, asked)),
         answers=answers_frame(Answer, taking.answers),
-        verdicts=verdicts_frame(taking.verdicts),
-        readers=reader_records(heard, declared),
+        verdicts=importing.verdicts_frame(taking.verdicts),
+        readers=importing.reader_records(heard, declared),
     )
     left = [f"{len(found.left)} items of the set are left out."] if found.left else []
-    unheard = without_results(heard, declared, "replies")
-    return tables, [*left, *odd, *unheard, *_gaps(heard, told, len(kept))]
+    unheard = importing.without_results(heard, declared, "replies")
+    warnings = [*left, *odd, *unheard, *_gaps(heard, told, len(kept))]
+    policy = SETS.policy_at(cases, options.root)
+    bench = importing.over_tables(MedCMR, tables, cases, policy, edition, words)
+    return Imported(bench, tables, warnings, dict(words or {}))
 
 
 def _gaps(heard: Mapping[str, set[str]], told: set[str], whole: int) -> Iterator[str]:
     """What a part of the set, or a part of what others answered, means for the numbers."""
     if len(told) < whole:
-        yield (
-            f"the replies are about {len(told)} of the set's {whole} items: the others are not "
-            "counted."
-        )
+        some = f"{len(told)} of the set's {whole} items"
+        yield f"the replies are about {some}: the others are not counted."
     for name, cases in heard.items():
         if len(cases) < len(told):
             missing = len(told) - len(cases)

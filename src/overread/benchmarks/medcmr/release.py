@@ -28,6 +28,7 @@ from overread.benchmarks.medcmr.cases import (
     modality_of,
     system_of,
     unlettered,
+    whole_index,
 )
 from overread.case import BadInput
 
@@ -190,22 +191,14 @@ def _stated(
         where = f"{FILES[kind]} item {place}"
         try:
             row = decode(raw)
-            index = _index(row.index)
+            index = whole_index(row.index)
+            if index < 0:
+                raise msgspec.ValidationError("index is no whole number from 0")
         except JSON_ERRORS as error:
             told = " ".join(str(error).split())
             yield where, Left(f"{kind} item {place}", f"{where}: {told}")
         else:
             yield where, _case(kind, index, row, prefix, facts)
-
-
-def _index(given: int | str) -> int:
-    """Whole numbers, also written as text; a table holds no larger ones."""
-    if isinstance(given, str):
-        word = given.strip()
-        given = int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else -1
-    if not 0 <= given < 2**63:
-        raise msgspec.ValidationError("index is no whole number from 0")
-    return given
 
 
 def _case(kind: Kind, index: int, row: _Row, prefix: str, facts: _Facts) -> MedCase:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+import polars as pl
 
+from overread.benchmarks.base import Tables
 from overread.benchmarks.letter_parser import LETTERS
-from overread.benchmarks.medcmr.cases import (
-    ABILITIES,
-    DIMENSIONS,
-    KINDS,
-    MODALITIES,
-    SYSTEMS,
-    VISUAL,
-)
+from overread.benchmarks.medcmr.cases import DIMENSIONS, KINDS, LABELS, VISUAL, kind_of
 from overread.benchmarks.medcmr.edition import Edition, Options
 from overread.measuring.arrays import RunArrays, Words, linked_clusters
 from overread.measuring.estimates import Floats, Ints, Mask, Resampling
 from overread.measuring.specs import OUTCOMES, Codes
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from overread.benchmarks.base import Tables
-
 
 # The label of a judge for a question, where it has one: what its verdicts are worth.
 Labels: TypeAlias = Mapping[tuple[str, str], str | None]
@@ -36,14 +25,6 @@ CHANGED_IMAGES: Final = ("blank", "swap", "text")
 """What is asked with another image than the item's own, or none."""
 _ANSWERED: Final = OUTCOMES.index("answered")
 _UNANSWERED: Final = OUTCOMES.index("unanswered")
-# Names in the paper's order; others follow by the alphabet.
-_ORDERS: Final = {
-    "dimension": tuple(DIMENSIONS),
-    "family": ("visual", "reasoning"),
-    "ability": tuple(ABILITIES),
-    "modality": MODALITIES,
-    "system": SYSTEMS,
-}
 
 
 class Asking(NamedTuple):
@@ -62,11 +43,6 @@ class Asking(NamedTuple):
 MCQ: Final = Asking("mcq")
 OPEN: Final = Asking("open")
 REFORMULATED: Final = Asking("reformulated")
-
-
-def kind_of(form: str) -> str:
-    """The kind of item that is asked in this form."""
-    return "open" if form == "open" else "mcq"
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -146,6 +122,15 @@ class Marks(msgspec.Struct, frozen=True):
         found: Mask = self.asked(asking) & (chosen >= 0) & (chosen == self.facts.answer)
         return found
 
+    @property
+    def plainly(self) -> list[Asking]:
+        """What was asked with the item's own images and order."""
+        return [asking for asking in (MCQ, OPEN, REFORMULATED) if asking in self.said]
+
+    def changed(self, form: str) -> list[str]:
+        """What items were asked with in place of their own images, in this form."""
+        return [image for image in CHANGED_IMAGES if Asking(form, image) in self.said]
+
     def orders(self) -> list[Asking]:
         """The askings with every order of the options that was asked, the set's own first."""
         return sorted(asking for asking in self.said if asking[:2] == MCQ[:2])
@@ -180,7 +165,7 @@ class Study(RunArrays):
             tables.readers,
             drawn,
             columns=facts.columns,
-            orders=_ORDERS,
+            orders={"family": ("visual", "reasoning"), **LABELS},
             labels=labels,
         )
         self.edition: Final = edition
@@ -205,8 +190,6 @@ class Study(RunArrays):
 
 def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
     """The items of `cases.parquet`; `clusters` as in the edition."""
-    import polars as pl
-
     letters = {letter: place for place, letter in enumerate(LETTERS)}
     choices = pl.col("kind") == "mcq"
     options = pl.col("options").fill_null([])
@@ -244,8 +227,6 @@ def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
 
 def _clusters(rows: pl.DataFrame) -> Ints:
     """Items that share an image file or a patient have one code, also by way of others."""
-    import polars as pl
-
     numbered = rows.with_columns(place=pl.int_range(rows.height, dtype=pl.Int64))
     # An image and a patient of one name are two things.
     exploded = numbered.select("place", "images").explode("images")
@@ -256,8 +237,6 @@ def _clusters(rows: pl.DataFrame) -> Ints:
 
 def _placed(frame: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     """The rows about these items, with the item's `place` among the facts."""
-    import polars as pl
-
     places = pl.DataFrame(
         {"case": pl.Series(facts.cases, dtype=pl.String), "place": np.arange(facts.n)}
     )
@@ -265,8 +244,6 @@ def _placed(frame: pl.DataFrame, facts: Facts) -> pl.DataFrame:
 
 
 def _scored(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
-    import polars as pl
-
     about = pl.Struct(
         {"form": pl.String, "image": pl.String, "order": pl.Int64, "variant": pl.String}
     )
@@ -280,39 +257,35 @@ def _scored(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
 
 def _marks_of(readers: tuple[str, ...], facts: Facts, answers: pl.DataFrame) -> list[Marks]:
     """The marks of every reader, in the readers' order; `answers` as `_placed` has them."""
-    said: dict[str, dict[Asking, Said]] = {reader: {} for reader in readers}
-    for (reader, form, image, order), rows in _parts(answers):
-        if reader in said:
-            said[reader][Asking(form, image, order)] = _said(facts, rows)
-    return [Marks(reader, facts, said[reader]) for reader in readers]
-
-
-def _parts(answers: pl.DataFrame) -> Iterator[tuple[tuple[str, str, str, int], pl.DataFrame]]:
-    """The rows of each reader and asking, with outcomes and letters as codes."""
-    import polars as pl
 
     def coded(column: str, words: Iterable[str], none: int) -> pl.Expr:
         codes = {word: code for code, word in enumerate(words)}
         named = pl.col(column).replace_strict(codes, default=None, return_dtype=pl.Int8)
         return named.fill_null(none).alias(column)
 
-    where = ("reader", "form", "image", "order")
     kept = answers.select(
-        "reader",
-        "form",
-        "image",
+        *("reader", "form", "image", "place", "probabilities"),
         pl.col("order").fill_null(0),
-        "place",
         coded("outcome", OUTCOMES, _UNANSWERED),
         coded("choice", LETTERS, -1),
         coded("shown", LETTERS, -1),
-        (pl.col("finish") == "length").fill_null(False).alias("cut"),
-        pl.col("finish").is_not_null().alias("ended"),
-        "probabilities",
+        cut=(pl.col("finish") == "length").fill_null(False),
+        ended=pl.col("finish").is_not_null(),
     )
-    for key, rows in kept.partition_by(where, as_dict=True, include_key=False).items():
-        reader, form, image, order = key
-        yield (str(reader), str(form), str(image), int(order)), rows
+    said: dict[str, dict[Asking, Said]] = {reader: {} for reader in readers}
+    for (reader, asking), rows in by_asking(kept).items():
+        if reader in said:
+            said[reader][asking] = _said(facts, rows)
+    return [Marks(reader, facts, said[reader]) for reader in readers]
+
+
+def by_asking(frame: pl.DataFrame) -> dict[tuple[str, Asking], pl.DataFrame]:
+    """The rows of each reader and asking."""
+    parts = frame.partition_by("reader", "form", "image", "order", as_dict=True)
+    return {
+        (str(reader), Asking(str(form), str(image), int(order))): rows
+        for (reader, form, image, order), rows in parts.items()
+    }
 
 
 def _said(facts: Facts, rows: pl.DataFrame) -> Said:
@@ -344,8 +317,6 @@ def _said(facts: Facts, rows: pl.DataFrame) -> Said:
 
 def _probabilities(facts: Facts, rows: pl.DataFrame) -> Floats | None:
     """One for each option, or none of the item's are kept."""
-    import polars as pl
-
     if rows["probabilities"].null_count() == rows.height:
         return None
     known = rows.select("place", "probabilities").drop_nulls("probabilities")
