@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.medcmr import scores
 from overread.benchmarks.medcmr.edition import CORRECTED
-from overread.benchmarks.medcmr.scores import combined, score_comparisons
+from overread.benchmarks.medcmr.scores import score_comparisons
 from overread.benchmarks.medcmr.study import Study
 from overread.measuring.specs import made_by
 from overread.stats import wilson
@@ -30,6 +30,11 @@ def measured(cases, answers, verdicts, labels=None, edition=QUICK, **other):
         for one in made_by(study, marks, spec)
     )
     return study.finish(made) + study.finish(score_comparisons(study))
+
+
+def combined(clarity: float, coherence: float, visual: float, truth: float) -> float:
+    """S = (con + coh + 4 vis + 4 gt) / 10 of components that all run from 0 to 1, or to 100."""
+    return (clarity + coherence + 4 * visual + 4 * truth) / 10
 
 
 def test_s_of_the_papers_first_row() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from overread.benchmarks.medcmr.cases import cases_in
-from overread.benchmarks.medcmr.study import OPEN, REFORMULATED, Asking, Marks, Study
+from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Asking, Marks, Study
 from overread.measuring.estimates import Floats, Mask
 from overread.measuring.specs import MEAN_OF_CASES, OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
 
@@ -116,18 +116,10 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
     not 0, or a reader that answers half would look half as leaky. A reply without an Answer
     section is compared whole, whatever the edition.
     """
-    import polars as pl
-
     truths = study.once(("truths",), lambda: _truths(study))
-    rows = study.answers.filter(
-        (pl.col("reader") == marks.reader)
-        & (pl.col("form") == asking.form)
-        & (pl.col("image") == asking.image)
-        & (pl.col("order").fill_null(0) == asking.order)
-    ).select("place", "outcome", "text", "answer")
-    n = study.n
-    values = {name: np.full(n, np.nan) for name in _SIMILARITY}
-    spoke, whole = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    rows = study.answers[marks.reader, asking].select("place", "outcome", "text", "answer")
+    values = {name: np.full(study.n, np.nan) for name in _SIMILARITY}
+    spoke, whole = np.zeros((2, study.n), dtype=bool)
     for place, outcome, text, answer in rows.iter_rows():
         if outcome not in ("answered", "unparsed") or not (text or "").strip():
             continue
@@ -140,20 +132,15 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
     return _Compared(values, spoke, whole)
 
 
-def _truths(study: Study) -> list[str]:
+def _truths(study: Study) -> dict[int, str]:
     """The true answers in words, by place."""
-    found = [""] * study.n
     cases = cases_in(study.items.drop("place"))
-    for place, case in zip(study.items["place"].to_list(), cases, strict=True):
-        found[place] = case.truth
-    return found
+    return {place: case.truth for place, case in zip(study.items["place"], cases, strict=True)}
 
 
-def _conditions(study: Study, marks: Marks) -> Iterator[Condition]:
-    asked = [asking.form for asking in (OPEN, REFORMULATED) if asking in marks.said]
-    if asked:
-        yield PLAIN
-    yield from ({"kind": form} for form in asked)
+def _conditions(study: Study, marks: Marks) -> list[Condition]:
+    asked: list[Condition] = [{"kind": one.form} for one in marks.plainly if one != MCQ]
+    return [PLAIN, *asked] if asked else []
 
 
 def _similarity_of(name: str, study: Study, marks: Marks, condition: Condition) -> Counted:
@@ -165,9 +152,8 @@ def _similarity_of(name: str, study: Study, marks: Marks, condition: Condition) 
     for asking in map(Asking, forms):
         if asking not in marks.said:
             continue
-        found = study.once(
-            ("leakage", marks.reader, asking), partial(_compare, study, marks, asking)
-        )
+        key = ("leakage", marks.reader, asking)
+        found = study.once(key, partial(_compare, study, marks, asking))
         # An item is of one kind, so at most one of these has a number for it.
         value = np.fmax(value, found.values[name])
         asked = marks.asked(asking)

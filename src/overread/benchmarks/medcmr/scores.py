@@ -10,31 +10,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+import polars as pl
+from msgspec.structs import replace
 
-from overread.benchmarks.medcmr.study import (
-    CHANGED_IMAGES,
-    GROUPS,
-    OPEN,
-    REFORMULATED,
-    Asking,
-    Marks,
-    Study,
-)
+from overread.benchmarks.medcmr.study import GROUPS, OPEN, REFORMULATED, Asking, Marks, Study
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, GRIDS, QUESTIONS
 from overread.case import Measure
+from overread.measuring import estimates, notes
 from overread.measuring.contrasts import FLIPS, flip_ps, signs, tested
-from overread.measuring.estimates import (
-    Estimate,
-    Floats,
-    Ints,
-    Mask,
-    columns_of,
-    counted_in,
-    defined_mean,
-    estimated,
-    mean_of_columns,
-)
-from overread.measuring.notes import leaving_out, remarked, unseen
+from overread.measuring.estimates import Estimate, Floats, Ints, Mask, defined_mean
 from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
 from overread.measuring.units import POINTS, Unit
 
@@ -43,8 +27,6 @@ from overread.measuring.units import POINTS, Unit
 # By reader and asking, by judge: the places of items it was asked about, and the raw scores there;
 # NaN where it could not be read, or was not asked for one.
 _Given: TypeAlias = dict[tuple[str, Asking], dict[str, tuple[Ints, Floats]]]
-
-
 # Twice the highest score there is: scores are halves.
 _TOPS: Final = {**{name: 2 * int(grid[-1]) for name, grid in GRIDS.items()}, "score": 20}
 
@@ -111,11 +93,14 @@ def scored(study: Study, marks: Marks, asking: Asking) -> Scored:
 
 def _scored(study: Study, marks: Marks, asking: Asking) -> Scored:
     given = study.once(("given scores",), lambda: _given(study))
-    spoken = study.once(("spoken",), lambda: _spoken(study))
-    captioned = study.once(("captioned",), lambda: _captioned(study))
-    asked = marks.asked(asking)
+    asked, captioned = marks.asked(asking), study.facts.captioned
     silent = asked.copy()
-    silent[spoken.get((marks.reader, asking), [])] = False
+    if (rows := study.answers.get((marks.reader, asking))) is not None:
+        # Those with an open reply in words that is no refusal are not.
+        spoke = rows["outcome"].is_in(["answered", "unparsed"]) & (
+            rows["text"].fill_null("").str.strip_chars() != ""
+        )
+        silent[rows.filter(spoke)["place"].to_numpy()] = False
     own = given.get((marks.reader, asking), {})
     judges = sorted(own)
     if not judges and silent[asked].all():
@@ -133,49 +118,14 @@ def _scored(study: Study, marks: Marks, asking: Asking) -> Scored:
 
 
 def _given(study: Study) -> _Given:
-    import polars as pl
-
-    found: _Given = {}
-    if study.verdicts is None or not study.verdicts.height:
-        return found
     judged = pl.col("outcome") == "judged"
-    kept = study.verdicts.filter(
-        pl.col("question").is_in(QUESTIONS) & (pl.col("variant").fill_null("") == "")
-    ).with_columns(
-        pl.col("order").fill_null(0),
-        *(pl.when(judged).then(pl.col(name)).otherwise(None).alias(name) for name in COMPONENTS),
-    )
-    parts = kept.partition_by("reader", "form", "image", "order", "judge", as_dict=True)
-    for (reader, form, image, order, judge), rows in parts.items():
-        scores = rows.select(pl.col(COMPONENTS).cast(pl.Float64).fill_null(np.nan)).to_numpy()
-        asking = Asking(str(form), str(image), int(order))
-        found.setdefault((str(reader), asking), {})[str(judge)] = (rows["place"].to_numpy(), scores)
-    return found
-
-
-def _spoken(study: Study) -> dict[tuple[str, Asking], Ints]:
-    """By reader and asking, the places of items with an open reply in words that is no refusal."""
-    import polars as pl
-
-    rows = study.answers.filter(
-        pl.col("form").is_in(["open", "reformulated"])
-        & pl.col("outcome").is_in(["answered", "unparsed"])
-        & (pl.col("text").fill_null("").str.strip_chars() != "")
-    ).select("reader", "form", "image", pl.col("order").fill_null(0), "place")
-    return {
-        (str(reader), Asking(str(form), str(image), int(order))): part["place"].to_numpy()
-        for (reader, form, image, order), part in rows.partition_by(
-            "reader", "form", "image", "order", as_dict=True
-        ).items()
-    }
-
-
-def _captioned(study: Study) -> Mask:
-    import polars as pl
-
-    rows = study.items.filter(pl.col("caption").fill_null("").str.strip_chars() != "")
-    found = np.zeros(study.n, dtype=bool)
-    found[rows["place"].to_numpy()] = True
+    found: _Given = {}
+    for key, rows in study.verdicts.items():
+        plain = pl.col("question").is_in(QUESTIONS) & (pl.col("variant").fill_null("") == "")
+        for (judge,), own in rows.filter(plain).partition_by("judge", as_dict=True).items():
+            read = (pl.when(judged).then(name).fill_null(np.nan) for name in COMPONENTS)
+            scores = own.select(read).to_numpy()
+            found.setdefault(key, {})[str(judge)] = own["place"].to_numpy(), scores
     return found
 
 
@@ -191,42 +141,27 @@ _SAYS: Final = {
 _NOT_JUDGED: Final = OUTCOMES.index("not judged")
 
 
-def combined(clarity: float, coherence: float, visual: float, truth: float) -> float:
-    """S = (con + coh + 4 vis + 4 gt) / 10 of components that all run from 0 to 1, or to 100.
-
-    >>> round(combined(97.77, 88.86, 40.45, 34.65), 2)
-    48.7
-    """
-    return (clarity + coherence + 4 * visual + 4 * truth) / 10
-
-
 def _asking(condition: Condition) -> Asking:
     return Asking(condition.get("kind", "open"), condition.get("condition", "original"))
 
 
-def _asked_in(marks: Marks, asking: Asking) -> bool:
-    return asking in marks.said and bool(marks.asked(asking).any())
+def _kinds(study: Study, marks: Marks) -> list[Condition]:
+    askings = [one for one in (OPEN, REFORMULATED) if marks.asked(one).any()]
+    return [{"kind": asking.form} for asking in askings]
 
 
-def _kinds(study: Study, marks: Marks) -> Iterator[Condition]:
-    for asking in (OPEN, REFORMULATED):
-        if _asked_in(marks, asking):
-            yield {"kind": asking.form}
-
-
-def _changed(study: Study, marks: Marks) -> Iterator[Condition]:
+def _changed(study: Study, marks: Marks) -> list[Condition]:
     """The images that were asked with in place of the item's own, and judged."""
-    for image in CHANGED_IMAGES:
-        asking = Asking("open", image)
-        if _asked_in(marks, asking) and scored(study, marks, asking).judges:
-            yield {"condition": image}
+    askings = [Asking("open", image) for image in marks.changed("open")]
+    return [
+        {"condition": asking.image}
+        for asking in askings
+        if marks.asked(asking).any() and scored(study, marks, asking).judges
+    ]
 
 
-def _conditions(study: Study, marks: Marks) -> Iterator[Condition]:
-    if _asked_in(marks, OPEN):
-        yield PLAIN
-    yield from _kinds(study, marks)
-    yield from _changed(study, marks)
+def _plainly(marks: Marks) -> list[Condition]:
+    return [PLAIN] if marks.asked(OPEN).any() else []
 
 
 def _judges(study: Study, marks: Marks, condition: Condition) -> tuple[str, ...]:
@@ -268,11 +203,12 @@ def _mean_of_units(
 ) -> Estimate:
     """The mean of whole numbers, `one` of which make 1: items, or items x groups alike."""
     table = units if units.ndim == 2 else units[:, None]
+    columns, counted = estimates.columns_of(table), estimates.counted_in(table)
 
     def again(totals: Floats) -> Floats:
-        return mean_of_columns(totals) / one
+        return estimates.mean_of_columns(totals) / one
 
-    return estimated(record, columns_of(table), again, counted_in(table), limits=limits)
+    return estimates.estimated(record, columns, again, counted, limits=limits)
 
 
 _SCORES: Final = {
@@ -280,7 +216,11 @@ _SCORES: Final = {
         name=name,
         says=says,
         of=partial(_score, name),
-        conditions=_conditions,
+        conditions=lambda study, marks: [
+            *_plainly(marks),
+            *_kinds(study, marks),
+            *_changed(study, marks),
+        ],
         groups=GROUPS,
         groups_under=("dimension",),
         ungrouped=lambda condition: "kind" in condition,
@@ -305,40 +245,31 @@ def _common_score(study: Study, marks: Marks, condition: Condition) -> Counted:
 
 
 def _judged(study: Study) -> list[Marks]:
-    asked = [one for one in study.marks if _asked_in(one, OPEN)]
+    asked = [one for one in study.marks if one.asked(OPEN).any()]
     return [one for one in asked if scored(study, one, OPEN).judges]
-
-
-def _if_judged(study: Study, marks: Marks) -> tuple[Condition, ...]:
-    return (PLAIN,) if marks in _judged(study) else ()
 
 
 SCORE_BY_CASE: Final = Spec(
     name="score",
     says="S by the judges that all readers have in common",
     of=_common_score,
-    conditions=_if_judged,
+    conditions=lambda study, marks: (PLAIN,) if marks in _judged(study) else (),
     by_case=True,
 )
 
 
 def _macro(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     groups = [one.members for one in study.grouping("dimension")]
-    plain = [PLAIN] if _asked_in(marks, OPEN) else []
-    for condition in (*plain, *_changed(study, marks)):
+    for condition in (*_plainly(marks), *_changed(study, marks)):
         found = scored(study, marks, _asking(condition))
         if not found.judges or not (study.facts.of("open") & np.any(groups, axis=0)).any():
             continue
         units, one = found.units("score")
         table = np.stack([np.where(members, units, np.nan) for members in groups], axis=1)
         table = table[:, (~np.isnan(table)).any(axis=0)]
-        record = Measure(
-            reader=marks.reader,
-            measure="score_macro",
-            by=dict(condition),
-            label=study.label(found.judges, "score"),
-        )
-        told = remarked(record, f"mean over {table.shape[1]} dimensions")
+        by, label = dict(condition), study.label(found.judges, "score")
+        record = Measure(reader=marks.reader, measure="score_macro", by=by, label=label)
+        told = notes.remarked(record, f"mean over {table.shape[1]} dimensions")
         yield _mean_of_units(told, table, one)
 
 
@@ -388,19 +319,19 @@ def score_comparisons(study: Study) -> Iterator[Estimate | Measure]:
             by = {**kind, "versus": two.reader}
             pairs += _pair(study, (one, asking), (two, asking), by, family)
     for marks in study.marks:
-        for image in CHANGED_IMAGES:
+        for image in marks.changed("open"):
             by = {"condition": image, "versus": "original"}
             sides = (marks, Asking("open", image)), (marks, OPEN)
             found = list(_pair(study, *sides, by, f"diff_score {image}"))
             if found and marks.reader in study.unseeing:
-                yield unseen(marks.reader, "diff_score", by)
+                yield notes.unseen(marks.reader, "diff_score", by)
             else:
                 pairs += found
     for pair, p in zip(pairs, _tests(study, pairs), strict=True):
         made = _mean_of_units(pair.record, pair.units, pair.one, limits=POINTS.limits)
         if made.record.value is not None:
             # One more item can move a difference from one end to the other.
-            made = msgspec.structs.replace(made, step=1 + abs(made.record.value))
+            made = replace(made, step=1 + abs(made.record.value))
         yield tested(made, p, pair.family)
 
 
@@ -412,7 +343,7 @@ def _pair(
     family: str,
 ) -> Iterator[_Pair]:
     """The items' differences; nothing where the two were not asked, or judged, alike."""
-    if not _asked_in(*first) or not _asked_in(*second):
+    if not all(marks.asked(asking).any() for marks, asking in (first, second)):
         return
     here, there = scored(study, *first), scored(study, *second)
     judges = tuple(judge for judge in here.judges if judge in there.judges)
@@ -427,10 +358,11 @@ def _pair(
     single = int(((mine ^ theirs) & both.any(axis=1, keepdims=True)).sum())
     label = study.label(judges, "score")
     record = Measure(reader=first[0].reader, measure="diff_score", by=by, label=label)
-    record = leaving_out(record, {"not judged in both": int((asked & np.isnan(units)).sum())})
-    record = remarked(record, f"{single} verdicts on one of both left out" if single else None)
+    record = notes.leaving_out(record, {"not judged in both": int((asked & np.isnan(units)).sum())})
+    if single:
+        record = notes.remarked(record, f"{single} verdicts on one of both left out")
     if not np.isnan(units).all():
-        record = remarked(record, f"p of {FLIPS} sign flips")
+        record = notes.remarked(record, f"p of {FLIPS} sign flips")
     yield _Pair(record, family, first[1].form, units, one)
 
 

@@ -23,8 +23,6 @@ GROUPS: Final = ("dimension", "family", "ability", "modality", "system", "dimens
 """What numbers are given by."""
 CHANGED_IMAGES: Final = ("blank", "swap", "text")
 """What is asked with another image than the item's own, or none."""
-_ANSWERED: Final = OUTCOMES.index("answered")
-_UNANSWERED: Final = OUTCOMES.index("unanswered")
 
 
 class Asking(NamedTuple):
@@ -50,8 +48,8 @@ class Facts(msgspec.Struct, frozen=True):
 
     `columns` are facts by which numbers are given, "" where an item has none. `answer` and
     `longest` are the places of the right and of the longest option (the first of several), -1 for
-    an open item; `options` how many there are. `clusters` are codes: items resampled together have
-    one.
+    an open item; `options` how many there are; `captioned` who has a caption. `clusters` are codes:
+    items resampled together have one.
     """
 
     cases: tuple[str, ...]
@@ -61,6 +59,7 @@ class Facts(msgspec.Struct, frozen=True):
     answer: Ints
     longest: Ints
     options: Ints
+    captioned: Mask
     clusters: Ints
 
     @property
@@ -144,9 +143,9 @@ class Marks(msgspec.Struct, frozen=True):
 class Study(RunArrays):
     """The readers of a run under one edition.
 
-    `cases` and `answers` are the run's, with the item's `place` among the facts; `verdicts`
-    likewise, those on checks left out, with `form`, `image`, `order` and `variant` from `about` and
-    the raw scores `clarity`, `coherence`, `visual`, `truth` from the payload.
+    `items` are the run's cases with their `place` among the facts; so are `answers`, by reader and
+    asking, and `verdicts`, those on checks left out, with `variant` from `about` and the raw scores
+    `clarity`, `coherence`, `visual`, `truth` from the payload.
     """
 
     def __init__(
@@ -172,9 +171,14 @@ class Study(RunArrays):
         self.options: Final = options or Options()
         self.facts: Final = facts
         self.items: Final = _placed(tables.cases, facts)
-        self.answers: Final = _placed(tables.answers, facts)
-        self.verdicts: Final = None if verdicts is None else _scored(verdicts, facts)
-        self.marks: Final = _marks_of(self.readers, facts, self.answers)
+        answers = tables.answers.with_columns(pl.col("order").fill_null(0))
+        self.answers: Final = by_asking(_placed(answers, facts))
+        self.verdicts: Final = {} if verdicts is None else by_asking(_scored(verdicts, facts))
+        self.marks: Final = [Marks(reader, facts, self._said_by(reader)) for reader in self.readers]
+
+    def _said_by(self, reader: str) -> dict[Asking, Said]:
+        found = self.answers.items()
+        return {asking: _said(self.facts, rows) for (who, asking), rows in found if who == reader}
 
     def part_of(self, counted: Mask) -> str:
         """Items of one kind are drawn by themselves for what counts only them."""
@@ -221,6 +225,7 @@ def facts_of(cases: pl.DataFrame, clusters: str) -> Facts:
         answer=rows["_answer"].to_numpy().astype(np.int64),
         longest=rows["_longest"].to_numpy().astype(np.int64),
         options=rows["_options"].to_numpy().astype(np.int64),
+        captioned=(rows["caption"].fill_null("").str.strip_chars() != "").to_numpy(),
         clusters=_clusters(rows) if clusters == "image" else np.arange(rows.height),
     )
 
@@ -249,34 +254,11 @@ def _scored(verdicts: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     )
     scores = pl.Struct(dict.fromkeys(("clarity", "coherence", "visual", "truth"), pl.Float64))
     kept = _placed(verdicts.filter(~pl.col("check").fill_null(False)), facts)
-    return kept.with_columns(
-        pl.col("about").str.json_decode(about).alias("_about"),
-        pl.col("payload").str.json_decode(scores).alias("_scores"),
+    told = kept.with_columns(
+        _about=pl.col("about").str.json_decode(about),
+        _scores=pl.col("payload").str.json_decode(scores),
     ).unnest("_about", "_scores")
-
-
-def _marks_of(readers: tuple[str, ...], facts: Facts, answers: pl.DataFrame) -> list[Marks]:
-    """The marks of every reader, in the readers' order; `answers` as `_placed` has them."""
-
-    def coded(column: str, words: Iterable[str], none: int) -> pl.Expr:
-        codes = {word: code for code, word in enumerate(words)}
-        named = pl.col(column).replace_strict(codes, default=None, return_dtype=pl.Int8)
-        return named.fill_null(none).alias(column)
-
-    kept = answers.select(
-        *("reader", "form", "image", "place", "probabilities"),
-        pl.col("order").fill_null(0),
-        coded("outcome", OUTCOMES, _UNANSWERED),
-        coded("choice", LETTERS, -1),
-        coded("shown", LETTERS, -1),
-        cut=(pl.col("finish") == "length").fill_null(False),
-        ended=pl.col("finish").is_not_null(),
-    )
-    said: dict[str, dict[Asking, Said]] = {reader: {} for reader in readers}
-    for (reader, asking), rows in by_asking(kept).items():
-        if reader in said:
-            said[reader][asking] = _said(facts, rows)
-    return [Marks(reader, facts, said[reader]) for reader in readers]
+    return told.with_columns(pl.col("order").fill_null(0))
 
 
 def by_asking(frame: pl.DataFrame) -> dict[tuple[str, Asking], pl.DataFrame]:
@@ -291,9 +273,11 @@ def by_asking(frame: pl.DataFrame) -> dict[tuple[str, Asking], pl.DataFrame]:
 def _said(facts: Facts, rows: pl.DataFrame) -> Said:
     at = rows["place"].to_numpy()
 
-    def codes(column: str, none: int) -> Codes:
+    def codes(column: str, words: Iterable[str], none: int) -> Codes:
+        places = {word: code for code, word in enumerate(words)}
+        named = rows[column].replace_strict(places, default=None, return_dtype=pl.Int8)
         found: Codes = np.full(facts.n, none, dtype=np.int8)
-        found[at] = rows[column].to_numpy()
+        found[at] = named.fill_null(none).to_numpy()
         return found
 
     def mask(values: bool | Mask) -> Mask:
@@ -301,16 +285,16 @@ def _said(facts: Facts, rows: pl.DataFrame) -> Said:
         found[at] = values
         return found
 
-    outcome = codes("outcome", _UNANSWERED)
+    outcome = codes("outcome", OUTCOMES, OUTCOMES.index("unanswered"))
     # A choice stands only where the reply was read.
-    read = outcome == _ANSWERED
+    read = outcome == OUTCOMES.index("answered")
     return Said(
         rows=mask(True),
         outcome=outcome,
-        choice=np.where(read, codes("choice", -1), np.int8(-1)),
-        shown=np.where(read, codes("shown", -1), np.int8(-1)),
-        cut=mask(rows["cut"].to_numpy()),
-        ended=mask(rows["ended"].to_numpy()),
+        choice=np.where(read, codes("choice", LETTERS, -1), np.int8(-1)),
+        shown=np.where(read, codes("shown", LETTERS, -1), np.int8(-1)),
+        cut=mask((rows["finish"] == "length").fill_null(False).to_numpy()),
+        ended=mask(rows["finish"].is_not_null().to_numpy()),
         probabilities=_probabilities(facts, rows),
     )
 
