@@ -6,10 +6,12 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.m3cot.benchmark import M3CoT
@@ -20,8 +22,9 @@ from overread.engine import Plan, Sources, Store, Studio, ask
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.lexical import judged
 from overread.judging.rubric import asked_of
-from overread.runs import run_async
-from overread.runs._judging import Judge, Judging, answers_of, verdict_schema
+from overread.runs import Config, run_async
+from overread.runs._asking import Judging, Seat, Work, seat_of, verdict_schema
+from overread.runs._opening import open_judges
 from support.commands import Overread
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
@@ -58,8 +61,11 @@ class Bench:
         chosen = None if limit is None else frozenset(str(i) for i in range(1, limit + 1))
         for reader in readers:
             self.ask(lambda reader=reader: self._trials(reader), reader)  # type: ignore[misc]
-        answers = answers_of(self.bench, chosen, readers, self.store, self.studio)
-        return Judging(self.bench, chosen, answers, self.store, self.studio)
+        work = Work(self.bench, chosen, self.store, self.studio, 1)
+        return Judging(
+            work,
+            lambda: chain.from_iterable(work.answers(work.whole_plan(r), r) for r in readers),
+        )
 
     def _trials(self, reader: Reader) -> Iterator[Any]:
         for case in self.bench.cases():
@@ -69,7 +75,7 @@ class Bench:
         tally = run_async(ask(plan, reader, self.store, self.studio, dataset=1))
         return tally.answered + tally.failed
 
-    def judge(self, judging: Judging, judge: Judge, rounds: int = 4) -> list[int]:
+    def judge(self, judging: Judging, judge: Seat, rounds: int = 4) -> list[int]:
         """How many calls each round of questions took."""
         return [self.ask(judging.plan(judge, attempt), judge.reader) for attempt in range(rounds)]
 
@@ -95,19 +101,19 @@ def reader(name: str = "reader") -> Scripted:
     )
 
 
-def judge_of(say: Callable[[Prompt], Reply | ReaderFailure], *roles: Any) -> Judge:
-    return Judge(Scripted(say, name="judge"), roles or ROLES)
+def judge_of(say: Callable[[Prompt], Reply | ReaderFailure], *roles: Any) -> Seat:
+    return structs.replace(seat_of(Scripted(say, name="judge")), roles=roles or ROLES)
 
 
 def lexical(prompt: Prompt) -> Reply:
     return Reply(judged(prompt.text))
 
 
-def rows_of(judging: Judging, judge: Judge) -> list[dict[str, Any]]:
+def rows_of(judging: Judging, judge: Seat) -> list[dict[str, Any]]:
     return [dict(zip(VERDICT_COLUMNS, row, strict=True)) for row in judging.rows(judge)]
 
 
-def asked_by_question(judge: Judge) -> Counter[str]:
+def asked_by_question(judge: Seat) -> Counter[str]:
     assert isinstance(judge.reader, Scripted)
     found: Counter[str] = Counter()
     for text, times in judge.reader.asked.items():
@@ -196,10 +202,10 @@ def test_only_the_chosen_items_are_judged(bench: Callable[..., Bench]) -> None:
     assert {row["case"] for row in rows_of(judging, judge)} == {"1", "2"}
 
 
-def test_a_benchmark_that_asks_no_judge_says_so(tmp_path: Path) -> None:
+def test_a_benchmark_that_asks_no_judge_says_so() -> None:
     other = Benchmark.of_run("set@0", "open")
-    with Store(tmp_path / "store.sqlite") as store, pytest.raises(BadInput, match="asks no judge"):
-        Judging(other, None, lambda: iter(()), store, Studio(Sources(store, 1)))
+    with pytest.raises(BadInput, match="asks no judge"):
+        open_judges(other, ["control:lexical-judge"], Config())
 
 
 @pytest.mark.slow
@@ -350,8 +356,8 @@ def test_a_judge_that_gives_no_reply_is_not_asked_again_within_a_run(
 # ---------------------------------------------------------------- yes or no
 
 
-def yes_or_no(say: Callable[[Prompt], Reply | ReaderFailure]) -> Judge:
-    return Judge(Scripted(say, name="judge"), ("answer",), "yesno")
+def yes_or_no(say: Callable[[Prompt], Reply | ReaderFailure]) -> Seat:
+    return structs.replace(judge_of(say, "answer"), rubric="yesno")
 
 
 def test_a_judge_that_cannot_write_json_says_yes_or_no(bench: Callable[..., Bench]) -> None:

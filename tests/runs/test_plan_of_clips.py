@@ -14,6 +14,7 @@ from overread.engine import Sources, Store
 from overread.imaging import lossless_clip
 from overread.readers import parse_spec
 from overread.runs import _planning, plan
+from overread.runs._asking import Seat
 from support.clip_files import frame
 from support.readers import Scripted
 
@@ -22,7 +23,8 @@ SPEC = parse_spec("openai:m@http://127.0.0.1:1/v1")
 
 def forecast(monkeypatch: pytest.MonkeyPatch, store: Store, trials, **traits: object):
     monkeypatch.setattr(_planning, "trials_of", lambda *_: trials)
-    return _planning._forecast(None, None, Scripted(traits=Traits(**traits)), SPEC, store, False)
+    seat = Seat(Scripted(traits=Traits(**traits)), SPEC)
+    return _planning._forecast(None, None, seat, store, False)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from overread.benchmarks.registry import class_of
 from overread.case import BadInput
 from overread.judging import VERDICT_COLUMNS
-from overread.runs._judging import verdict_schema
+from overread.runs._asking import verdict_schema
 from overread.runs._kept import check_tables
 
 FILM = '{"follow":"","image":"original","mode":"cot","timed":false}'

@@ -11,8 +11,9 @@ import pytest
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.case import Limits, Prompt, Reply, Trial
 from overread.engine import Plan, Sources, Store, Studio, ask
+from overread.readers import Altered
 from overread.runs import run, run_async
-from overread.runs._asking import Alone, Stage, stages_of, whole_plan
+from overread.runs._asking import Stage, Work
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
 
@@ -75,7 +76,7 @@ def stages(
     cases: Path, reader: Scripted, store: Store, studio: Studio, **words: str
 ) -> list[Stage]:
     bench = M3CoT.open(cases, "corrected", words)
-    return stages_of(bench, None, reader, store, studio)
+    return Work(bench, None, store, studio, 1).stages(reader)
 
 
 def test_there_is_no_stage_that_nobody_asked_for(cases: Path, store: Store, studio: Studio) -> None:
@@ -135,7 +136,7 @@ def test_what_is_timed_is_asked_anew_and_once(cases: Path, store: Store, studio:
 def test_only_chosen_items_are_in_any_stage(cases: Path, store: Store, studio: Studio) -> None:
     reader = thinker()
     bench = M3CoT.open(cases, "corrected", {"follow": "answer_first", "timing": "9"})
-    found = stages_of(bench, CHOSEN, reader, store, studio)
+    found = Work(bench, CHOSEN, store, studio, 1).stages(reader)
     answered(found[0].plan, reader, store, studio)
     for stage in found:
         assert {trial.case for trial in stage.plan()} == CHOSEN, stage.name
@@ -143,9 +144,11 @@ def test_only_chosen_items_are_in_any_stage(cases: Path, store: Store, studio: S
 
 def test_the_whole_plan_is_every_stage_in_order(cases: Path, store: Store, studio: Studio) -> None:
     reader = thinker()
-    found = stages(cases, reader, store, studio, follow="truncated", timing="2")
+    bench = M3CoT.open(cases, "corrected", {"follow": "truncated", "timing": "2"})
+    work = Work(bench, None, store, studio, 1)
+    found = work.stages(reader)
     answered(found[0].plan, reader, store, studio)
-    whole = list(whole_plan(found)())
+    whole = list(work.whole_plan(reader)())
     assert whole == [trial for stage in found for trial in stage.plan()]
     assert len(whole) == 2 * ITEMS + ITEMS + 4
 
@@ -158,7 +161,7 @@ def test_alone_asks_one_at_a_time_and_changes_nothing_else(
     answered(crowd.plan, reader, store, studio)
     assert reader.most_at_once > 1
     reader.most_at_once = 0
-    alone = Alone(reader)
+    alone = Altered(reader, concurrency=1)
     assert (alone.name, alone.identity, alone.traits) == (
         reader.name,
         reader.identity,

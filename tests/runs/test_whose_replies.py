@@ -107,12 +107,11 @@ def test_a_judge_may_have_two_seats_of_its_own_names(workspace: Path, server: Ch
     bench = open_cases("m3cot", "phantom:26", "corrected", {})
     seat = {"kind": "openai", "model": "m", "base_url": server.base_url}
     seats = [seat | {"role": "answer", "label": "a"}, seat | {"role": "steps", "label": "b"}]
-    specs, panel = open_judges(bench, seats, Config())
-    labels = [one.label for one in enrolments([], [], specs, panel)]
+    labels = [one.label for one in enrolments(open_judges(bench, seats, Config()))]
     assert labels == ["a", "b"]
     again = open_judges(bench, [seats[0], seats[0] | {"label": "c"}], Config())
     with pytest.raises(BadInput, match="the same model"):
-        enrolments([], [], *again)
+        enrolments(again)
 
 
 def test_asking_anew_that_is_broken_off_and_resumed_does_not_mix(

@@ -120,17 +120,17 @@ def _control(spec: ReaderSpec, controls: Mapping[str, Reader]) -> Reader:
     if spec != ReaderSpec(kind="control", model=spec.model, label=spec.label):
         raise BadInput(f'reader "control:{spec.model}": a control takes no option but label=.')
     control = controls[spec.model]
-    return Renamed(control, spec.label) if spec.label else control
+    return Altered(control, spec.label) if spec.label else control
 
 
-class Renamed:
-    """A reader under another name, all else as it is."""
+class Altered:
+    """A reader under another name, or with other limits; all else as it is."""
 
-    def __init__(self, reader: Reader, name: str) -> None:
-        self.name = name
+    def __init__(self, reader: Reader, name: str = "", **limits: Any) -> None:
+        self.name = name or reader.name
         self.identity = reader.identity
         self.traits = reader.traits
-        self.limits = reader.limits
+        self.limits: Limits = msgspec.structs.replace(reader.limits, **limits)
         self._reader = reader
 
     async def reply(self, prompt: Prompt) -> Reply:

@@ -1,8 +1,8 @@
-"""All readers asked at once, until done or interrupted.
+"""Who is asked what, all at once, until done or interrupted.
 
-The questions of a run have an order: first trials, then what follows from the replies. A plan makes
-its trials anew at every call; one that follows from replies reads them back from the store, so a
-resumed run is no special case.
+The questions of a run have an order: first trials, then what follows from the replies, last what
+judges are asked of them. A plan makes its trials anew at every call; one that follows from replies
+reads them back from the store, so a resumed run is no special case.
 """
 
 from __future__ import annotations
@@ -12,52 +12,148 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing
-from itertools import chain, groupby
-from typing import Any, TypeVar
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from itertools import chain, count, groupby, islice
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from overread.benchmarks.base import Benchmark
-from overread.case import Limits, Prompt, Reader, Reply, Traits, Trial
-from overread.engine import Plan, Store, Studio, Tally, ask, read_back
-from overread.readers import Served
+from overread.case import Reader, Reply, Trial
+from overread.engine import Given, Plan, Sources, Store, Studio, Tally, ask, read_back
+from overread.judging import VERDICT_COLUMNS, Read, Role
+from overread.readers import ReaderSpec, Served
 from overread.runs._choosing import Tell
 
 T = TypeVar("T")
+_CHUNK = 1024
+# Rows of answers, made anew at every call: the columns of the benchmark, reader and check.
+Answers: TypeAlias = Callable[[], Iterable[Mapping[str, Any]]]
 
 
-def trials_of(
-    bench: Benchmark, chosen: frozenset[str] | None, reader: Reader
-) -> Callable[[], Iterator[Trial]]:
+class Seat(msgspec.Struct, frozen=True):
+    """Somebody who is asked, and the spec that named it; of a judge also what it judges."""
+
+    reader: Reader
+    spec: ReaderSpec
+    roles: tuple[Role, ...] = ()
+    # The rubric it is asked with in place of the usual one.
+    rubric: str = ""
+
+    @property
+    def judges(self) -> bool:
+        return bool(self.roles)
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What tells it from all others of a run: a reader may judge as well."""
+        return self.reader.name, self.judges
+
+    @property
+    def called(self) -> str:
+        """How lines for users call it."""
+        return f"{'judge ' * self.judges}{self.reader.name}"
+
+
+def seat_of(reader: Reader) -> Seat:
+    """A reader that no spec named: a control, or one that a program made."""
+    return Seat(reader, ReaderSpec(kind="control", model=reader.name, label=reader.name))
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """Some questions of a reader; those of the next stage are known when these are answered."""
+
+    name: str
+    plan: Plan
+    # One at a time: what is timed under load is queueing, not the model.
+    alone: bool = False
+
+
+def trials_of(bench: Benchmark, chosen: frozenset[str] | None, reader: Reader) -> Plan:
     """A plan: every trial of every chosen case for this reader, in order, at every call."""
+    return lambda: (
+        trial
+        for case in bench.cases()
+        if chosen is None or case.case_id in chosen
+        for trial in bench.trials(case, reader.traits)
+    )
 
-    def plan() -> Iterator[Trial]:
-        for case in bench.cases():
-            if chosen is None or case.case_id in chosen:
-                yield from bench.trials(case, reader.traits)
 
-    return plan
+class Work(msgspec.Struct, frozen=True):
+    """What is asked about (`chosen`: None for all cases), and where replies are kept."""
+
+    bench: Benchmark
+    chosen: frozenset[str] | None
+    store: Store
+    studio: Studio
+    dataset: int
+
+    def stages(self, reader: Reader) -> list[Stage]:
+        """What a reader is asked: its trials; what follows from its replies; what is timed."""
+        bench, chosen = self.bench, self.chosen
+        first = trials_of(bench, chosen, reader)
+
+        def following() -> Iterator[Trial]:
+            said = read_back(first, reader, self.store, self.studio)
+            for case, replies in groupby(said, key=lambda one: one[0].case):
+                kept = [(trial, reply) for trial, reply, _ in replies if reply is not None]
+                yield from bench.follow_ups(case, kept, reader.traits)
+
+        found = [Stage("trials", first)]
+        if bench.follows:
+            found.append(Stage("follow-ups", following))
+        if bench.times:
+            timed = Stage("timing", lambda: bench.timed(chosen, reader.traits), alone=True)
+            found.append(timed)
+        return found
+
+    def whole_plan(self, reader: Reader) -> Plan:
+        """Every trial of every stage, in their order."""
+        stages = self.stages(reader)
+        return lambda: chain.from_iterable(stage.plan() for stage in stages)
+
+    def answers(self, plan: Plan, reader: Reader, check: int = 0) -> Iterator[Mapping[str, Any]]:
+        """What a reader said, read back from the store; `check` marks what is only judged."""
+        bench = self.bench
+        for trial, reply, reason in read_back(plan, reader, self.store, self.studio):
+            cells = bench.answer(trial, reply, reader.traits, reason)
+            row = dict(zip(bench.answer_schema, cells, strict=True))
+            yield row | {"reader": reader.name, "check": check}
+
+
+@contextmanager
+def work_on(
+    bench: Benchmark, chosen: frozenset[str] | None, store: str | Path, tell: Tell | None = None
+) -> Iterator[Work]:
+    """The store opened, and a studio for as long as somebody is asked."""
+    with Store(store, tell) as kept:
+        dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
+        studio = Studio(Sources(kept, dataset))
+        try:
+            yield Work(bench, chosen, kept, studio, dataset)
+        finally:
+            studio.close()
+
+
+# ---------------------------------------------------------------- asking
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A plan, who is asked, what happened so far, and whether it is asked as a judge."""
+    """A plan, who is asked, and what happened so far."""
 
+    seat: Seat
     plan: Plan
-    reader: Reader
     tally: Tally
-    judges: bool
 
 
 async def ask_in_turn(
     rounds: Generator[Sequence[Job], None, None],
-    readers: Sequence[Reader],
-    judges: Sequence[Reader],
-    store: Store,
-    studio: Studio,
-    dataset: int,
+    seats: Sequence[Seat],
+    work: Work,
     tell: Tell | None = None,
 ) -> bool:
     """Ask the jobs of each round at once, so that a picture rendered for one reader serves all.
@@ -78,66 +174,49 @@ async def ask_in_turn(
 
     with _on_interrupt(interrupt), closing(rounds):
         try:
-            await _look(readers, store, tell)
-            await _look(judges, store, tell, judges=True)
+            await _look(seats, work.store, tell)
             for jobs in rounds:
                 stops[:] = [asyncio.Event() for _ in jobs]
-                await asyncio.gather(
-                    *(
-                        ask(
-                            job.plan,
-                            job.reader,
-                            store,
-                            studio,
-                            dataset=dataset,
-                            tally=job.tally,
-                            stop=stop,
-                            judges=job.judges,
-                        )
-                        for job, stop in zip(jobs, stops, strict=True)
+                asked = (
+                    ask(
+                        job.plan, job.seat.reader, work.store, work.studio, dataset=work.dataset,
+                        tally=job.tally, stop=stop, judges=job.seat.judges,
                     )
-                )
+                    for job, stop in zip(jobs, stops, strict=True)
+                )  # fmt: skip
+                await asyncio.gather(*asked)
                 if interrupted.is_set() or any(job.tally.stopped for job in jobs):
                     break
         finally:
-            for reader in (*readers, *judges):
-                await reader.close()
+            for seat in seats:
+                await seat.reader.close()
     return interrupted.is_set()
 
 
-async def _look(
-    readers: Sequence[Reader], store: Store, tell: Tell | None, *, judges: bool = False
-) -> None:
+async def _look(seats: Sequence[Seat], store: Store, tell: Tell | None) -> None:
     """Keep how servers list their models, and say where one lists it otherwise than before."""
-    served = [reader for reader in readers if isinstance(reader, Served)]
-    for reader, now in zip(
-        served, await asyncio.gather(*(reader.listed() for reader in served)), strict=True
-    ):
-        before = store.note_served(reader, now, judges=judges)
+    served = [(seat, seat.reader) for seat in seats if isinstance(seat.reader, Served)]
+    listed = await asyncio.gather(*(reader.listed() for _, reader in served))
+    for (seat, reader), now in zip(served, listed, strict=True):
+        before = store.note_served(reader, now, judges=seat.judges)
         if before and tell is not None:
             tell(
-                f"{'judge ' * judges}{reader.name}: the server lists the model as {now}, and "
-                f"listed it as {before} when it last answered. If its weights changed, give it "
-                "revision=NAME, or ask anew with --fresh."
+                f"{seat.called}: the server lists the model as {now}, and listed it as {before} "
+                "when it last answered. If its weights changed, give it revision=NAME, or ask anew "
+                "with --fresh."
             )
 
 
-class _on_interrupt:  # noqa: N801 - reads as a statement
+@contextmanager
+def _on_interrupt(act: Callable[[], None]) -> Iterator[None]:
     """Call something on SIGINT and SIGTERM while inside, where this thread may handle signals."""
-
-    def __init__(self, act: Callable[[], None]) -> None:
-        self._act = act
-        self._set: list[signal.Signals] = []
-
-    def __enter__(self) -> None:
+    with ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._act)
-                self._set.append(number)
-
-    def __exit__(self, *_: object) -> None:
-        for number in self._set:
-            asyncio.get_running_loop().remove_signal_handler(number)
+                loop.add_signal_handler(number, act)
+                stack.callback(loop.remove_signal_handler, number)
+        yield
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop]:
@@ -188,63 +267,131 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
     return outcome.result()
 
 
-class Stage(msgspec.Struct, frozen=True):
-    """Some questions of a reader; those of the next stage are known when these are answered."""
-
-    name: str
-    plan: Plan
-    # One at a time: what is timed under load is queueing, not the model.
-    alone: bool = False
+# ---------------------------------------------------------------- judging
+#
+# Judges are asked about every reply, and again where nothing can be read. A judge's question is a
+# trial like any other: kept, resumed, retried and priced. Each judge also judges what the controls
+# say, whose truth is known: that shows whether it is fit.
 
 
-def stages_of(
-    bench: Benchmark,
-    chosen: frozenset[str] | None,
-    reader: Reader,
-    store: Store,
-    studio: Studio,
-) -> list[Stage]:
-    """What a reader is asked: its trials; what follows from its replies; what is timed."""
-    first = trials_of(bench, chosen, reader)
-    found = [Stage("trials", first)]
-    if bench.follows:
-        found.append(Stage("follow-ups", _following(bench, first, reader, store, studio)))
-    if bench.times:
-        found.append(Stage("timing", _timed(bench, chosen, reader.traits), alone=True))
-    return found
+class _Verdict(msgspec.Struct, frozen=True):
+    """A question to a judge, its last reply, and what was read in it or why there is none."""
+
+    trial: Trial
+    reply: Reply | None
+    read: Read
+    attempts: int = 1
 
 
-def whole_plan(stages: Sequence[Stage]) -> Plan:
-    """Every trial of every stage, in their order."""
-    return lambda: chain.from_iterable(stage.plan() for stage in stages)
+class Judging:
+    """The questions put to judges over one run. A class, for every plan needs all of it."""
+
+    def __init__(self, work: Work, answers: Answers) -> None:
+        self._work, self._bench, self._answers = work, work.bench, answers
+        controls = work.bench.controls()
+        self.checked: list[Reader] = [controls[name] for name in work.bench.checks]
+
+    def check_plan(self, control: Reader) -> Plan:
+        """What a control is asked, so that its replies can be judged."""
+        return trials_of(self._bench, self._bench.check_cases(self._work.chosen), control)
+
+    def first_plan(self, judge: Seat) -> Plan:
+        """The judge's questions about the controls, which can be asked before any reader is."""
+        return lambda: self._questions(judge, self._checked_rows())
+
+    def plan(self, judge: Seat, attempt: int = 0) -> Plan:
+        """The judge's questions; from the second attempt on those it has not answered readably."""
+        if attempt == 0:
+            return lambda: self._questions(judge, chain(self._checked_rows(), self._answers()))
+
+        def again() -> Iterator[Trial]:
+            for trial, reply, _ in self._replies(judge, self.plan(judge, attempt - 1)):
+                if reply is None or attempt > self._bench.reask(trial.condition):
+                    continue
+                if not self._read(trial, reply).valid:
+                    yield self._bench.again(trial, attempt)
+
+        return again
+
+    def _questions(self, judge: Seat, rows: Iterable[Mapping[str, Any]]) -> Iterator[Trial]:
+        for row in rows:
+            for role in judge.roles:
+                yield from self._bench.judge_trials(row, role, judge.rubric)
+
+    def _checked_rows(self) -> Iterator[Mapping[str, Any]]:
+        for control in self.checked:
+            yield from self._work.answers(self.check_plan(control), control, check=1)
+
+    def _replies(
+        self, judge: Seat, plan: Plan, given: Given | None = None
+    ) -> Iterator[tuple[Trial, Reply | None, str]]:
+        work = self._work
+        return read_back(plan, judge.reader, work.store, work.studio, given, judges=True)
+
+    def _read(self, trial: Trial, reply: Reply) -> Read:
+        return self._bench.read_verdict(trial.case, trial.condition, reply.text)
+
+    def rows(self, judge: Seat, given: Given | None = None) -> Iterator[tuple[Any, ...]]:
+        """One row of verdicts.parquet per question, in the order of the plan."""
+        said = self._replies(judge, self.plan(judge), given)
+        while some := list(islice(said, _CHUNK)):
+            for verdict in self._settled(judge, some, given):
+                yield _row(judge, verdict)
+
+    def _settled(
+        self, judge: Seat, said: Sequence[tuple[Trial, Reply | None, str]], given: Given | None
+    ) -> list[_Verdict]:
+        """Verdicts by the last reply to each question, that can be read or not."""
+        found = [
+            _Verdict(trial, None, Read(fault=reason), 0)
+            if reply is None
+            else _Verdict(trial, reply, self._read(trial, reply))
+            for trial, reply, reason in said
+        ]
+        left = [place for place, one in enumerate(found) if one.reply is not None]
+        for attempt in count(1):
+            left = [place for place in left if not found[place].read.valid]
+            left = [p for p in left if attempt <= self._bench.reask(found[p].trial.condition)]
+            if not left:
+                break
+            trials = [self._bench.again(found[place].trial, attempt) for place in left]
+            replies = self._replies(judge, partial(iter, trials), given)
+            for place, (trial, reply, _) in zip(tuple(left), replies, strict=True):
+                if reply is None:  # no reply to the last attempt: what was said before it stays
+                    left.remove(place)
+                    continue
+                read = self._read(trial, reply)
+                found[place] = _Verdict(found[place].trial, reply, read, attempt + 1)
+        return found
 
 
-def _following(bench: Benchmark, first: Plan, reader: Reader, store: Store, studio: Studio) -> Plan:
-    def plan() -> Iterator[Trial]:
-        said = read_back(first, reader, store, studio)
-        for case, replies in groupby(said, key=lambda one: one[0].case):
-            kept = [(trial, reply) for trial, reply, _ in replies if reply is not None]
-            yield from bench.follow_ups(case, kept, reader.traits)
+def _row(judge: Seat, verdict: _Verdict) -> tuple[Any, ...]:
+    trial, reply, read = verdict.trial, verdict.reply, verdict.read
+    about = trial.condition
+    outcome = "unanswered" if reply is None else "judged" if read.valid else "invalid"
+    refused = reply is not None and reply.refused and not read.valid
+    cells = {
+        "judge": judge.reader.name,
+        "case": trial.case,
+        "check": bool(about["check"]),
+        "attempts": verdict.attempts,
+        "outcome": outcome,
+        "how": None if reply is None else read.how,
+        "payload": msgspec.json.encode(read.value).decode() if outcome == "judged" else None,
+        "text": None if reply is None else _storable(reply.text),
+        "reason": _storable("refused: " * refused + read.fault),
+    }
+    return tuple(cells[name] if name in cells else about[name] for name in VERDICT_COLUMNS)
 
-    return plan
+
+def _storable(text: str) -> str:
+    """The text with half characters (lone surrogates) replaced: no table can hold those."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _timed(bench: Benchmark, chosen: frozenset[str] | None, traits: Traits) -> Plan:
-    return lambda: bench.timed(chosen, traits)
+def verdict_schema() -> dict[str, Any]:
+    """The columns of verdicts.parquet."""
+    import polars as pl
 
-
-class Alone:
-    """A reader that is asked one question at a time, all else as it is."""
-
-    def __init__(self, reader: Reader) -> None:
-        self.name = reader.name
-        self.identity = reader.identity
-        self.traits = reader.traits
-        self.limits: Limits = msgspec.structs.replace(reader.limits, concurrency=1)
-        self._reader = reader
-
-    async def reply(self, prompt: Prompt) -> Reply:
-        return await self._reader.reply(prompt)
-
-    async def close(self) -> None:
-        await self._reader.close()
+    other: dict[str, Any] = {"check": pl.Boolean, "attempts": pl.Int8}
+    return {column: other.get(column, pl.String) for column in VERDICT_COLUMNS}

@@ -39,7 +39,8 @@ def load_config(environment: Mapping[str, str] | None = None) -> Config:
     """Read the user's configuration; a file that is not there is an empty one."""
     env = os.environ if environment is None else environment
     named = env.get("OVERREAD_CONFIG")
-    place = Path(named) if named else _home(env) / "config.toml"
+    base = Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    place = Path(named) if named else base / "overread" / "config.toml"
     if not place.is_file():
         if named:
             raise BadInput(f"OVERREAD_CONFIG={named}: no such file. Make it or unset it.")
@@ -54,12 +55,10 @@ def load_config(environment: Mapping[str, str] | None = None) -> Config:
     return msgspec.structs.replace(config, share_with=hosts)
 
 
-def _home(env: Mapping[str, str]) -> Path:
-    base = env.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "overread"
-
-
-def default_store(config: Config) -> Path:
+def default_store(config: Config, named: str | Path | None = None) -> Path:
+    """The reply store: the one a user names, the configuration's, or the workspace's."""
+    if named is not None:
+        return Path(named)
     return Path(config.store) if config.store else Path(WORKSPACE) / "store.sqlite"
 
 

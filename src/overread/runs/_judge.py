@@ -14,21 +14,18 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Reader
-from overread.engine import Sources, Store, Studio, Tally
 from overread.judging import VERDICT_COLUMNS
 from overread.records import JudgeEntry, RunRecord, folder_being_written, make_private, read_record
+from overread.runs._asking import Seat, work_on
 from overread.runs._choosing import Tell
 from overread.runs._environment import default_store, load_config
-from overread.runs._judging import Judge, kept_answers
-from overread.runs._kept import benchmark_of, tables_of
+from overread.runs._kept import as_asked, benchmark_of, tables_of
 from overread.runs._measuring import Run, measure_into, policy_today, with_pictures
 from overread.runs._opening import enrolments, open_judges
 from overread.runs._running import Asking, Watch
 
 if TYPE_CHECKING:
     import polars as pl
-
-_IMPORTED = "imported"
 
 
 def judge(
@@ -70,19 +67,14 @@ def judge(
         measured = benchmark_of(record)
         before = tables_of(place, bench, record).verdicts
         with folder_being_written(place, bench.policy) as scratch:
-            entries = judged.write(scratch, before, record.judges)
-            record = msgspec.structs.replace(
-                record, judges=entries, settings=record.settings | given
-            )
+            entries = write_judged(judged, scratch, before, record.judges)
+            words = record.settings | given
+            record = msgspec.structs.replace(record, judges=entries, settings=words)
             record, opened = with_pictures(measured, record, include_images=False)
-            record, records, exhibits = measure_into(
-                scratch, place, measured, record, opened, verdicts_in=scratch
-            )
-    if record.policy == "credentialed":  # its tables may be from a time when it was not
+            made = measure_into(scratch, place, measured, record, opened, tallies=judged.tallies)
+    if made.record.policy == "credentialed":  # its tables may be from a time when it was not
         make_private(place)
-    return Run(
-        folder=place, record=record, records=records, exhibits=exhibits, tallies=judged.tallies
-    )
+    return made
 
 
 @contextmanager
@@ -97,67 +89,49 @@ def judged_answers(
     fresh: bool = False,
     watch: Watch | None = None,
     tell: Tell | None = None,
-) -> Iterator[Asked]:
+) -> Iterator[Asking]:
     """Ask judges about the answers of these tables; inside, what they said can be written."""
     config = load_config()
-    specs, panel = open_judges(bench, judges, config, concurrency)
+    panel = open_judges(bench, judges, config, concurrency)
     _check_names(panel, others)
     bench.judge_over(tables)
-    with Store(store if store is not None else default_store(config), tell) as kept:
-        dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
-        studio = Studio(Sources(kept, dataset))
-        said = kept_answers(tables.answers)
-        asking = Asking(bench, None, [], [], panel, specs, kept, studio, said)
-        try:
-            who = enrolments([], [], specs, panel)
-            kept.enrol([*who, *asking.checked()], dataset, fresh=fresh)
-            asking.ask(watch, dataset, tell, fresh=fresh)
-            yield Asked(asking, panel, bench.roles)
-            if tell is not None:
-                for line in asking.sayings():
-                    tell(line)
-        finally:
-            studio.close()
+
+    def said() -> Iterator[Mapping[str, Any]]:
+        return (row | {"check": 0} for row in tables.answers.iter_rows(named=True))
+
+    with work_on(bench, None, default_store(config, store), tell) as work:
+        asking = Asking(work, panel, said)
+        asking.ask(enrolments(panel), watch, tell, fresh=fresh)
+        yield asking
+        if tell is not None:
+            for line in asking.sayings():
+                tell(line)
 
 
-class Asked:
-    """Judges that were asked. A class, for what they said is read back while it is written."""
+def write_judged(
+    asking: Asking, scratch: Path, before: pl.DataFrame | None, others: Sequence[JudgeEntry]
+) -> tuple[JudgeEntry, ...]:
+    """Write verdicts.parquet: what stays of what was there before, then what they said."""
+    import polars as pl
 
-    def __init__(self, asking: Asking, panel: Sequence[Judge], roles: Sequence[str]) -> None:
-        self._asking, self._panel, self._roles = asking, panel, roles
-
-    @property
-    def tallies(self) -> dict[str, Tally]:
-        return self._asking.tallies
-
-    def write(
-        self, scratch: Path, before: pl.DataFrame | None, others: Sequence[JudgeEntry]
-    ) -> tuple[JudgeEntry, ...]:
-        """Write verdicts.parquet: what stays of what was there before, then what they said."""
-        _check_names(self._panel, others)
-        stays = None if before is None else self._staying(before)
-        rows = () if stays is None else stays.iter_rows()
-        new = {entry.name: entry for entry in self._asking.write_verdicts(scratch, rows)}
-        found = []
-        for old in others:
-            own = None if stays is None else stays.filter(stays["judge"] == old.name)
-            added = new.pop(old.name, None)
-            if added is None:
-                found.append(old)
-            elif own is None or own.is_empty():
-                found.append(added)
-            else:
-                found.append(_both(old, own, added, self._roles))
-        return (*found, *new.values())
-
-    def _staying(self, before: pl.DataFrame) -> pl.DataFrame:
-        import polars as pl
-
-        again = pl.lit(False)
-        for judge in self._panel:
-            roles = pl.col("role").is_in(list(judge.roles))
-            again |= (pl.col("judge") == judge.reader.name) & roles
-        return before.select(VERDICT_COLUMNS).filter(~again)
+    _check_names(asking.panel, others)
+    if before is None:  # nobody judged
+        return asking.write_verdicts(scratch)
+    again = pl.lit(False)
+    for judge in asking.panel:
+        roles = pl.col("role").is_in(list(judge.roles))
+        again |= (pl.col("judge") == judge.reader.name) & roles
+    stays = before.select(VERDICT_COLUMNS).filter(~again)
+    new = {entry.name: entry for entry in asking.write_verdicts(scratch, stays.iter_rows())}
+    found = []
+    for old in others:
+        own = stays.filter(stays["judge"] == old.name)
+        added = new.pop(old.name, None)
+        if added is None:
+            found.append(old)
+        else:
+            found.append(added if own.is_empty() else _both(old, own, added, asking.roles))
+    return (*found, *new.values())
 
 
 def _both(
@@ -169,6 +143,7 @@ def _both(
     """
     counts = dict(own["outcome"].value_counts().iter_rows())
     held = {*own["role"].unique(), *added.roles}
+    names = ("models", "fingerprints", "listed", "labels")
     return msgspec.structs.replace(
         added,
         roles=tuple(role for role in roles if role in held),
@@ -177,18 +152,11 @@ def _both(
         invalid=added.invalid + counts.get("invalid", 0),
         first_reply=min(filter(None, (old.first_reply, added.first_reply)), default=None),
         last_reply=max(filter(None, (old.last_reply, added.last_reply)), default=None),
-        models=_union(old.models, added.models),
-        fingerprints=_union(old.fingerprints, added.fingerprints),
-        listed=_union(old.listed, added.listed),
-        labels=_union(old.labels, added.labels),
+        **{name: tuple(sorted({*getattr(old, name), *getattr(added, name)})) for name in names},
     )
 
 
-def _union(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted({*old, *new}))
-
-
-def _check_names(panel: Sequence[Judge], others: Sequence[JudgeEntry]) -> None:
+def _check_names(panel: Sequence[Seat], others: Sequence[JudgeEntry]) -> None:
     """Two judges under one name would be one in every number."""
     there = {entry.name: entry for entry in others}
     for judge in panel:
@@ -196,33 +164,28 @@ def _check_names(panel: Sequence[Judge], others: Sequence[JudgeEntry]) -> None:
         if old is None:
             continue
         stay = set(old.roles) - set(judge.roles)
-        if old.identity == judge.reader.identity:
-            if stay and (old.rubric or "") != judge.rubric:
-                raise BadInput(
-                    f"--judge {judge.reader.name}: as {' and '.join(sorted(stay))} judge of this "
-                    f"run it has {_rubric(old.rubric)}, and now {_rubric(judge.rubric)}. "
-                    "Add ?label=NAME to tell the two apart."
-                )
-        else:
+        if old.identity != judge.reader.identity:
             raise BadInput(
                 f"--judge {judge.reader.name}: another judge of this run has that name "
                 f"({old.spec}). Add ?label=NAME to tell them apart."
             )
-
-
-def _rubric(name: str | None) -> str:
-    return f"the rubric {name}" if name else "the usual rubric"
+        if stay and (old.rubric or "") != judge.rubric:
+            had, has = (
+                f"the rubric {name}" if name else "the usual rubric"
+                for name in (old.rubric, judge.rubric)
+            )
+            raise BadInput(
+                f"--judge {judge.reader.name}: as {' and '.join(sorted(stay))} judge of this "
+                f"run it has {had}, and now {has}. Add ?label=NAME to tell the two apart."
+            )
 
 
 def _as_asked(place: Path, record: RunRecord, given: Mapping[str, str]) -> Benchmark:
     """The benchmark of a run as its answers were asked for and read."""
-    from overread.benchmarks.registry import reopen_benchmark
-
-    edition = record.answers_edition.partition("+")[0]
-    words = record.settings | dict(given)
     # A card may have been corrected since: texts go to judges under the policy that holds now.
     policy = policy_today(benchmark_of(record), record)
-    bench = reopen_benchmark(record.benchmark, record.dataset, policy, edition, words)
+    now = msgspec.structs.replace(record, policy=policy, settings=record.settings | dict(given))
+    bench = as_asked(now)
     if not bench.roles:
         raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
     for key in given:

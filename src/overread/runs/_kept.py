@@ -6,7 +6,7 @@ once, so that nothing further on has to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -73,11 +73,20 @@ def kept_run(folder: Path) -> Kept:
 
 def benchmark_of(record: RunRecord) -> Benchmark:
     """The benchmark under the rules of the last measuring; it asks nothing."""
+    words = record.settings | record.measured
+    return reopened(record, record.edition.partition("+")[0], words)
+
+
+def as_asked(record: RunRecord) -> Benchmark:
+    """The benchmark as the run's answers were asked for and read."""
+    return reopened(record, record.answers_edition.partition("+")[0], record.settings)
+
+
+def reopened(record: RunRecord, edition: str, settings: Mapping[str, str]) -> Benchmark:
+    """The benchmark of a run under an edition."""
     from overread.benchmarks.registry import reopen_benchmark
 
-    name = record.edition.partition("+")[0]
-    words = record.settings | record.measured
-    return reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
+    return reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, settings)
 
 
 def tables_of(
@@ -101,14 +110,7 @@ def tables_of(
         answers=answers,
         verdicts=verdicts,
         readers=tuple(
-            ReaderRecord(
-                name=r.name,
-                traits=r.traits,
-                identity=r.identity,
-                params_b=r.params_b,
-                group=r.group,
-            )
-            for r in record.readers
+            msgspec.convert(entry, ReaderRecord, from_attributes=True) for entry in record.readers
         ),
         partial=record.partial,
         only=(record.only or "").rpartition("@")[2],

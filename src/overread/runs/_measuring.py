@@ -29,7 +29,7 @@ from overread.records import (
     write_record,
 )
 from overread.runs._choosing import Tell
-from overread.runs._kept import tables_of
+from overread.runs._kept import reopened, tables_of
 from overread.runs._opening import case_file, may_draw, open_cases, recorded_cases
 
 if TYPE_CHECKING:
@@ -82,25 +82,29 @@ def measure_into(
     record: RunRecord,
     opened: Benchmark | None = None,
     *,
+    whole: bool = False,
     include_images: bool = False,
-    verdicts_in: Path | None = None,
-) -> tuple[RunRecord, list[Measure], dict[str, Table | Figure]]:
-    """Measure the tables in `folder`; write measures, record and page into `scratch`.
+    tallies: dict[str, Tally] | None = None,
+) -> Run:
+    """Measure a run's tables; write measures, record and page into `scratch`.
 
+    The tables of a `whole` run are in `scratch`; else in `folder`, where there are no new verdicts.
     `opened` is the benchmark over its cases where their pictures may be shown; `include_images`
-    says that they may though the set is not open. `verdicts_in` as for `tables_of`.
+    says that they may though the set is not open.
     """
     from overread.report import write_report
     from overread.runs._pages import reported
 
-    tables = tables_of(folder, bench, record, verdicts_in)
-    if not record.tables or verdicts_in:
-        written = record.tables or table_digests(folder)
-        new = table_digests(verdicts_in) if verdicts_in else {}
-        record = msgspec.structs.replace(record, tables=written | new)
+    new = table_digests(scratch)
+    tables = tables_of(
+        scratch if whole else folder, bench, record, scratch if new and not whole else None
+    )
+    written = {} if whole else record.tables or table_digests(folder)
     signature = bench.signature(tables)
     records = bench.measure(tables)
-    record = msgspec.structs.replace(record, edition=bench.edition, signature=signature)
+    record = msgspec.structs.replace(
+        record, edition=bench.edition, signature=signature, tables=written | new
+    )
     page = reported(bench, record, tables, records, opened=opened, include_images=include_images)
     record = msgspec.structs.replace(record, pictures=page.record.pictures)
     write_record(scratch / "run.toml", record)
@@ -113,7 +117,13 @@ def measure_into(
     )
     write_measures(scratch / "measures.json", measures)
     write_report(scratch / "report.html", [page])
-    return record, records, {exhibit.name: exhibit for exhibit in page.exhibits}
+    return Run(
+        folder=folder,
+        record=record,
+        records=records,
+        exhibits={exhibit.name: exhibit for exhibit in page.exhibits},
+        tallies=tallies or {},
+    )
 
 
 def measure(
@@ -132,24 +142,21 @@ def measure(
     its cases, if they are still there; that of another set only with `include_images`.
     `tell` gets a line where the set's card has become stricter.
     """
-    from overread.benchmarks.registry import class_of, reopen_benchmark
+    from overread.benchmarks.registry import class_of
 
     place = Path(folder)
     record = read_record(place)
     given = class_of(record.benchmark).absolute(settings)
-    words = record.settings | given
     name = edition or record.edition.partition("+")[0]
-    bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, name, words)
+    bench = reopened(record, name, record.settings | given)
     _check_shown(bench.shows, given, record.settings)
     record = msgspec.structs.replace(record, measured=given)
     record, opened = with_pictures(bench, record, include_images, tell)
     with folder_being_written(place, record.policy) as scratch:
-        record, records, exhibits = measure_into(
-            scratch, place, bench, record, opened, include_images=include_images
-        )
+        made = measure_into(scratch, place, bench, record, opened, include_images=include_images)
     if record.policy == "credentialed":  # its tables may be from a time when it was not
         make_private(place)
-    return Run(folder=place, record=record, records=records, exhibits=exhibits)
+    return made
 
 
 def with_pictures(
@@ -172,17 +179,14 @@ def with_pictures(
     if not (policy == "open" or include_images) or not bench.pictures:
         return record, None
     if isinstance(found, BadInput) or found is None:
-        if include_images:
-            raise BadInput(f"--include-images: the cases cannot be opened again: {found}")
-        return record, None
-    if found.dataset != record.dataset:
-        if include_images:
-            raise BadInput(
-                f"--include-images: {record.cases} is no longer what was asked about "
-                f"({record.dataset}). Run again."
-            )
-        return record, None
-    return record, found
+        fault = f"the cases cannot be opened again: {found}"
+    elif found.dataset != record.dataset:
+        fault = f"{record.cases} is no longer what was asked about ({record.dataset}). Run again."
+    else:
+        return record, found
+    if include_images:
+        raise BadInput(f"--include-images: {fault}")
+    return record, None
 
 
 def policy_today(bench: Benchmark, record: RunRecord) -> Policy:
@@ -215,16 +219,12 @@ def _today(
     except BadInput as error:
         found, now = error, record.policy
         if not record.cases.startswith("phantom:") and os.path.lexists(record.cases):
-            now = _by_cards_alone(bench, record.cases)
+            # Images may be gone and were never needed for an import: cards are where items stand.
+            try:
+                now = bench.policy_at(record.cases)
+            except BadInput:
+                now = "credentialed"
     return max(record.policy, now, key=get_args(Policy).index), found
-
-
-def _by_cards_alone(bench: Benchmark, cases: str) -> Policy:
-    """Images may be gone and were never needed for an import: cards are where the items stand."""
-    try:
-        return bench.policy_at(cases)
-    except BadInput:
-        return "credentialed"
 
 
 def _check_shown(shows: frozenset[str], given: Mapping[str, str], asked: Mapping[str, str]) -> None:
@@ -262,7 +262,7 @@ def import_results(
     user should know of the results, such as a model folder that was left out.
     """
     from overread.benchmarks.registry import class_of, importer
-    from overread.runs._judge import judged_answers
+    from overread.runs._judge import judged_answers, write_judged
 
     folder = Path(out)
     check_out(folder)
@@ -288,15 +288,11 @@ def import_results(
         settings=words,
         readers=tuple(
             ReaderEntry(
-                name=r.name,
-                spec=f"imported:{r.name}",
-                identity=r.identity,
-                traits=r.traits,
-                params_b=r.params_b,
-                group=r.group,
-                asked=counts.get(r.name, 0),
+                **msgspec.structs.asdict(reader),
+                spec=f"imported:{reader.name}",
+                asked=counts.get(reader.name, 0),
             )
-            for r in tables.readers
+            for reader in tables.readers
         ),
         judges=tuple(_imported_judges(tables.verdicts)),
         versions=versions(),
@@ -313,13 +309,12 @@ def import_results(
         tables.cases.write_parquet(scratch / "cases.parquet")
         tables.answers.write_parquet(scratch / "answers.parquet")
         if judged is not None:
-            entries = judged.write(scratch, tables.verdicts, record.judges)
+            entries = write_judged(judged, scratch, tables.verdicts, record.judges)
             record = msgspec.structs.replace(record, judges=entries)
         elif tables.verdicts is not None:
             tables.verdicts.write_parquet(scratch / "verdicts.parquet")
-        record, records, exhibits = measure_into(scratch, scratch, bench, record)
-    tallies = {} if judged is None else judged.tallies
-    run = Run(folder=folder, record=record, records=records, exhibits=exhibits, tallies=tallies)
+        tallies = {} if judged is None else judged.tallies
+        run = measure_into(scratch, folder, bench, record, whole=True, tallies=tallies)
     return run, warnings
 
 

@@ -14,9 +14,9 @@ from overread.case import BadInput, Reader, Traits
 from overread.engine import Enrolment, private_folder
 from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
-from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
+from overread.readers import Guard, open_reader, parse_spec
+from overread.runs._asking import Seat, seat_of
 from overread.runs._environment import WORKSPACE, Config, cache_folder, environment
-from overread.runs._judging import Judge
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
@@ -100,7 +100,7 @@ def open_readers(
     config: Config,
     concurrency: int | None = None,
     controls: Mapping[str, Reader] | None = None,
-) -> tuple[list[ReaderSpec], list[Reader]]:
+) -> list[Seat]:
     """Open every reader behind the guard of this data set; two may not share a name.
 
     `control:NAME` is one of the benchmark's controls, or of those given.
@@ -110,27 +110,23 @@ def open_readers(
     if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:
         raise BadInput(f"--concurrency {concurrency}: it must be from 1 to {_MOST_CALLS}.")
     guard = Guard(bench.policy, config.share_with)
-    specs: list[ReaderSpec] = []
-    opened: list[Reader] = []
+    seats: list[Seat] = []
     for reader in readers:
-        if isinstance(reader, str | Mapping):
-            spec = parse_spec(reader)
-            if concurrency and spec.concurrency is None and spec.kind not in _OFFLINE:
-                spec = msgspec.structs.replace(spec, concurrency=concurrency)
-            if controls is None:  # made of all cases, where any is asked for
-                controls = bench.controls() if spec.kind == "control" else None
-            opened.append(
-                open_reader(spec, guard=guard, environment=environment(), controls=controls or {})
-            )
-        else:
-            spec = ReaderSpec(kind="control", model=reader.name, label=reader.name)
-            opened.append(reader)
-        specs.append(spec)
-    names = [reader.name for reader in opened]
+        if not isinstance(reader, str | Mapping):
+            seats.append(seat_of(reader))
+            continue
+        spec = parse_spec(reader)
+        if concurrency and spec.concurrency is None and spec.kind not in _OFFLINE:
+            spec = msgspec.structs.replace(spec, concurrency=concurrency)
+        if controls is None:  # made of all cases, where any is asked for
+            controls = bench.controls() if spec.kind == "control" else None
+        opened = open_reader(spec, guard=guard, environment=environment(), controls=controls or {})
+        seats.append(Seat(opened, spec))
+    names = [seat.reader.name for seat in seats]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise BadInput(f'two readers are called "{min(twice)}". Give one of them a label= option.')
-    return specs, opened
+    return seats
 
 
 def open_judges(
@@ -138,14 +134,14 @@ def open_judges(
     judges: Sequence[str | Mapping[str, Any] | Reader],
     config: Config,
     concurrency: int | None = None,
-) -> tuple[list[ReaderSpec], list[Judge]]:
+) -> list[Seat]:
     """Open every judge behind the guard of this data set, with what each judges.
 
     A judge is `[ROLE=]SPEC`, a reader's table that may name its `role`, or a reader for every role.
     Spec and table may name a `rubric`.
     """
     if not judges:
-        return [], []
+        return []
     if not bench.roles:
         raise BadInput(f"--judge: {bench.name} asks no judge. Leave the option out.")
     words = [judge for judge in judges if isinstance(judge, str)]
@@ -161,50 +157,35 @@ def open_judges(
             seats.append((_roles_of(table, bench.roles, bench.name), rubric, table))
         elif not isinstance(judge, str):
             seats.append((bench.roles, "", judge))
+    others = bench.other_rubrics
     for roles, rubric, _ in seats:
-        _check_rubric(rubric, roles, bench.other_rubrics)
-    specs, readers = open_readers(
+        # A rubric other than the usual one must be there for every role of its judge.
+        if rubric and not all(rubric in others.get(role, ()) for role in roles):
+            there = [f"{name} (role {role})" for role, names in others.items() for name in names]
+            raise BadInput(
+                f"a judge has rubric={rubric[:60]}; there is "
+                f"{', '.join(there) or 'none but the usual one'} here. "
+                "Write ROLE=SPEC?rubric=NAME, or leave it out."
+            )
+    opened = open_readers(
         bench, [spec for *_, spec in seats], config, concurrency, controls=bench.judges()
     )
-    return specs, [
-        Judge(reader, roles, rubric)
-        for (roles, rubric, _), reader in zip(seats, readers, strict=True)
+    return [
+        msgspec.structs.replace(seat, roles=roles, rubric=rubric)
+        for (roles, rubric, _), seat in zip(seats, opened, strict=True)
     ]
 
 
-def _check_rubric(
-    rubric: str, roles: tuple[Role, ...], others: Mapping[Role, tuple[str, ...]]
-) -> None:
-    """A rubric other than the usual one must be there for every role of its judge."""
-    if not rubric or all(rubric in others.get(role, ()) for role in roles):
-        return
-    known = ", ".join(f"{name} (role {role})" for role, names in others.items() for name in names)
-    raise BadInput(
-        f"a judge has rubric={rubric[:60]}; there is {known or 'none but the usual one'} here. "
-        "Write ROLE=SPEC?rubric=NAME, or leave it out."
-    )
-
-
-def enrolments(
-    specs: Sequence[ReaderSpec],
-    readers: Sequence[Reader],
-    judge_specs: Sequence[ReaderSpec],
-    panel: Sequence[Judge],
-) -> list[Enrolment]:
+def enrolments(seats: Sequence[Seat]) -> list[Enrolment]:
     """Everybody who is about to be asked, as the store writes them down."""
-    asked = [(spec, reader, "") for spec, reader in zip(specs, readers, strict=True)]
-    asked += [
-        (spec, judge.reader, f"judge of {' '.join(judge.roles)}")
-        for spec, judge in zip(judge_specs, panel, strict=True)
-    ]
     found: list[Enrolment] = []
-    for spec, reader, role in asked:
+    for seat in seats:
         one = Enrolment(
-            identity=reader.identity,
-            label=reader.name,
-            judges=bool(role),
-            use=_use(reader.traits, role),
-            weights=spec.kind not in _OFFLINE,
+            identity=seat.reader.identity,
+            label=seat.reader.name,
+            judges=seat.judges,
+            use=_use(seat),
+            weights=seat.spec.kind not in _OFFLINE,
         )
         for other in found:
             if one.weights and (other.identity, other.use) == (one.identity, one.use):
@@ -217,12 +198,13 @@ def enrolments(
     return found
 
 
-def _use(traits: Traits, role: str) -> str:
+def _use(seat: Seat) -> str:
     """What tells two readers of one identity apart: their role, and every trait that is set."""
-    told = msgspec.structs.asdict(traits)
+    told = msgspec.structs.asdict(seat.reader.traits)
     usual = msgspec.structs.asdict(Traits())
-    words = [role, *(f"{name}={told[name]}" for name in sorted(told) if told[name] != usual[name])]
-    return " ".join(filter(None, words))
+    words = [f"judge of {' '.join(seat.roles)}"] if seat.judges else []
+    words += [f"{name}={told[name]}" for name in sorted(told) if told[name] != usual[name]]
+    return " ".join(words)
 
 
 def _roles_of(table: dict[str, Any], known: tuple[Role, ...], benchmark: str) -> tuple[Role, ...]:

@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
 from overread.engine import Sources, Store, chunks, reply_key, request_digest
-from overread.readers import ReaderSpec
-from overread.runs._asking import trials_of
+from overread.runs._asking import Seat, trials_of
 from overread.runs._choosing import Tell, remarks_of, survey
 from overread.runs._environment import default_store, load_config
-from overread.runs._judging import Judge
 from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
 
 _CHARACTERS_A_TOKEN = 4
 _CHUNK = 512
 _TOKENS_A_PICTURE = 256  # a 224-px picture costs most models between 85 and 400
+# What tells two calls apart: the key of the reply, or what makes it where no picture was read yet.
+_Key: TypeAlias = bytes | tuple[Request, int, str]
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,11 +37,11 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
     reader: str
     trials: int
-    answered: int
+    answered: int = 0
     calls: int
-    pictures: int
-    undigested: int
-    missing: int
+    pictures: int = 0
+    undigested: int = 0
+    missing: int = 0
     tokens_in: int
     tokens_out: int
     cost: float | None
@@ -70,51 +70,40 @@ def plan(
     """
     config = load_config()
     bench = open_cases(benchmark, cases, edition, settings or {})
-    specs, opened = open_readers(bench, readers, config)
-    judge_specs, panel = open_judges(bench, judges, config)
+    seats = open_readers(bench, readers, config)
+    panel = open_judges(bench, judges, config)
     chosen = survey(bench, limit, only).cases
     if tell is not None:
         for line in (*remarks_of(bench), *_not_counted(bench)):
             tell(line)
-    place = Path(store) if store is not None else default_store(config)
+    place = default_store(config, store)
     with ExitStack() as stack:
         if not place.exists():  # a forecast makes nothing, not even an empty store
             place = Path(stack.enter_context(TemporaryDirectory())) / "empty.sqlite"
         kept = stack.enter_context(Store(place, tell))
-        who = enrolments(specs, opened, judge_specs, panel)
+        who = enrolments([*seats, *panel])
         if not fresh:
             kept.foresee(who, bench.name, bench.dataset)
+        opened = [seat.reader for seat in seats]
         if requests is not None:
             write_requests(requests, bench, chosen, opened, kept)
-        found = [
-            _forecast(bench, chosen, reader, spec, kept, fresh)
-            for reader, spec in zip(opened, specs, strict=True)
-        ]
-        found += [
-            _judge_forecast(bench, chosen, opened, judge, spec)
-            for judge, spec in zip(panel, judge_specs, strict=True)
-        ]
-        return found
+        found = [_forecast(bench, chosen, seat, kept, fresh) for seat in seats]
+        return found + [_judge_forecast(bench, chosen, opened, judge) for judge in panel]
 
 
 def _forecast(
-    bench: Benchmark,
-    chosen: frozenset[str] | None,
-    reader: Reader,
-    spec: ReaderSpec,
-    store: Store,
-    fresh: bool,
+    bench: Benchmark, chosen: frozenset[str] | None, seat: Seat, store: Store, fresh: bool
 ) -> Forecast:
+    reader = seat.reader
     asker = store.asker(reader)
-    sources = Sources(store, 0)
-    seen: set[bytes | tuple[Request, int, str]] = set()
+    seen: set[_Key] = set()
     pictures: dict[Picture | Clip, int] = {}
-    key: bytes | tuple[Request, int, str]
-    digest_of = _peeking(sources)
+    key: _Key
+    digest_of = _peeking(Sources(store, 0))
     trials = answered = undigested = missing = tokens_in = tokens_out = 0
     for chunk in chunks(trials_of(bench, chosen, reader)(), _CHUNK):
         trials += len(chunk)
-        asked: list[tuple[Request, bytes | tuple[Request, int, str]]] = []
+        asked: list[tuple[Request, _Key]] = []
         for trial in chunk:
             request = trial.request.for_reader(reader.traits)
             greedy, told = request.decoding.greedy, reader.traits.told_case
@@ -139,15 +128,10 @@ def _forecast(
                 continue
             seen.add(key)
             undigested += not isinstance(key, bytes)
-            text = frames = 0
-            for message in request.messages:
-                for part in message.parts:
-                    if isinstance(part, str):
-                        text += len(part)
-                    else:
-                        pictures[part] = len(part.frames) if isinstance(part, Clip) else 1
-                        frames += pictures[part]
-            tokens_in += text // _CHARACTERS_A_TOKEN + _TOKENS_A_PICTURE * frames
+            pictures |= dict.fromkeys(request.pictures, 1)
+            pictures |= {clip: len(clip.frames) for clip in request.clips}
+            frames = len(request.pictures) + sum(len(clip.frames) for clip in request.clips)
+            tokens_in += _text_tokens(request) + _TOKENS_A_PICTURE * frames
             tokens_out += request.decoding.max_tokens
     return Forecast(
         reader=reader.name,
@@ -159,19 +143,19 @@ def _forecast(
         missing=missing,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        cost=spec.cost(tokens_in, tokens_out),
+        cost=seat.spec.cost(tokens_in, tokens_out),
     )
 
 
+def _text_tokens(request: Request) -> int:
+    parts = (part for message in request.messages for part in message.parts)
+    return sum(len(part) for part in parts if isinstance(part, str)) // _CHARACTERS_A_TOKEN
+
+
 def _judge_forecast(
-    bench: Benchmark,
-    chosen: frozenset[str] | None,
-    readers: Sequence[Reader],
-    judge: Judge,
-    spec: ReaderSpec,
+    bench: Benchmark, chosen: frozenset[str] | None, readers: Sequence[Reader], judge: Seat
 ) -> Forecast:
     """What a judge would be asked if every reply had its usual length; asked again for none."""
-    columns = tuple(bench.answer_schema)
     controls = bench.controls()
     asked: list[tuple[Reader, frozenset[str] | None, int]] = [
         (controls[name], bench.check_cases(chosen), 1) for name in bench.checks
@@ -184,36 +168,28 @@ def _judge_forecast(
             if not length:
                 continue
             cells = bench.answer(trial, Reply("x" * length), reader.traits)
-            row = dict(zip(columns, cells, strict=True)) | {"reader": reader.name, "check": check}
+            row = dict(zip(bench.answer_schema, cells, strict=True))
+            row |= {"reader": reader.name, "check": check}
             for role in judge.roles:
                 for question in bench.judge_trials(row, role, judge.rubric):
-                    parts = (p for m in question.request.messages for p in m.parts)
-                    text = sum(len(part) for part in parts if isinstance(part, str))
                     calls += 1
-                    tokens_in += text // _CHARACTERS_A_TOKEN
+                    tokens_in += _text_tokens(question.request)
                     tokens_out += question.request.decoding.max_tokens
     return Forecast(
-        reader=f"judge {judge.reader.name}",
+        reader=judge.called,
         trials=calls,
-        answered=0,
         calls=calls,
-        pictures=0,
-        undigested=0,
-        missing=0,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        cost=spec.cost(tokens_in, tokens_out),
+        cost=judge.spec.cost(tokens_in, tokens_out),
         judges=True,
     )
 
 
 def _not_counted(bench: Benchmark) -> Iterator[str]:
     """A line on what a run would ask beyond the forecast."""
-    more = []
-    if bench.follows:
-        more.append("what follows from the replies")
-    if bench.times:
-        more.append("what is timed")
+    more = ["what follows from the replies"] * bool(bench.follows)
+    more += ["what is timed"] * bool(bench.times)
     if more:
         yield f"{' and '.join(more)} comes on top of this forecast, for readers and judges."
 
@@ -255,18 +231,11 @@ def write_requests(
             for trial in trials_of(bench, chosen, reader)():
                 request = trial.request.for_reader(reader.traits)
                 digest = request_digest(request, sources)
-                if digest in seen:
-                    continue
-                seen.add(digest)
-                yield encode(
-                    {
-                        "request": digest.hex(),
-                        "case": trial.case,
-                        "condition": trial.condition,
-                        "messages": request.messages,
-                        "decoding": request.decoding,
-                    }
-                )
+                if digest not in seen:
+                    seen.add(digest)
+                    fields: dict[str, Any] = {"request": digest.hex(), "case": trial.case}
+                    fields |= {"condition": trial.condition, "messages": request.messages}
+                    yield encode(fields | {"decoding": request.decoding}) + b"\n"
 
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may have no other end
@@ -274,7 +243,6 @@ def write_requests(
         with path.open("wb") as file:
             if bench.policy == "credentialed":
                 path.chmod(0o600)
-            for line in lines():
-                file.write(line + b"\n")
+            file.writelines(lines())
     except OSError as error:
         raise BadInput(f"--requests {path}: {error.strerror}. Give a writable file.") from None

@@ -6,9 +6,10 @@ and read back in plan order, so that the files of two runs over one store are th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
 from overread.case import Decoding, Reader
-from overread.engine import Enrolment, Given, Plan, Sources, Store, Studio, Tally, moment, read_back
-from overread.readers import ReaderSpec
+from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
+from overread.readers import Altered, ReaderSpec
 from overread.records import (
     JudgeEntry,
     ReaderEntry,
@@ -27,23 +28,25 @@ from overread.records import (
     folder_being_written,
     write_rows,
 )
-from overread.runs._asking import Alone, Job, Stage, ask_in_turn, run_async, stages_of, whole_plan
+from overread.runs._asking import (
+    Answers,
+    Job,
+    Judging,
+    Seat,
+    Work,
+    ask_in_turn,
+    run_async,
+    seat_of,
+    verdict_schema,
+    work_on,
+)
 from overread.runs._choosing import Tell, remarks_of, survey, write_left_out
 from overread.runs._environment import default_store, load_config, machine
-from overread.runs._judging import Answers, Judge, Judging, answers_of, verdict_schema
 from overread.runs._measuring import Run, measure_into, versions
-from overread.runs._opening import (
-    enrolments,
-    open_cases,
-    open_judges,
-    open_readers,
-    recorded_cases,
-)
+from overread.runs._opening import enrolments, open_cases, open_judges, open_readers, recorded_cases
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
-
-
 _SHOWN = 5
 
 
@@ -87,62 +90,56 @@ def run(
     """
     config, words = load_config(), class_of(benchmark).absolute(settings)
     bench = open_cases(benchmark, cases, edition, words)
-    specs, opened = open_readers(bench, readers, config, concurrency)
-    bench.look_ahead([reader.name for reader in opened])
-    judge_specs, panel = open_judges(bench, judges, config, concurrency)
+    seats = open_readers(bench, readers, config, concurrency)
+    specs = [seat.spec for seat in seats]
+    bench.look_ahead([seat.reader.name for seat in seats])
+    seats += open_judges(bench, judges, config, concurrency)
     chosen, n_cases, named = survey(bench, limit, only)
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
     check_out(folder)
     remarks = remarks_of(bench)
-    who = enrolments(specs, opened, judge_specs, panel)
-    told = tell or _nobody
+    who = enrolments(seats)
+    told = tell or (lambda line: None)
     for line in remarks:
         told(line)
-    with Store(store if store is not None else default_store(config), tell) as kept:
-        dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
-        studio = Studio(Sources(kept, dataset))
-        asking = Asking(bench, chosen, opened, specs, panel, judge_specs, kept, studio)
-        try:
-            kept.enrol([*who, *asking.checked()], dataset, fresh=fresh)
-            asking.ask(watch, dataset, tell, fresh=fresh)
-            with folder_being_written(folder, bench.policy, whole=True) as scratch:
-                write_left_out(scratch, bench)
-                _write_cases(bench, chosen, scratch)
-                entries = asking.write_answers(scratch)
-                judge_entries = asking.write_verdicts(scratch)
-                for line in asking.sayings():
-                    told(line)
-                record = RunRecord(
-                    benchmark=bench.name,
-                    edition=bench.edition,
-                    answers_edition=bench.edition,
-                    cases=recorded_cases(cases),
-                    dataset=bench.dataset,
-                    policy=bench.policy,
-                    n_cases=n_cases,
-                    limit=limit,
-                    only=named,
-                    left_out=len(bench.left_out or ()),
-                    remarks=remarks,
-                    settings=words,
-                    machine=machine(),
-                    readers=entries,
-                    judges=judge_entries,
-                    versions=versions(),
-                )
-                record, records, exhibits = measure_into(
-                    scratch, scratch, bench, record, bench if bench.policy == "open" else None
-                )
-        finally:
-            studio.close()
-    return Run(
-        folder=folder,
-        record=record,
-        records=records,
-        exhibits=exhibits,
-        tallies=asking.tallies,
-    )
+    with work_on(bench, chosen, default_store(config, store), tell) as work:
+        asking = Asking(work, seats)
+        asking.ask(who, watch, tell, fresh=fresh)
+        with folder_being_written(folder, bench.policy, whole=True) as scratch:
+            write_left_out(scratch, bench)
+            rows = (
+                bench.case_row(case)
+                for case in bench.cases()
+                if chosen is None or case.case_id in chosen
+            )
+            write_rows(scratch / "cases.parquet", bench.case_schema, rows)
+            entries = asking.write_answers(scratch)
+            judge_entries = asking.write_verdicts(scratch)
+            for line in asking.sayings():
+                told(line)
+            record = RunRecord(
+                benchmark=bench.name,
+                edition=bench.edition,
+                answers_edition=bench.edition,
+                cases=recorded_cases(cases),
+                dataset=bench.dataset,
+                policy=bench.policy,
+                n_cases=n_cases,
+                limit=limit,
+                only=named,
+                left_out=len(bench.left_out or ()),
+                remarks=remarks,
+                settings=words,
+                machine=machine(),
+                readers=entries,
+                judges=judge_entries,
+                versions=versions(),
+            )
+            opened = bench if bench.policy == "open" else None
+            return measure_into(
+                scratch, folder, bench, record, opened, whole=True, tallies=asking.tallies
+            )
 
 
 class Asking:
@@ -151,43 +148,35 @@ class Asking:
     Where no reader is asked, `answers` are what judges judge.
     """
 
-    def __init__(
-        self,
-        bench: Benchmark,
-        chosen: frozenset[str] | None,
-        readers: Sequence[Reader],
-        specs: Sequence[ReaderSpec],
-        panel: Sequence[Judge],
-        judge_specs: Sequence[ReaderSpec],
-        store: Store,
-        studio: Studio,
-        answers: Answers | None = None,
-    ) -> None:
-        self._bench, self._chosen = bench, chosen
-        self._readers, self._specs = readers, specs
-        self._panel, self._judge_specs = panel, judge_specs
-        self._store, self._studio = store, studio
-        self._stages: list[list[Stage]] = [
-            stages_of(bench, chosen, reader, store, studio) for reader in readers
-        ]
-        said = answers or answers_of(bench, chosen, readers, store, studio)
-        self._judging = Judging(bench, chosen, said, store, studio) if panel else None
+    def __init__(self, work: Work, seats: Sequence[Seat], answers: Answers | None = None) -> None:
+        self._work, self._seats, self.roles = work, seats, work.bench.roles
+        self._readers = [seat for seat in seats if not seat.judges]
+        self.panel = [seat for seat in seats if seat.judges]
+        self._judging = Judging(work, answers or self._answers) if self.panel else None
         self.tallies: dict[str, Tally] = {}
-        # By name, and whether as a judge: a reader may judge as well.
         self._own_tallies: dict[tuple[str, bool], list[Tally]] = {}
         self._given: dict[tuple[str, bool], Given] = {}
 
+    def _answers(self) -> Iterator[Mapping[str, Any]]:
+        """What readers said in this run, read back from the store."""
+        work = self._work
+        readers = [seat.reader for seat in self._readers]
+        return chain.from_iterable(work.answers(work.whole_plan(one), one) for one in readers)
+
     # ------------------------------------------------------------ asking
 
-    def ask(self, watch: Watch | None, dataset: int, tell: Tell | None, *, fresh: bool) -> None:
+    def ask(
+        self, who: Sequence[Enrolment], watch: Watch | None, tell: Tell | None, *, fresh: bool
+    ) -> None:
         """Have everybody asked everything, or say why that was not finished."""
-        judges = [judge.reader for judge in self._panel]
-        store, studio = self._store, self._studio
-        interrupted = run_async(
-            ask_in_turn(self._rounds(watch), self._readers, judges, store, studio, dataset, tell)
-        )
-        if store.damaged and tell is not None:
-            tell(f"{store.damaged} kept replies were damaged, and were asked for again.")
+        work = self._work
+        # With the controls that are asked so that judges can be held against what they say.
+        controls = self._judging.checked if self._judging is not None else []
+        checked = [Enrolment(identity=one.identity, label=one.name) for one in controls]
+        work.store.enrol([*who, *checked], work.dataset, fresh=fresh)
+        interrupted = run_async(ask_in_turn(self._rounds(watch), self._seats, work, tell))
+        if work.store.damaged and tell is not None:
+            tell(f"{work.store.damaged} kept replies were damaged, and were asked for again.")
         self._check_finished(interrupted, fresh)
 
     def _rounds(self, watch: Watch | None) -> Generator[Sequence[Job], None, None]:
@@ -196,63 +185,41 @@ class Asking:
         Judges judge the controls before any reader is asked: one that cannot be asked at all, or
         that the guard refuses, is found before it costs a call.
         """
-        if self._judging is not None:
-            yield from self._round(watch, self._checks(self._judging), "check")
-            first = [
-                (judge.reader, self._judging.first_plan(judge), spec)
-                for judge, spec in zip(self._panel, self._judge_specs, strict=True)
-            ]
-            yield from self._round(watch, first, "check", judges=True)
-        for number in range(max((len(stages) for stages in self._stages), default=0)):
-            stage = self._stages[0][number]
-            jobs = [
-                (reader, stages[number].plan, spec)
-                for reader, stages, spec in zip(
-                    self._readers, self._stages, self._specs, strict=True
-                )
-            ]
+        judging, panel = self._judging, self.panel
+        if judging is not None:
+            checks = [(seat_of(one), judging.check_plan(one)) for one in judging.checked]
+            yield from self._round(watch, checks, "check")
+            first = [(judge, judging.first_plan(judge)) for judge in panel]
+            yield from self._round(watch, first, "check")
+        stages = [self._work.stages(seat.reader) for seat in self._readers]
+        for number, together in enumerate(zip(*stages, strict=True)):
+            stage = together[0]
+            jobs = [(s, one.plan) for s, one in zip(self._readers, together, strict=True)]
             if stage.alone:  # nobody else is asked meanwhile
-                for reader, plan, spec in jobs:
-                    yield from self._round(watch, [(Alone(reader), plan, spec)], stage.name)
+                for seat, plan in jobs:
+                    one = msgspec.structs.replace(seat, reader=Altered(seat.reader, concurrency=1))
+                    yield from self._round(watch, [(one, plan)], stage.name)
             else:
                 yield from self._round(watch, jobs, "" if number == 0 else stage.name)
-        if self._judging is not None:
+        if judging is not None:
             for attempt in count():
-                questions = [
-                    (judge.reader, self._judging.plan(judge, attempt), spec)
-                    for judge, spec in zip(self._panel, self._judge_specs, strict=True)
-                ]
+                questions = [(judge, judging.plan(judge, attempt)) for judge in panel]
                 name = "judging" if attempt == 0 else f"judging again {attempt}"
-                asked = yield from self._round(watch, questions, name, judges=True)
+                asked = yield from self._round(watch, questions, name)
                 if not asked:
                     break
 
-    def checked(self) -> list[Enrolment]:
-        """Controls that are asked so that judges can be held against what they say."""
-        controls = self._judging.checked if self._judging is not None else []
-        return [Enrolment(identity=one.identity, label=one.name) for one in controls]
-
-    def _checks(self, judging: Judging) -> list[tuple[Reader, Plan, ReaderSpec]]:
-        """Controls whose replies are only there to be judged."""
-        return [
-            (control, judging.check_plan(control), _control(control)) for control in judging.checked
-        ]
-
     def _round(
-        self,
-        watch: Watch | None,
-        questions: Sequence[tuple[Reader, Plan, ReaderSpec]],
-        name: str,
-        judges: bool = False,
+        self, watch: Watch | None, questions: Sequence[tuple[Seat, Plan]], name: str
     ) -> Generator[Sequence[Job], None, bool]:
         """Have these asked, and say whether there was anything to ask."""
         shown, jobs = [], []
-        for reader, plan, spec in questions:
-            label = f"{reader.name} ({name})" if name else reader.name
+        for seat, plan in questions:
+            label = f"{seat.reader.name} ({name})" if name else seat.reader.name
             tally = self.tallies.setdefault(label, Tally())
-            self._own_tallies.setdefault((reader.name, judges), []).append(tally)
-            jobs.append(Job(plan, reader, tally, judges))
-            shown.append((label, tally, sum(1 for _ in plan()), spec))
+            self._own_tallies.setdefault(seat.key, []).append(tally)
+            jobs.append(Job(seat, plan, tally))
+            shown.append((label, tally, sum(1 for _ in plan()), seat.spec))
         if not any(total for _, _, total, _ in shown):
             return False
         with watch(shown) if watch else nullcontext():
@@ -260,15 +227,12 @@ class Asking:
         return True
 
     def _check_finished(self, interrupted: bool, fresh: bool) -> None:
-        kept = sum(tally.answered + tally.kept for tally in self.tallies.values())
+        tallies = self.tallies
+        kept = sum(tally.answered + tally.kept for tally in tallies.values())
         again = "without --fresh" if fresh else "again"
         if interrupted:
             raise Unfinished(f"interrupted; {kept} replies are kept.", again)
-        stopped = [
-            f"{name}: {tally.stopped.rstrip('.')}"
-            for name, tally in self.tallies.items()
-            if tally.stopped
-        ]
+        stopped = [f"{n}: {t.stopped.rstrip('.')}" for n, t in tallies.items() if t.stopped]
         if stopped:
             raise Unfinished(
                 "; ".join(stopped) + f". Nothing was measured; the {kept} replies already there "
@@ -282,41 +246,38 @@ class Asking:
         """Stream answers.parquet in the order of the plan."""
         import polars as pl
 
-        bench = self._bench
-        asked = dict.fromkeys((reader.name for reader in self._readers), 0)
+        work, bench = self._work, self._work.bench
+        asked = dict.fromkeys((seat.reader.name for seat in self._readers), 0)
         unanswered = dict(asked)
         models: dict[str, str | None] = {}
         decodings: dict[str, Decoding] = {}
 
         def rows() -> Iterable[Sequence[Any]]:
-            for reader, stages in zip(self._readers, self._stages, strict=True):
-                given = self._given.setdefault((reader.name, False), Given())
-                said = read_back(whole_plan(stages), reader, self._store, self._studio, given)
-                for trial, reply, reason in said:
-                    asked[reader.name] += 1
-                    unanswered[reader.name] += reply is None
+            for seat in self._readers:
+                reader, name = seat.reader, seat.reader.name
+                given = self._given.setdefault(seat.key, Given())
+                plan = work.whole_plan(reader)
+                for trial, reply, why in read_back(plan, reader, work.store, work.studio, given):
+                    asked[name] += 1
+                    unanswered[name] += reply is None
                     if reply is not None:
-                        models[reader.name] = reply.model
-                        decodings[reader.name] = reader.traits.adjust(trial.request.decoding)
-                    yield (reader.name, *bench.answer(trial, reply, reader.traits, reason))
+                        models[name] = reply.model
+                        decodings[name] = reader.traits.adjust(trial.request.decoding)
+                    yield (name, *bench.answer(trial, reply, reader.traits, why))
 
         schema = {"reader": pl.String, **bench.answer_schema}
         write_rows(scratch / "answers.parquet", schema, rows())
         return tuple(
             ReaderEntry(
-                name=reader.name,
-                spec=_described(spec),
-                identity=reader.identity,
-                traits=reader.traits,
-                params_b=spec.params_b,
-                group=spec.group,
-                asked=asked[reader.name],
-                unanswered=unanswered[reader.name],
-                model=models.get(reader.name),
-                decoding=decodings.get(reader.name),
-                **self._origin(reader.name, judges=False),
+                **self._about(seat),
+                params_b=seat.spec.params_b,
+                group=seat.spec.group,
+                asked=asked[seat.reader.name],
+                unanswered=unanswered[seat.reader.name],
+                model=models.get(seat.reader.name),
+                decoding=decodings.get(seat.reader.name),
             )
-            for reader, spec in zip(self._readers, self._specs, strict=True)
+            for seat in self._readers
         )
 
     def write_verdicts(
@@ -329,84 +290,78 @@ class Asking:
         judging = self._judging
         if judging is None:
             return ()
-        counts: dict[str, dict[str, int]] = {judge.reader.name: {} for judge in self._panel}
+        counts: dict[str, Counter[str]] = {seat.reader.name: Counter() for seat in self.panel}
         schema = verdict_schema()
         outcome = list(schema).index("outcome")
 
         def rows() -> Iterable[Sequence[Any]]:
             yield from before
-            for judge in self._panel:
-                own = counts[judge.reader.name]
-                given = self._given.setdefault((judge.reader.name, True), Given())
-                for row in judging.rows(judge, given):
-                    own[row[outcome]] = own.get(row[outcome], 0) + 1
+            for seat in self.panel:
+                given = self._given.setdefault(seat.key, Given())
+                for row in judging.rows(seat, given):
+                    counts[seat.reader.name][row[outcome]] += 1
                     yield row
 
         write_rows(scratch / "verdicts.parquet", schema, rows())
         return tuple(
             JudgeEntry(
-                name=judge.reader.name,
-                spec=_described(spec),
-                identity=judge.reader.identity,
-                traits=judge.reader.traits,
-                roles=judge.roles,
-                rubric=judge.rubric or None,
-                asked=sum(counts[judge.reader.name].values()),
-                unanswered=counts[judge.reader.name].get("unanswered", 0),
-                invalid=counts[judge.reader.name].get("invalid", 0),
-                **self._origin(judge.reader.name, judges=True),
+                **self._about(seat),
+                roles=seat.roles,
+                rubric=seat.rubric or None,
+                asked=counts[seat.reader.name].total(),
+                unanswered=counts[seat.reader.name]["unanswered"],
+                invalid=counts[seat.reader.name]["invalid"],
             )
-            for judge, spec in zip(self._panel, self._judge_specs, strict=True)
+            for seat in self.panel
         )
 
     # ------------------------------------------------------------ where replies come from
 
-    def _origin(self, name: str, *, judges: bool) -> dict[str, Any]:
-        """What the record says of when and by what a reader's replies were given."""
-        given = self._given.get((name, judges), Given())
-        rows = self._store.reader_rows(list(given.readers)).values()
+    def _about(self, seat: Seat) -> dict[str, Any]:
+        """What the record says of a reader, and of when and by what its replies were given."""
+        reader, spec = seat.reader, seat.spec
+        given = self._given.get(seat.key, Given())
+        rows = self._work.store.reader_rows(list(given.readers)).values()
         return {
+            "name": reader.name,
+            "spec": f"{spec.kind}:{spec.model}" + (f"@{spec.base_url}" if spec.base_url else ""),
+            "identity": reader.identity,
+            "traits": reader.traits,
             "first_reply": moment(given.first) or None,
             "last_reply": moment(given.last) or None,
             "models": tuple(sorted(given.models)),
             "fingerprints": tuple(sorted(given.fingerprints)),
             "listed": tuple(sorted({served for _, served in rows if served})),
-            "labels": tuple(sorted({label for label, _ in rows} - {name})),
+            "labels": tuple(sorted({label for label, _ in rows} - {reader.name})),
         }
 
     def sayings(self) -> Iterator[str]:
         """Lines on replies that this run did not ask for, and on servers that changed."""
         old = []
-        # A control says the same for ever.
-        served = {
-            (one.name, judges)
-            for specs, judges in ((self._specs, False), (self._judge_specs, True))
-            for one in specs
-            if one.kind != "control"
-        }
-        everybody = {name for name, _ in self._given}
         twins: dict[tuple[tuple[int, int], ...], str] = {}
-        for (name, judges), given in self._given.items():
-            who = f"{'judge ' * judges}{name}"
-            if given.replies and (name, judges) in served:
+        answered = [seat for seat in self._seats if seat.key in self._given]
+        for seat in answered:
+            who, given = seat.called, self._given[seat.key]
+            served = seat.spec.kind != "control"  # a control says the same for ever
+            if given.replies and served:
                 first = twins.setdefault(tuple(sorted(given.readers.items())), who)
                 if first != who:
                     yield (
                         f"{first} and {who} have the same replies: what tells their specs apart "
                         "changes no question. Leave one out."
                     )
-            asked = sum(t.answered + t.failed for t in self._own_tallies.get((name, judges), ()))
-            if given.before and (name, judges) in served:
+            asked = sum(t.answered + t.failed for t in self._own_tallies.get(seat.key, ()))
+            if given.before and served:
+                dates = _dates(given.first, given.last_before)
                 if asked:
                     yield (
-                        f"{given.before} of {given.replies} replies of {who} were kept "
-                        f"({_dates(given.first, given.last_before)}), the others given now. "
-                        "--fresh asks all again."
+                        f"{given.before} of {given.replies} replies of {who} were kept ({dates}), "
+                        "the others given now. --fresh asks all again."
                     )
                 else:
-                    old.append(f"{who} ({_dates(given.first, given.last_before)})")
+                    old.append(f"{who} ({dates})")
             yield from self._changes(who, given)
-            others = set(self._origin(name, judges=judges)["labels"]) - everybody
+            others = set(self._about(seat)["labels"]) - {one.reader.name for one in answered}
             if others:
                 yield f"{who}: some of its replies were given as {', '.join(sorted(others))}."
         if old:
@@ -416,10 +371,10 @@ class Asking:
             )
 
     def _changes(self, who: str, given: Given) -> Iterator[str]:
-        listed: dict[str, int] = {}
-        for number, (_, served) in self._store.reader_rows(list(given.readers)).items():
+        listed: Counter[str] = Counter()
+        for number, (_, served) in self._work.store.reader_rows(list(given.readers)).items():
             if served:
-                listed[served] = listed.get(served, 0) + given.readers[number]
+                listed[served] += given.readers[number]
         for what, counts in (
             ("model", given.models),
             ("fingerprint", given.fingerprints),
@@ -437,26 +392,6 @@ def _dates(began: int, ended: int) -> str:
         return "kept by an older Overread, which noted no times"
     first, last = moment(began), moment(ended)
     return f"given {first}" if first == last else f"given {first} to {last}"
-
-
-def _nobody(line: str) -> None:
-    """Where nobody wants to be told."""
-
-
-def _described(spec: ReaderSpec) -> str:
-    return f"{spec.kind}:{spec.model}" + (f"@{spec.base_url}" if spec.base_url else "")
-
-
-def _control(reader: Reader) -> ReaderSpec:
-    return ReaderSpec(kind="control", model=reader.name, label=reader.name)
-
-
-def _write_cases(bench: Benchmark, chosen: frozenset[str] | None, scratch: Path) -> None:
-    """Stream cases.parquet, in the order of the set."""
-    cases = (
-        bench.case_row(case) for case in bench.cases() if chosen is None or case.case_id in chosen
-    )
-    write_rows(scratch / "cases.parquet", bench.case_schema, cases)
 
 
 def _default_folder(

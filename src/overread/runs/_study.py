@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -76,24 +76,12 @@ def plan_study(
 ) -> Iterator[PlannedRun]:
     """Forecast everything a study file asks for, run by run. Nobody is asked."""
     study = read_study(path)
-    for _, _, part, judges in _checked(study, path):
+    for part, asked, _, _ in _checked(study, path):
         yield PlannedRun(
             benchmark=part.benchmark,
             cases=part.cases,
             out=str(part.folder(path)),
-            forecasts=plan(
-                part.benchmark,
-                part.cases,
-                study.reader,
-                judges=judges,
-                edition=part.edition,
-                store=store or study.store,
-                limit=part.limit,
-                only=part.only,
-                settings=part.settings,
-                fresh=fresh,
-                tell=tell,
-            ),
+            forecasts=plan(**asked, store=store or study.store, fresh=fresh, tell=tell),
         )
 
 
@@ -111,27 +99,14 @@ def run_study(
     checked = _checked(study, path)
     with Store(place, tell) as kept:
         begun: set[str] = set()  # two runs about one set are begun anew once, all before the first
-        for bench, who, _, _ in checked:
+        for _, _, bench, who in checked:
             dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
             kept.enrol(who, dataset, fresh=fresh and bench.dataset not in begun)
             begun.add(bench.dataset)
-    for _, _, part, judges in checked:
+    also: dict[str, Any] = {"concurrency": study.concurrency, "watch": watch, "tell": tell}
+    for part, asked, _, _ in checked:
         try:
-            done = run(
-                part.benchmark,
-                part.cases,
-                study.reader,
-                judges=judges,
-                edition=part.edition,
-                out=part.folder(path),
-                store=place,
-                limit=part.limit,
-                only=part.only,
-                settings=part.settings,
-                concurrency=study.concurrency,
-                watch=watch,
-                tell=tell,
-            )
+            done = run(**asked, out=part.folder(path), store=place, **also)
         except Unfinished as unfinished:
             if not fresh:
                 raise
@@ -139,28 +114,34 @@ def run_study(
         yield done
 
 
-class _Checked(NamedTuple):
-    """A run of a study that was found in order: its cases, who is asked, and by whom judged."""
+def _checked(
+    study: Study, path: Path
+) -> list[tuple[StudyRun, dict[str, Any], Benchmark, list[Enrolment]]]:
+    """Each run, what it asks for, its cases and who is asked.
 
-    bench: Benchmark
-    who: list[Enrolment]
-    part: StudyRun
-    judges: list[dict[str, Any]]
-
-
-def _checked(study: Study, path: Path) -> list[_Checked]:
-    """Each run, opened: a mistake in the last is better known before the first is asked."""
+    All are opened: a mistake in the last is better known before the first is asked.
+    """
     config = load_config()
     found = []
     for part in study.run:
         bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
-        specs, readers = open_readers(bench, study.reader, config, study.concurrency)
+        seats = open_readers(bench, study.reader, config, study.concurrency)
         judges = study.judge if bench.roles else []
-        judge_specs, panel = open_judges(bench, judges, config, study.concurrency)
-        who = enrolments(specs, readers, judge_specs, panel)
+        seats += open_judges(bench, judges, config, study.concurrency)
+        who = enrolments(seats)
         survey(bench, part.limit, part.only)
         check_out(part.folder(path))
-        found.append(_Checked(bench, who, part, judges))
+        asked = {
+            "benchmark": part.benchmark,
+            "cases": part.cases,
+            "readers": study.reader,
+            "judges": judges,
+            "edition": part.edition,
+            "limit": part.limit,
+            "only": part.only,
+            "settings": part.settings,
+        }
+        found.append((part, asked, bench, who))
     return found
 
 
@@ -172,10 +153,7 @@ def read_study(path: Path) -> Study:
         raise BadInput(f"{path}: {error}. {_KEYS}") from None
     if not study.run or not study.reader:
         raise BadInput(f"{path}: a study needs at least one [[run]] and one [[reader]].")
-    places = [
-        study.store or "",
-        *(part.cases + (part.out or "") for part in study.run),
-    ]
+    places = [study.store or "", *(part.cases + (part.out or "") for part in study.run)]
     if any("\0" in place for place in places):
         raise BadInput(f"{path}: a path cannot hold a NUL character. Mend it.")
     folders = [part.folder(path) for part in study.run]
