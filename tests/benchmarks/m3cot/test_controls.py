@@ -26,7 +26,14 @@ from overread.benchmarks.m3cot.controls import (
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.paths import path_of
-from overread.benchmarks.m3cot.trials import answer_first, first_half, question, truncated
+from overread.benchmarks.m3cot.trials import (
+    ANSWER_FIRST,
+    ANSWER_NOW,
+    INSTRUCTIONS,
+    REASONING_SO_FAR,
+    first_half,
+    prompt_of,
+)
 from overread.benchmarks.m3cot.verdicts import ORDERS
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
 from overread.judging.question import by_name
@@ -83,9 +90,9 @@ def said(control, text, case, cases=CASES):
 def test_a_control_knows_what_every_prompt_wants(control, edition):
     for case in CASES:
         for mode in ("direct", "cot"):
-            told = said(control, question(case.question, mode, edition), case)
+            told = said(control, prompt_of(case.question, edition, INSTRUCTIONS[mode]), case)
             assert told == reply_of(control, case, mode)
-        told = said(control, answer_first(case.question, edition), case)
+        told = said(control, prompt_of(case.question, edition, ANSWER_FIRST), case)
         assert told == reply_of(control, case, "answer_first")
 
 
@@ -94,20 +101,31 @@ def test_after_half_of_its_reasoning_a_control_gives_its_answer(control):
     for case in CASES:
         half = first_half(reply_of(control, case, "cot"))
         if half is not None:
-            told = said(control, truncated(case.question, half, CORRECTED), case)
+            told = said(
+                control,
+                prompt_of(case.question, CORRECTED, REASONING_SO_FAR, half.strip(), ANSWER_NOW),
+                case,
+            )
             assert told == answer_of(control, case)
 
 
 def test_a_case_nobody_knows_gets_no_answer():
-    assert said("clinician", question(CASES[0].question, "cot", CORRECTED), case_of("x")) == UNKNOWN
-    asked = Prompt((PromptMessage("user", (question(CASES[0].question, "cot", CORRECTED),)),))
+    assert (
+        said(
+            "clinician", prompt_of(CASES[0].question, CORRECTED, INSTRUCTIONS["cot"]), case_of("x")
+        )
+        == UNKNOWN
+    )
+    asked = Prompt(
+        (PromptMessage("user", (prompt_of(CASES[0].question, CORRECTED, INSTRUCTIONS["cot"]),)),)
+    )
     told = asyncio.run(m3cot_controls(CASES)["clinician"].reply(asked))
     assert told.text == UNKNOWN  # a prompt without its case is no reader's
 
 
 def test_one_question_put_to_many_images_is_answered_for_each():
     cases = [case_of(f"i{n}", question="What is it?", answer=f"thing {n}") for n in range(8)]
-    asked = question("What is it?", "cot", CORRECTED)
+    asked = prompt_of("What is it?", CORRECTED, INSTRUCTIONS["cot"])
     for control in CONTROLS:
         for case in cases:
             assert said(control, asked, case, cases) == reply_of(control, case, "cot")
@@ -118,7 +136,7 @@ def test_one_question_put_to_many_images_is_answered_for_each():
 def test_images_change_nothing():
     control = m3cot_controls(CASES)["clinician"]
     assert control.traits.modality == "text"
-    asked = question(CASES[0].question, "cot", CORRECTED)
+    asked = prompt_of(CASES[0].question, CORRECTED, INSTRUCTIONS["cot"])
     shown = Shown("image/png", b"any")
     seen = asyncio.run(control.reply(prompt_of(asked, CASES[0].case_id, shown)))
     assert seen.text == said("clinician", asked, CASES[0])

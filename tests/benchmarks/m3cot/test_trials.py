@@ -31,18 +31,16 @@ from overread.benchmarks.m3cot.trials import (
     INSTRUCTIONS,
     REASONING_SO_FAR,
     Answer,
-    answer_first,
     answer_of,
     first_half,
     follow_ups,
-    question,
+    prompt_of,
     sentence_ends,
     swap_remarks,
     swaps,
     timed,
     timed_items,
     trials,
-    truncated,
 )
 from overread.benchmarks.tables import CUT_OFF, frame_of, structs_in
 from overread.case import Reply, Request, Traits, Trial
@@ -101,7 +99,7 @@ def test_one_user_turn_with_the_image_before_the_text():
         assert picture.wire == "png"
         lent = trial.condition["image"] == "swap"
         assert picture.source.name == ("images/8.png" if lent else "images/7.png")
-        assert text == question(item().question, trial.condition["mode"], AUTHORS)
+        assert text == prompt_of(item().question, AUTHORS, INSTRUCTIONS[trial.condition["mode"]])
 
 
 def test_no_request_holds_the_answer_or_a_gold_step():
@@ -234,46 +232,54 @@ def test_the_authors_prompts_are_equal_to_the_letter(entry):
     cell = entry["question_as_read"]
     assert options_of(cell) == entry["options"]
     for mode in MODES:
-        assert question(cell, mode, AUTHORS) == entry[mode]
+        assert prompt_of(cell, AUTHORS, INSTRUCTIONS[mode]) == entry[mode]
 
 
 @pytest.mark.parametrize("entry", PROMPTS, ids=lambda entry: entry["index"])
 def test_ours_have_the_question_and_the_instruction_once(entry):
     cell = entry["question_as_read"]
     for mode in MODES:
-        assert question(cell, mode, CORRECTED) == f"{cell.strip()}\n{INSTRUCTIONS[mode]}"
+        assert (
+            prompt_of(cell, CORRECTED, INSTRUCTIONS[mode])
+            == f"{cell.strip()}\n{INSTRUCTIONS[mode]}"
+        )
 
 
 def test_the_rule_alone_repeats_the_options():
     cell = "Pick\nA. x\nB. y"
-    assert question(cell, "cot", AUTHORS).count("A. x") == 2
-    assert question(cell, "cot", CORRECTED).count("A. x") == 1
+    assert prompt_of(cell, AUTHORS, INSTRUCTIONS["cot"]).count("A. x") == 2
+    assert prompt_of(cell, CORRECTED, INSTRUCTIONS["cot"]).count("A. x") == 1
 
 
 @given(CELLS)
 def test_whatever_the_cell_holds_the_instruction_comes_last(cell):
     for mode in MODES:
         for edition in (AUTHORS, CORRECTED):
-            text = question(cell, mode, edition)
+            text = prompt_of(cell, edition, INSTRUCTIONS[mode])
             assert text.startswith(cell.strip())
             assert text.endswith("\n" + INSTRUCTIONS[mode])
     found = options_of(cell)
     assert all(len(letter) == 1 and letter.isascii() and letter.isupper() for letter in found)
-    assert question(cell, "cot", AUTHORS).count("\n") == cell.strip().count("\n") + len(found) + 1
+    assert (
+        prompt_of(cell, AUTHORS, INSTRUCTIONS["cot"]).count("\n")
+        == cell.strip().count("\n") + len(found) + 1
+    )
 
 
 @given(CELLS, CELLS)
 def test_what_follows_holds_the_question_and_the_reasoning(cell, reasoning):
-    text = truncated(cell, reasoning, CORRECTED)
+    text = prompt_of(cell, CORRECTED, REASONING_SO_FAR, reasoning.strip(), ANSWER_NOW)
     rest = f"\n{REASONING_SO_FAR}\n{reasoning.strip()}\n{ANSWER_NOW}"
     assert text == cell.strip() + rest
-    assert answer_first(cell, CORRECTED) == f"{cell.strip()}\n{ANSWER_FIRST}"
+    assert prompt_of(cell, CORRECTED, ANSWER_FIRST) == f"{cell.strip()}\n{ANSWER_FIRST}"
 
 
 def test_what_follows_repeats_the_options_where_the_edition_does():
     cell = "Pick\nA. x"
-    assert answer_first(cell, AUTHORS) == f"Pick\nA. x\nA. x\n{ANSWER_FIRST}"
-    assert truncated(cell, "It is.", AUTHORS).startswith(f"Pick\nA. x\nA. x\n{REASONING_SO_FAR}")
+    assert prompt_of(cell, AUTHORS, ANSWER_FIRST) == f"Pick\nA. x\nA. x\n{ANSWER_FIRST}"
+    assert prompt_of(cell, AUTHORS, REASONING_SO_FAR, "It is.", ANSWER_NOW).startswith(
+        f"Pick\nA. x\nA. x\n{REASONING_SO_FAR}"
+    )
 
 
 def sentences(text):

@@ -147,7 +147,7 @@ class M3CoT(Benchmark):
 
     def pictured(self, tables: Tables, signature: str) -> Iterator[oc.Table | oc.Figure]:
         """Gold steps beside a reader's own: who gets the page gets the questions."""
-        from overread.benchmarks.m3cot.exhibits.case_view import case_views
+        from overread.benchmarks.m3cot.cards import case_views
 
         return case_views(tables, self.rules, signature)
 

@@ -1,4 +1,8 @@
-"""Questions one by one: the image, the gold steps, and what every reader made of them.
+"""Questions one by one: the image, the gold steps, and what every reader made of them; and tables
+of a case's gold steps beside a reader's own.
+
+All words are other people's: they are cut, and shown without what would act on the text around
+them. The page escapes them.
 
 `right`: the answer given with reasoning about the item's own image (without reasoning, where none
 was asked for) is the right one for more than half of the judges that could be read. A blank reply
@@ -10,24 +14,21 @@ without it one is right and one is not; it needs both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from overread.benchmarks.cards import (
-    about_cases,
-    deal,
-    facet_values,
-    index_of,
-    slides_of,
-    title_of,
-)
-from overread.benchmarks.exhibits.cells import cut
+from overread.benchmarks import cards as shared
+from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.m3cot.cases import FACETS, STEPS, cases_in
-from overread.benchmarks.m3cot.edition import MODES
-from overread.benchmarks.m3cot.judge_questions import About
+from overread.benchmarks.m3cot.edition import MODES, Edition
+from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks, facts_of, marks_of
-from overread.case import Card, Said, Trial
+from overread.benchmarks.m3cot.paths import path_of
+from overread.benchmarks.m3cot.steps import precision_of
+from overread.case import Card, Said, Table, Trial
+from overread.judging.question import reread
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,11 +50,11 @@ def card_index(tables: Tables) -> pl.DataFrame:
     """A row for each case and reader that was asked about it: right, flipped and the facets."""
     asked = _main_answers(tables)
     told = _told(_rights(asked, tables.verdicts))
-    return index_of(tables, _facets(tables), told, asked)
+    return shared.index_of(tables, _facets(tables), told, asked)
 
 
 def _facets(tables: Tables) -> pl.DataFrame:
-    return facet_values(tables.cases, dict(zip(FACETS, FACETS, strict=True)))
+    return shared.facet_values(tables.cases, {name: name for name in FACETS})
 
 
 def _main_answers(tables: Tables) -> pl.DataFrame:
@@ -75,8 +76,6 @@ def _main_answers(tables: Tables) -> pl.DataFrame:
 
 
 # ---------------------------------------------------------------- right answers
-
-_REPLY: Final = ("reader", "case", "mode", "timed")
 
 
 def _rights(answers: pl.DataFrame, verdicts: pl.DataFrame | None) -> pl.DataFrame:
@@ -105,47 +104,34 @@ def _rights(answers: pl.DataFrame, verdicts: pl.DataFrame | None) -> pl.DataFram
         .when(outcome == "refused")
         .then(False)
     )
-    return rows.join(_votes(verdicts), on=list(_REPLY), how="left").select(
-        *("reader", "case", "mode"), right=right
-    )
+    rows = rows.join(_votes(verdicts), on=["reader", "case", "mode", "timed"], how="left")
+    return rows.select("reader", "case", "mode", right=right)
 
 
 def _votes(verdicts: pl.DataFrame | None) -> pl.DataFrame:
     """By reply, of the judges that could be read the share for whom the answer is right."""
     import polars as pl
 
-    schema = {"reader": pl.String, "case": pl.String, "mode": pl.String, "timed": pl.Boolean}
     if verdicts is None:
-        return pl.DataFrame(schema=schema | {"votes": pl.Float64})
+        columns = {"reader": pl.String, "case": pl.String, "mode": pl.String, "timed": pl.Boolean}
+        return pl.DataFrame(schema=columns | {"votes": pl.Float64})
+
+    def about(key: str, usual: str) -> pl.Expr:
+        return pl.col("about").str.json_path_match(f"$.{key}").fill_null(usual)
+
     judged = verdicts.filter(
         (pl.col("question") == "answer")
         & (pl.col("outcome") == "judged")
         & ~pl.col("check").fill_null(False)
-    )
-    # Conditions are few: each is read once.
-    told = {one: _about(one) for one in judged["about"].unique().drop_nulls()}
-    plain = {one: about for one, about in told.items() if about is not None}
-    about = pl.DataFrame(
-        {
-            "about": list(plain),
-            "mode": [one.mode for one in plain.values()],
-            "timed": [one.timed for one in plain.values()],
-        },
-        schema={"about": pl.String, "mode": pl.String, "timed": pl.Boolean},
+        & (about("image", "original") == "original")
+        & (about("follow", "") == "")
+        & (about("variant", "") == "")
     )
     match = pl.col("payload").str.json_path_match("$.match") == "true"
-    return (
-        judged.join(about, on="about", how="inner")
-        .group_by(_REPLY)
-        .agg(votes=match.fill_null(False).mean())
+    reply = judged.group_by(
+        "reader", "case", mode=about("mode", ""), timed=about("timed", "false") == "true"
     )
-
-
-def _about(text: str) -> About | None:
-    """Which reply is meant, where it is one about the item as it is."""
-    about = msgspec.convert({"mode": "", **msgspec.json.decode(text)}, type=About, strict=False)
-    own = about.image == "original" and not about.follow and not about.variant
-    return about if own else None
+    return reply.agg(votes=match.fill_null(False).mean())
 
 
 def _told(rights: pl.DataFrame) -> pl.DataFrame:
@@ -174,19 +160,19 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
     Slides are what readers were shown: the item's own image, and the black and the other item's
     where these were asked.
     """
-    own = about_cases(msgspec.structs.replace(tables, answers=_main_answers(tables)), chosen)
+    own = shared.about_cases(msgspec.structs.replace(tables, answers=_main_answers(tables)), chosen)
     facts = facts_of(own.cases)
     readers = tuple(dict.fromkeys(reader.name for reader in tables.readers))
     marks = {one.reader: one for one in marks_of(readers, facts, own.answers, own.verdicts)}
     places = {case: place for place, case in enumerate(facts.cases)}
-    return deal(
+    return shared.deal(
         chosen,
         cases_in(own.cases),
         card_index(own),
         _facets(own),
-        title=lambda case: title_of(case.question, case.case_id),
+        title=lambda case: shared.title_of(case.question, case.case_id),
         texts=_card_texts,
-        slides=lambda case: slides_of(opened(case.case_id) if opened else (), _SLIDE_LABELS),
+        slides=lambda case: shared.slides_of(opened(case.case_id) if opened else (), _SLIDE_LABELS),
         said=lambda case, reader, right, flipped: _said_of(
             marks[reader], places[case.case_id], case, right, flipped
         ),
@@ -285,7 +271,10 @@ def _step_lines(marks: Marks, place: int, case: M3Case) -> Iterator[tuple[str, s
             )
     if given:
         judge, steps = next(iter(given.items()))
-        yield "its own steps", _steps_counted(judge, steps)
+        counted = [step for step in steps if step["type"] in STEPS]
+        match = sum(step["judgment"] == "Match" for step in counted)
+        who = cut(judge, _MOST_CHARACTERS)
+        yield "its own steps", f"{match} of {len(counted)} match, as {who} took the reply apart"
         yield from _own_step_lines(steps)
 
 
@@ -296,21 +285,18 @@ def _by_judges(hits: Sequence[bool], yes: str, no: str) -> str:
     return f"{yes} for {sum(hits)} of {len(hits)} judges"
 
 
-def _steps_counted(judge: str, steps: Sequence[Mapping[str, Any]]) -> str:
-    counted = [step for step in steps if step["type"] in STEPS]
-    match = sum(step["judgment"] == "Match" for step in counted)
-    return (
-        f"{match} of {len(counted)} match, as {cut(judge, _MOST_CHARACTERS)} took the reply apart"
-    )
-
-
 def _own_step_lines(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for number, step in enumerate(steps[:_MOST_STEPS], start=1):
         kind = STEP_LABELS.get(str(step["type"]), STEP_LABELS["other"])
-        mark = "no mark" if step["judgment"] is None else cut(str(step["judgment"]), 20)
-        yield f"step {number}, {kind}", f"{mark}: {cut(str(step['text']))}"
+        yield f"step {number}, {kind}", f"{_mark(step, 'no mark')}: {cut(str(step['text']))}"
     if len(steps) > _MOST_STEPS:
         yield "further steps", f"{len(steps) - _MOST_STEPS} are left out"
+
+
+def _mark(step: Mapping[str, Any], unmarked: str) -> str:
+    """The judge's word; steps that restate the question are in neither count."""
+    said = step["judgment"]
+    return unmarked if said is None else cut(str(said), 20)
 
 
 def _reply_text(marks: Marks, place: int) -> str:
@@ -320,3 +306,127 @@ def _reply_text(marks: Marks, place: int) -> str:
         if said is not None:
             return said.text.strip()
     return ""
+
+
+# ---------------------------------------------------------------- gold steps beside a reader's own
+
+_READERS: Final = 3
+_WHICH: Final = {"best": 1.0, "middle": 0.5, "worst": 0.0}
+
+
+class _View(NamedTuple):
+    """A reply and what one judge made of it."""
+
+    case: M3Case
+    reader: str
+    judge: str
+    place: int
+    steps: Sequence[Mapping[str, Any]]
+    matched: Sequence[bool]
+
+    @property
+    def score(self) -> float:
+        """The mean of precision and recall."""
+        recall = sum(self.matched) / len(self.matched) if self.matched else 0.0
+        return (recall + (precision_of(self.steps) or 0.0)) / 2
+
+
+def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Table]:
+    """For the first readers, the case it did best on, one in the middle, and the worst."""
+    if tables.verdicts is None or tables.verdicts.is_empty():
+        return
+    cases = cases_in(tables.cases)
+    verdicts = reread(questions(edition), tables.verdicts, cases)
+    readers = tuple(reader.name for reader in tables.readers)
+    every = marks_of(readers, facts_of(tables.cases), tables.answers, verdicts)
+    judged = ((marks, views) for marks in every if (views := _views(marks, cases)))
+    for number, (marks, views) in enumerate(islice(judged, _READERS), start=1):
+        for which, view in _chosen(views):
+            yield _table(f"case-{number}-{which}", which, view, marks, signature)
+
+
+def _views(marks: Marks, cases: Mapping[str, M3Case]) -> list[_View]:
+    """Replies that one judge, the first who did, judged both ways; the worst first."""
+    for judge in marks.judges("precision", COT):
+        steps = dict(marks.given("precision", COT, judge))
+        matched = dict(marks.given("recall", COT, judge))
+        views = [
+            _View(
+                cases[marks.facts.cases[place]],
+                marks.reader,
+                judge,
+                place,
+                steps[place],
+                matched[place],
+            )
+            for place in sorted(steps.keys() & matched.keys())
+            if not marks.silent_at(COT, place)
+        ]
+        if views:
+            return sorted(views, key=lambda view: (view.score, view.place))
+    return []
+
+
+def _chosen(views: Sequence[_View]) -> Iterator[tuple[str, _View]]:
+    """Few cases are shown once each."""
+    seen: set[int] = set()
+    for which, share in _WHICH.items():
+        place = round(share * (len(views) - 1))
+        if place not in seen:
+            seen.add(place)
+            yield which, views[place]
+
+
+def _table(name: str, which: str, view: _View, marks: Marks, signature: str) -> Table:
+    case = view.case
+    gold = [
+        (STEP_LABELS[step.type], cut(step.text), "there" if hit else "missing")
+        for step, hit in zip_longest(case.steps, view.matched[: len(case.steps)], fillvalue=False)
+        if not isinstance(step, bool)
+    ]
+    other = STEP_LABELS["other"]
+    own = [
+        (STEP_LABELS.get(str(step["type"]), other), cut(str(step["text"])), _mark(step, "none"))
+        for step in view.steps[:_MOST_STEPS]
+    ]
+    blank = ("", "", "")
+    rows = [
+        (str(number), *left, *right)
+        for number, (left, right) in enumerate(zip_longest(gold, own, fillvalue=blank), start=1)
+    ]
+    return Table(
+        name=name,
+        title=f"Case {cut(case.case_id, 60)}, {which} of {view.reader}: its steps beside the gold",
+        columns=(
+            *("", "gold step", "gold", "in the reply?"),
+            *("reply's step", f"as {view.judge} took it apart", "mark"),
+        ),
+        rows=tuple(rows),
+        signature=signature,
+        notes=tuple(_notes(view, marks)),
+    )
+
+
+def _notes(view: _View, marks: Marks) -> Iterator[str]:
+    case = view.case
+    yield f"{case.task or 'No task'}, {case.kind}: {cut(case.question, 2 * CUT)}"
+    read = [
+        f"{judge} reads {cut(str(found['final_answer']), _MOST_CHARACTERS)!r}: "
+        f"{'right' if found['match'] else 'wrong'}"
+        for judge, found in marks.judged_at("answer", COT, view.place).items()
+    ]
+    answers = f"{'; '.join(read)}." if read else "Nobody judged the answer."
+    yield f"Gold answer: {cut(case.answer)}. {answers}"
+    paths = [
+        f"{' > '.join(path_of(found)) or 'no category'} ({judge})"
+        for judge, found in marks.judged_at("order", COT, view.place).items()
+    ]
+    if paths:
+        yield f"Order of the reply: {'; '.join(paths)}."
+    yield f"The reply begins: {cut(marks.said[COT][view.place].text)}"
+    left = len(view.steps) - _MOST_STEPS
+    more = f" {left} more steps are left out." if left > 0 else ""
+    yield (
+        f"Texts are cut after {CUT} characters, the question after {2 * CUT}. Match, Wrong and "
+        f"N/A (background) are the judge's words.{more}"
+    )

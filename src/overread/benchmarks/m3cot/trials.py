@@ -14,27 +14,12 @@ from typing import Final
 
 import msgspec
 
+import overread.case as oc
 from overread.benchmarks.draws import derangement, lot
 from overread.benchmarks.m3cot.authors import options_of
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.edition import MODES, Edition, Options
 from overread.benchmarks.tables import joined_notes, notes_of, tokens_of
-from overread.case import (
-    Box,
-    Condition,
-    Decoding,
-    Fill,
-    Message,
-    Operation,
-    Outcome,
-    Picture,
-    Reply,
-    Request,
-    Source,
-    Traits,
-    Trial,
-    Within,
-)
 
 # The strings of the published code, by mode; the paper prints slightly different ones.
 INSTRUCTIONS: Final = {
@@ -56,25 +41,11 @@ ANSWER_NOW: Final = (
 )
 
 
-def question(text: str, mode: str, edition: Edition) -> str:
-    """The prompt of a mode: the question, in `authors` its options a second time, the instruction.
+def prompt_of(text: str, edition: Edition, *rest: str) -> str:
+    """The prompt: the question, in `authors` its options a second time, the instruction.
 
     `text` is the question as the file has it: the authors look for options before they strip it.
     """
-    return _prompt_of(text, edition, INSTRUCTIONS[mode])
-
-
-def answer_first(text: str, edition: Edition) -> str:
-    """The answer demanded before any reasoning."""
-    return _prompt_of(text, edition, ANSWER_FIRST)
-
-
-def truncated(text: str, reasoning: str, edition: Edition) -> str:
-    """The answer demanded after a part of the reader's own reasoning."""
-    return _prompt_of(text, edition, REASONING_SO_FAR, reasoning.strip(), ANSWER_NOW)
-
-
-def _prompt_of(text: str, edition: Edition, *rest: str) -> str:
     again = options_of(text) if edition.options == "repeated" else {}
     options = (f"{letter}. {option}" for letter, option in again.items())
     return "\n".join((text.strip(), *options, *rest))
@@ -170,12 +141,12 @@ def timed_items(cases: Iterable[M3Case], n: int, seed: int) -> tuple[M3Case, ...
 
 def trials(
     case: M3Case,
-    traits: Traits,
+    traits: oc.Traits,
     edition: Edition,
     options: Options,
     root: str,
     swap: M3Case | None = None,
-) -> Iterator[Trial]:
+) -> Iterator[oc.Trial]:
     """Every image in every mode; `swap` is the item whose image is lent, if there is one.
 
     A reader without text cannot be asked.
@@ -185,18 +156,18 @@ def trials(
     for image in options.images:
         shown = swap if image == "swap" else case
         for mode in options.modes if shown is not None else ():
-            text = question(case.question, mode, edition)
+            text = prompt_of(case.question, edition, INSTRUCTIONS[mode])
             yield _trial(case, condition(mode, image), text, options, root, shown)
 
 
 def follow_ups(
     case: M3Case,
-    said: Sequence[tuple[Trial, Reply]],
-    traits: Traits,
+    said: Sequence[tuple[oc.Trial, oc.Reply]],
+    traits: oc.Traits,
     edition: Edition,
     options: Options,
     root: str,
-) -> Iterator[Trial]:
+) -> Iterator[oc.Trial]:
     """What is asked once the reader has reasoned about the original image.
 
     `truncated`: the same question with the first half of its own reasoning, by sentences, and a
@@ -204,58 +175,56 @@ def follow_ups(
     `answer_first`: the answer demanded before any reasoning.
     """
     for follow in options.follow if traits.modality != "vision" else ():
-        text = answer_first(case.question, edition)
+        rest: tuple[str, ...] = (ANSWER_FIRST,)
         if follow == "truncated":
-            half = _half_of_reasoning(case, said)
+            wanted = condition("cot", "original")
+            replies = (
+                r for trial, r in said if (trial.case, trial.condition) == (case.case_id, wanted)
+            )
+            reply = next(replies, None)
+            half = None if reply is None or reply.refused else first_half(reply.text)
             if half is None:
                 continue
-            text = truncated(case.question, half, edition)
+            rest = (REASONING_SO_FAR, half.strip(), ANSWER_NOW)
+        text = prompt_of(case.question, edition, *rest)
         yield _trial(case, condition("cot", "original", follow), text, options, root)
 
 
 def timed(
-    case: M3Case, traits: Traits, edition: Edition, options: Options, root: str
-) -> Iterator[Trial]:
+    case: M3Case, traits: oc.Traits, edition: Edition, options: Options, root: str
+) -> Iterator[oc.Trial]:
     """Both modes of a timed item, one after the other, asked anew.
 
     Which comes first is drawn for each item: a server may still have the image of the first.
     """
     modes = MODES if lot("first", edition.seed, case.case_id) % 2 else MODES[::-1]
     for mode in modes if traits.modality != "vision" else ():
-        text = question(case.question, mode, edition)
+        text = prompt_of(case.question, edition, INSTRUCTIONS[mode])
         yield _trial(case, condition(mode, "original", timed=True), text, options, root)
 
 
-def condition(mode: str, image: str, follow: str = "", *, timed: bool = False) -> Condition:
+def condition(mode: str, image: str, follow: str = "", *, timed: bool = False) -> oc.Condition:
     """What a trial is called in every table."""
     return {"mode": mode, "image": image, "follow": follow, "timed": timed}
 
 
-def _half_of_reasoning(case: M3Case, said: Sequence[tuple[Trial, Reply]]) -> str | None:
-    wanted = condition("cot", "original")
-    for trial, reply in said:
-        if trial.case == case.case_id and trial.condition == wanted:
-            return None if reply.refused else first_half(reply.text)
-    return None
-
-
 def _trial(
     case: M3Case,
-    asked: Condition,
+    asked: oc.Condition,
     text: str,
     options: Options,
     root: str,
     shown: M3Case | None = None,
-) -> Trial:
+) -> oc.Trial:
     """The text below an image within `px` pixels, which is black throughout where it is `blank`."""
-    operations: tuple[Operation, ...] = (Within(options.px),)
+    operations: tuple[oc.Operation, ...] = (oc.Within(options.px),)
     if asked["image"] == "blank":
-        operations += (Fill(Box(0, 0, options.px, options.px)),)
-    picture = Picture(Source(root, (shown or case).image), operations)
-    decoding = Decoding(max_tokens=options.max_tokens, temperature=options.temperature)
-    request = Request((Message("user", (picture, text)),), decoding)
+        operations += (oc.Fill(oc.Box(0, 0, options.px, options.px)),)
+    picture = oc.Picture(oc.Source(root, (shown or case).image), operations)
+    decoding = oc.Decoding(max_tokens=options.max_tokens, temperature=options.temperature)
+    request = oc.Request((oc.Message("user", (picture, text)),), decoding)
     # What is timed is asked anew: a reply from the store took no time.
-    return Trial(case.case_id, asked, request, repeat=int(bool(asked["timed"])))
+    return oc.Trial(case.case_id, asked, request, repeat=int(bool(asked["timed"])))
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,7 +235,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     image: str
     follow: str
     timed: bool
-    outcome: Outcome
+    outcome: oc.Outcome
     text: str | None = None
     finish: str | None = None
     seconds: float | None = None
@@ -274,7 +243,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-def answer_of(trial: Trial, reply: Reply | None, reason: str = "") -> Answer:
+def answer_of(trial: oc.Trial, reply: oc.Reply | None, reason: str = "") -> Answer:
     """What a reader said about an item.
 
     A refusal is no answer, whatever its words, and keeps them. Without a reply there is no text;

@@ -9,8 +9,8 @@ import msgspec
 
 from overread.benchmarks.exhibits.cells import CUT
 from overread.benchmarks.exhibits.style import LOOKS
+from overread.benchmarks.m3cot.cards import _READERS, _WHICH, case_views
 from overread.benchmarks.m3cot.exhibits import exhibits
-from overread.benchmarks.m3cot.exhibits.case_view import _READERS, _WHICH, case_views
 from overread.case import Figure
 from overread.judging.fitness import UNFIT
 from support.m3_everything import RULES, everything, everything_measured

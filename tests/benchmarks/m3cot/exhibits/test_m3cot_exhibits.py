@@ -8,9 +8,9 @@ import pytest
 
 from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.exhibits.style import LOOKS
+from overread.benchmarks.m3cot.cards import case_views
 from overread.benchmarks.m3cot.edition import CORRECTED
 from overread.benchmarks.m3cot.exhibits import exhibits
-from overread.benchmarks.m3cot.exhibits.case_view import case_views
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.measures import agreement_measures, measure
 from overread.case import Figure, Measure, Table
