@@ -17,7 +17,7 @@ from overread.benchmarks.m3cot.authors import cells_of
 from overread.benchmarks.m3cot.cases import TASKS
 from overread.benchmarks.m3cot.consistency import hot, scores_of, seen_in, spoken
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
-from overread.benchmarks.m3cot.importing import read_results
+from overread.benchmarks.m3cot.importing import import_results
 from overread.benchmarks.m3cot.measures import measure
 from overread.benchmarks.m3cot.paths import (
     lcs_length,
@@ -155,7 +155,7 @@ def golden(tmp_path):
     for name in EXPECTED:
         shutil.copy(GOLDEN / f"{name}.csv", tmp_path)
     shutil.copy(GOLDEN / "type.xlsx", tmp_path)
-    tables, _ = read_results(None, tmp_path, edition="authors")
+    tables = import_results(None, tmp_path, edition="authors").tables
     return measure(tables, tables.verdicts, THEIRS)
 
 

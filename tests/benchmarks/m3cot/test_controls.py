@@ -74,12 +74,12 @@ CASES = [
 ]
 
 
-def prompt_of(text, case, *pictures):
+def asking(text, case, *pictures):
     return Prompt((PromptMessage("user", (*pictures, text)),), case=case)
 
 
 def said(control, text, case, cases=CASES):
-    return asyncio.run(m3cot_controls(cases)[control].reply(prompt_of(text, case.case_id))).text
+    return asyncio.run(m3cot_controls(cases)[control].reply(asking(text, case.case_id))).text
 
 
 # ---------------------------------------------------------------- told the case
@@ -138,7 +138,7 @@ def test_images_change_nothing():
     assert control.traits.modality == "text"
     asked = prompt_of(CASES[0].question, CORRECTED, INSTRUCTIONS["cot"])
     shown = Shown("image/png", b"any")
-    seen = asyncio.run(control.reply(prompt_of(asked, CASES[0].case_id, shown)))
+    seen = asyncio.run(control.reply(asking(asked, CASES[0].case_id, shown)))
     assert seen.text == said("clinician", asked, CASES[0])
 
 

@@ -18,44 +18,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from overread.benchmarks import importing as shared
 from overread.benchmarks.base import Imported, Left, Tables
 from overread.benchmarks.files.fields import read_fields
-from overread.benchmarks.importing import (
-    IMPORTED,
-    NOT_KEPT,
-    JudgedRow,
-    declared_readers,
-    judged_row,
-    over_tables,
-    reader_records,
-    verdicts_frame,
-    without_results,
-)
+from overread.benchmarks.importing import IMPORTED, NOT_KEPT
+from overread.benchmarks.m3cot import result_files
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.benchmark import M3CoT
 from overread.benchmarks.m3cot.cases import CaseRow, M3Case, case_row
-from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
+from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition
 from overread.benchmarks.m3cot.judge_questions import About, questions, read_verdict
 from overread.benchmarks.m3cot.loading import READER, TASK_COLUMN, is_empty, task_of
-from overread.benchmarks.m3cot.result_files import (
-    UNNAMED,
-    Judgement,
-    Prediction,
-    Result,
-    brief,
-    index_of,
-    judgements_of,
-    prediction_in,
-    predictions_of,
-    results_of,
-    totals_of,
-)
+from overread.benchmarks.m3cot.result_files import UNNAMED, Judgement, Prediction, Result, brief
 from overread.benchmarks.m3cot.trials import Answer
 from overread.benchmarks.tables import answers_frame, frame_of
 from overread.case import BadInput, Policy
 from overread.judging.question import about_of, by_name
-
-_STRICTEST: Final[Policy] = "credentialed"
 
 
 class Items:
@@ -112,7 +90,7 @@ class Items:
 
 def _tasks_in(path: Path) -> Iterator[tuple[int, str]]:
     for row in read_fields(path, ("index", TASK_COLUMN)):
-        index, label = index_of(row.text("index")), row.text(TASK_COLUMN).strip()
+        index, label = result_files.index_of(row.text("index")), row.text(TASK_COLUMN).strip()
         if index is None:
             row.wrong("index", "it is a number from 1")
         if not is_empty(label):
@@ -139,45 +117,31 @@ class Collected:
     def add(self, result: Result) -> None:
         """Take in one file."""
         if result.kind == "predictions":
-            self._add_predictions(result)
+            (model, mode), found = result_files.predictions_of(result)
+            kept = self.replies.setdefault((model, mode), {})
+            for one in found:
+                first = self._files.setdefault((model, mode, one.item), result.shown)
+                if one.item in kept:
+                    raise BadInput(
+                        f"{result.shown}: index {one.item} stands in {first} already. Keep one."
+                    )
+                kept[one.item] = one
         elif result.kind == "totals":
-            model, totals = totals_of(result)
+            model, totals = result_files.totals_of(result)
             first, _ = self._summaries.setdefault(model, (result.shown, totals))
             if first != result.shown:
                 raise BadInput(f"{result.shown}: times of {model} stand in {first}. Keep one.")
-        else:
-            for one in judgements_of(result):
-                self._add_judgement(one)
-
-    def _add_predictions(self, result: Result) -> None:
-        (model, mode), found = predictions_of(result)
-        kept = self.replies.setdefault((model, mode), {})
-        for one in found:
-            first = self._files.setdefault((model, mode, one.item), result.shown)
-            if one.item in kept:
-                raise BadInput(
-                    f"{result.shown}: index {one.item} stands in {first} already. Keep one."
-                )
-            kept[one.item] = one
-
-    def _add_judgement(self, one: Judgement) -> None:
-        key = (one.judge, one.question, one.model, one.mode, one.item)
-        first = self._judged.setdefault(key, one.where)
-        if first != one.where:
-            raise BadInput(
-                f"{one.where}: {brief(one.judge)} said something on {one.question} of "
-                f"{brief(one.model)} {one.mode}, index {one.item}, in {first} already. Keep one."
+        for said in result_files.judgements_of(result):
+            first = self._judged.setdefault(
+                (said.judge, said.question, said.model, said.mode, said.item), said.where
             )
-        self.judgements.append(one)
-
-    @property
-    def models(self) -> list[str]:
-        """Everybody with a reply or a verdict, by name."""
-        return sorted({model for model, _ in self.replies})
-
-    @property
-    def indices(self) -> set[int]:
-        return {index for kept in self.replies.values() for index in kept}
+            if first != said.where:
+                raise BadInput(
+                    f"{said.where}: {brief(said.judge)} said something on {said.question} of "
+                    f"{brief(said.model)} {said.mode}, index {said.item}, in {first} already. "
+                    "Keep one."
+                )
+            self.judgements.append(said)
 
     def timed(self, model: str, mode: str) -> bool:
         """Whether these replies have times: the authors time every call, one after another."""
@@ -226,17 +190,21 @@ class Collected:
             known = one.item in given.get(place, ())
             if known and one.prediction is not None:
                 words = kept[one.item].text
-                if words is not None and not _same_words(words, one.prediction):
+                # Blanks and capitals aside: judged tables have been through a table program.
+                both = (
+                    " ".join((said or "").split()).casefold() for said in (words, one.prediction)
+                )
+                if words is not None and len(set(both)) > 1:
                     key = (one.judge, one.question, *place)
                     others.setdefault(key, []).append(one.item)
             elif not known:
                 before = kept.get(one.item)
                 if one.prediction is not None and (before is None or before.text == NOT_KEPT):
-                    kept[one.item] = prediction_in(one.item, one.prediction)
+                    kept[one.item] = result_files.prediction_in(one.item, one.prediction)
                 elif before is None and place not in given:
                     kept[one.item] = Prediction(one.item, NOT_KEPT)
                 elif before is None:  # the predictions are there, and this one is not among them
-                    kept[one.item] = prediction_in(one.item, "")
+                    kept[one.item] = result_files.prediction_in(one.item, "")
         for place, kept in self.replies.items():
             for index, said in kept.items():
                 if index not in given.get(place, ()) and said.text is not None:
@@ -290,11 +258,6 @@ def _some_items(indices: list[int]) -> str:
     return f"{len(indices)} items ({shown})"
 
 
-def _same_words(one: str | None, other: str) -> bool:
-    """Whether two texts are the same but for blanks and capitals, as after a table program."""
-    return " ".join((one or "").split()).casefold() == " ".join(other.split()).casefold()
-
-
 def import_results(
     cases: str | Path | None,
     replies: str | Path,
@@ -309,55 +272,43 @@ def import_results(
     `cases` is a set of questions as for a run. `readers` is a models.json with their roles. What
     judges said is always read again under the edition, so that `reparse` changes nothing.
     """
-    tables, warnings = read_results(cases, replies, readers, edition, words, also)
-    root = BOOK.settings(edition, words)[1].root
-    policy = _STRICTEST if cases is None else READER.policy_at(cases, root)
-    bench = over_tables(M3CoT, tables, cases, policy, edition, words)
-    return Imported(bench, tables, warnings, dict(words or {}))
-
-
-def read_results(
-    cases: str | Path | None,
-    replies: str | Path,
-    readers: str | Path | None = None,
-    edition: str = "corrected",
-    words: Mapping[str, str] | None = None,
-    also: Sequence[str] = (),
-) -> tuple[Tables, list[str]]:
-    """The tables of what the files hold, and a line for everything odd."""
     rules, options = BOOK.settings(edition, words)
-    declared = declared_readers(readers)
-    found = [result for root in (replies, *also) for result in results_of(Path(root))]
+    declared = shared.declared_readers(readers)
+    found = [one for root in (replies, *also) for one in result_files.results_of(Path(root))]
     collected = Collected(totals=rules.error_text == "searched")
     for result in found:
         collected.add(result)
     collected.finish()
-    models = collected.models
+    models = sorted({model for model, _ in collected.replies})
     if not models:
         raise BadInput(f"{replies} holds no prediction and no verdict. Give the authors' results.")
-    items = _items_of(cases, options, found, collected)
-    if cases is None and any(one.question == "recall" for one in collected.judgements):
-        raise BadInput("--cases is missing: recall is over the gold steps. Give the questions.")
+    policy: Policy = "credentialed"
+    if cases is not None:
+        policy = READER.policy_at(cases, options.root)
+        loaded = READER.load(cases, options, options.root, seen=False)
+        items = Items(loaded.cases, [Left(*one) for one in loaded.left or ()])
+    else:
+        if any(one.question == "recall" for one in collected.judgements):
+            raise BadInput("--cases is missing: recall is over the gold steps. Give the questions.")
+        indices = {index for kept in collected.replies.values() for index in kept}
+        tasks = [result.path for result in found if result.kind == "tasks"]
+        items = Items.of_numbers(indices, tasks)
     tables = Tables(
         answers=answers_frame(
             Answer, ((model, row) for model in models for row in _answers(model, collected, items))
         ),
-        verdicts=verdicts_frame(_verdicts(collected, items, rules)),
+        verdicts=shared.verdicts_frame(_verdicts(collected, items, rules)),
         cases=frame_of(CaseRow, items.rows),
-        readers=reader_records(models, declared),
+        readers=shared.reader_records(models, declared),
     )
-    warnings = [*collected.warnings, *items.warnings(), *without_results(models, declared)]
-    return tables, [*warnings, *_unknown_files(found)]
-
-
-def _items_of(
-    cases: str | Path | None, options: Options, found: Sequence[Result], collected: Collected
-) -> Items:
-    if cases is not None:
-        loaded = READER.load(cases, options, options.root, seen=False)
-        return Items(loaded.cases, [Left(*one) for one in loaded.left or ()])
-    tasks = [result.path for result in found if result.kind == "tasks"]
-    return Items.of_numbers(collected.indices, tasks)
+    warnings = [*collected.warnings, *items.warnings(), *shared.without_results(models, declared)]
+    strange = [result.shown for result in found if result.kind == "strange"]
+    if strange:
+        more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
+        named = f"{', '.join(strange[:3])}{more}"
+        warnings.append(f"left out, for it is no result that is known: {named}.")
+    bench = shared.over_tables(M3CoT, tables, cases, policy, edition, words)
+    return Imported(bench, tables, warnings, dict(words or {}))
 
 
 def _answers(model: str, collected: Collected, items: Items) -> Iterator[Answer]:
@@ -380,14 +331,14 @@ def _answers(model: str, collected: Collected, items: Items) -> Iterator[Answer]
                 )
 
 
-def _verdicts(collected: Collected, items: Items, rules: Edition) -> Iterator[JudgedRow]:
+def _verdicts(collected: Collected, items: Items, rules: Edition) -> Iterator[shared.JudgedRow]:
     known = by_name(questions(rules))
     for one in collected.judgements:
         case = items.case(one.item, one.where)
         if case is None:
             continue
         reply = {"follow": "", "image": "original", "mode": one.mode}
-        yield judged_row(
+        yield shared.judged_row(
             read_verdict(one.question, one.reply, rules, len(case.steps)),
             text=one.reply,
             reason=one.reason,
@@ -399,11 +350,3 @@ def _verdicts(collected: Collected, items: Items, rules: Edition) -> Iterator[Ju
             about=about_of(About, reply | {"timed": collected.timed(one.model, one.mode)}),
             prompt=IMPORTED,
         )
-
-
-def _unknown_files(found: Sequence[Result]) -> Iterator[str]:
-    """One line for all files that are nothing known."""
-    strange = [result.shown for result in found if result.kind == "strange"]
-    if strange:
-        more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
-        yield f"left out, for it is no result that is known: {', '.join(strange[:3])}{more}."

@@ -20,7 +20,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -78,15 +78,11 @@ def named(path: Path, root: Path) -> Named | None:
         return None
     model = found["model"]
     if model.lower() in ("prediction", "predictions"):
-        model = _model_folder(path, root) or model
+        # The nearest folder whose name is a model's.
+        home = path.parent if path.is_relative_to(root) else root
+        folders = (folder.name for folder in (home, *home.absolute().parents))
+        model = next((n for n in folders if n and n.lower() not in _GENERIC_FOLDERS), model)
     return Named(model, found["mode"].lower())
-
-
-def _model_folder(path: Path, root: Path) -> str | None:
-    """The nearest folder whose name is a model's."""
-    home = path.parent if path.is_relative_to(root) else root
-    names = (folder.name for folder in (home, *home.absolute().parents))
-    return next((name for name in names if name and name.lower() not in _GENERIC_FOLDERS), None)
 
 
 def cached_name(path: Path, root: Path) -> CachedName | None:
@@ -184,35 +180,28 @@ def _result_at(path: Path, root: Path) -> Result:
     suffix = path.suffix.lower()
     name = cached_name(path, root)
     if name is not None:
-        holds = read_text(path) if suffix == ".txt" else _json_at(path)
+        text = read_text(path)
+        holds = text if suffix == ".txt" else _json_of(text, str(path))
         return Result("reply", path, root, holds, name)
     if path.name.lower() == TYPES_FILE:
         return Result("tasks", path, root)
     if suffix == ".jsonl":
         return Result("replies", path, root)
     if suffix == ".csv":
-        return Result("orders" if _has_orders(path) else "strange", path, root)
+        line = read_text(path).partition("\n")[0].strip("\r")
+        columns = {column.strip() for column in next(csv.reader([line]), [])}
+        return Result("orders" if columns >= _ORDER_COLUMNS else "strange", path, root)
     if suffix != ".json":
         return Result("strange", path, root)
-    holds = _json_at(path)
-    return Result(_kind_of_json(path, holds), path, root, holds)
-
-
-def _kind_of_json(path: Path, holds: Any) -> ResultKind:
-    if isinstance(holds, list):
-        return "predictions"
+    holds = _json_of(read_text(path), str(path))
+    kind: ResultKind = "predictions" if isinstance(holds, list) else "strange"
     if isinstance(holds, Mapping):
-        if isinstance(holds.get("results"), list):
-            return "accuracy"
         # Of the runner, and of the three stand-alone scripts: timing_results/<model>.json.
         if path.stem.endswith("_summary") or isinstance(holds.get("modes"), Mapping):
-            return "totals"
-    return "strange"
-
-
-def _has_orders(path: Path) -> bool:
-    line = read_text(path).partition("\n")[0]
-    return {name.strip() for name in next(csv.reader([line.strip("\r")]), [])} >= _ORDER_COLUMNS
+            kind = "totals"
+        if isinstance(holds.get("results"), list):
+            kind = "accuracy"
+    return Result(kind, path, root, holds)
 
 
 def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -223,10 +212,6 @@ def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(holds, dict):
                 raise BadInput(f"{path.name} line {number} is no JSON object. Fix the line.")
             yield number, holds
-
-
-def _json_at(path: Path) -> Any:
-    return _json_of(read_text(path), str(path))
 
 
 def _json_of(text: str, where: str) -> Any:
@@ -260,7 +245,7 @@ class Prediction(NamedTuple):
     searched: bool = False
 
 
-def predictions_of(result: Result) -> tuple[Named, Iterator[Prediction]]:
+def predictions_of(result: Result) -> tuple[Named, list[Prediction]]:
     """Whose predictions a file holds, and these."""
     who = named(result.path, result.root)
     if who is None:
@@ -268,17 +253,15 @@ def predictions_of(result: Result) -> tuple[Named, Iterator[Prediction]]:
             f"{result.shown} holds a list, and its name says neither model nor mode. Name it "
             "<model>_cot.json or <model>_direct.json, or leave it out."
         )
-    return who, _predictions_in(result)
-
-
-def _predictions_in(result: Result) -> Iterator[Prediction]:
+    found = []
     for number, entry in enumerate(result.holds, start=1):
         where = f"{result.shown} entry {number}"
         if not isinstance(entry, Mapping) or "index" not in entry:
             raise BadInput(
                 f"{where} is no object with index and prediction. Fix the entry or leave it out."
             )
-        yield _prediction(Fields(where, entry, "Fix the entry."))
+        found.append(_prediction(Fields(where, entry, "Fix the entry.")))
+    return who, found
 
 
 def _item_of(row: Fields) -> int:
@@ -372,19 +355,7 @@ class Judgement(NamedTuple):
     reason: str = ""
 
 
-def judgements_of(result: Result) -> Iterator[Judgement]:
-    """The judgements of one file."""
-    if result.kind == "reply":
-        yield _from_cache(result)
-    elif result.kind == "replies":
-        yield from _from_lines(result)
-    elif result.kind == "accuracy":
-        yield from _from_accuracies(result)
-    elif result.kind == "orders":
-        yield from _from_orders(result)
-
-
-def _from_cache(result: Result) -> Judgement:
+def _from_cache(result: Result) -> Iterator[Judgement]:
     """A text is the reply; the authors' record has it as `valid_outputs`."""
     name, holds = result.name, result.holds
     assert name is not None
@@ -402,7 +373,7 @@ def _from_cache(result: Result) -> Judgement:
             raise BadInput(f"{result.shown}: valid_outputs is no text. Mend or remove the file.")
     else:
         reply = holds if isinstance(holds, str) else json.dumps(holds)
-    return Judgement(
+    yield Judgement(
         *name, reply or "", result.shown, prediction if isinstance(prediction, str) else None
     )
 
@@ -410,11 +381,12 @@ def _from_cache(result: Result) -> Judgement:
 def _from_lines(result: Result) -> Iterator[Judgement]:
     for number, line in objects_of(result.path):
         where = f"{result.shown} line {number}"
+        question = question_of(str(line.get("question")))
         missing = [key for key in LINE_KEYS.replace(" and", ",").split(", ") if key not in line]
-        missing = [key for key in missing if not (key == "mode" and _cot_only(line))]
+        if question not in ("answer", None):  # of cot only
+            missing = [key for key in missing if key != "mode"]
         if missing:
             raise BadInput(f"{where} has no {', '.join(missing)}; a line has {LINE_KEYS}. Fix it.")
-        question = question_of(str(line["question"]))
         mode = line.get("mode", "cot")
         if question is None or mode not in MODES or (mode != "cot" and question != "answer"):
             raise BadInput(
@@ -433,10 +405,6 @@ def _from_lines(result: Result) -> Iterator[Judgement]:
         yield Judgement(
             names[0], question, names[1], mode, index, reply, where, line.get("prediction"), reason
         )
-
-
-def _cot_only(line: Mapping[str, Any]) -> bool:
-    return question_of(str(line.get("question"))) in ("precision", "recall", "order")
 
 
 def _from_accuracies(result: Result) -> Iterator[Judgement]:
@@ -498,3 +466,16 @@ def _number_or_text(text: str) -> int | float | str | None:
         if number is not None and str(number) == text:
             return number
     return text
+
+
+_JUDGEMENTS: Final[Mapping[str, Callable[[Result], Iterator[Judgement]]]] = {
+    "reply": _from_cache,
+    "replies": _from_lines,
+    "accuracy": _from_accuracies,
+    "orders": _from_orders,
+}
+
+
+def judgements_of(result: Result) -> Iterator[Judgement]:
+    """The judgements of one file; none of one that holds no verdicts."""
+    return _JUDGEMENTS[result.kind](result) if result.kind in _JUDGEMENTS else iter(())
