@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.m3cot import authors
 from overread.benchmarks.m3cot.edition import AUTHORS
 from overread.benchmarks.m3cot.judge_questions import read_verdict
-from overread.benchmarks.m3cot.verdicts import QUESTIONS
+from overread.benchmarks.m3cot.verdicts import ORDER_KEYS, QUESTIONS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "m3cot"
 
@@ -84,7 +84,7 @@ def test_order_replies(item):
 jsonish = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(
-        st.sampled_from(["match", "final_answer", "step_type", "judgment", *authors.ORDER_KEYS]), inner
+        st.sampled_from(["match", "final_answer", "step_type", "judgment", *ORDER_KEYS]), inner
     ),
 )  # fmt: skip
 

@@ -13,17 +13,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from overread.benchmarks.m3cot import verdicts as sound
 from overread.benchmarks.m3cot.paths import Path, path_of
-from overread.benchmarks.m3cot.verdicts import (
-    ORDER_KEYS,
-    ORDERS,
-    RESTATEMENT,
-    STATUS,
-    STEP_NAMES,
-    TABLE,
-    UNREAD,
-    clean_text,
-)
+from overread.benchmarks.m3cot.verdicts import ORDERS, clean_text
 from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
 
@@ -42,8 +34,7 @@ def read_verdict(question: str, text: str | None, gold: int) -> Read:
     """A judge's reply to one of the four questions; `gold` counts the gold steps."""
     if question == "recall":
         return read_recall(text, gold)
-    read = {"answer": read_answer, "precision": read_precision, "order": read_order}[question]
-    return read(text)
+    return {"answer": read_answer, "precision": read_precision, "order": read_order}[question](text)
 
 
 def read_answer(text: str | None) -> Read:
@@ -53,7 +44,9 @@ def read_answer(text: str | None) -> Read:
     """
     if not text:
         return Read(fault="no reply")
-    found = _json_or_none(_unfenced(text))
+    body = text.strip()
+    body = body.removeprefix("```json" if body.startswith("```json") else "```")
+    found = _json_or_none(body.removesuffix("```").strip())
     if not isinstance(found, dict):
         return Read(fault="not a JSON object")
     match, final = found.get("match", False), found.get("final_answer", "")
@@ -79,9 +72,10 @@ def read_precision(text: str | None) -> Read:
     for step in found:
         if not isinstance(step, dict) or "step_type" not in step:
             return Read(fault="a step without step_type")
+        said = step["step_type"] if isinstance(step["step_type"], str) else ""
         steps.append(
             {
-                "type": _exact_type(step["step_type"]),
+                "type": _TYPES.get(said, "other"),
                 "judgment": clean_text(str(step["judgment"])) if "judgment" in step else None,
                 "text": clean_text(str(step.get("Step information", ""))),
             }
@@ -116,18 +110,19 @@ def read_order(text: str | None) -> Read:
         return Read(fault="not JSON")
     if not isinstance(found, dict):
         return Read(fault="missing keys")
-    missing = [key for key in ORDER_KEYS if key not in found]
+    missing = [key for key in sound.ORDER_KEYS if key not in found]
     if missing:
         return Read(fault=f"missing keys: {', '.join(missing)}")
     ranks = {name: _rank_in_file(found[f"{name}_order"]) for name in ORDERS}
-    if STATUS in found:
+    if sound.STATUS in found:
         # Their analysis looks at the orders and not at the status.
         blank = all(rank is None for rank in ranks.values())
-        return Read(how=TABLE, fault=UNREAD) if blank else Read(ranks, TABLE)
+        return Read(how=sound.TABLE, fault=sound.UNREAD) if blank else Read(ranks, sound.TABLE)
     return Read(ranks, how)
 
 
 _NOT_JSON: Final = object()
+_TYPES: Final = {**sound.STEP_NAMES, sound.RESTATEMENT: "restatement"}
 
 
 def _json_or_none(text: str) -> Any:
@@ -135,12 +130,6 @@ def _json_or_none(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return _NOT_JSON
-
-
-def _unfenced(text: str) -> str:
-    body = text.strip()
-    body = body.removeprefix("```json" if body.startswith("```json") else "```")
-    return body.removesuffix("```").strip()
 
 
 def _array(text: str | None) -> list[Any] | str:
@@ -157,13 +146,9 @@ def _array(text: str | None) -> list[Any] | str:
     try:
         found = json.loads(cut, strict=False)
     except (ValueError, RecursionError):
-        found = _repaired(cut)
+        # Stopped where it would go on for minutes.
+        found = repaired(cut, DEEPEST) if cut.strip("[], \t\r\n") else []
     return found if isinstance(found, list) else "not an array"
-
-
-def _repaired(cut: str) -> Any:
-    """What json_repair makes of it, stopped where it would go on for minutes."""
-    return repaired(cut, DEEPEST) if cut.strip("[], \t\r\n") else []
 
 
 def _bracketed(text: str) -> str | None:
@@ -173,12 +158,6 @@ def _bracketed(text: str) -> str | None:
         if depth == 0 and start >= 0:
             return text[start : place + 1]
     return None
-
-
-def _exact_type(said: Any) -> str:
-    if not isinstance(said, str):
-        return "other"
-    return "restatement" if said == RESTATEMENT else STEP_NAMES.get(said, "other")
 
 
 def _rank_in_file(said: Any) -> float | str | bool | None:
@@ -207,7 +186,10 @@ def cells_of(rows: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any]]:
     A cell that is no number turns its whole column to text, after which "1.0" is no whole number
     any more and its path is lost (M3COT 7, golden `odd_orders`). None is a row that failed.
     """
-    told = [{name: _cell_text(row.get(name) if row else None) for name in ORDERS} for row in rows]
+    told = [
+        {name: "" if (said := (row or {}).get(name)) is None else str(said) for name in ORDERS}
+        for row in rows
+    ]
     as_text = text_columns(told)
     return [
         {
@@ -231,10 +213,6 @@ def text_columns(rows: Iterable[Mapping[str, str]]) -> frozenset[str]:
         if not all(cell in _TRUTHS for cell in cells)
         and not all(cell not in _TRUTHS and _is_number(cell) for cell in cells)
     )
-
-
-def _cell_text(said: Any) -> str:
-    return "" if said is None else str(said)
 
 
 def _cell_number(cell: str) -> float | bool | None:
@@ -268,7 +246,7 @@ def table_rows(marks: Marks, judge: str, asking: Asking) -> Sequence[int]:
     """The rows of their table: of an imported one those that it has; else it is made with a row for
     every index up to the last predicted."""
     verdicts = marks.verdicts.get(("order", asking), {}).get(judge, {})
-    rows = [place for place, verdict in verdicts.items() if verdict.how == TABLE]
+    rows = [place for place, verdict in verdicts.items() if verdict.how == sound.TABLE]
     if rows:
         return rows
     facts, predicted = marks.facts, list(marks.said.get(asking, {}))

@@ -139,16 +139,19 @@ def read_precision(text: str | None, *, folded: bool = True) -> Read:
     found = _list_in(read.value)
     if not read.valid or found is None:
         return Read(how=read.how, fault=read.fault or "expected an array of steps")
-    if read.how not in _WHOLE and _cut_off(text or "", len(found)):
+    said = text or ""
+    told_of_more = said.count("{") > said.count("}") or said.count("step_type") > len(found)
+    if read.how not in _WHOLE and told_of_more:
         return Read(how=read.how, fault="the steps are cut off")
     counts = {"types": 0, "judgments": 0, "unknown": 0}
     steps = []
     for step in found:
         if not isinstance(step, dict) or "step_type" not in step:
             return Read(how=read.how, fault="a step without step_type")
-        said = step["step_type"]
-        kind = _kind(said, folded)
-        counts["types"] += kind != "other" and not _exact(said)
+        spelt = step["step_type"] if isinstance(step["step_type"], str) else ""
+        exact = spelt in STEP_NAMES or spelt == RESTATEMENT
+        kind = _ALIASES.get(_folded(spelt), "other") if folded or exact else "other"
+        counts["types"] += kind != "other" and not exact
         counts["unknown"] += kind == "other"
         judgment = _judged(step.get("judgment"), _JUDGMENTS)
         if judgment is None and kind in STEP_NAMES.values():
@@ -198,8 +201,11 @@ def read_order(text: str | None) -> Read:
     read, found, marks = _read_object(text)
     if found is None:
         return Read(how=read.how, fault=read.fault or "expected an object with four orders")
-    if STATUS in found and not _read_in_table(found):
-        return Read(how=TABLE, fault=UNREAD)
+    if STATUS in found:  # whether the authors' script could read the judge on this row
+        status = found[STATUS]
+        read_by_them = status is None or str(status).strip().casefold() in ("true", "1")
+        if not read_by_them or all(found.get(f"{name}_order") is None for name in ORDERS):
+            return Read(how=TABLE, fault=UNREAD)
     ranks = {}
     for name in ORDERS:
         if f"{name}_order" not in found:
@@ -214,13 +220,6 @@ def read_order(text: str | None) -> Read:
     if any(f"{name}_subs" not in found for name in ORDERS):
         marks.append("subs")
     return Read(ranks, _how(TABLE if STATUS in found else read.how, marks))
-
-
-def _read_in_table(row: Mapping[str, Any]) -> bool:
-    """Whether the authors' script could read the judge on this row."""
-    status = row[STATUS]
-    said = status is None or str(status).strip().casefold() in ("true", "1")
-    return said and any(row.get(f"{name}_order") is not None for name in ORDERS)
 
 
 def rescued(how: str | None) -> bool:
@@ -241,11 +240,6 @@ def _read_object(text: str | None) -> tuple[Read, dict[str, Any] | None, list[st
     return read, found if read.valid and isinstance(found, dict) else None, marks
 
 
-def _cut_off(text: str, steps: int) -> bool:
-    """Whether a reply that was not JSON as it stands told of more steps than were read."""
-    return text.count("{") > text.count("}") or text.count("step_type") > steps
-
-
 def _how(how: str, marks: Sequence[str]) -> str:
     return "+".join((how, *marks))
 
@@ -264,18 +258,6 @@ def _list_in(found: Any) -> list[Any] | None:
     return found
 
 
-def _kind(said: Any, folded: bool) -> str:
-    if not isinstance(said, str):
-        return "other"
-    if not folded:
-        return _ALIASES.get(said.casefold(), "other") if _exact(said) else "other"
-    return _ALIASES.get(_folded(said), "other")
-
-
-def _exact(said: Any) -> bool:
-    return said in STEP_NAMES or said == RESTATEMENT
-
-
 def _judged(said: Any, words: dict[str, Any]) -> Any:
     if isinstance(said, bool):
         return words["match"] if said else words["wrong"]
@@ -284,17 +266,13 @@ def _judged(said: Any, words: dict[str, Any]) -> Any:
 
 def _in_order(said: Sequence[Any], gold: int) -> list[int] | None:
     """The place of the entry on each gold step, counted from 0 or from 1, or by position."""
-    whole = [one if isinstance(one, int) and not isinstance(one, bool) else None for one in said]
-    if None not in whole and len(set(whole)) == len(whole):
+    whole = [one for one in said if isinstance(one, int) and not isinstance(one, bool)]
+    if len(set(whole)) == len(said):
         for first in (0, 1):
-            if set(range(first, first + gold)) <= set(whole) and min(map(_int, whole)) == first:
+            if set(range(first, first + gold)) <= set(whole) and min(whole) == first:
                 return [whole.index(step) for step in range(first, first + gold)]
         return None
     return list(range(gold)) if len(said) == gold else None
-
-
-def _int(said: int | None) -> int:
-    return 0 if said is None else said
 
 
 def _rank(said: Any) -> int | None:
