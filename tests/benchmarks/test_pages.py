@@ -142,7 +142,7 @@ def test_the_page_on_measures_names_the_guessers() -> None:
 
 
 def test_the_page_on_measures_names_what_m3cot_measures_beside_its_metrics() -> None:
-    from overread.benchmarks.m3cot.outcomes import VERDICT_MEASURES
+    from overread.benchmarks.m3cot.measures import VERDICT_MEASURES
     from overread.judging.fitness import LIMIT, NOT_CHECKED, UNFIT
     from support.m3_everything import everything_measured
 

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks, asking_of
-from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, Study, asking_of
 from overread.case import Measure
 from overread.measuring.contrasts import difference_of_means, exact_p, tested
 from overread.measuring.estimates import Estimate, Floats

@@ -20,7 +20,7 @@ from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
 
 if TYPE_CHECKING:
-    from overread.benchmarks.m3cot.marks import Asking, Marks
+    from overread.benchmarks.m3cot.study import Asking, Marks
 
 # How often the scripts ask: only the one on order asks again (M3COT 5, 6, 7).
 TRIES: Final = {"answer": 1, "precision": 1, "recall": 1, "order": 3}

@@ -21,10 +21,9 @@ from overread.benchmarks.m3cot.consistency import (
     seen_in,
 )
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.marks import COT, DIRECT, Asking, Marks
 from overread.benchmarks.m3cot.paths import Path
 from overread.benchmarks.m3cot.steps import harmonic, values_of
-from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, Study
 from overread.case import Measure
 from overread.measuring.arrays import ordered_pairs
 from overread.measuring.contrasts import (

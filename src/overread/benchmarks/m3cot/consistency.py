@@ -17,24 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.m3cot import authors
-from overread.benchmarks.m3cot.marks import COT, Asking, Marks
 from overread.benchmarks.m3cot.paths import Path, Reference, mode_path, path_of, similarity
-from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.study import COT, Asking, Marks, Study
 from overread.case import Measure, Method
+from overread.measuring import estimates as est
 from overread.measuring.arrays import ordered_pairs
-from overread.measuring.estimates import (
-    Estimate,
-    Floats,
-    Mask,
-    Resampling,
-    columns_of,
-    counted_in,
-    defined_mean,
-    estimated,
-    left_open,
-    mean_of_columns,
-    quotients,
-)
+from overread.measuring.estimates import Estimate, Floats, Mask, Resampling, defined_mean, quotients
 from overread.measuring.notes import NOT_JUDGED, NOTHING, leaving_out, noted, remarked, with_method
 from overread.measuring.specs import Spec
 
@@ -223,7 +211,7 @@ def drawn_record(
         return noted(record, NOTHING, "no paths")
     rules = study.edition
     drawn = Resampling(study.clusters, boot=rules.boot, seed=rules.seed, of=of)
-    room = left_open(max(drawn.owners(counted), 1)) if refitted else 0.0
+    room = est.left_open(max(drawn.owners(counted), 1)) if refitted else 0.0
     made = Estimate(
         record=msgspec.structs.replace(record, value=value),
         again=lambda totals: totals[:, 0],
@@ -292,22 +280,13 @@ def _with_outcomes(record: Measure, study: Study, marks: Marks, judges: Sequence
     return remarked(leaving_out(record, {"unanswered": gone, "not judged": int(missed)}), empty)
 
 
-SPECS: Final = (
-    Spec(
-        name="consistency",
-        says="mean similarity of a task's paths to their most frequent one, tasks alike",
-        make=partial(_consistency_records, "consistency"),
-    ),
-    Spec(
-        name="consistency_medoid",
-        says="the same to the path most like all others (Eq. 3)",
-        make=partial(_consistency_records, "consistency_medoid"),
-    ),
-    Spec(
-        name="consistency_items",
-        says="similarity to the most frequent path, every item alike",
-        make=partial(_consistency_records, "consistency_items"),
-    ),
+SPECS: Final = tuple(
+    Spec(name=name, says=says, make=partial(_consistency_records, name))
+    for name, says in {
+        "consistency": "mean similarity of a task's paths to their most frequent one, tasks alike",
+        "consistency_medoid": "the same to the path most like all others (Eq. 3)",
+        "consistency_items": "similarity to the most frequent path, every item alike",
+    }.items()
 )
 
 # ---------------------------------------------------------------- the modes of tasks
@@ -342,17 +321,12 @@ def _mode_share(study: Study, marks: Marks) -> Iterator[Estimate]:
                 k=told.count(mode),
                 label=study.label([judge], "order"),
             )
-            yield estimated(record, columns_of(values), mean_of_columns, counted_in(values))
+            columns, counted = est.columns_of(values), est.counted_in(values)
+            yield est.estimated(record, columns, est.mean_of_columns, counted)
 
 
-MODES: Final = (
-    Spec(
-        name="mode_share",
-        says="share of a task's paths that are the most frequent one",
-        better=None,
-        make=_mode_share,
-    ),
-)
+_MODE_SAYS: Final = "share of a task's paths that are the most frequent one"
+MODE_SHARE: Final = Spec(name="mode_share", says=_MODE_SAYS, better=None, make=_mode_share)
 
 
 class _Modes(NamedTuple):
@@ -406,9 +380,12 @@ def likenesses(study: Study) -> Iterator[Measure]:
             for task, mine, theirs in zip(study.tasks, *pairs, strict=True):
                 if mine is None or theirs is None:
                     continue
-                alike = _likeness_of(mine, theirs)
-                if np.isnan(alike.drawn[0]):
+                table = np.array([[similarity(a, b) for b in theirs.paths] for a in mine.paths])
+                modes = mine.there & theirs.there
+                drawn = np.where(modes, table[mine.chosen, theirs.chosen], np.nan)
+                if np.isnan(drawn[0]):  # a reader has no mode
                     continue
+                alike = _Likeness(drawn, mine.counted & theirs.counted, min(mine.n, theirs.n))
                 by = {"task": task, "versus": two.reader, "judge": judge}
                 yield _likeness_record(study, one.reader, by, alike)
                 found.append(alike)
@@ -425,13 +402,6 @@ def likenesses(study: Study) -> Iterator[Measure]:
                 least = min(every, key=lambda alike: alike.n)
                 mean = least._replace(drawn=_mean_drawn(every))
                 yield _likeness_record(study, "", {"task": task, "judge": judge}, mean)
-
-
-def _likeness_of(mine: _Modes, theirs: _Modes) -> _Likeness:
-    """NaN where a reader has no mode."""
-    table = np.array([[similarity(a, b) for b in theirs.paths] for a in mine.paths])
-    drawn = np.where(mine.there & theirs.there, table[mine.chosen, theirs.chosen], np.nan)
-    return _Likeness(drawn, mine.counted & theirs.counted, min(mine.n, theirs.n))
 
 
 def _mean_drawn(every: Sequence[_Likeness]) -> Floats:

@@ -1,41 +1,135 @@
-"""The measures of the M3CoT benchmark, each declared once in `SPECS`."""
+"""The measures of the M3CoT benchmark, each declared once in `SPECS`; here those of what numbers
+stand on: replies given, verdicts read, rescued and missing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
-from overread.benchmarks.m3cot import accuracy, consistency, outcomes, speed, steps
+from overread.benchmarks.m3cot import accuracy, consistency, speed, steps
 from overread.benchmarks.m3cot.cases import cases_in
 from overread.benchmarks.m3cot.comparisons import comparisons
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.marks import facts_of
-from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.study import Marks, Study, asking_of, facts_of
+from overread.benchmarks.m3cot.verdicts import QUESTIONS, rescued
 from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
 from overread.judging.agreement import JudgeCount, judge_counts
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
 from overread.judging.question import Question
 from overread.measuring import specs
+from overread.measuring.arrays import RunArrays
 from overread.measuring.contrasts import with_q
-from overread.measuring.estimates import Estimate, Mask, Resampling
-from overread.measuring.specs import Spec, named
+from overread.measuring.estimates import Estimate, Mask, Resampling, clustered_share
+from overread.measuring.notes import noted, remarked
+from overread.measuring.specs import (
+    SHARE_OF,
+    Codes,
+    Condition,
+    Counted,
+    Spec,
+    coverage_specs,
+    named,
+)
+from overread.measuring.units import Unit
 
 if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import Tables
 
+UNKNOWN_END: Final = "unknown_end"
+"""The flag of a share of replies of which nobody knows how they ended."""
+VERDICT_MEASURES: Final = {
+    "judged": "verdicts_judged",
+    "invalid": "verdicts_invalid",
+    "unanswered": "verdicts_unanswered",
+}
+
+
+def _outcomes(study: Study, marks: Marks, condition: Condition) -> tuple[Mask, Codes]:
+    asking = asking_of(condition)
+    return marks.items(asking), marks.outcomes(asking)
+
+
+def _cut_off(study: Study, marks: Marks, condition: Condition) -> Counted:
+    """Cut off at the token limit, whatever is in it; of no value where no reply says how it ended,
+    as in results made elsewhere."""
+    rows = marks.said[asking_of(condition)]
+    known = any(said.finish is not None for said in rows.values())
+    found = np.full(study.n, 0.0 if known else np.nan)
+    found[[place for place, said in rows.items() if said.finish == "length"]] = 1.0
+    return Counted(found, marks.items(asking_of(condition)))
+
+
+def _share_known(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> Measure:
+    if np.isnan(counted.value).all():
+        bare = msgspec.structs.replace(record, n=0)
+        return noted(bare, UNKNOWN_END, "not known how replies ended")
+    return SHARE_OF(record, counted, run, unit)
+
+
+def _verdict_outcomes(study: Study, marks: Marks) -> Iterator[Measure]:
+    """Of the questions put to a judge: read, not readable, without a reply; and of those read,
+    how many had to be rescued, and how."""
+    for question in QUESTIONS:
+        for asking in sorted(asking for one, asking in marks.verdicts if one == question):
+            for judge in marks.judges(question, asking):
+                by = {"question": question, **asking.by, "judge": judge}
+                rows = marks.verdicts[question, asking][judge]
+                owners = study.clusters[list(rows)]
+                became = np.array([verdict.outcome for verdict in rows.values()], dtype=np.str_)
+                for outcome, name in VERDICT_MEASURES.items():
+                    record = Measure(reader=marks.reader, measure=name, by=by)
+                    yield clustered_share(record, became == outcome, owners)
+                read = [verdict.how for verdict in rows.values() if verdict.outcome == "judged"]
+                saved = Counter(how for how in read if rescued(how))
+                note = ", ".join(f"{how}: {n}" for how, n in sorted(saved.items(), key=str))
+                record = Measure(reader=marks.reader, measure="verdicts_rescued", by=by)
+                hits = np.array([rescued(how) for how in read], dtype=bool)
+                own = owners[became == "judged"]
+                yield clustered_share(remarked(record, note), hits, own)
+
+
+_COVERAGE: Final = coverage_specs(accuracy.asked_of, _outcomes)
+_UNREADABLE: Final = tuple(
+    Spec(name=name, says=says, better="lower", of=of, conditions=accuracy.asked_of, estimate=how)
+    for name, says, of, how in (
+        (
+            "cut_off",
+            "share of what was asked whose reply the token limit cut off",
+            _cut_off,
+            _share_known,
+        ),
+        # Names of an earlier release for `unparsed` and `cut_off`.
+        (
+            "empty",
+            "share of items with a blank reply, no refusal",
+            named(_COVERAGE)["unparsed"].of,
+            SHARE_OF,
+        ),
+        ("truncated", "share of items whose reply the token limit cut off", _cut_off, _share_known),
+    )
+)
 SPECS: Final = (
     *accuracy.SPECS,
     *steps.SPECS,
     *speed.SPECS,
     *consistency.SPECS,
-    *consistency.MODES,
+    consistency.MODE_SHARE,
     *accuracy.DEPENDENCE,
-    *outcomes.SPECS,
+    *_COVERAGE,
+    *_UNREADABLE,
+    Spec(
+        name="verdicts_judged",
+        says="share of a judge's verdicts that could be read; with it those invalid, unanswered, "
+        "and of those read the rescued",
+        make=_verdict_outcomes,
+    ),
 )
 METRICS: Final[Mapping[str, Spec]] = named(SPECS)
 

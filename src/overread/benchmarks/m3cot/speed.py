@@ -10,8 +10,7 @@ import numpy as np
 
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.edition import MODES
-from overread.benchmarks.m3cot.marks import Marks, Said
-from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.study import Marks, Said, Study
 from overread.case import Measure
 from overread.measuring.estimates import (
     Estimate,

@@ -11,8 +11,7 @@ import numpy as np
 
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.marks import COT, Marks
-from overread.benchmarks.m3cot.study import Study
+from overread.benchmarks.m3cot.study import COT, Marks, Study
 from overread.case import Measure
 from overread.measuring.estimates import (
     Estimate,
