@@ -228,7 +228,7 @@ def test_what_is_there_is_never_replaced(overread: Overread, asked: Path) -> Non
     ("words", "says"),
     [
         (("nowhere", "--reader", WRONG), "nowhere: not a run folder"),
-        (("other", "--reader", WRONG), "other/cases.parquet: there is no such file"),
+        (("other", "--reader", WRONG), "other/answers.parquet: there is no such file"),
         (("asked", "--reader", "gpt"), 'reader is "gpt"; the readers of this run are control:ora'),
         (("asked", "--reader", WRONG, "--right-for", "gpt"), 'reader is "gpt"; the readers of'),
         (("asked", "--reader", WRONG, "--per-dimension", "0"), "give 1 or more"),

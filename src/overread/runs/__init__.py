@@ -6,55 +6,15 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Checked",
-    "Comparing",
-    "Config",
-    "ErrorSample",
-    "Finding",
-    "Forecast",
-    "JudgeSample",
-    "PersonAgreement",
-    "PublishedFigures",
-    "RankSample",
-    "Reporting",
-    "Run",
-    "Transfer",
-    "Unfinished",
-    "Watch",
-    "compare",
-    "default_store",
-    "demo",
-    "environment",
-    "error_sample",
-    "examine",
-    "gate",
-    "import_results",
-    "judge",
-    "judge_sample",
-    "load_config",
-    "measure",
-    "open_cases",
-    "open_in_browser",
-    "open_readers",
-    "person_agreement",
-    "phantom_cases",
-    "plan",
-    "plan_study",
-    "published_figures",
-    "published_list",
-    "rank_sample",
-    "report",
-    "run",
-    "run_async",
-    "run_study",
-    "selfcheck",
-    "serve",
-    "sight",
-    "sight_of_clips",
-    "standard_phantoms",
-    "transfer",
-    "transfer_figure",
-]
+    "Checked", "Comparing", "Config", "ErrorSample", "Finding", "Forecast", "JudgeSample",
+    "PersonAgreement", "PublishedFigures", "RankSample", "Reporting", "Run", "Transfer",
+    "Unfinished", "Watch", "compare", "default_store", "demo", "environment", "error_sample",
+    "examine", "gate", "import_results", "judge", "judge_sample", "load_config", "measure",
+    "open_cases", "open_in_browser", "open_readers", "person_agreement", "phantom_cases", "plan",
+    "plan_study", "published_figures", "published_list", "rank_sample", "report", "run",
+    "run_async", "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "standard_phantoms",
+    "transfer", "transfer_figure",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
@@ -84,56 +44,30 @@ if TYPE_CHECKING:
     from overread.runs._sight import sight, sight_of_clips
     from overread.runs._study import plan_study, run_study
 
-_HOME = {
-    "run_async": "overread.runs._asking",
-    "Comparing": "overread.runs._comparing",
-    "compare": "overread.runs._comparing",
-    "demo": "overread.runs._selfcheck",
-    "Finding": "overread.runs._doctor",
-    "examine": "overread.runs._doctor",
-    "Config": "overread.runs._environment",
-    "default_store": "overread.runs._environment",
-    "environment": "overread.runs._environment",
-    "load_config": "overread.runs._environment",
-    "gate": "overread.runs._gate",
-    "judge": "overread.runs._judge",
-    "JudgeSample": "overread.runs._people",
-    "PersonAgreement": "overread.runs._people",
-    "judge_sample": "overread.runs._people",
-    "person_agreement": "overread.runs._people",
-    "Run": "overread.runs._measuring",
-    "import_results": "overread.runs._measuring",
-    "measure": "overread.runs._measuring",
-    "open_cases": "overread.runs._opening",
-    "open_readers": "overread.runs._opening",
-    "phantom_cases": "overread.runs._opening",
-    "ErrorSample": "overread.runs._people",
-    "RankSample": "overread.runs._people",
-    "error_sample": "overread.runs._people",
-    "rank_sample": "overread.runs._people",
-    "Forecast": "overread.runs._planning",
-    "plan": "overread.runs._planning",
-    "plan_study": "overread.runs._study",
-    "PublishedFigures": "overread.runs._published",
-    "published_figures": "overread.runs._published",
-    "published_list": "overread.runs._published",
-    "Reporting": "overread.runs._reporting",
-    "report": "overread.runs._reporting",
-    "Unfinished": "overread.runs._running",
-    "Watch": "overread.runs._running",
-    "run": "overread.runs._running",
-    "Checked": "overread.runs._selfcheck",
-    "selfcheck": "overread.runs._selfcheck",
-    "standard_phantoms": "overread.runs._selfcheck",
-    "open_in_browser": "overread.runs._serving",
-    "serve": "overread.runs._serving",
-    "sight": "overread.runs._sight",
-    "sight_of_clips": "overread.runs._sight",
-    "run_study": "overread.runs._study",
-    "Transfer": "overread.runs._comparing",
-    "transfer": "overread.runs._comparing",
-    "transfer_figure": "overread.runs._comparing",
+# What each module here has for others.
+_HOMES = {
+    "_asking": "run_async",
+    "_comparing": "Comparing Transfer compare transfer transfer_figure",
+    "_doctor": "Finding examine",
+    "_environment": "Config default_store environment load_config",
+    "_gate": "gate",
+    "_judge": "judge",
+    "_measuring": "Run import_results measure",
+    "_opening": "open_cases open_readers phantom_cases",
+    "_people": (
+        "ErrorSample JudgeSample PersonAgreement RankSample error_sample judge_sample "
+        "person_agreement rank_sample"
+    ),
+    "_planning": "Forecast plan",
+    "_published": "PublishedFigures published_figures published_list",
+    "_reporting": "Reporting report",
+    "_running": "Unfinished Watch run",
+    "_selfcheck": "Checked demo selfcheck standard_phantoms",
+    "_serving": "open_in_browser serve",
+    "_sight": "sight sight_of_clips",
+    "_study": "plan_study run_study",
 }
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 # What makes sets of official files stands with the benchmark that has such sets.
 _OF_BUILDERS = ("ProbeSet", "Recipe", "build")
 
@@ -147,7 +81,7 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME:
         from importlib import import_module
 
-        found = getattr(import_module(_HOME[name]), name)
+        found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found

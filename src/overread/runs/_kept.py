@@ -39,28 +39,38 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     tables: Tables
 
 
-def kept_runs(folders: list[Path]) -> list[Kept]:
-    """Open several runs; none may be given twice. All records are read before any table is."""
+def records_of(folders: Sequence[Path]) -> list[tuple[Path, RunRecord, Measures]]:
+    """The records and measures of some runs; none may be given twice."""
     if not folders:
         raise BadInput("no run was given. Give at least one run folder.")
+    found = []
     seen: set[Path] = set()
     for folder in folders:
-        read_record(folder)
+        record = read_record(folder)
         if folder.resolve() in seen:
             raise BadInput(f"{folder}: the run is given twice. Give it once.")
         seen.add(folder.resolve())
-    return [kept_run(folder) for folder in folders]
+        measures = read_measures(folder)
+        about = (measures.benchmark, measures.edition, measures.signature)
+        if about != (record.benchmark, record.edition, record.signature):
+            raise BadInput(
+                f"{folder}: run.toml and measures.json are of different measurings. "
+                f"Run `overread measure {folder}`."
+            )
+        found.append((folder, record, measures))
+    return found
+
+
+def kept_runs(folders: Sequence[Path]) -> list[Kept]:
+    """Open several runs, or say in one line why one cannot be; all records before any table."""
+    return [_kept(*one) for one in records_of(folders)]
 
 
 def kept_run(folder: Path) -> Kept:
-    """Open a run folder, or say in one line why it cannot be."""
-    record, measures = read_record(folder), read_measures(folder)
-    about = (measures.benchmark, measures.edition, measures.signature)
-    if about != (record.benchmark, record.edition, record.signature):
-        raise BadInput(
-            f"{folder}: run.toml and measures.json are of different measurings. "
-            f"Run `overread measure {folder}`."
-        )
+    return kept_runs([folder])[0]
+
+
+def _kept(folder: Path, record: RunRecord, measures: Measures) -> Kept:
     bench = benchmark_of(record)
     if bench.edition != record.edition:
         raise BadInput(

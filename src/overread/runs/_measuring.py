@@ -29,7 +29,7 @@ from overread.records import (
     write_record,
 )
 from overread.runs._choosing import Tell
-from overread.runs._kept import reopened, tables_of
+from overread.runs._kept import Kept, reopened, tables_of
 from overread.runs._opening import case_file, may_draw, open_cases, recorded_cases
 
 if TYPE_CHECKING:
@@ -101,26 +101,26 @@ def measure_into(
     )
     written = {} if whole else record.tables or table_digests(folder)
     signature = bench.signature(tables)
-    records = bench.measure(tables)
-    record = msgspec.structs.replace(
-        record, edition=bench.edition, signature=signature, tables=written | new
-    )
-    page = reported(bench, record, tables, records, opened=opened, include_images=include_images)
-    record = msgspec.structs.replace(record, pictures=page.record.pictures)
-    write_record(scratch / "run.toml", record)
     measures = Measures(
         overread=record.overread,
         benchmark=bench.name,
         edition=bench.edition,
         signature=signature,
-        measures=records,
+        measures=bench.measure(tables),
     )
+    record = msgspec.structs.replace(
+        record, edition=bench.edition, signature=signature, tables=written | new
+    )
+    kept = Kept(folder=folder, record=record, measures=measures, bench=bench, tables=tables)
+    page = reported(kept, opened, include_images=include_images)
+    record = msgspec.structs.replace(record, pictures=page.record.pictures)
+    write_record(scratch / "run.toml", record)
     write_measures(scratch / "measures.json", measures)
     write_report(scratch / "report.html", [page])
     return Run(
         folder=folder,
         record=record,
-        records=records,
+        records=measures.measures,
         exhibits={exhibit.name: exhibit for exhibit in page.exhibits},
         tallies=tallies or {},
     )

@@ -11,19 +11,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from overread.benchmarks.base import Benchmark, Tables
-from overread.case import (
-    BadInput,
-    Card,
-    Clip,
-    Figure,
-    Inline,
-    Measure,
-    Picture,
-    Shown,
-    Source,
-    Table,
-)
+from overread.case import BadInput, Card, Clip, Inline, Picture, Shown, Source
 from overread.records import RunRecord
+from overread.runs._kept import Kept
+from overread.runs._published import published_beside
 
 if TYPE_CHECKING:
     from overread.imaging import Films
@@ -36,12 +27,9 @@ OWN_CARDS: Final = 24
 
 
 def reported(
-    bench: Benchmark,
-    record: RunRecord,
-    tables: Tables,
-    measures: Sequence[Measure],
-    *,
+    kept: Kept,
     opened: Benchmark | None = None,
+    *,
     include_images: bool = False,
     cards: int = OWN_CARDS,
     seed: int = 0,
@@ -54,14 +42,13 @@ def reported(
     """
     from overread.report import Reported, choose
 
-    signature = record.signature
-    exhibits: dict[str, Table | Figure] = {x.name: x for x in bench.exhibits(measures, signature)}
+    bench, record, tables, measures = kept.bench, kept.record, kept.tables, kept.measures.measures
+    exhibits = {x.name: x for x in bench.exhibits(measures, record.signature)}
     if opened is not None and opened is not bench and record.partial:
         opened.sample_from(frozenset(tables.cases["case"]))
-    pictured: list[Table | Figure] = []
-    if opened is not None:
-        pictured.extend(opened.pictured(tables, signature))
-    exhibits |= {x.name: x for x in pictured}
+    pictured = (
+        {} if opened is None else {x.name: x for x in opened.pictured(tables, record.signature)}
+    )
     shown: list[Card] = []
     strata: list[str] = []
     total = 0
@@ -78,12 +65,12 @@ def reported(
             pictures=bool(pictured or slides),
             remarks=_remarks(record, include_images),
         ),
-        measures=list(measures),
-        exhibits=list(exhibits.values()),
+        measures=measures,
+        exhibits=list((exhibits | pictured).values()),
         headlines=list(bench.headlines(measures)),
         methods=bench.methods(None if asked == bench.edition else asked),
         limitations=bench.limitations(measures),
-        published=_published(record, measures),
+        published=published_beside(record, kept.measures),
         cards=shown,
         card_total=total,
         seed=seed,
@@ -165,35 +152,20 @@ class Pictures(Mapping[tuple[str, int], Shown]):
         return len(self._recipes)
 
     def _rendered(self, case: str, picture: Picture | Clip) -> Shown:
-        from overread.imaging import Films, render, render_clip
+        from overread.imaging import Films
 
-        if isinstance(picture, Picture):
-            return render(picture)
-        if self._films is None:
-            self._films = Films()
+        self._films = self._films or Films()
         wanted = self._together.pop((case, picture.source), None)
         if wanted is not None:
             self._films.frames(picture.source, sorted(wanted))
-        form = "images" if len(picture.frames) == 1 else "sheet"
-        clip = msgspec.structs.replace(picture, form=form)
-        return render_clip(clip, self._films).frames[0]
+        return rendered(picture, self._films)
 
 
-# ---------------------------------------------------------------- the paper beside
+def rendered(picture: Picture | Clip, films: Films) -> Shown:
+    """A slide's picture in the size a reader was shown; several frames stand on one sheet."""
+    from overread.imaging import render, render_clip
 
-
-def _published(record: RunRecord, measures: Sequence[Measure]) -> list[Table]:
-    from overread.published import BENCHMARKS
-    from overread.runs._published import Beside, published_beside
-
-    if record.benchmark not in BENCHMARKS:
-        return []
-    own = Beside(
-        run="this run",
-        edition=record.edition,
-        asked_under="" if record.imported else record.answers_edition,
-        signature=record.signature,
-        n_cases=record.n_cases,
-        measures=list(measures),
-    )
-    return published_beside(own, record.benchmark)
+    if isinstance(picture, Picture):
+        return render(picture)
+    form = "images" if len(picture.frames) == 1 else "sheet"
+    return render_clip(msgspec.structs.replace(picture, form=form), films).frames[0]

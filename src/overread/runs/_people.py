@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
+from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Table
-from overread.judging import VERDICT_COLUMNS
 from overread.judging.agreement import Agreement
-from overread.records import RunRecord, folder_being_written, read_frame, read_record
+from overread.records import RunRecord, folder_being_written, read_record
+from overread.runs._kept import as_asked, benchmark_of, tables_of
 from overread.runs._measuring import policy_today
 from overread.stats import Interval
 
@@ -54,7 +54,7 @@ def error_sample(
     from overread.report import error_page
 
     place, record = Path(folder), read_record(Path(folder))
-    bench = _reopened(record)
+    bench = benchmark_of(record)
     about = bench.error_sheet()
     if about is None:
         raise _no_sheet(place, record, lambda one: one.error_sheet())
@@ -63,7 +63,8 @@ def error_sample(
     sheet, labelling = Path(out) / about.file, (Path(out) / about.file).with_suffix(".html")
     page = labelling if about.words else None
     check_free(Path(out), *filter(None, (sheet, page)))
-    rows = bench.errors(_read(bench, place, record), reader, per_dimension, seed, right_for)
+    tables = tables_of(place, bench, record)
+    rows = bench.errors(tables, reader, per_dimension, seed, right_for)
     if not rows:
         beside = f" that {right_for} got right" if right_for is not None else ""
         raise BadInput(f"{place}: {about.nothing.format(reader=reader, beside=beside)}")
@@ -83,10 +84,10 @@ def rank_sample(
     What people fill in, `measure --set ranks=FILE` holds against the judges.
     """
     place, record = Path(folder), read_record(Path(folder))
-    bench = _reopened(record)
+    bench = benchmark_of(record)
     if not bench.rank_sheet:
         raise _no_sheet(place, record, lambda one: one.rank_sheet)
-    tables = _read(bench, place, record)
+    tables = tables_of(place, bench, record)
     sheet = Path(out) / bench.rank_sheet
     check_free(Path(out), sheet)
     named = tuple(readers) or tuple(reader.name for reader in record.readers)
@@ -110,31 +111,6 @@ def _no_sheet(place: Path, record: RunRecord, has: Callable[[type[Benchmark]], o
     known = " or ".join(one.name for one in classes() if has(one))
     return BadInput(
         f"{place} is a run of {record.benchmark}, which has no such sheet. Give one of {known}."
-    )
-
-
-def _reopened(record: RunRecord) -> Benchmark:
-    from overread.benchmarks.registry import reopen_benchmark
-
-    edition = record.edition.partition("+")[0]
-    words = record.settings | record.measured
-    return reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, words)
-
-
-def _read(bench: Benchmark, place: Path, record: RunRecord) -> Tables:
-    tables = _people_tables(place, record)
-    return tables if bench.edition == record.answers_edition else bench.reread(tables)
-
-
-def _people_tables(place: Path, record: RunRecord) -> Tables:
-    verdicts = place / "verdicts.parquet"
-    return Tables(
-        cases=read_frame(place / "cases.parquet", ("case",)),
-        answers=read_frame(place / "answers.parquet", ("reader", "case")),
-        verdicts=read_frame(verdicts, VERDICT_COLUMNS) if record.judges else None,
-        readers=tuple(
-            ReaderRecord(name=reader.name, traits=reader.traits) for reader in record.readers
-        ),
     )
 
 
@@ -168,7 +144,7 @@ def judge_sample(folder: str | Path, out: str | Path, *, n: int = 50, seed: int 
     bench = _sampled(place, record)
     made = JudgeSample(sheet=Path(out) / "sheet.csv", key=Path(out) / "key.csv", rows=0)
     check_free(Path(out), made.sheet, made.key)
-    taken = sample(bench.units(_sampled_tables(place, record)), n, seed)
+    taken = sample(bench.units(tables_of(place, bench, record)), n, seed)
     if not taken:
         raise BadInput(f"{place}: no verdict of its judges could be read; nothing to sample.")
     with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
@@ -209,13 +185,7 @@ def person_agreement(
 
 
 def _sampled(place: Path, record: RunRecord) -> Benchmark:
-    from overread.benchmarks.registry import reopen_benchmark
-
-    # As the verdicts were read when they were given.
-    edition = record.answers_edition.partition("+")[0]
-    bench = reopen_benchmark(
-        record.benchmark, record.dataset, record.policy, edition, record.settings
-    )
+    bench = as_asked(record)  # as the verdicts were read when they were given
     if not bench.choices:
         raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
     if not record.judges:
@@ -223,22 +193,13 @@ def _sampled(place: Path, record: RunRecord) -> Benchmark:
     return bench
 
 
-def _sampled_tables(place: Path, record: RunRecord) -> Tables:
-    return Tables(
-        cases=read_frame(place / "cases.parquet", ("case",)),
-        answers=read_frame(place / "answers.parquet", ("reader", "case")),
-        verdicts=read_frame(place / "verdicts.parquet", VERDICT_COLUMNS),
-        readers=tuple(ReaderRecord(name=reader.name) for reader in record.readers),
-    )
-
-
 def _agreement_table(found: list[Agreement], record: RunRecord) -> Table:
     rows = [
         (
             one.second,
             one.group or "",
-            _percent(one.percent),
-            _kappa(one.kappa),
+            _interval(one.percent, 100, 1),
+            _interval(one.kappa, 1, 2),
             str(one.n),
             str(one.missing),
             one.note,
@@ -258,15 +219,10 @@ def _agreement_table(found: list[Agreement], record: RunRecord) -> Table:
     )
 
 
-def _percent(share: Interval) -> str:
-    if share.point is None or share.low is None or share.high is None:
+def _interval(of: Interval, times: int, digits: int) -> str:
+    if of.point is None:
         return "n/a"
-    return f"{100 * share.point:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]"
-
-
-def _kappa(kappa: Interval) -> str:
-    if kappa.point is None:
-        return "n/a"
-    if kappa.low is None or kappa.high is None:
-        return f"{kappa.point:.2f}"
-    return f"{kappa.point:.2f} [{kappa.low:.2f}, {kappa.high:.2f}]"
+    point = f"{times * of.point:.{digits}f}"
+    if of.low is None or of.high is None:
+        return point
+    return f"{point} [{times * of.low:.{digits}f}, {times * of.high:.{digits}f}]"

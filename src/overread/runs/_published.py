@@ -7,23 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from overread import published
 from overread.case import BadInput, Measure, Table
-from overread.published import (
-    BENCHMARKS,
-    Figures,
-    Flag,
-    System,
-    comparison,
-    figures,
-    headline_of,
-    headline_tables,
-    inconsistencies,
-    marked,
-    numbered,
-    printed_tables,
-    remarks_of,
-)
-from overread.records import read_measures, read_record
+from overread.published import Figures, Flag, figures, inconsistencies
+from overread.records import Measures, RunRecord, read_measures, read_record
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +40,7 @@ class PublishedFigures(msgspec.Struct, frozen=True, kw_only=True):
     paper: str
     cite: str
     cases: int
-    systems: tuple[System, ...]
+    systems: tuple[published.System, ...]
     measures: list[PrintedMeasure]
     flags: list[Flag]
     beside: list[Beside]
@@ -62,7 +49,7 @@ class PublishedFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 def published_list() -> Table:
     """The benchmarks whose papers' figures are kept."""
-    found = [figures(name) for name in BENCHMARKS]
+    found = [figures(name) for name in published.BENCHMARKS]
     return Table(
         name="published",
         title="Printed figures that are kept",
@@ -93,7 +80,8 @@ def published_figures(
     if table is not None and beside:
         raise BadInput("--beside goes with the headline. Leave --table out.")
     runs = list(_runs(found, beside))
-    exhibits = _headline(found, runs) if table is None else printed_tables(benchmark, table)
+    printed = published.printed_tables
+    exhibits = _headline(found, runs) if table is None else printed(benchmark, table)
     return PublishedFigures(
         benchmark=found.benchmark,
         paper=found.paper,
@@ -113,12 +101,26 @@ def published_figures(
     )
 
 
-def published_beside(run: Beside, benchmark: str) -> list[Table]:
+def published_beside(record: RunRecord, measures: Measures) -> list[Table]:
     """The paper's headline with the readers of one run beside it, for the run's own page.
 
     A page does not know where its run lies, so that commands name it RUN.
     """
-    return _headline(figures(benchmark), [run], command="RUN")
+    if record.benchmark not in published.BENCHMARKS:
+        return []
+    own = _beside("this run", record, measures)
+    return _headline(figures(record.benchmark), [own], command="RUN")
+
+
+def _beside(run: str, record: RunRecord, measures: Measures) -> Beside:
+    return Beside(
+        run=run,
+        edition=measures.edition,
+        asked_under="" if record.imported else record.answers_edition,
+        signature=measures.signature,
+        n_cases=record.n_cases,
+        measures=measures.measures,
+    )
 
 
 def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
@@ -132,15 +134,7 @@ def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
             raise BadInput(
                 f"--beside {place}: it is a run of {record.benchmark}, not of {found.benchmark}."
             )
-        measures = read_measures(place)
-        yield Beside(
-            run=str(place),
-            edition=measures.edition,
-            asked_under="" if record.imported else record.answers_edition,
-            signature=measures.signature,
-            n_cases=record.n_cases,
-            measures=measures.measures,
-        )
+        yield _beside(str(place), record, read_measures(place))
 
 
 def _headline(found: Figures, runs: Sequence[Beside], command: str | None = None) -> list[Table]:
@@ -148,13 +142,15 @@ def _headline(found: Figures, runs: Sequence[Beside], command: str | None = None
 
     `command` is what a command calls the run, where that is not its own name.
     """
-    shown = set(headline_tables(found))
+    shown = set(published.headline_tables(found))
     flags = [f for f in inconsistencies(found.benchmark) if not shown.isdisjoint(f.tables)]
     signature = f"printed in {found.cite}; measured by its authors"
     beside = [(run.run, run.measures) for run in runs]
-    tables = headline_of(found, beside, flags) or [_summary(found, runs, flags, signature)]
-    *earlier, last = tables
-    notes = (*last.notes, *numbered(flags), *_remarks(found, runs, len(flags), command))
+    *earlier, last = published.headline_of(found, beside, flags) or [
+        _summary(found, runs, flags, signature)
+    ]
+    remarks = _remarks(found, runs, len(flags), command)
+    notes = (*last.notes, *published.numbered(flags), *remarks)
     return [*earlier, msgspec.structs.replace(last, notes=notes, signature=signature)]
 
 
@@ -179,14 +175,14 @@ def _summary(
         table,
         title=f"{table.title} As printed in {found.cite}",
         columns=(*table.columns, "flags"),
-        rows=tuple((*row, marked(row[0], flags)) for row in table.rows),
+        rows=tuple((*row, published.marked(row[0], flags)) for row in table.rows),
     )
 
 
 def _remarks(
     found: Figures, runs: Sequence[Beside], flags: int, command: str | None
 ) -> Iterator[str]:
-    compared = comparison(found.benchmark)
+    compared = published.comparison(found.benchmark)
     more = len(inconsistencies(found.benchmark)) - flags
     others = f"{more} more flags concern other tables; " if more else ""
     yield f"{others}--table takes {', '.join(found.tables)}."
@@ -195,14 +191,8 @@ def _remarks(
         yield f"{run.run}: {run.signature}"
         why = compared.editions.get(run.edition.partition("+")[0], "unknown here")
         yield f"{run.run}, edition {run.edition}: {why}."
-        yield from remarks_of(
-            found.benchmark,
-            run.run,
-            run.edition,
-            run.asked_under,
-            run.signature,
-            command=command or run.run,
-        )
+        about = (run.run, run.edition, run.asked_under, run.signature)
+        yield from published.remarks_of(found.benchmark, *about, command=command or run.run)
         if run.n_cases == found.cases:
             same = "as many as the paper's, which has published no digest to compare"
         else:

@@ -97,15 +97,29 @@ def report(
         _check_page(page)
     pictured = [kept_today(kept, include_images, tell) for kept in opened]
     opened = [kept for kept, _ in pictured]
-    runs = [_reported(kept, found, include_images, cards, seed) for kept, found in pictured]
+    runs = [
+        reported(kept, found, include_images=include_images, cards=cards, seed=seed)
+        for kept, found in pictured
+    ]
     policy: Policy = (
         "credentialed" if any(k.record.policy == "credentialed" for k in opened) else "open"
     )
-    files = _write(page, runs, exports, policy)
     return Reporting(
         page=page,
-        files=files,
-        runs=[_told(kept) for kept in opened],
+        files=_write(page, runs, exports, policy),
+        runs=[
+            ReportedRun(
+                folder=str(kept.folder),
+                benchmark=kept.record.benchmark,
+                edition=kept.record.edition,
+                dataset=kept.record.dataset,
+                policy=kept.record.policy,
+                n_cases=kept.record.n_cases,
+                signature=kept.record.signature,
+                measures=kept.measures.measures,
+            )
+            for kept in opened
+        ],
         cards=[(len(run.cards), run.card_total) for run in runs],
     )
 
@@ -125,35 +139,6 @@ def kept_today(
         again = kept.bench.measure(kept.tables)
         measures = msgspec.structs.replace(measures, measures=again)
     return msgspec.structs.replace(kept, record=record, measures=measures), opened
-
-
-def _reported(
-    kept: Kept, opened: Benchmark | None, include_images: bool, cards: int, seed: int
-) -> Reported:
-    return reported(
-        kept.bench,
-        kept.record,
-        kept.tables,
-        kept.measures.measures,
-        opened=opened,
-        include_images=include_images,
-        cards=cards,
-        seed=seed,
-    )
-
-
-def _told(kept: Kept) -> ReportedRun:
-    record = kept.record
-    return ReportedRun(
-        folder=str(kept.folder),
-        benchmark=record.benchmark,
-        edition=record.edition,
-        dataset=record.dataset,
-        policy=record.policy,
-        n_cases=record.n_cases,
-        signature=record.signature,
-        measures=kept.measures.measures,
-    )
 
 
 # ---------------------------------------------------------------- where things go
@@ -185,25 +170,37 @@ def _exports(
 
 def _check_page(page: Path) -> None:
     """Refuse a place that is not a page of ours, before anything is made."""
-    try:
+    called = f"--out {page}"
+    with writing_to(called):
         if page.is_dir():
-            raise BadInput(f"--out {page}: a folder stands there. Give a file, as {_PAGE}.")
+            raise BadInput(f"{called}: a folder stands there. Give a file, as {_PAGE}.")
         if not page.parent.is_dir():
-            raise BadInput(f"--out {page}: there is no folder {page.parent}. Make it first.")
-        if page.exists():
-            # Only a file is opened: a pipe without another end would keep us for ever.
-            if not page.is_file():
-                raise BadInput(f"--out {page}: it is no file. Give another name.")
-            with page.open("rb") as file:
-                if _MARK not in file.read(_MARK_WITHIN):
-                    raise BadInput(
-                        f"--out {page}: another file stands there. Move it away, or give another "
-                        "name."
-                    )
-    except OSError as error:
-        raise BadInput(
-            f"--out {page}: {error.strerror}. Give a file that can be written."
-        ) from None
+            raise BadInput(f"{called}: there is no folder {page.parent}. Make it first.")
+        check_ours(called, page, lambda start: _MARK in start)
+
+
+@contextmanager
+def writing_to(called: str) -> Iterator[None]:
+    """What the disk says of a file that is to be written, in one line."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # the second is a loop of links
+        said = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"{called}: {said}. Give a file that can be written.") from None
+
+
+def check_ours(called: str, place: Path, ours: Callable[[bytes], bool]) -> None:
+    """Refuse to replace what is not a file of ours, by how it begins."""
+    if not place.exists():
+        return
+    # Only a file is opened: a pipe without another end would keep us for ever.
+    if not place.is_file():
+        raise BadInput(f"{called}: it is no file. Give another name.")
+    with place.open("rb") as file:
+        if not ours(file.read(_MARK_WITHIN)):
+            raise BadInput(
+                f"{called}: another file stands there. Move it away, or give another name."
+            )
 
 
 def _check_export(option: str, folder: Path, runs: Sequence[Path]) -> None:
@@ -239,8 +236,10 @@ def _write(
     files: dict[str, list[Path]] = {}
     stale: list[Path] = []
     with ExitStack() as stack:
-        scratch = stack.enter_context(_file_being_written(page, policy))
-        write_report(scratch, runs)
+        made = stack.enter_context(file_being_written(f"--out {page}", page))
+        write_report(made, runs)
+        if policy == "credentialed":
+            made.chmod(0o600)
         for option, (folder, writer) in exports.items():
             old = earlier(folder)
             place = stack.enter_context(folder_being_written(folder, policy))
@@ -255,17 +254,11 @@ def _write(
 
 
 @contextmanager
-def _file_being_written(path: Path, policy: Policy) -> Iterator[Path]:
-    """A file that takes the place of `path` when all has gone well; of a credentialed set, the
-    user's alone."""
+def file_being_written(called: str, path: Path) -> Iterator[Path]:
+    """A file that takes the place of `path` when all has gone well."""
     with ExitStack() as stack:
-        try:
+        with writing_to(called):
             made = stack.enter_context(scratch_folder(path.parent)) / path.name
-        except OSError as error:
-            raise BadInput(
-                f"--out {path}: {error.strerror}. Give a file that can be written."
-            ) from None
         yield made
-        if policy == "credentialed":
-            made.chmod(0o600)
-        os.replace(made, path)
+        with writing_to(called):
+            os.replace(made, path)

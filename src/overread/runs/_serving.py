@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from overread.benchmarks.base import Benchmark, Tables
-from overread.case import BadInput, Card, Clip, Picture, Shown, Slide
+from overread.case import BadInput, Card, Shown, Slide
 from overread.runs._environment import environment
 from overread.runs._kept import Kept, kept_runs
-from overread.runs._pages import cards_with_slides, may_show_texts, reported
+from overread.runs._pages import cards_with_slides, may_show_texts, rendered, reported
 from overread.runs._reporting import kept_today
 
 if TYPE_CHECKING:
@@ -99,15 +99,7 @@ def served(folders: Sequence[str | Path], *, include_images: bool = False) -> Se
     for found in kept_runs([Path(folder) for folder in folders]):
         kept, opened = kept_today(found, include_images)
         # `reported` readies `opened` for the run's own cases.
-        page = reported(
-            kept.bench,
-            kept.record,
-            kept.tables,
-            kept.measures.measures,
-            opened=opened,
-            include_images=include_images,
-            cards=0,
-        )
+        page = reported(kept, opened, include_images=include_images, cards=0)
         run = browsable(kept, opened) if may_show_texts(kept.record, include_images) else None
         runs.append(run)
         pages.append(page if run is None else _with_cases(page, run))
@@ -187,18 +179,9 @@ class _Cards:
         if number >= len(slides):
             return None
         try:
-            return self._rendered(slides[number].picture)
+            return rendered(slides[number].picture, self._films)
         except BadInput:  # the file is no longer what it was
             return None
-
-    def _rendered(self, picture: Picture | Clip) -> Shown:
-        from overread.imaging import render, render_clip
-
-        if isinstance(picture, Picture):
-            return render(picture)
-        form = "images" if len(picture.frames) == 1 else "sheet"
-        clip = msgspec.structs.replace(picture, form=form)
-        return render_clip(clip, self._films).frames[0]
 
     def _about(self, cases: Sequence[str]) -> Tables:
         """The run's tables, of these cases alone."""
