@@ -315,20 +315,16 @@ def write_chexpert(
 class ChexpertPlus(NamedTuple):
     root: Path
     table: Path
-    labels: Path
 
 
-def write_chexpert_plus(
-    root: Path, *, like: Chexpert, seed: int = 0, labels: str = "impression", images: bool = False
-) -> ChexpertPlus:
+def write_chexpert_plus(root: Path, *, like: Chexpert) -> ChexpertPlus:
     """CheXpert Plus of the films of a CheXpert tree, with reports of several lines."""
-    chance = random.Random(seed)
     header = (
         *("path_to_image", "path_to_dcm", "frontal_lateral", "ap_pa", "deid_patient_id"),
         *("patient_report_date_order", "age", "sex", "race", "ethnicity", "split", "report"),
         *("section_findings", "section_impression"),
     )
-    rows, lines = [], []
+    rows = []
     for film in (*read_rows(like.train), *read_rows(like.valid)):
         path = film["Path"].partition("/")[2]
         part, patient, *_ = path.split("/")
@@ -338,16 +334,7 @@ def write_chexpert_plus(
              float(film["Age"]), film["Sex"], "White", "Non-Hispanic/Non-Latino", part, report, "",
              "1. Seen."]
         )  # fmt: skip
-        codes = _codes(chance, CHEXPERT_ORDER)
-        numbers = {name: float(code) if code else None for name, code in codes.items()}
-        lines.append(json.dumps({"path_to_image": path, **numbers}))
-        if images:
-            write_film(root / "PNG" / path.replace(".jpg", ".png"), path)
-    return ChexpertPlus(
-        root,
-        write_csv(root / "df_chexpert_plus_240401.csv", header, rows),
-        write_text(root / "chexbert_labels" / f"{labels}_fixed.json", "\n".join(lines) + "\n"),
-    )
+    return ChexpertPlus(root, write_csv(root / "df_chexpert_plus_240401.csv", header, rows))
 
 
 # ---------------------------------------------------------------- NIH and RSNA

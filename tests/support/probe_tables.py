@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from overread.benchmarks.grounding.build.films import (
+    BOX_SCHEMA,
+    FILM_SCHEMA,
     LABELS,
     NOT_MENTIONED,
-    box_schema,
-    film_schema,
-    sentence_schema,
+    SENTENCE_SCHEMA,
 )
 
 CATEGORIES = ("Edema", "Pneumonia", "Lung Opacity", "Scar")
@@ -30,7 +30,7 @@ def film_table(*rows: Mapping[str, Any]) -> pl.DataFrame:
         film |= {"report_path": f"{name}.txt", "subject_id": f"p{i}", "study_id": f"s{i}"}
         film |= {"view": "PA", "gender": "F", "age": 60.0, "split": "test"}
         films.append({**film, **row})
-    return pl.DataFrame(films, schema=dict(film_schema()))
+    return pl.DataFrame(films, schema=FILM_SCHEMA)
 
 
 def box_table(*rows: Mapping[str, Any]) -> pl.DataFrame:
@@ -41,7 +41,7 @@ def box_table(*rows: Mapping[str, Any]) -> pl.DataFrame:
         name = row.get("dicom_id", "d0")
         where = {"dicom_id": name, "image_path": f"mimic-cxr-jpg/files/{name}.jpg"}
         boxes.append({**box, **where, "image_width": 448.0, "image_height": 448.0, **row})
-    return pl.DataFrame(boxes, schema=dict(box_schema()))
+    return pl.DataFrame(boxes, schema=BOX_SCHEMA)
 
 
 def sentence_table(*rows: Mapping[str, Any]) -> pl.DataFrame:
@@ -51,7 +51,7 @@ def sentence_table(*rows: Mapping[str, Any]) -> pl.DataFrame:
         sentence = {"dicom_id": "d0", "study_id": "s0", "subject_id": "p0"}
         sentence |= {"original_sentence": f"Right {i}.", "error_sentence": f"Left {i}."}
         sentences.append({**sentence, "error_type": "Change location", "error_present": 1, **row})
-    return pl.DataFrame(sentences, schema=dict(sentence_schema()))
+    return pl.DataFrame(sentences, schema=SENTENCE_SCHEMA)
 
 
 def random_tables(

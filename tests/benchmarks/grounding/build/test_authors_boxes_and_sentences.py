@@ -19,7 +19,8 @@ from support.probe_tables import box_table, film_table, random_tables, sentence_
 
 def draw_boxed(boxes, films, rules="corrected", **options):
     account = Account("ms_cxr")
-    cases = draw_boxes(boxes, films, Sampling(**options), Stream(42), account, rules)
+    numbers = Sampling(edition=rules, **options)
+    cases = draw_boxes(boxes, films, numbers, Stream(42), account)
     return cases, {each.reason: each.count for each in account.exclusions}
 
 
@@ -91,12 +92,9 @@ def test_a_side_of_fifty_pixels_is_kept_before_rounding(w, kept):
     assert lost == ({} if kept else {"box below 50 pixels of 224 [D12]": 1})
 
 
-def test_resolution_and_least_side_are_options():
+def test_the_least_side_is_an_option():
     cases, _ = draw_boxed(box_table({"w": 40.0, "h": 40.0}), film_table({}), minimum_side=20)
     assert [case.box for case in cases] == [Box(20, 30, 20, 20)]
-    cases, _ = draw_boxed(box_table({}), film_table({}), resolution=448)
-    assert [case.box for case in cases] == [Box(40, 60, 200, 160)]
-    assert cases[0].irrelevant_box == irrelevant_box(Box(40, 60, 200, 160), 448)
 
 
 def test_every_box_that_is_dropped_has_its_reason():
@@ -113,15 +111,14 @@ def test_every_box_that_is_dropped_has_its_reason():
         {"category": "Pneumonia"},
         {},
     )
-    cases, lost = draw_boxed(boxes, films, findings=("edema",), mscxr_per_finding=1)
-    assert len(cases) == 1
+    cases, lost = draw_boxed(boxes, films, boxes_per_finding=1)
+    assert [case.finding for case in cases] == ["edema", "pneumonia"]
     assert lost == {
         "box below 50 pixels of 224 [D12]": 1,
         "film not in the film list": 1,
         "no age or sex": 2,
         "view not PA or AP": 2,
         "category is none of the eight": 1,
-        "finding not asked for": 1,
         "over the cap of 1 per finding": 1,
     }
 
@@ -129,7 +126,7 @@ def test_every_box_that_is_dropped_has_its_reason():
 def test_findings_are_drawn_in_order_of_first_appearance_up_to_the_cap():
     names = ["Pneumonia", "Edema", "Pneumonia", "Edema", "Pneumonia", "Atelectasis"]
     boxes = box_table(*({"category": name} for name in names))
-    cases, lost = draw_boxed(boxes, film_table({}), rules="authors", mscxr_per_finding=2)
+    cases, lost = draw_boxed(boxes, film_table({}), rules="authors", boxes_per_finding=2)
     assert [case.finding for case in cases] == [
         *("pneumonia", "pneumonia", "edema", "edema", "atelectasis"),
     ]
@@ -167,7 +164,7 @@ def test_the_authors_trust_the_path_of_mscxr_and_we_that_of_the_film_list():
 @given(st.integers(0, 10_000), st.integers(0, 8))
 def test_boxes_in_are_cases_and_exclusions_and_the_cap_holds(seed, cap):
     films, boxes, _ = random_tables(seed, films=40, boxes=40)
-    cases, lost = draw_boxed(boxes, films, mscxr_per_finding=cap)
+    cases, lost = draw_boxed(boxes, films, boxes_per_finding=cap)
     assert boxes.height == len(cases) + sum(lost.values())
     findings = [case.finding for case in cases]
     assert all(findings.count(finding) <= cap for finding in findings)
@@ -177,9 +174,10 @@ def test_boxes_in_are_cases_and_exclusions_and_the_cap_holds(seed, cap):
 # Cases from ReXErr's sentences (GROUNDING 2.4).
 
 
-def draw_said(sentences, films, rules="corrected", **options):
+def draw_said(table, films, rules="corrected", **options):
     account = Account("rexerr")
-    cases = draw_sentences(sentences, films, Sampling(**options), Stream(42), account, rules)
+    numbers = Sampling(edition=rules, **options)
+    cases = draw_sentences(table, films, numbers, Stream(42), account)
     return cases, {each.reason: each.count for each in account.exclusions}
 
 
@@ -231,7 +229,7 @@ def test_every_sentence_that_is_dropped_has_its_reason():
         {"error_type": None},
         {},
     )
-    cases, lost = draw_said(sentences, films, rexerr_total=1, rexerr_image=1.0, rexerr_text=0.0)
+    cases, lost = draw_said(sentences, films, sentences=1)
     assert len(cases) == 1
     assert lost == {
         "error_present empty": 1,
@@ -266,7 +264,7 @@ def test_errors_are_shared_out_over_the_types_that_occur_and_never_redistributed
     types = ["False negation"] * 9 + ["Change view"] * 2 + ["Add typo"] * 9
     errors = [{"error_type": name} for name in types]
     right = [{"error_present": 0, "error_type": None} for _ in range(9)]
-    cases, _ = draw_said(sentence_table(*errors, *right), film_table({}), rexerr_total=20)
+    cases, _ = draw_said(sentence_table(*errors, *right), film_table({}), sentences=20)
     # 14 for errors of the image, 7 for each of two types; 3 for those of the text; 3 without.
     assert [case.error_type for case in cases] == [
         *["Change view"] * 2,
@@ -279,7 +277,7 @@ def test_errors_are_shared_out_over_the_types_that_occur_and_never_redistributed
 
 def test_every_type_that_occurs_gets_at_least_one():
     errors = [{"error_type": name} for name in (*IMAGE_ERRORS, *TEXT_ERRORS) for _ in range(2)]
-    cases, _ = draw_said(sentence_table(*errors), film_table({}), rexerr_total=4)
+    cases, _ = draw_said(sentence_table(*errors), film_table({}), sentences=4)
     counts = Counter(case.error_type for case in cases)
     assert counts == dict.fromkeys((*IMAGE_ERRORS, *TEXT_ERRORS), 1)
     assert [case.error_type for case in cases] == [*sorted(IMAGE_ERRORS), *sorted(TEXT_ERRORS)]
@@ -303,7 +301,7 @@ def test_the_patient_is_the_sentences_for_the_authors_and_the_films_for_us():
 @given(st.integers(0, 10_000), st.integers(0, 60), st.sampled_from(["authors", "corrected"]))
 def test_sentences_in_are_cases_and_exclusions(seed, total, rules):
     films, _, sentences = random_tables(seed, films=40)
-    cases, lost = draw_said(sentences, films, rules, rexerr_total=total)
+    cases, lost = draw_said(sentences, films, rules, sentences=total)
     assert sentences.height == len(cases) + sum(lost.values())
     keys = [(case.study_id, case.original_sentence, case.error_sentence) for case in cases]
     assert rules == "corrected" or len(set(keys)) == len(keys)

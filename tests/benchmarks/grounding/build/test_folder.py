@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.grounding.build import folder
-from overread.benchmarks.grounding.build.films import box_schema, film_schema
-from overread.benchmarks.grounding.build.sampling import boxed_probe_set
+from overread.benchmarks.grounding.build.films import BOX_SCHEMA, FILM_SCHEMA
+from overread.benchmarks.grounding.build.sampling import Sampling, boxed_probe_set
 from overread.benchmarks.grounding.prompts import question
 from support.damage import DAMAGES, edit, refusal, rename
 from support.datasets import read_rows, write_csv, write_dicom_film, write_film, write_folder
@@ -51,7 +51,7 @@ def film(image: str = "a.png", finding: str = "nodule", label: object = 1, **mor
 def test_films_labels_facts_and_boxes_are_what_the_rows_say(own) -> None:
     found = read(own)
     rows = read_rows(own)
-    assert found.films.columns == [*film_schema(), "line_tip"]
+    assert found.films.columns == [*FILM_SCHEMA, "line_tip"]
     assert found.films["image_path"].to_list() == list(dict.fromkeys(r["image"] for r in rows))
     films = {row["image_path"]: row for row in found.films.iter_rows(named=True)}
     for row in rows:
@@ -62,7 +62,7 @@ def test_films_labels_facts_and_boxes_are_what_the_rows_say(own) -> None:
         assert one["edema"] is None
     boxed = [row for row in rows if row["box_x"]]
     assert found.boxes is not None
-    assert found.boxes.columns == [*box_schema(), "finding"]
+    assert found.boxes.columns == [*BOX_SCHEMA, "finding"]
     assert found.boxes.select("image_path", *"xywh").rows() == [
         (row["image"], *(float(row[f"box_{side}"]) for side in "xywh")) for row in boxed
     ]
@@ -84,7 +84,7 @@ def test_any_name_is_a_finding_and_is_asked_with_spaces(write) -> None:
         film(finding="Kerley B lines"), film(finding="Lung Opacity"), film(finding="EDEMA")
     )
     films = read(path).films
-    assert films.columns == [*film_schema(), "Kerley_B_lines"]
+    assert films.columns == [*FILM_SCHEMA, "Kerley_B_lines"]
     assert films.select("Kerley_B_lines", "lung_opacity", "edema").row(0) == (1, 1, 1)
     assert "Is Kerley B lines present" in question("ward", "Kerley_B_lines")
 
@@ -262,7 +262,7 @@ def test_real_radiographs_become_a_probe_set(shared: Path) -> None:
         rows = list(csv.DictReader(file))
     assert found.films.height == len(rows)
     assert found.films["lung_opacity"].sum() == sum(row["pneumonia"] == "1" for row in rows)
-    built = boxed_probe_set(found, minimum_side=20)
+    built = boxed_probe_set(found, Sampling(minimum_side=20))
     views = {(case.view, label): 0 for case in built.cases for label in (0, 1)}
     for case in built.cases:
         views[case.view, case.label] += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from overread.benchmarks.grounding.build.films import LABELS, FilmsRead, box_schema, film_schema
+from overread.benchmarks.grounding.build.films import BOX_SCHEMA, FILM_SCHEMA, LABELS, FilmsRead
 from overread.benchmarks.grounding.build.nih_rsna import FINDING_OF, nih_films, rsna_films
 from support.damage import DAMAGES, edit, refusal, rename, repeat
 from support.datasets import NIH_FINDINGS, Rsna, read_rows, write_nih, write_rsna
@@ -41,7 +41,7 @@ def test_films_are_what_the_rows_say_in_their_order(tmp_path, first_release: boo
     root = write_nih(tmp_path, first_release=first_release, seed=2)
     read = nih_films(root)
     (entry,) = root.glob("Data_Entry*")
-    assert dict(read.films.schema) == dict(film_schema())
+    assert dict(read.films.schema) == FILM_SCHEMA
     for row, film in zip(lines(entry), read.films.iter_rows(named=True), strict=True):
         name, words, follow, patient, age, sex, view = row[:7]
         assert film["image_path"] == f"images/{name}"
@@ -63,7 +63,7 @@ def test_films_are_what_the_rows_say_in_their_order(tmp_path, first_release: boo
 def test_boxes_are_in_pixels_of_1024_and_infiltrate_is_infiltration(root) -> None:
     read = nih_films(root)
     assert read.boxes is not None
-    assert read.boxes.columns == [*box_schema(), "finding"]
+    assert read.boxes.columns == [*BOX_SCHEMA, "finding"]
     rows = lines(root / BOXES)
     assert read.boxes.height == len(rows)
     for row, box in zip(rows, read.boxes.iter_rows(named=True), strict=True):
@@ -246,7 +246,7 @@ def present_row(tree: Rsna) -> int:
 def test_a_film_is_an_image_and_its_class_decides(tree) -> None:
     read = films(tree)
     classes = {row["patientId"]: row["class"] for row in read_rows(tree.root / CLASSES_FILE)}
-    assert dict(read.films.schema) == dict(film_schema())
+    assert dict(read.films.schema) == FILM_SCHEMA
     assert read.films["dicom_id"].to_list() == list(classes)
     for film in read.films.iter_rows(named=True):
         name = film["dicom_id"]
@@ -263,7 +263,7 @@ def test_a_film_is_an_image_and_its_class_decides(tree) -> None:
 def test_boxes_are_the_rows_with_target_1(tree) -> None:
     boxes = films(tree).boxes
     assert boxes is not None
-    assert boxes.columns == [*box_schema(), "finding"]
+    assert boxes.columns == [*BOX_SCHEMA, "finding"]
     rows = [row for row in read_rows(tree.root / LABELS_FILE) if row["Target"] == "1"]
     names = ("patientId", "x", "y", "width", "height")
     assert boxes.select("dicom_id", *"xywh").rows() == [

@@ -209,12 +209,12 @@ def test_an_empty_folder_or_a_link_to_one_is_filled(own: Path, tmp_path: Path) -
 def test_what_fails_leaves_nothing_behind(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from overread.benchmarks.grounding.build import probe_set
+    from overread.benchmarks.grounding.build import manifest
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(probe_set, "write_exclusions", full)
+    monkeypatch.setattr(manifest, "write_exclusions", full)
     with pytest.raises(OSError, match="No space"):
         build(Recipe(folder=own), tmp_path / "sets" / "set")
     assert list((tmp_path / "sets").iterdir()) == []

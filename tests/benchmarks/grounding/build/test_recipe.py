@@ -157,8 +157,8 @@ def test_the_authors_mimic_set_from_their_lists(params: dict[str, Any]) -> None:
         minimum_side=params["min_box_pixels"],
     )
     drawn = draw(recipe)
-    assert papers_columns(drawn.built.cases) == authors_cases("expected_manifest.csv")
-    assert drawn.built.policy == "credentialed"
+    assert papers_columns(drawn.cases) == authors_cases("expected_manifest.csv")
+    assert drawn.policy == "credentialed"
     assert drawn.files == [recipe.master_list, recipe.ms_cxr, recipe.rexerr]
 
 
@@ -171,7 +171,7 @@ def test_the_authors_chexpert_set_from_their_list(params: dict[str, Any]) -> Non
         normals=params["chexpert_normals"],
     )
     drawn = draw(recipe)
-    assert papers_columns(drawn.built.cases) == authors_cases("expected_chexpert_manifest.csv")
+    assert papers_columns(drawn.cases) == authors_cases("expected_chexpert_manifest.csv")
 
 
 # ---------------------------------------------------------------- MIMIC
@@ -179,7 +179,7 @@ def test_the_authors_chexpert_set_from_their_list(params: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
 def test_films_of_mimic_are_named_below_its_root(mimic: Recipe, edition: str) -> None:
-    cases = draw(asked(mimic, edition=edition)).built.cases
+    cases = draw(asked(mimic, edition=edition)).cases
     assert {case.source for case in cases} == {"ms_cxr", "mimic_cxr", "rexerr"}
     for case in cases:
         assert case.image_path.startswith("files/p")
@@ -187,7 +187,7 @@ def test_films_of_mimic_are_named_below_its_root(mimic: Recipe, edition: str) ->
 
 
 def test_mimic_without_boxes_and_sentences_says_so(mimic: Recipe) -> None:
-    built = draw(asked(mimic, ms_cxr=None, rexerr=None)).built
+    built = draw(asked(mimic, ms_cxr=None, rexerr=None))
     assert {case.source for case in built.cases} == {"mimic_cxr"}
     assert any("CGR and IS stay undefined" in line for line in built.provenance)
 
@@ -205,8 +205,8 @@ def test_mimic_without_patients_says_which_file_is_wanted(mimic: Recipe) -> None
 
 
 def test_another_labeler_gives_another_set(mimic: Recipe) -> None:
-    built = draw(asked(mimic, labels="negbio")).built
-    assert built.cases != draw(mimic).built.cases
+    built = draw(asked(mimic, labels="negbio"))
+    assert built.cases != draw(mimic).cases
     assert any("negbio" in line for line in built.provenance)
 
 
@@ -222,7 +222,7 @@ def test_every_file_read_is_named(mimic: Recipe) -> None:
 
 def test_every_box_of_a_boxed_film_is_known_small_ones_too(mimic: Recipe) -> None:
     drawn = draw(asked(mimic, boxes_per_finding=1))
-    boxed = [case for case in drawn.built.cases if case.box is not None]
+    boxed = [case for case in drawn.cases if case.box is not None]
     assert boxed
     rows = datasets.read_rows(mimic.ms_cxr or Path())
     for case in boxed:
@@ -241,9 +241,9 @@ def test_every_box_of_a_boxed_film_is_known_small_ones_too(mimic: Recipe) -> Non
 
 
 def test_films_without_an_image_are_left_out_if_asked(mimic: Recipe, tmp_path: Path) -> None:
-    for case in draw(asked(mimic, ms_cxr=None, rexerr=None)).built.cases:
+    for case in draw(asked(mimic, ms_cxr=None, rexerr=None)).cases:
         datasets.write_film(tmp_path / case.image_path, 0)
-    built = draw(asked(mimic, images=tmp_path, skip_missing=True)).built
+    built = draw(asked(mimic, images=tmp_path, skip_missing=True))
     assert all((tmp_path / case.image_path).is_file() for case in built.cases)
     assert any(each.reason == "the image is not there" for each in built.exclusions)
 
@@ -255,9 +255,9 @@ def test_chexpert_gets_a_test_split_by_patient(tmp_path: Path) -> None:
     tree = datasets.write_chexpert(tmp_path, patients=60, small=True)
     by_folder = draw(Recipe(chexpert=tree.train.parent))
     assert [path.name for path in by_folder.files] == ["train.csv", "valid.csv"]
-    patients = {case.subject_id for case in by_folder.built.cases}
+    patients = {case.subject_id for case in by_folder.cases}
     assert len(patients) <= 12
-    assert any("[D31]" in line for line in by_folder.built.provenance)
+    assert any("[D31]" in line for line in by_folder.provenance)
     by_file = draw(Recipe(chexpert=tree.train))
     assert by_file.files == [tree.train]
 
@@ -265,39 +265,39 @@ def test_chexpert_gets_a_test_split_by_patient(tmp_path: Path) -> None:
 def test_chexpert_plus_brings_the_reports(tmp_path: Path) -> None:
     tree = datasets.write_chexpert(tmp_path, patients=60)
     plus = datasets.write_chexpert_plus(tmp_path / "plus", like=tree)
-    bare = draw(Recipe(chexpert=tree.train.parent)).built.cases
+    bare = draw(Recipe(chexpert=tree.train.parent)).cases
     for place in (plus.root, plus.table):
         told = draw(Recipe(chexpert=tree.train.parent, chexpert_plus=place))
-        assert all(case.report_path for case in told.built.cases)
-        assert [msgspec.structs.replace(c, report_path=None) for c in told.built.cases] == bare
+        assert all(case.report_path for case in told.cases)
+        assert [msgspec.structs.replace(c, report_path=None) for c in told.cases] == bare
         assert told.files[-1] == plus.table
 
 
 def test_nih_is_open_and_rsna_for_research(tmp_path: Path) -> None:
     nih = draw(Recipe(nih=datasets.write_nih(tmp_path / "nih")))
-    assert nih.built.policy == "open"
+    assert nih.policy == "open"
     assert [path.name for path in nih.files] == ["Data_Entry_2017_v2020.csv", "BBox_List_2017.csv"]
     tree = datasets.write_rsna(tmp_path / "rsna")
     rsna = draw(Recipe(rsna=tree.root, nih_mapping=tree.mapping))
-    assert rsna.built.policy == "research"
+    assert rsna.policy == "research"
     assert len(rsna.files) == 3
-    assert any(case.subject_id for case in rsna.built.cases)
+    assert any(case.subject_id for case in rsna.cases)
 
 
 def test_ones_own_films(tmp_path: Path) -> None:
     csv = datasets.write_folder(tmp_path)
     drawn = draw(Recipe(folder=csv, name="ward", policy="research", minimum_side=60))
-    assert (drawn.built.name, drawn.built.policy) == ("ward", "research")
-    assert all(case.case_id.startswith("ward_") for case in drawn.built.cases)
-    boxes = [case.box for case in drawn.built.cases if case.box is not None]
+    assert (drawn.name, drawn.policy) == ("ward", "research")
+    assert all(case.case_id.startswith("ward_") for case in drawn.cases)
+    boxes = [case.box for case in drawn.cases if case.box is not None]
     assert boxes
     assert all(min(box.w, box.h) >= 60 for box in boxes)
-    assert draw(Recipe(folder=csv)).built.policy == "credentialed"
+    assert draw(Recipe(folder=csv)).policy == "credentialed"
 
 
 def test_half_of_a_findings_cases_are_without_it(tmp_path: Path) -> None:
     nih = datasets.write_nih(tmp_path, patients=200)
-    built = draw(Recipe(nih=nih, per_finding=6, normals=4)).built
+    built = draw(Recipe(nih=nih, per_finding=6, normals=4))
     for finding in {case.finding for case in built.cases} - {"no_finding"}:
         labels = [case.label for case in built.cases if case.finding == finding]
         assert len(labels) <= 6

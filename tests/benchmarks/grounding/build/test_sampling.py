@@ -11,43 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build.authors import Stream, by_dicom, with_opposites, with_swaps
+from overread.benchmarks.grounding.build.authors import Stream, by_dicom
 from overread.benchmarks.grounding.build.manifest import Exclusion
-from overread.benchmarks.grounding.build.sampling import Account, Sampling, SwapPool
+from overread.benchmarks.grounding.build.sampling import Account, Sampling, SwapPool, with_swaps
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS
-from overread.case import BadInput
 from support.probe_tables import film_table, random_tables
 
 
 def test_the_defaults_are_the_papers():
     numbers = Sampling()
-    assert (numbers.resolution, numbers.minimum_side, numbers.seed) == (224, 50, 42)
-    assert numbers.mscxr_per_finding == numbers.mimic_per_finding == numbers.mimic_normals == 100
-    assert numbers.chexpert_per_finding == numbers.chexpert_normals == 100
-    assert (numbers.rexerr_total, numbers.rexerr_image, numbers.rexerr_text) == (800, 0.70, 0.15)
-    assert numbers.findings == FINDINGS
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"mimic_normals": -1},
-        {"mscxr_per_finding": -5},
-        {"rexerr_total": -1},
-        {"seed": -1},
-        {"minimum_side": -1},
-        {"resolution": 0},
-        {"rexerr_image": 0.9, "rexerr_text": 0.2},
-        {"rexerr_text": -0.1},
-        {"findings": ("edema", "scar")},
-        {"findings": ("edema", "edema")},
-    ],
-)
-def test_a_number_that_cannot_be_is_named(wrong):
-    with pytest.raises(BadInput, match=next(iter(wrong))) as error:
-        Sampling(**wrong)
-    assert "\n" not in str(error.value)
+    assert (numbers.edition, numbers.minimum_side, numbers.seed) == ("corrected", 50, 42)
+    assert numbers.boxes_per_finding == numbers.per_finding == numbers.normals == 100
+    assert numbers.sentences == 800
 
 
 def test_an_account_notes_what_a_step_drops_and_only_that():
@@ -80,8 +56,14 @@ def case(**facts) -> GroundingCase:
     )
 
 
-def swapped(films, rules, *cases):
-    return with_swaps(list(cases), SwapPool(films), Stream(42), rules)
+def swapped(films, rules, *cases, seed=42):
+    by_label = rules == "authors"
+    stream = Stream(seed)
+    return with_swaps(cases, SwapPool(films), stream.swap, by_label=by_label, abnormal=True)
+
+
+def opposites(films, *cases, seed=42):
+    return [each.opposite_image_path for each in swapped(films, "corrected", *cases, seed=seed)]
 
 
 def path(number: int) -> str:
@@ -190,7 +172,7 @@ def test_swaps_are_those_of_the_plain_rule(seed, count, cases):
     films, _, _ = random_tables(seed, films=count, boxes=0, sentences=0)
     patients = dict(zip(films["image_path"], films["subject_id"], strict=True))
     for rules in ("authors", "corrected"):
-        found = with_swaps(cases, SwapPool(films), Stream(seed), rules)
+        found = swapped(films, rules, *cases, seed=seed)
         swaps = [each.swap_image_path for each in found]
         assert swaps == list(plain_swaps(films, cases, seed, rules))
         assert all(
@@ -204,7 +186,8 @@ def test_swaps_are_those_of_the_plain_rule(seed, count, cases):
 def test_only_the_swap_is_added(seed, cases):
     films, _, _ = random_tables(seed, films=20, boxes=0, sentences=0)
     for before, after in zip(cases, swapped(films, "corrected", *cases), strict=True):
-        assert msgspec.structs.replace(after, swap_image_path=None, swap_match=None) == before
+        added = ("swap_image_path", "swap_match", "opposite_image_path")
+        assert msgspec.structs.replace(after, **dict.fromkeys(added)) == before
 
 
 # ---------------------------------------------------------------- the opposite label
@@ -218,39 +201,32 @@ def test_the_opposite_of_a_case_has_the_opposite_label_and_another_patient():
         {"edema": 3},
         {"edema": 2},
     )
-    pool = SwapPool(films)
-    present, absent, unmentioned = with_opposites(
-        [
-            case(),
-            case(label=0, label_value=0, subject_id="p2"),
-            case(label=0, label_value=3, subject_id="p3"),
-        ],
-        pool,
-        42,
+    present, absent, unmentioned = opposites(
+        films,
+        case(),
+        case(label=0, label_value=0, subject_id="p2"),
+        case(label=0, label_value=3, subject_id="p3"),
     )
-    assert present.opposite_image_path == path(2)
-    assert absent.opposite_image_path == unmentioned.opposite_image_path == path(0)
+    assert present == path(2)
+    assert absent == unmentioned == path(0)
 
 
-def test_the_opposite_of_a_normal_film_has_any_finding():
-    films = film_table({"no_finding": 1}, {"edema": 2}, {"fracture": 1})
-    (normal,) = with_opposites([case(finding="no_finding")], SwapPool(films), 42)
-    assert normal.opposite_image_path == path(2)
+def test_the_opposite_of_a_normal_film_has_any_finding_or_is_not_normal():
+    films = film_table({"no_finding": 1}, {"edema": 2, "no_finding": 0}, {"fracture": 1})
+    normal = case(finding="no_finding")
+    assert opposites(films, normal) == [path(2)]
+    (plain,) = with_swaps([normal], SwapPool(films), Stream(42).swap)
+    assert plain.opposite_image_path == path(1)
 
 
 def test_a_sentence_has_no_opposite_nor_has_a_finding_that_no_film_denies():
     films = film_table({"edema": 1}, {"edema": 1}, {"edema": 3}, {"fracture": 0})
-    sentence, lone = with_opposites([case(source="rexerr"), case()], SwapPool(films), 42)
-    assert sentence.opposite_image_path is None
-    assert lone.opposite_image_path is None
+    assert opposites(films, case(source="rexerr"), case()) == [None, None]
 
 
 def test_opposites_are_spread_over_the_candidates_and_depend_on_the_seed():
     films = film_table({"edema": 1}, *({"edema": 0} for _ in range(30)))
-    drawn = [
-        [each.opposite_image_path for each in with_opposites([case()] * 40, SwapPool(films), seed)]
-        for seed in (1, 2, 1)
-    ]
+    drawn = [opposites(films, *[case()] * 40, seed=seed) for seed in (1, 2, 1)]
     assert len(set(drawn[0])) > 15
     assert drawn[0] == drawn[2]
     assert all(one != other for one, other in pairwise(drawn))
@@ -258,6 +234,6 @@ def test_opposites_are_spread_over_the_candidates_and_depend_on_the_seed():
 
 def test_opposites_come_from_a_generator_of_their_own():
     films = film_table({"edema": 1}, *({"edema": 0} for _ in range(30)))
-    drawn = with_opposites([case()] * 10, SwapPool(films), 42)
     own = np.random.default_rng([42, 1])
-    assert [c.opposite_image_path for c in drawn] == [path(1 + own.integers(30)) for _ in range(10)]
+    expected = [path(1 + own.integers(30)) for _ in range(10)]
+    assert opposites(films, *[case()] * 10) == expected

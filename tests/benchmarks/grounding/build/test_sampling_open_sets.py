@@ -11,10 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.grounding.build import folder
-from overread.benchmarks.grounding.build.films import FilmsRead, box_schema, film_frame
+from overread.benchmarks.grounding.build.films import BOX_SCHEMA, FilmsRead, film_frame
 from overread.benchmarks.grounding.build.manifest import Built
 from overread.benchmarks.grounding.build.nih_rsna import nih_films, rsna_films
-from overread.benchmarks.grounding.build.sampling import boxed_probe_set, by_lot, paired, shares
+from overread.benchmarks.grounding.build.sampling import (
+    Sampling,
+    boxed_probe_set,
+    by_lot,
+    paired,
+    shares,
+)
 from overread.benchmarks.grounding.cases import truth
 from overread.benchmarks.grounding.edition import CORRECTED
 from overread.case import BadInput
@@ -155,16 +161,20 @@ def read_of(drawn: list[dict], order: list[int] | None = None) -> FilmsRead:
             for name, row in rows
             for finding, w, h in row["boxes"]
         ],
-        schema={**box_schema(), "finding": pl.String},
+        schema={**BOX_SCHEMA, "finding": pl.String},
         orient="row",
     )
     return FilmsRead(name="ward", policy="research", films=frame, boxes=boxes)
 
 
+def boxed_set(read: FilmsRead, per_label: int = 100, **options) -> Built:
+    return boxed_probe_set(read, Sampling(per_finding=2 * per_label, **options))
+
+
 def built(read: FilmsRead, **options) -> Built | None:
     """The set, or None where the films give no case."""
     try:
-        return boxed_probe_set(read, **options)
+        return boxed_set(read, **options)
     except BadInput as refused:
         if "no case can be drawn" not in str(refused):
             raise
@@ -327,9 +337,9 @@ def test_the_order_of_the_rows_does_not_matter(drawn, chance) -> None:
 def test_each_dataset_gives_a_set_the_same_every_time_and_another_with_another_seed(
     dataset,
 ) -> None:
-    first, again = (boxed_probe_set(dataset, seed=1, per_label=8, normals=5) for _ in range(2))
+    first, again = (boxed_set(dataset, seed=1, per_label=8, normals=5) for _ in range(2))
     assert first == again
-    other = boxed_probe_set(dataset, seed=2, per_label=8, normals=5)
+    other = boxed_set(dataset, seed=2, per_label=8, normals=5)
     assert other.cases != first.cases
     boxed = [case for case in first.cases if case.box is not None]
     assert boxed
@@ -338,23 +348,21 @@ def test_each_dataset_gives_a_set_the_same_every_time_and_another_with_another_s
     assert first.provenance[: len(dataset.provenance)] == dataset.provenance
 
 
-def test_a_cap_of_none_and_findings_chosen(dataset) -> None:
+def test_a_cap_of_none_gives_no_case(dataset) -> None:
     finding = dataset.boxes["finding"][0]
-    made = boxed_probe_set(dataset, findings=[finding], per_label=3)
-    assert {case.finding for case in made.cases} == {finding}
-    assert sum(case.label == 1 for case in made.cases) <= 3
-    refusal(lambda: boxed_probe_set(dataset, findings=["gout"]), '"gout" is no finding')
-    refusal(lambda: boxed_probe_set(dataset, per_label=0, normals=0), "no case can be drawn")
+    made = [case for case in boxed_set(dataset, per_label=3).cases if case.finding == finding]
+    assert 0 < sum(case.label == 1 for case in made) <= 3
+    refusal(lambda: boxed_set(dataset, per_label=0, normals=0), "no case can be drawn")
 
 
 def test_films_without_boxes_still_give_swaps(dataset) -> None:
-    made = boxed_probe_set(msgspec.structs.replace(dataset, boxes=None), per_label=5)
+    made = boxed_set(msgspec.structs.replace(dataset, boxes=None), per_label=5)
     assert all(case.box is None for case in made.cases)
 
 
 def test_without_patients_each_film_counts_as_one_and_it_is_said(tmp_path) -> None:
     tree = write_rsna(tmp_path, films=90)
-    made = boxed_probe_set(rsna_films(tree.root), per_label=10)
+    made = boxed_set(rsna_films(tree.root), per_label=10)
     assert all(case.swap_image_path != case.image_path for case in made.cases)
     assert any("whose patient is not known" in line for line in made.provenance)
     assert any("whose view is not known" in line for line in made.provenance)
@@ -370,16 +378,16 @@ def _film(patient: str, edema: int, *boxes: tuple[int, int]) -> dict:
 
 def test_two_boxes_of_one_finding_are_masked_together_but_by_the_authors_one_by_one() -> None:
     read = read_of([_film("a", 1, (300, 300), (400, 400), (9, 9)), _film("b", 0)])
-    (present, _) = boxed_probe_set(read).cases
+    (present, _) = boxed_set(read).cases
     assert [(box.w, box.h) for box in present.targets] == [(90, 112), (67, 84), (2, 3)]
-    assert lost(boxed_probe_set(read), "box") == 0
-    authors = boxed_probe_set(read, edition="authors")
+    assert lost(boxed_set(read), "box") == 0
+    authors = boxed_set(read, edition="authors")
     assert [len(case.targets) for case in authors.cases] == [1, 1, 0]
 
 
 def test_what_another_minimum_would_keep_can_be_counted() -> None:
     read = read_of([_film("a", 1, (300, 300), (90, 90)), _film("b", 1, (90, 90)), _film("c", 0)])
-    made = boxed_probe_set(read)
+    made = boxed_set(read)
     assert sorted(made.sides) == pytest.approx([90 * 0.224, 300 * 0.224])
     assert lost(made, "box below 50 pixels of 224 [D12]") == 1
 
@@ -387,21 +395,21 @@ def test_what_another_minimum_would_keep_can_be_counted() -> None:
 def test_films_that_do_not_mention_a_finding_are_absent_to_the_authors_alone() -> None:
     read = read_of([_film("a", 1), _film("b", 3), _film("c", 3)])
     assert built(read) is None
-    cases = boxed_probe_set(read, edition="authors").cases
+    cases = boxed_set(read, edition="authors").cases
     assert [(case.label, case.label_value) for case in cases] == [(1, 1), (0, 3)]
 
 
 def test_boxed_films_come_in_without_a_counterpart() -> None:
     read = read_of([_film("a", 1, (300, 300)), _film("b", 1), _film("c", 1, (400, 400))])
-    made = boxed_probe_set(read)
+    made = boxed_set(read)
     assert sorted(case.subject_id or "" for case in made.cases) == ["a", "c"]
     assert any("no film without the finding in the same view: 2 of 2" in x for x in made.provenance)
 
 
 def test_a_smaller_least_side_lets_smaller_boxes_in() -> None:
     read = read_of([_film("a", 1, (200, 160)), _film("b", 0)])
-    assert lost(boxed_probe_set(read), "[D12]") == 1
-    small = boxed_probe_set(read, minimum_side=30).cases[0]
+    assert lost(boxed_set(read), "[D12]") == 1
+    small = boxed_set(read, minimum_side=30).cases[0]
     assert small.box is not None
     assert (small.box.w, small.box.h) == (45, 45)
 
@@ -411,8 +419,8 @@ def test_a_box_that_leaves_the_film_by_a_hair_is_masked_as_far_as_the_film_goes(
     read = read_of([_film("a", 1, (300, 300)), _film("b", 0)])
     assert read.boxes is not None
     out = msgspec.structs.replace(read, boxes=read.boxes.with_columns(x=-10.0, w=300.0))
-    (present, _) = boxed_probe_set(out).cases
-    (authors, _) = boxed_probe_set(out, edition="authors").cases
+    (present, _) = boxed_set(out).cases
+    (authors, _) = boxed_set(out, edition="authors").cases
     assert present.box is not None
     assert authors.box is not None
     assert authors.box.x < 0

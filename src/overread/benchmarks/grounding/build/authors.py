@@ -7,33 +7,43 @@ no MIMIC case is of a patient of the MS-CXR cases [D32], and no case asks about 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, get_args
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
-import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from overread.benchmarks.grounding.build.chexpert import LATERAL
-from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT
+from overread.benchmarks.grounding.build.films import (
+    ABSENT,
+    LATERAL,
+    NOT_MENTIONED,
+    PRESENT,
+    FilmsRead,
+)
 from overread.benchmarks.grounding.build.manifest import IMAGE_ERRORS, TEXT_ERRORS, Built
 from overread.benchmarks.grounding.build.sampling import (
     FACTS,
     FRONTAL,
     UNMENTIONED,
     Account,
-    Rules,
     Sampling,
     SwapPool,
-    complete,
-    counted_notes,
+    built_set,
+    case_of,
+    too_small,
+    with_boxes,
+    with_swaps,
 )
 from overread.benchmarks.grounding.cases import GroundingCase
-from overread.benchmarks.grounding.prompts import MSCXR_FINDINGS, NORMAL, SENTENCE_SOURCE
+from overread.benchmarks.grounding.prompts import (
+    FINDINGS,
+    MSCXR_FINDINGS,
+    NORMAL,
+    SENTENCE_SOURCE,
+)
 from overread.case import BadInput, Box
-from overread.imaging import irrelevant_box, irrelevant_boxes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from overread.imaging import RESOLUTION
 
 # ---------------------------------------------------------------- the stream
 # The builder's random stream: every draw of a probe set comes from one seed (GROUNDING 2.1).
@@ -47,11 +57,13 @@ class Stream:
 
     A sample is what `DataFrame.sample(n, random_state=integer)` of pandas gives: the MT19937
     generator of that seed chooses positions without replacement. The order of the samples is part
-    of the protocol, since each moves the stream on by one.
+    of the protocol, since each moves the stream on by one. Films of the opposite label come from a
+    generator of their own, so that the paper's draws stay as they are.
     """
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
+        self._opposites = np.random.default_rng([seed, 1])
 
     def sample(self, available: int, size: int) -> NDArray[np.intp]:
         """Positions of min(size, available) rows out of `available`, in the order drawn.
@@ -65,9 +77,14 @@ class Stream:
         chosen = np.random.RandomState(seed).choice(available, size=size, replace=False)
         return chosen.astype(np.intp, copy=False)
 
-    def one(self, available: int) -> int:
-        """The position of one row out of `available`, which is at least 1."""
-        return int(self.sample(available, 1)[0])
+    def rows(self, films: pl.DataFrame, size: int) -> list[dict[str, Any]]:
+        """A sample of a table's rows."""
+        return films[self.sample(films.height, size)].to_dicts()
+
+    def swap(self, swaps: int, opposites: int) -> tuple[int, int]:
+        """Positions of a case's swap and of its opposite; 0 where there is none."""
+        first = int(self.sample(swaps, 1)[0]) if swaps else 0
+        return first, int(self._opposites.integers(opposites)) if opposites else 0
 
 
 # ---------------------------------------------------------------- cases from labels
@@ -80,13 +97,11 @@ class Stream:
 def draw_by_label(
     pool: pl.DataFrame,
     stream: Stream,
-    *,
+    options: Sampling,
     source: str,
-    prefix: str,
-    findings: tuple[str, ...],
-    per_finding: int,
-    normals: int,
+    *,
     pad: bool,
+    findings: Sequence[str] = FINDINGS,
 ) -> list[GroundingCase]:
     """Present then absent films of each finding, half of `per_finding` each, then the normals.
 
@@ -94,34 +109,22 @@ def draw_by_label(
     few patients; the draw is from both together, and both are labelled 0 [D22]. `label_value`
     keeps the code.
     """
-    half = per_finding // 2
+    half = options.per_finding // 2
     drawn: list[tuple[str, int, dict[str, Any]]] = []
     for finding in findings:
         present = _one_per_patient(pool, finding, PRESENT)
-        drawn += [(finding, 1, row) for row in _drawn_rows(present, half, stream)]
+        drawn += [(finding, 1, row) for row in stream.rows(present, half)]
         absent = _one_per_patient(pool, finding, ABSENT)
         if pad and absent.height < half:
             unmentioned = _one_per_patient(pool, finding, NOT_MENTIONED)
             absent = _first_of_each(absent.vstack(unmentioned))
-        drawn += [(finding, 0, row) for row in _drawn_rows(absent, half, stream)]
+        drawn += [(finding, 0, row) for row in stream.rows(absent, half)]
     normal = _one_per_patient(pool, NORMAL, PRESENT)
-    drawn += [(NORMAL, 1, row) for row in _drawn_rows(normal, normals, stream)]
+    drawn += [(NORMAL, 1, row) for row in stream.rows(normal, options.normals)]
     return [
-        GroundingCase(
-            case_id=f"{prefix}_{number:05d}",
-            source=source,
-            image_path=row["image_path"],
-            **{name: row[name] for name in FACTS},
-            finding=finding,
-            label=label,
-            label_value=row[finding],
-        )
+        case_of(row, number, source, finding, label)
         for number, (finding, label, row) in enumerate(drawn)
     ]
-
-
-def _drawn_rows(films: pl.DataFrame, size: int, stream: Stream) -> list[dict[str, Any]]:
-    return films[stream.sample(films.height, size)].to_dicts()
 
 
 def _one_per_patient(pool: pl.DataFrame, finding: str, value: int) -> pl.DataFrame:
@@ -145,45 +148,73 @@ _SCALED: Final = ("box_x", "box_y", "box_w", "box_h")
 
 
 def draw_boxes(
-    boxes: pl.DataFrame,
-    films: pl.DataFrame,
-    options: Sampling,
-    stream: Stream,
-    account: Account,
-    rules: Rules,
+    boxes: pl.DataFrame, films: pl.DataFrame, options: Sampling, stream: Stream, account: Account
 ) -> list[GroundingCase]:
-    """At most `mscxr_per_finding` boxes of each finding, findings in order of first appearance.
+    """At most `boxes_per_finding` boxes of each finding, findings in order of first appearance.
 
     In the authors' code a box whose film is unknown, or has no age or sex, is joined to nothing,
     has no view and so goes with the laterals. Here each has its own reason.
+
+    In `corrected` every case has all boxes of its finding on its film, and each film and finding
+    once. The draws are the authors': a box whose film and finding another drawn one stands for is
+    left.
     """
-    scaled = _scaled(boxes, options.resolution)
-    account.sides += scaled.select(pl.min_horizontal("box_w", "box_h")).to_series().to_list()
-    kept = account.keep(
-        scaled,
-        (pl.col("box_w") >= options.minimum_side) & (pl.col("box_h") >= options.minimum_side),
-        f"box below {options.minimum_side} pixels of {options.resolution} [D12]",
+    # At the working resolution, each axis on its own, not yet rounded.
+    across, down = (RESOLUTION / pl.col(f"image_{side}") for side in ("width", "height"))
+    sides = zip(_SCALED, "xywh", (across, down, across, down), strict=True)
+    finding = pl.col("category").replace_strict(_CATEGORIES, default=None, return_dtype=pl.String)
+    scaled = boxes.with_columns(
+        *((pl.col(side) * scale).alias(name) for name, side, scale in sides), finding=finding
     )
+    shorter = pl.min_horizontal("box_w", "box_h")
+    account.sides += scaled.select(shorter).to_series().to_list()
+    kept = account.keep(scaled, shorter >= options.minimum_side, too_small(options))
     known = pl.col("dicom_id").is_in(films["dicom_id"].implode())
     kept = account.keep(kept, known, "film not in the film list")
     lookup = by_dicom(films).select(*FACTS, film_path="image_path")
     kept = kept.join(lookup, on="dicom_id", how="left", maintain_order="left")
     kept = account.keep(kept, pl.col("film_path").is_not_null(), "no age or sex")
     kept = account.keep(kept, pl.col("view").is_in(FRONTAL), "view not PA or AP")
-    finding = pl.col("category").replace_strict(_CATEGORIES, default=None, return_dtype=pl.String)
-    kept = kept.with_columns(finding=finding)
     kept = account.keep(kept, pl.col("finding").is_not_null(), "category is none of the eight")
-    asked = pl.col("finding").is_in(options.findings)
-    kept = account.keep(kept, asked, "finding not asked for")
+    most = options.boxes_per_finding
     rows: list[dict[str, Any]] = []
     for each in kept["finding"].unique(maintain_order=True):
-        own = kept.filter(pl.col("finding") == each)
-        rows += own[stream.sample(own.height, options.mscxr_per_finding)].to_dicts()
-    account.drop(
-        f"over the cap of {options.mscxr_per_finding} per finding", kept.height - len(rows)
-    )
-    cases = [_box_case(number, row, options, rules) for number, row in enumerate(rows)]
-    return cases if rules == "authors" else _one_case_per_film(cases, scaled, options, account)
+        rows += stream.rows(kept.filter(pl.col("finding") == each), most)
+    account.drop(f"over the cap of {most} per finding", kept.height - len(rows))
+    ours = options.edition == "corrected"
+    every: dict[tuple[str, str], list[Box]] = {}
+    for dicom, name, *lengths in scaled.select("dicom_id", "finding", *_SCALED).iter_rows():
+        box = Box(*map(round, lengths))
+        if ours and box.w > 0 and box.h > 0:
+            every.setdefault((dicom, name), []).append(box)
+    cases: dict[Any, GroundingCase] = {}
+    for number, row in enumerate(rows):
+        film = (row["dicom_id"], row["finding"])
+        if (key := film if ours else number) in cases:
+            continue
+        # Each number half to even on its own, and nothing clipped (step 6).
+        box = Box(*(round(row[name]) for name in _SCALED))
+        case = case_of(
+            row,
+            number,
+            "ms_cxr",
+            row["finding"],
+            1,
+            # The authors put their folder's name before MS-CXR's path. The film list knows better
+            # where the film stands.
+            image_path=row["film_path"] if ours else row["image_path"],
+            # A box asserts its finding, whatever the labeler made of the report.
+            label_value=PRESENT,
+            label_text=row["label_text"],
+        )
+        cases[key] = with_boxes(case, [box, *(b for b in every.get(film, ()) if b != box)])
+    account.drop("hidden together with another box of its film", len(rows) - len(cases))
+    return list(cases.values())
+
+
+def complete() -> pl.Expr:
+    """Whether a film's age and sex are known."""
+    return pl.col("age").is_not_null() & pl.col("gender").is_not_null()
 
 
 def by_dicom(films: pl.DataFrame) -> pl.DataFrame:
@@ -191,65 +222,13 @@ def by_dicom(films: pl.DataFrame) -> pl.DataFrame:
     return films.filter(complete()).unique("dicom_id", keep="first", maintain_order=True)
 
 
-def _scaled(boxes: pl.DataFrame, resolution: int) -> pl.DataFrame:
-    """The boxes at the working resolution, each axis on its own, not yet rounded."""
-    across, down = resolution / pl.col("image_width"), resolution / pl.col("image_height")
-    scales = (across, down, across, down)
-    sides = zip(_SCALED, "xywh", scales, strict=True)
-    return boxes.with_columns((pl.col(side) * scale).alias(name) for name, side, scale in sides)
-
-
-def _one_case_per_film(
-    drawn: list[GroundingCase], boxes: pl.DataFrame, options: Sampling, account: Account
-) -> list[GroundingCase]:
-    """Every case with all boxes of its finding on its film, and each film and finding once.
-
-    The draws are the authors': a box whose film and finding another drawn one stands for is left.
-    """
-    known: dict[tuple[str, str | None], list[Box]] = {}
-    for dicom, category, *sides in boxes.select("dicom_id", "category", *_SCALED).iter_rows():
-        box = Box(*map(round, sides))
-        if box.w > 0 and box.h > 0:
-            known.setdefault((dicom, _CATEGORIES.get(category)), []).append(box)
-    cases: dict[tuple[str | None, str | None], GroundingCase] = {}
-    for case in drawn:
-        if (key := (case.dicom_id, case.finding)) in cases:
-            continue
-        others = [box for box in known[case.dicom_id or "", case.finding] if box != case.box]
-        control, *elsewhere = irrelevant_boxes([*case.targets, *others], options.resolution)
-        cases[key] = msgspec.structs.replace(
-            case,
-            irrelevant_box=control,
-            more_boxes=tuple(others),
-            more_irrelevant_boxes=tuple(elsewhere),
-        )
-    account.drop("hidden together with another box of its film", len(drawn) - len(cases))
-    return list(cases.values())
-
-
-def _box_case(number: int, row: dict[str, Any], options: Sampling, rules: Rules) -> GroundingCase:
-    # Each number half to even on its own, and nothing clipped (step 6).
-    x, y, w, h = (round(row[name]) for name in _SCALED)
-    box = Box(x, y, w, h)
-    return GroundingCase(
-        case_id=f"mscxr_{number:05d}",
-        source="ms_cxr",
-        # The authors put their folder's name before MS-CXR's path. The film list knows better
-        # where the film stands.
-        image_path=row["image_path"] if rules == "authors" else row["film_path"],
-        **{name: row[name] for name in FACTS},
-        finding=row["finding"],
-        label=1,
-        # A box asserts its finding, whatever the labeler made of the report.
-        label_value=PRESENT,
-        label_text=row["label_text"],
-        box=box,
-        irrelevant_box=irrelevant_box(box, options.resolution),
-    )
-
-
 # ---------------------------------------------------------------- cases from sentences
 # Cases from ReXErr: is this sentence right about this film? (GROUNDING 2.4)
+
+
+# The shares of errors that need the image and of those that do not; the rest are sentences without.
+_IMAGE_SHARE: Final = 0.70
+_TEXT_SHARE: Final = 0.15
 
 
 def draw_sentences(
@@ -258,45 +237,40 @@ def draw_sentences(
     options: Sampling,
     stream: Stream,
     account: Account,
-    rules: Rules,
 ) -> list[GroundingCase]:
     """Sentences with errors that need the image, with errors that do not, and with none.
 
     Errors are drawn type by type in alphabetical order, as many of each; a type that has fewer is
     not made up for by others.
     """
-    kept = _usable_sentences(sentences, account, rules)
+    present, type_ = pl.col("error_present"), pl.col("error_type")
+    kept = sentences.with_row_index("sentence")
+    kept = account.keep(kept, present.is_not_null(), "error_present empty")
+    kept = account.keep(kept, present.is_in((0, 1)), "error_present 2 (neutral)")
+    kept = account.keep(kept, pl.col("original_sentence").is_not_null(), "no original sentence")
+    if options.edition == "corrected":
+        # The authors ask about the word "nan" (GROUNDING 4.2).
+        said = pl.col("error_sentence").is_not_null()
+        kept = account.keep(kept, said, "no sentence to ask about")
     kept = _on_films(kept, films, account)
     key = ("study_id", "original_sentence", "error_sentence")
     once = kept.unique(key, keep="first", maintain_order=True)
     # Each sentence stands once per film of its study; the films beyond the first are no loss.
     account.drop("the same sentence of the same study", kept["sentence"].n_unique() - once.height)
-    type_, wrong = pl.col("error_type"), pl.col("error_present") == 1
+    wrong = present == 1
     usable = ~wrong | type_.is_in((*IMAGE_ERRORS, *TEXT_ERRORS)).fill_null(value=False)
     once = account.keep(once, usable, "error type of neither group")
-    image = round(options.rexerr_total * options.rexerr_image)
-    text = round(options.rexerr_total * options.rexerr_text)
-    rows = [
-        *_drawn_by_type(once.filter(wrong & type_.is_in(IMAGE_ERRORS)), image, stream),
-        *_drawn_by_type(once.filter(wrong & type_.is_in(TEXT_ERRORS)), text, stream),
-        *_drawn_rows(once.filter(~wrong), options.rexerr_total - image - text, stream),
-    ]
+    rows: list[dict[str, Any]] = []
+    left = options.sentences
+    for types, share in ((IMAGE_ERRORS, _IMAGE_SHARE), (TEXT_ERRORS, _TEXT_SHARE)):
+        errors, size = once.filter(wrong & type_.is_in(types)), round(options.sentences * share)
+        left -= size
+        names = sorted(set(errors["error_type"]))
+        for name in names:
+            rows += stream.rows(errors.filter(type_ == name), max(1, size // len(names)))
+    rows += stream.rows(once.filter(~wrong), left)
     account.drop("over the cap of their type", once.height - len(rows))
-    return [_sentence_case(number, row, options, rules) for number, row in enumerate(rows)]
-
-
-def _usable_sentences(sentences: pl.DataFrame, account: Account, rules: Rules) -> pl.DataFrame:
-    present = pl.col("error_present")
-    kept = sentences.with_row_index("sentence")
-    kept = account.keep(kept, present.is_not_null(), "error_present empty")
-    kept = account.keep(kept, present.is_in((0, 1)), "error_present 2 (neutral)")
-    kept = account.keep(kept, pl.col("original_sentence").is_not_null(), "no original sentence")
-    if rules == "corrected":
-        # The authors ask about the word "nan" (GROUNDING 4.2).
-        kept = account.keep(
-            kept, pl.col("error_sentence").is_not_null(), "no sentence to ask about"
-        )
-    return kept
+    return [_sentence_case(number, row, options) for number, row in enumerate(rows)]
 
 
 def _on_films(sentences: pl.DataFrame, films: pl.DataFrame, account: Account) -> pl.DataFrame:
@@ -304,262 +278,92 @@ def _on_films(sentences: pl.DataFrame, films: pl.DataFrame, account: Account) ->
 
     A sentence is lost when its last film is; the reason is that of the film that came farthest.
     """
-
-    def keep(frame: pl.DataFrame, kept: pl.DataFrame, reason: str) -> pl.DataFrame:
-        account.drop(reason, frame["sentence"].n_unique() - kept["sentence"].n_unique())
-        return kept
-
     each = pl.col("dicom_id").str.split(",").list.eval(pl.element().str.strip_chars())
     listed = sentences.with_columns(each.list.eval(pl.element().filter(pl.element() != "")))
     kept = account.keep(listed, pl.col("dicom_id").list.len() > 0, "no film named")
-    kept = kept.explode("dicom_id")
-    known = kept.filter(pl.col("dicom_id").is_in(films["dicom_id"].implode()))
-    kept = keep(kept, known, "film not in the film list")
-    joined = kept.join(
-        by_dicom(films), on="dicom_id", how="inner", suffix="_film", maintain_order="left"
+    known = pl.col("dicom_id").is_in(films["dicom_id"].implode())
+    kept = account.keep(kept.explode("dicom_id"), known, "film not in the film list", "sentence")
+    kept = kept.join(
+        by_dicom(films), on="dicom_id", how="left", suffix="_film", maintain_order="left"
     )
-    kept = keep(kept, joined, "no age or sex")
-    return keep(kept, kept.filter(pl.col("view").is_in(FRONTAL)), "view not PA or AP")
+    kept = account.keep(kept, pl.col("image_path").is_not_null(), "no age or sex", "sentence")
+    return account.keep(kept, pl.col("view").is_in(FRONTAL), "view not PA or AP", "sentence")
 
 
-def _drawn_by_type(errors: pl.DataFrame, total: int, stream: Stream) -> list[dict[str, Any]]:
-    types = sorted(set(errors["error_type"]))
-    rows: list[dict[str, Any]] = []
-    for each in types:
-        own = errors.filter(pl.col("error_type") == each)
-        rows += _drawn_rows(own, max(1, total // len(types)), stream)
-    return rows
-
-
-def _sentence_case(
-    number: int, row: dict[str, Any], options: Sampling, rules: Rules
-) -> GroundingCase:
-    finding = next((name for name in options.findings if row[name] == PRESENT), None)
+def _sentence_case(number: int, row: dict[str, Any], options: Sampling) -> GroundingCase:
+    finding = next((name for name in FINDINGS if row[name] == PRESENT), None)
+    named = ("original_sentence", "error_sentence", "error_type", "error_present")
+    own = {name: row[name] for name in named} | {"label_text": row["error_sentence"]}
     # The sentence names its patient and study, the film its own. The image shown is the film's.
-    facts = {name: row[name] for name in FACTS}
-    if rules == "corrected":
-        facts |= {name: row[f"{name}_film"] for name in ("subject_id", "study_id")}
-    return GroundingCase(
-        case_id=f"rexerr_{number:05d}",
-        source=SENTENCE_SOURCE,
-        image_path=row["image_path"],
-        **facts,
-        finding=finding,
-        label=row["error_present"],
-        label_value=None if finding is None else PRESENT,
-        label_text=row["error_sentence"],
-        original_sentence=row["original_sentence"],
-        error_sentence=row["error_sentence"],
-        error_type=row["error_type"],
-        error_present=row["error_present"],
-    )
-
-
-# ---------------------------------------------------------------- swaps
-# Another patient's film for every case: one of the same label, and one of the opposite label.
-#
-# The first is the swap of GROUNDING 2.5; the second is ours and disturbs none of the paper's draws.
-
-
-def with_swaps(
-    cases: list[GroundingCase], pool: SwapPool, stream: Stream, rules: Rules
-) -> list[GroundingCase]:
-    """Give each case its swap: one draw per case, in manifest order.
-
-    `authors` match the finding on `label`, which for a sentence says whether it holds an error, so
-    that one without an error goes to a film without its finding [D2]. `corrected` matches on the
-    label of the case's own film [D22]. With no match, or no finding, any other patient's film.
-
-    `swap_match` is "label" where the swap keeps the case's label, "free" where the case has no
-    finding to match (a sentence about none), else "any".
-    """
-    swapped = []
-    for case in cases:
-        value = case.label if rules == "authors" else case.label_value
-        matched = False
-        candidates = None
-        if case.finding is not None and value is not None:
-            candidates = pool.labelled(case.finding, value, case.subject_id)
-            matched = candidates.size > 0 and _keeps_label(case, value)
-        if candidates is None or not candidates.size:
-            candidates = pool.any(case.subject_id)
-        if candidates.size:
-            path = pool.path(candidates[stream.one(candidates.size)])
-            match = "label" if matched else "any" if case.finding is not None else "free"
-            case = msgspec.structs.replace(case, swap_image_path=path, swap_match=match)
-        swapped.append(case)
-    return swapped
-
-
-def _keeps_label(case: GroundingCase, value: int) -> bool:
-    """Whether films of that value say what the case's own says, not mentioned counting as absent.
-
-    False for the authors' sentences without an error only [D2].
-    """
-    return value == case.label_value or (value == ABSENT and case.label_value != PRESENT)
-
-
-def with_opposites(cases: list[GroundingCase], pool: SwapPool, seed: int) -> list[GroundingCase]:
-    """Give each case another patient's film of the opposite label, where there is one.
-
-    Present: a film without the finding (0, never one that does not mention it). Absent: one with
-    it. Normal: one with any finding. A sentence has no opposite. From a generator of its own, so
-    that the paper's draws stay as they are.
-    """
-    generator = np.random.default_rng([seed, 1])
-    given = []
-    for case in cases:
-        if case.source != SENTENCE_SOURCE and case.finding is not None:
-            if case.finding == NORMAL:
-                candidates = pool.abnormal(case.subject_id)
-            else:
-                opposite = ABSENT if case.label == 1 else PRESENT
-                candidates = pool.labelled(case.finding, opposite, case.subject_id)
-            if candidates.size:
-                path = pool.path(candidates[generator.integers(candidates.size)])
-                case = msgspec.structs.replace(case, opposite_image_path=path)
-        given.append(case)
-    return given
+    if options.edition == "corrected":
+        own |= {name: row[f"{name}_film"] for name in ("subject_id", "study_id")}
+    return case_of(row, number, SENTENCE_SOURCE, finding, row["error_present"], **own)
 
 
 # ---------------------------------------------------------------- probe sets
 
 
-_DEFAULT_SAMPLING = Sampling()
-
-
 def probe_set(
-    films: pl.DataFrame,
-    boxes: pl.DataFrame | None,
-    sentences: pl.DataFrame | None,
-    *,
-    edition: Rules,
-    options: Sampling = _DEFAULT_SAMPLING,
+    read: FilmsRead, options: Sampling, source: Literal["mimic_cxr", "chexpert"]
 ) -> Built:
-    """MS-CXR, MIMIC-CXR and ReXErr cases in this order; a table that is None gives no cases."""
-    _check_edition(edition)
-    stream = Stream(options.seed)
-    accounts = [Account(source) for source in ("ms_cxr", "mimic_cxr", "rexerr")]
-    of_boxes, account, of_sentences = accounts
-    boxed: list[GroundingCase] = []
-    if boxes is not None:
-        boxed = draw_boxes(boxes, films, options, stream, of_boxes, edition)
-    frontal = pl.col("view").is_in(FRONTAL)
-    frontals, pool = _frontals_and_tests(films, account, frontal, "view not PA or AP")
-    # The paper removes MS-CXR's studies; the authors' code only the films drawn [D32].
-    shared = "dicom_id" if edition == "authors" else "subject_id"
-    taken = {getattr(case, shared) for case in boxed}
-    reason = "film" if edition == "authors" else "patient"
-    pool = account.keep(pool, ~pl.col(shared).is_in(taken), f"{reason} of an MS-CXR case [D32]")
-    labelled = draw_by_label(
-        pool,
-        stream,
-        source="mimic_cxr",
-        prefix="mimic",
-        findings=options.findings,
-        per_finding=options.mimic_per_finding,
-        normals=options.mimic_normals,
-        pad=True,
-    )
-    _not_drawn(account, pool, labelled)
-    said: list[GroundingCase] = []
-    if sentences is not None:
-        said = draw_sentences(sentences, films, options, stream, of_sentences, edition)
-    cases = [*boxed, *labelled, *said]
-    return _built_set("mimic", cases, frontals, accounts, stream, edition, options)
+    """MS-CXR, MIMIC-CXR and ReXErr cases in this order, or CheXpert's alone (GROUNDING 2.6).
 
-
-def chexpert_probe_set(
-    films: pl.DataFrame, *, edition: Rules, options: Sampling = _DEFAULT_SAMPLING
-) -> Built:
-    """CheXpert cases (GROUNDING 2.6): the stream starts afresh, and nothing is padded.
-
-    A film is frontal unless its view is LATERAL: CheXpert has a few frontals whose projection is
-    neither PA nor AP.
+    A table that is None gives no cases. A film of CheXpert is frontal unless its view is LATERAL,
+    for there are a few frontals whose projection is neither PA nor AP; and nothing is padded.
     """
-    _check_edition(edition)
     stream = Stream(options.seed)
-    account = Account("chexpert")
-    frontals, pool = _frontals_and_tests(films, account, pl.col("view") != LATERAL, "lateral")
-    cases = draw_by_label(
-        pool,
-        stream,
-        source="chexpert",
-        prefix="chexpert",
-        findings=options.findings,
-        per_finding=options.chexpert_per_finding,
-        normals=options.chexpert_normals,
-        pad=False,
+    accounts = [Account("ms_cxr"), Account(source), Account(SENTENCE_SOURCE)]
+    of_boxes, account, of_sentences = accounts
+    cases: list[GroundingCase] = []
+    if read.boxes is not None:
+        cases += draw_boxes(read.boxes, read.films, options, stream, of_boxes)
+    known = account.keep(read.films, complete(), "no age or sex")
+    if source == "chexpert":
+        frontals = account.keep(known, pl.col("view") != LATERAL, "lateral")
+    else:
+        frontals = account.keep(known, pl.col("view").is_in(FRONTAL), "view not PA or AP")
+    pool = account.keep(frontals, pl.col("split") == "test", "not of the test split")
+    # The paper removes MS-CXR's studies; the authors' code only the films drawn [D32].
+    shared, whose = (
+        ("dicom_id", "film") if options.edition == "authors" else ("subject_id", "patient")
     )
-    _not_drawn(account, pool, cases)
-    built = _built_set("chexpert", cases, frontals, [account], stream, edition, options)
-    split = (
-        "Split and labels are those of the film list; the paper's are its authors' own 20 % and "
-        "not CheXpert's test set with expert labels [D31]."
-    )
-    return msgspec.structs.replace(built, provenance=[split, *built.provenance])
-
-
-def _frontals_and_tests(
-    films: pl.DataFrame, account: Account, frontal: pl.Expr, otherwise: str
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The frontals that swaps are taken from, and those of the test split, which cases are of."""
-    known = account.keep(films, complete(), "no age or sex")
-    frontals = account.keep(known, frontal, otherwise)
-    return frontals, account.keep(frontals, pl.col("split") == "test", "not of the test split")
-
-
-def _not_drawn(account: Account, pool: pl.DataFrame, cases: list[GroundingCase]) -> None:
-    """Films of the pool that are in no case: another of the patient's was taken, or enough were."""
-    drawn = {case.image_path for case in cases}
+    taken = {getattr(case, shared) for case in cases}
+    pool = account.keep(pool, ~pl.col(shared).is_in(taken), f"{whose} of an MS-CXR case [D32]")
+    labelled = draw_by_label(pool, stream, options, source, pad=source != "chexpert")
+    cases += labelled
+    # Another of the patient's was taken, or enough were.
+    drawn = {case.image_path for case in labelled}
     account.drop("not drawn (one film per patient, caps)", pool.height - len(drawn))
-
-
-def _built_set(
-    name: str,
-    cases: list[GroundingCase],
-    frontals: pl.DataFrame,
-    accounts: list[Account],
-    stream: Stream,
-    edition: Rules,
-    options: Sampling,
-) -> Built:
-    exclusions = [each for account in accounts for each in account.exclusions]
+    if read.sentences is not None:
+        cases += draw_sentences(read.sentences, read.films, options, stream, of_sentences)
     if not cases:
-        lost = "; ".join(f"{e.source}: {e.reason}, {e.count}" for e in exclusions)
-        raise BadInput(f"No case can be drawn from these tables ({lost}). Give more films.")
-    pool = SwapPool(frontals)
-    cases = with_swaps(cases, pool, stream, edition)
-    cases = with_opposites(cases, pool, options.seed)
-    return Built(
-        name=name,
-        # MIMIC's and CheXpert's agreements both forbid handing the films on.
-        policy="credentialed",
-        cases=cases,
-        exclusions=exclusions,
-        provenance=_set_notes(cases, frontals),
-        sides=[side for account in accounts for side in account.sides],
+        lost = (f"{e.source}: {e.reason}, {e.count}" for one in accounts for e in one.exclusions)
+        raise BadInput(
+            f"No case can be drawn from these tables ({'; '.join(lost)}). Give more films."
+        )
+    by_label = options.edition == "authors"
+    patients = frontals["subject_id"].n_unique()
+    notes = [f"Swaps come from {frontals.height} frontal films of {patients} patients, all splits."]
+    if source == "chexpert":
+        notes.insert(
+            0,
+            "Split and labels are those of the film list; the paper's are its authors' own 20 % "
+            "and not CheXpert's test set with expert labels [D31].",
+        )
+    return built_set(
+        read,
+        "chexpert" if source == "chexpert" else "mimic",
+        with_swaps(cases, SwapPool(frontals), stream.swap, by_label=by_label, abnormal=True),
+        accounts,
+        notes,
+        {
+            UNMENTIONED: lambda case: case.label_value == NOT_MENTIONED,
+            "with a swap that was not matched on their label [D2, D22]": (
+                lambda case: case.swap_match != "label"
+            ),
+            "that ask about a finding, without an image of the opposite label": (
+                lambda case: case.opposite_image_path is None and case.source != SENTENCE_SOURCE
+            ),
+        },
+        "dicom_id",
     )
-
-
-def _set_notes(cases: list[GroundingCase], frontals: pl.DataFrame) -> list[str]:
-    """What a reader of the set should know about its labels and swaps."""
-    films, patients = frontals.height, frontals["subject_id"].n_unique()
-    counts = {
-        UNMENTIONED: sum(case.label_value == NOT_MENTIONED for case in cases),
-        "with a swap that was not matched on their label [D2, D22]": sum(
-            case.swap_match != "label" for case in cases
-        ),
-        "that ask about a finding, without an image of the opposite label": sum(
-            case.opposite_image_path is None and case.source != SENTENCE_SOURCE for case in cases
-        ),
-    }
-    return [
-        f"Swaps come from {films} frontal films of {patients} patients, all splits.",
-        *counted_notes(counts, len(cases)),
-    ]
-
-
-def _check_edition(edition: str) -> None:
-    if edition not in get_args(Rules):
-        raise BadInput(f'edition is "{edition}"; the editions are {", ".join(get_args(Rules))}.')

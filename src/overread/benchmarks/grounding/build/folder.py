@@ -14,42 +14,21 @@ from typing import Final
 
 import polars as pl
 
-from overread.benchmarks.files.tables import (
-    FIX,
-    Table,
-    ages,
-    codes,
-    columns_of,
-    filled,
-    first,
-    numbers,
-    read_table,
-    refuse,
-    refuse_first,
-)
-from overread.benchmarks.grounding.build.films import (
-    LABELS,
-    PRESENT,
-    SIDES,
-    STEM,
-    FilmsRead,
-    Missing,
-    box_schema,
-    film_frame,
-    film_schema,
-    leave_out,
-)
+from overread.benchmarks.files import tables
+from overread.benchmarks.files.tables import FIX, Table, first, numbers, refuse, refuse_first
+from overread.benchmarks.grounding.build import films
+from overread.benchmarks.grounding.build.films import PRESENT, SIDES, SIZES, FilmsRead, Missing
 from overread.benchmarks.grounding.build.manifest import Exclusion
 from overread.benchmarks.grounding.build.nih_rsna import FINDING_OF
 from overread.benchmarks.grounding.prompts import FINDINGS
 from overread.case import BadInput, Policy, Source
+from overread.imaging import film_size, locate
 
-BOX_COLUMNS: Final = ("box_x", "box_y", "box_w", "box_h")
-SIZE_COLUMNS: Final = ("image_width", "image_height")
+# What the sides of a box are called.
+_BOX: Final = {side: f"box_{side}" for side in SIDES}
 # A box drawn by hand may leave the image by a hair.
 _HAIR: Final = 0.02
-NEEDED: Final = ("image", "finding", "label")
-OPTIONAL: Final = ("patient", "view", "sex", "age", *BOX_COLUMNS, "box_label", *SIZE_COLUMNS)
+_NEEDED: Final = ("image", "finding", "label")
 
 _LABELS: Final = {
     **dict.fromkeys(("1", "1.0", "present", "yes", "true", "positive"), 1),
@@ -58,11 +37,21 @@ _LABELS: Final = {
     **dict.fromkeys(("3", "3.0", "not mentioned"), 3),
 }
 _LABEL_NEED: Final = "it is 1 (present), 0 (absent), 2 (uncertain) or 3 (not mentioned)"
-_SEXES: Final = {
-    **dict.fromkeys(("M", "MALE"), "M"),
-    **dict.fromkeys(("F", "FEMALE"), "F"),
-    **dict.fromkeys(("U", "O", "UNKNOWN", "OTHER"), None),
+_SEXES: Final = {"M": ("M", "MALE"), "F": ("F", "FEMALE"), None: ("U", "O", "UNKNOWN", "OTHER")}
+_SEX_WORDS: Final = {
+    form: sex
+    for sex, words in _SEXES.items()
+    for word in words
+    for form in (word, word.lower(), word.title())
 }
+# What may be told of a film, under our name.
+_FACTS: Final = {
+    "patient": ("subject_id", films.TEXT),
+    "view": ("view", films.VIEW),
+    "sex": ("gender", films.Column("it is M, F or empty", _SEX_WORDS)),
+    "age": ("age", films.AGE),
+}
+_OPTIONAL: Final = (*_FACTS, *_BOX.values(), "box_label", *SIZES)
 
 
 def read_folder(
@@ -92,53 +81,56 @@ def read_folder(
     words = dict(_LABELS)
     if findings.n_unique() == 1:  # "pneumonia_present", where that is all a row can mean
         words |= {f"{findings[0].lower()}_{word}": code for word, code in _LABELS.items()}
-    values = codes(table, said["label"], _any_spelling(words), _LABEL_NEED, pl.Int8)
+    spelled = {
+        form: code for word, code in words.items() for form in (word, word.title(), word.upper())
+    }
+    values = tables.codes(table, said["label"], spelled, _LABEL_NEED, pl.Int8)
     refuse_first(table, values.is_null(), said["label"], _LABEL_NEED)
     rows = pl.DataFrame({"image": images, "finding": findings, "value": values})
     _check_agreement(table, said["label"], rows.select("image", "finding"), values)
-    films = _film_facts(table, said, rows)
+    listed = _film_facts(table, said, rows)
     for each in rows["finding"].unique(maintain_order=True):
         own = rows.filter(pl.col("finding") == each).unique("image", keep="first")
         labelled = own.select("image", pl.col("value").alias(each))
-        films = films.join(labelled, on="image", how="left", maintain_order="left")
-    boxes, exclusions = folder_boxes(table, said, rows, root, set(gone), name or csv_file.stem)
-    films = films.with_columns(dicom_id=pl.col("image").str.extract(STEM))
-    frame = film_frame(films.rename({"image": "image_path"}))
+        listed = listed.join(labelled, on="image", how="left", maintain_order="left")
+    boxes, lost = _folder_boxes(table, said, rows, root, gone)
+    listed = listed.with_columns(dicom_id=pl.col("image").str.extract(films.STEM))
+    name = name or csv_file.stem
     found = FilmsRead(
-        name=name or csv_file.stem,
+        name=name,
         policy=policy,
-        films=frame,
+        films=films.film_frame(listed.rename({"image": "image_path"})),
         boxes=boxes,
-        exclusions=exclusions,
+        exclusions=[Exclusion(name, reason, count) for reason, count in lost.items() if count],
         provenance=[f"Films, labels and boxes of {table.label}."],
         files=[csv_file],
     )
     if "patient" not in said:
         found.provenance.append("Patients are unknown, so one may occur several times.")
-    return leave_out(found, frame["image_path"].is_in(gone), "the image is not there")
+    lacking = found.films["image_path"].is_in(gone)
+    return films.leave_out(found, lacking, "the image is not there")
 
 
 def _folder_table(
     path: Path, columns: dict[str, str], finding: str | None
 ) -> tuple[Table, dict[str, str]]:
     """The csv, and what it calls each of our columns."""
-    strange = sorted(set(columns) - {*NEEDED, *OPTIONAL})
-    if strange:
-        known = ", ".join((*NEEDED, *OPTIONAL))
-        raise BadInput(f"column {strange[0]} is none of {known}. Name one of these.")
-    has = columns_of(path)
-    needed = [name for name in NEEDED if name != "finding" or finding is None]
+    known = (*_NEEDED, *_OPTIONAL)
+    if strange := sorted(set(columns) - set(known)):
+        raise BadInput(f"column {strange[0]} is none of {', '.join(known)}. Name one of these.")
+    has = tables.columns_of(path)
+    needed = [name for name in _NEEDED if name != "finding" or finding is None]
     said = {ours: columns.get(ours, ours) for ours in needed}
-    for ours in OPTIONAL:
+    for ours in _OPTIONAL:
         if columns.get(ours, ours) in has or columns.get(ours):
             said[ours] = columns.get(ours, ours)
-    given = [ours for ours in (*BOX_COLUMNS,) if ours in said]
-    if given and len(given) < len(BOX_COLUMNS):
+    given = [ours for ours in _BOX.values() if ours in said]
+    if given and len(given) < len(_BOX):
         raise BadInput(
-            f"{path} has {', '.join(given)} alone; a box needs {', '.join(BOX_COLUMNS)}."
+            f"{path} has {', '.join(given)} alone; a box needs {', '.join(_BOX.values())}."
         )
-    table = read_table(path, list(dict.fromkeys(said.values())), remedy=FIX)
-    filled(table, *(said[ours] for ours in needed))
+    table = tables.read_table(path, list(dict.fromkeys(said.values())), remedy=FIX)
+    tables.filled(table, *(said[ours] for ours in needed))
     return table, said
 
 
@@ -146,22 +138,18 @@ def _folder_images(
     table: Table, column: str, root: Path, missing: Missing
 ) -> tuple[pl.Series, list[str]]:
     """The image of each row, and those that are not there."""
-    from overread.imaging import locate
-
     images = table.frame[column].str.replace_all("\\", "/", literal=True).str.strip_prefix("./")
     gone: list[str] = []
-    seen: set[str] = set()
+    rows: dict[str, int] = {}
     for index, image in enumerate(images):
-        if image in seen:
-            continue
-        seen.add(image)
+        rows.setdefault(image, table.row(index))
+    for image, row in rows.items():
         try:
             locate(Source(str(root), image))
         except BadInput as error:
-            if missing == "exclude" and ".." not in image and not (root / image).exists():
-                gone.append(image)
-                continue
-            raise BadInput(f"{table.path.name} row {table.row(index)}: {error}") from None
+            if missing == "refuse" or ".." in image or (root / image).exists():
+                raise BadInput(f"{table.path.name} row {row}: {error}") from None
+            gone.append(image)
     return images.alias("image"), gone
 
 
@@ -171,61 +159,42 @@ def _folder_findings(table: Table, column: str | None, constant: str | None) -> 
         words = table.frame.select(pl.repeat(constant, pl.len(), dtype=pl.String)).to_series()
     else:
         words = table.frame[column]
-    names: dict[str, str] = {label: label for label in LABELS}
+    names = {label: label for label in films.LABELS}
     own = words.str.strip_chars().str.replace_all(r"\s+", "_")
     spelled = {
         word: names.setdefault(word.lower(), word) for word in own.unique(maintain_order=True)
     }
-    taken = [word for word in spelled if word in film_schema() and word not in LABELS]
-    if taken:
-        place = first(own == taken[0])
-        where = f"row {table.row(place or 0)}: " if column else ""
+    facts = set(films.FILM_SCHEMA) - set(films.LABELS)
+    if taken := [word for word in spelled if word in facts]:
+        where = f"row {table.row(first(own == taken[0]) or 0)}: " if column else ""
         raise BadInput(
             f"{table.path.name} {where}{taken[0]} is the name of a fact and of no finding. {FIX}."
         )
     return own.replace_strict(spelled, return_dtype=pl.String).alias("finding")
 
 
-def _any_spelling(words: Mapping[str, int]) -> dict[str, int]:
-    return {
-        form: code for word, code in words.items() for form in (word, word.title(), word.upper())
-    }
-
-
 def _check_agreement(table: Table, column: str, keys: pl.DataFrame, values: pl.Series) -> None:
     """What rows with one key say must be one thing, but for those that say nothing."""
-    frame = keys.with_columns(value=values).with_columns(
-        said=pl.col("value").drop_nulls().first().over(keys.columns)
-    )
-    place = first(frame["value"] != frame["said"])
-    if place is not None:
-        key = keys.row(place)
-        same = keys.select(
-            pl.all_horizontal(*(pl.col(c) == v for c, v in zip(keys.columns, key, strict=True)))
-        )
-        earlier = first(same.to_series() & values.is_not_null())
-        need = f"row {table.row(earlier or 0)} says otherwise of {' and '.join(key)}"
-        refuse(table, place, column, need)
+    told = keys.with_row_index("row").with_columns(value=values).drop_nulls("value")
+    earliest = pl.col("value", "row").first().over(keys.columns).name.prefix("first_")
+    odd = told.with_columns(earliest).filter(pl.col("value") != pl.col("first_value"))
+    for row in odd.head(1).to_dicts():
+        key = " and ".join(row[name] for name in keys.columns)
+        need = f"row {table.row(row['first_row'])} says otherwise of {key}"
+        refuse(table, row["row"], column, need)
 
 
 def _film_facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.DataFrame:
     """One row per image: patient, view, sex and age."""
-    found: dict[str, pl.Series] = {}
-    if "patient" in said:
-        found["subject_id"] = table.frame[said["patient"]]
-    if "view" in said:
-        found["view"] = table.frame[said["view"]].str.to_uppercase()
-    if "sex" in said:
-        forms = {
-            form: sex for word, sex in _SEXES.items() for form in (word, word.lower(), word.title())
-        }
-        found["gender"] = codes(table, said["sex"], forms, "it is M, F or empty", pl.String)
-    if "age" in said:
-        found["age"] = ages(table, said["age"])
-    ours = {"subject_id": "patient", "gender": "sex"}
-    for name, series in found.items():
-        _check_agreement(table, said[ours.get(name, name)], rows.select("image"), series)
-    facts = rows.select("image").with_columns(**found)
+    found = {
+        ours: (said[theirs], column.values(table, said[theirs]))
+        for theirs, (ours, column) in _FACTS.items()
+        if theirs in said
+    }
+    facts = rows.select("image")
+    for ours, (theirs, series) in found.items():
+        _check_agreement(table, theirs, rows.select("image"), series)
+        facts = facts.with_columns(series.alias(ours))
     return facts.group_by("image", maintain_order=True).agg(pl.all().drop_nulls().first())
 
 
@@ -233,62 +202,44 @@ def _film_facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl
 # The boxes of a hospital's own csv, in pixels of each image.
 
 
-def folder_boxes(
-    table: Table,
-    said: Mapping[str, str],
-    rows: pl.DataFrame,
-    root: Path,
-    gone: set[str],
-    name: str,
-) -> tuple[pl.DataFrame | None, list[Exclusion]]:
+def _folder_boxes(
+    table: Table, said: Mapping[str, str], rows: pl.DataFrame, root: Path, gone: list[str]
+) -> tuple[pl.DataFrame | None, dict[str, int]]:
     """The boxes of films whose finding is present, and a count of the others.
 
     `rows` has the image, finding and value of each row; `said` what the csv calls our columns.
     """
-    if BOX_COLUMNS[0] not in said:
-        return None, []
-    sides = {
-        side: numbers(table, said[column], "it is a number of pixels")
-        for side, column in zip(SIDES, BOX_COLUMNS, strict=True)
-    }
+    if "box_x" not in said:
+        return None, {}
+    sides = {side: numbers(table, said[column], films.PIXELS) for side, column in _BOX.items()}
     frame = rows.with_columns(**sides).with_row_index("index")
-    some = pl.any_horizontal(pl.col(*"xywh").is_not_null())
-    for side, column in zip(SIDES, BOX_COLUMNS, strict=True):
+    some = pl.any_horizontal(pl.col(SIDES).is_not_null())
+    for side, column in _BOX.items():
         partial = frame.select(some & pl.col(side).is_null()).to_series()
-        refuse_first(
-            table, partial, said[column], f"a box needs all of {', '.join(BOX_COLUMNS)}, or none"
-        )
+        need = f"a box needs all of {', '.join(_BOX.values())}, or none"
+        refuse_first(table, partial, said[column], need)
         if side in "wh":
             refuse_first(table, frame[side] <= 0, said[column], "a side is above 0")
     frame = frame.filter(some)
-    exclusions = []
-    absent = frame.filter(pl.col("value") != PRESENT)
-    if absent.height:
-        reason = "a box on a film whose finding is not present"
-        exclusions.append(Exclusion(name, reason, absent.height))
-    frame = frame.filter((pl.col("value") == PRESENT) & ~pl.col("image").is_in(list(gone)))
-    once = frame.unique(["image", "finding", *"xywh"], keep="first", maintain_order=True)
-    if once.height < frame.height:
-        exclusions.append(Exclusion(name, "the same box twice", frame.height - once.height))
-    sizes = _image_sizes(table, said, once, root)
-    once = once.hstack(sizes)
+    present = frame.filter(pl.col("value") == PRESENT)
+    there = present.filter(~pl.col("image").is_in(gone))
+    once = there.unique(["image", "finding", *SIDES], keep="first", maintain_order=True)
+    lost = {
+        "a box on a film whose finding is not present": frame.height - present.height,
+        "the same box twice": there.height - once.height,
+    }
+    once = once.hstack(_image_sizes(table, said, once, root))
     for side, along, across in (("w", "x", "image_width"), ("h", "y", "image_height")):
         for index, start, length, whole in once.select("index", along, side, across).iter_rows():
             if start < -_HAIR * whole or start + length > (1 + _HAIR) * whole:
                 need = f"the box leaves its image of {whole:g} pixels"
-                refuse(table, index, said[f"box_{side}"], need)
+                refuse(table, index, said[_BOX[side]], need)
     texts = table.frame[said["box_label"]] if "box_label" in said else rows["finding"]
-    once, others = _of_their_finding(once.with_columns(text=texts.gather(once["index"])))
-    exclusions += [Exclusion(name, reason, count) for reason, count in others.items()]
-    boxes = once.select(
-        dicom_id=pl.col("image").str.extract(STEM),
-        category="finding",
-        label_text="text",
-        image_path="image",
-        **{column: pl.col(column) for column in (*"xywh", *SIZE_COLUMNS)},
-        finding="finding",
+    once, others = _of_their_finding(once.with_columns(label_text=texts.gather(once["index"])))
+    boxes = once.with_columns(
+        dicom_id=pl.col("image").str.extract(films.STEM), category="finding", image_path="image"
     )
-    return boxes.select(*box_schema(), "finding"), exclusions
+    return boxes.select(*films.BOX_SCHEMA, "finding"), lost | others
 
 
 def _of_their_finding(boxes: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
@@ -300,7 +251,7 @@ def _of_their_finding(boxes: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
     known |= {name.lower(): name for name in (*FINDINGS, *boxes["finding"].unique())}
     lost: Counter[str] = Counter()
     kept = []
-    for finding, text in boxes.select("finding", "text").iter_rows():
+    for finding, text in boxes.select("finding", "label_text").iter_rows():
         named = known.get("_".join((text or "").lower().split()), finding)
         kept.append(named == finding)
         if named != finding:
@@ -312,21 +263,15 @@ def _image_sizes(
     table: Table, said: Mapping[str, str], boxes: pl.DataFrame, root: Path
 ) -> pl.DataFrame:
     """The size of each box's image: the csv's, or the file's."""
-    from overread.imaging import film_size, locate
-
-    given = [
-        numbers(table, said[column], "it is a number of pixels above 0", least=1)
-        if column in said
-        else None
-        for column in SIZE_COLUMNS
-    ]
+    need = "it is a number of pixels above 0"
+    given = [numbers(table, said[name], need, least=1) for name in SIZES if name in said]
     known: dict[str, tuple[float, float]] = {}
     rows = []
     for index, image in boxes.select("index", "image").iter_rows():
-        width, height = (None if column is None else column[index] for column in given)
-        if width is None or height is None:
+        size = [column[index] for column in given]
+        if len(size) < len(SIZES) or None in size:
             if image not in known:
                 known[image] = film_size(locate(Source(str(root), image)), image)
-            width, height = known[image]
-        rows.append((float(width), float(height)))
-    return pl.DataFrame(rows, schema=dict.fromkeys(SIZE_COLUMNS, pl.Float64), orient="row")
+            size = [*known[image]]
+        rows.append([float(side) for side in size])
+    return pl.DataFrame(rows, schema=dict.fromkeys(SIZES, pl.Float64), orient="row")

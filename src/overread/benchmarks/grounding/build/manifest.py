@@ -10,17 +10,23 @@ from typing import Final
 
 import msgspec
 
-from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, UNION_COLUMNS, GroundingCase
+from overread.benchmarks.grounding.cases import (
+    CONTROL,
+    ERROR_GROUPS,
+    EXTRA_COLUMNS,
+    UNION_COLUMNS,
+    GroundingCase,
+    group_of,
+)
 from overread.benchmarks.grounding.prompts import NORMAL, SENTENCE_SOURCE
 from overread.case import Box, Policy, Table
 from overread.imaging import overlap_fraction
 
-# Errors of a sentence that only the image shows, and errors the text alone gives away.
-IMAGE_ERRORS: Final = (
-    *("Change location", "Change severity", "False prediction", "False negation"),
-    *("Change position of device", "Add medical device", "Change name of device", "Change view"),
+# Errors of a sentence that only the image shows, and errors the text alone gives away, as ReXErr
+# writes them.
+IMAGE_ERRORS, TEXT_ERRORS = (
+    tuple(name.replace("_", " ").capitalize() for name in names) for names in ERROR_GROUPS.values()
 )
-TEXT_ERRORS: Final = ("Add typo", "Change to homophone", "Add repetition")
 
 
 class Exclusion(msgspec.Struct, frozen=True):
@@ -42,6 +48,10 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     provenance: list[str] = []
     # The shorter side of every box that might have been masked, were the minimum another one.
     sides: list[float] = []
+    # The tables that were read.
+    files: list[Path] = []
+    # Every box known of an image, also those no case was made of.
+    boxes: dict[str, list[Box]] = {}
 
 
 # ---------------------------------------------------------------- the manifest
@@ -56,20 +66,17 @@ PAPER_COLUMNS: Final = (
     *("swap_image_path", "irrelevant_box_x", "irrelevant_box_y"),
     *("irrelevant_box_w", "irrelevant_box_h"),
 )
-COLUMNS: Final = (*PAPER_COLUMNS, *EXTRA_COLUMNS)
 
 
-def write_manifest(path: Path, cases: Iterable[GroundingCase]) -> int:
-    """Write the cases in their order, as `load_cases` reads them back; returns how many."""
-    every = list(cases)
-    several = any(case.more_boxes or case.more_irrelevant_boxes for case in every)
-    columns = (*COLUMNS, *UNION_COLUMNS) if several else COLUMNS
-    return write_rows(path, columns, (_manifest_row(case, columns) for case in every))
+def write_manifest(path: Path, cases: Sequence[GroundingCase]) -> None:
+    """Write the cases in their order, as `load_cases` reads them back."""
+    several = any(case.more_boxes or case.more_irrelevant_boxes for case in cases)
+    columns = (*PAPER_COLUMNS, *EXTRA_COLUMNS, *(UNION_COLUMNS if several else ()))
+    write_rows(path, columns, (_manifest_row(case, columns) for case in cases))
 
 
-def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> int:
-    """A CSV file in UTF-8 with `\\n` line ends; None is an empty cell. Returns the rows written."""
-    count = 0
+def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """A CSV file in UTF-8 with `\\n` line ends; None is an empty cell."""
     with path.open("w", encoding="utf-8", newline="") as file:
         plain = csv.writer(file, lineterminator="\n")
         # Python quotes a carriage return only since 3.13; unquoted it would end the row.
@@ -78,8 +85,6 @@ def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Iterable[objec
         for row in rows:
             cells = ["" if cell is None else str(cell) for cell in row]
             (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
-            count += 1
-    return count
 
 
 def _manifest_row(case: GroundingCase, columns: Iterable[str]) -> Iterator[object]:
@@ -104,11 +109,13 @@ def _manifest_row(case: GroundingCase, columns: Iterable[str]) -> Iterator[objec
 
 
 # Sentences stand by the kind of their error: they need not have a finding.
-IMAGE_DEPENDENT: Final = "image-dependent errors"
-TEXT_ONLY: Final = "text-only errors"
-OTHER_ERRORS: Final = "other errors"
-CONTROLS: Final = "no-error controls"
-_LAST_GROUPS: Final = (NORMAL, IMAGE_DEPENDENT, TEXT_ONLY, OTHER_ERRORS, CONTROLS)
+_SENTENCES: Final = {
+    "image_dependent": "image-dependent errors",
+    "text_only": "text-only errors",
+    None: "other errors",
+    CONTROL: "no-error controls",
+}
+_LAST_GROUPS: Final = (NORMAL, *_SENTENCES.values())
 _COUNTS: Final = ("positive", "negative", "pa", "ap", "other", "total")
 
 
@@ -159,10 +166,12 @@ def strata(cases: Iterable[GroundingCase]) -> list[Stratum]:
     """Sources in order of first appearance, findings by alphabet, normals and sentences last."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for case in cases:
+        finding = case.finding or ""
+        if case.source == SENTENCE_SOURCE:
+            finding = _SENTENCES[group_of(case.error_type, case.error_present)]
         sign = "positive" if case.label else "negative"
-        counts.setdefault((case.source, _stratum_of(case)), Counter()).update(
-            (sign, _view_column(case))
-        )
+        view = case.view.lower() if case.view in ("PA", "AP") else "other"
+        counts.setdefault((case.source, finding), Counter()).update((sign, view))
     sources = list(dict.fromkeys(source for source, _ in counts))
 
     def place(key: tuple[str, str]) -> tuple[int, int, str]:
@@ -193,20 +202,6 @@ def set_facts(cases: Sequence[GroundingCase]) -> SetFacts:
         matched=dict(sorted(matched.items(), reverse=True)),
         digested=any(case.image_digest is not None for case in cases),
     )
-
-
-def _stratum_of(case: GroundingCase) -> str:
-    if case.source != SENTENCE_SOURCE:
-        return case.finding or ""
-    if not case.error_present:
-        return CONTROLS
-    if case.error_type in IMAGE_ERRORS:
-        return IMAGE_DEPENDENT
-    return TEXT_ONLY if case.error_type in TEXT_ERRORS else OTHER_ERRORS
-
-
-def _view_column(case: GroundingCase) -> str:
-    return case.view.lower() if case.view in ("PA", "AP") else "other"
 
 
 # ---------------------------------------------------------------- as tables
@@ -248,13 +243,15 @@ def exclusions_table(exclusions: Sequence[Exclusion]) -> Table:
 
 def write_composition(path: Path, rows: Iterable[Stratum]) -> None:
     """The strata alone: sums are the reader's, and none is counted twice."""
-    columns = ("source", "finding", *_COUNTS)
-    write_rows(path, columns, ([getattr(row, name) for name in columns] for row in rows))
+    _write_fields(path, ("source", "finding", *_COUNTS), rows)
 
 
 def write_exclusions(path: Path, exclusions: Iterable[Exclusion]) -> None:
-    columns = ("source", "reason", "count")
-    write_rows(path, columns, ([getattr(each, name) for name in columns] for each in exclusions))
+    _write_fields(path, Exclusion.__struct_fields__, exclusions)
+
+
+def _write_fields(path: Path, columns: Sequence[str], rows: Iterable[object]) -> None:
+    write_rows(path, columns, ([getattr(row, name) for name in columns] for row in rows))
 
 
 def _count_cells(rows: Sequence[Stratum]) -> Iterator[str]:

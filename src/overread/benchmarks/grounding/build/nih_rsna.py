@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import polars as pl
 
-from overread.benchmarks.files.tables import (
-    FETCH,
-    Table,
-    codes,
-    columns_of,
-    distinct,
-    filled,
-    read_table,
-    refuse_first,
-)
+from overread.benchmarks.files import tables
+from overread.benchmarks.files.tables import Table, refuse_first
+from overread.benchmarks.grounding.build import films
 from overread.benchmarks.grounding.build.films import (
     ABSENT,
-    AGE,
     KEY,
     NOT_MENTIONED,
     PRESENT,
-    SEX,
-    SIDES,
     TEXT,
     Column,
     FilmsRead,
     Missing,
     Sheet,
-    box_schema,
-    film_frame,
-    leave_out,
-    one_of,
-    refuse_missing,
-    refuse_outside,
-    with_images,
 )
 from overread.benchmarks.grounding.build.manifest import Exclusion
 from overread.benchmarks.grounding.prompts import NORMAL
@@ -86,8 +69,8 @@ _ENTRIES: Final = Sheet(
         "Finding Labels": KEY,
         "Follow-up #": TEXT,
         "Patient ID": Column("it is a number", pattern=r"\d+", filled=True),
-        "Patient Age": AGE,
-        "View Position": TEXT,
+        "Patient Age": films.AGE,
+        "View Position": films.VIEW,
     },
     optional=_SEX_COLUMNS,
     once=("Image Index",),
@@ -123,31 +106,37 @@ def nih_films(root: Path, missing: Missing = "refuse", images: Path | None = Non
     other = values.select((number != named).fill_null(value=True)).to_series()
     refuse_first(table, other, "Patient ID", "Image Index begins with another")
     labelled, unmapped = _nih_labels(table)
+    sex = next((column for column in _SEX_COLUMNS if column in values.columns), None)
+    if sex is None:
+        raise BadInput(f"{table.path} has no column {' or '.join(_SEX_COLUMNS)}. {tables.FETCH}.")
     place = images or root
     found = _nih_places(place)
     patient = named.cast(pl.String)
-    frame = film_frame(
-        values.select(
-            image_path=name.replace_strict(found, default="images/" + name)
-            if found
-            else "images/" + name,
-            dicom_id=name.str.slice(0, 12),
-            subject_id=patient,
-            study_id=patient + "_" + pl.col("Follow-up #").fill_null("0"),
-            view=pl.col("View Position").str.to_uppercase(),
-            gender=_nih_sexes(table),
-            split=_nih_splits(root, values["Image Index"]),
-            age=pl.when(age <= _OLDEST).then(age),
-            **labelled,
-        )
+    listed = values.select(
+        image_path=name.replace_strict(found or {"": ""}, default="images/" + name),
+        dicom_id=name.str.slice(0, 12),
+        subject_id=patient,
+        study_id=patient + "_" + pl.col("Follow-up #").fill_null("0"),
+        view="View Position",
+        gender=tables.codes(table, sex, films.SEX, "it is M or F", pl.String),
+        split=_nih_splits(root, values["Image Index"]),
+        age=pl.when(age <= _OLDEST).then(age),
+        **labelled,
     )
-    boxes_table, boxes, unlisted = _nih_boxes(root, frame)
+    boxes_table, boxes = _BOXES.read(root)
+    need = f"it is one of {', '.join(FINDING_OF)}"
+    findings = tables.codes(boxes_table, "Finding Label", FINDING_OF, need, pl.String)
+    own = {name: pl.col("Finding Label") for name in ("category", "label_text")}
+    boxes = _square_boxes(boxes_table, boxes, _NIH_BOX, **own).with_columns(
+        findings.alias("finding"), dicom_id=boxes["Image Index"].str.slice(0, 12)
+    )
+    of_films = listed.select("dicom_id", "image_path")
+    kept = boxes.join(of_films, on="dicom_id", how="inner", maintain_order="left")
     read = FilmsRead(
         name="nih",
         policy="open",
-        films=frame,
-        boxes=boxes,
-        exclusions=[Exclusion("nih", "a box on a film not listed", unlisted)] if unlisted else [],
+        films=films.film_frame(listed),
+        boxes=kept.select(*films.BOX_SCHEMA, "finding"),
         provenance=[
             f"NIH ChestX-ray14: {table.label}, {boxes_table.label}. Labels are mined from reports, "
             "boxes are a radiologist's.",
@@ -156,70 +145,41 @@ def nih_films(root: Path, missing: Missing = "refuse", images: Path | None = Non
         ],
         files=[table.path, boxes_table.path],
     )
-    old = int((values["Patient Age"] > _OLDEST).sum())
-    if old:
+    if unlisted := boxes.height - kept.height:
+        read.exclusions.append(Exclusion("nih", "a box on a film not listed", unlisted))
+    if old := int((values["Patient Age"] > _OLDEST).sum()):
         read.provenance.append(f"{old} ages above {_OLDEST} are taken as missing.")
-    if not found or missing == "ignore":
-        return read
-    gone = ~values["Image Index"].is_in(list(found))
-    if missing == "refuse" and gone.any():
-        refuse_missing(read.name, place, frame["image_path"].filter(gone).to_list(), len(gone))
-    return leave_out(read, gone, "the image is not there")
+    return films.with_images(read, place, missing) if found and missing != "ignore" else read
 
 
-def _nih_sexes(table: Table) -> pl.Series:
-    column = next((name for name in _SEX_COLUMNS if name in table.frame.columns), None)
-    if column is None:
-        raise BadInput(f"{table.path} has no column {' or '.join(_SEX_COLUMNS)}. {FETCH}.")
-    return codes(table, column, SEX, "it is M or F", pl.String)
-
-
-def _nih_labels(table: Table) -> tuple[dict[str, pl.Series], list[tuple[str, int]]]:
+def _nih_labels(table: Table) -> tuple[dict[str, pl.Expr], list[tuple[str, int]]]:
     """A column per finding, and how often each finding is listed that has no name of ours."""
     words = table.frame["Finding Labels"].str.split("|")
     known = [*FINDING_OF, *_UNMAPPED, _NO_FINDING]
     odd = ~words.list.eval(pl.element().str.strip_chars().is_in(known)).list.all()
     refuse_first(table, odd, "Finding Labels", f"the findings are {', '.join(known)}")
-    normal = words.list.contains(_NO_FINDING)
-    both = normal & (words.list.len() > 1)
+    both = words.list.contains(_NO_FINDING) & (words.list.len() > 1)
     refuse_first(table, both, "Finding Labels", f"{_NO_FINDING} stands alone")
-    frame = pl.DataFrame({"words": words, "normal": normal})
-    mapped: dict[str, list[str]] = {}
-    for theirs, ours in FINDING_OF.items():
-        mapped.setdefault(ours, []).append(theirs)
-    listed = pl.col("words").list
-    values = {
-        ours: frame.select(
-            pl.when(pl.any_horizontal(*(listed.contains(name) for name in theirs)))
-            .then(PRESENT)
-            .when("normal")
-            .then(ABSENT)
-            .otherwise(NOT_MENTIONED)
-            .cast(pl.Int8)
-            .alias(ours)
-        )[ours]
-        for ours, theirs in mapped.items()
-    }
-    values[NORMAL] = normal.cast(pl.Int8)
+    listed = pl.lit(words).list
+    normal = listed.contains(_NO_FINDING)
+    values = {NORMAL: normal.cast(pl.Int8)}
+    for ours in dict.fromkeys(FINDING_OF.values()):
+        theirs = (listed.contains(name) for name, finding in FINDING_OF.items() if finding == ours)
+        absent = pl.when(normal).then(ABSENT).otherwise(NOT_MENTIONED)
+        values[ours] = pl.when(pl.any_horizontal(*theirs)).then(PRESENT).otherwise(absent)
     counts = ((name, int(words.list.contains(name).sum())) for name in _UNMAPPED)
     return values, [(name, count) for name, count in counts if count]
 
 
 def _nih_places(root: Path) -> dict[str, str]:
     """Where each image lies below the root."""
-    folders = [
-        root / "images",
-        *sorted(root.glob("images_*/images")),
-        *sorted(root.glob("images_*")),
-    ]
+    below = (*sorted(root.glob("images_*/images")), *sorted(root.glob("images_*")))
     found: dict[str, str] = {}
-    for folder in folders:
-        if folder.is_dir():
-            for entry in os.scandir(folder):
-                if entry.name.endswith(".png"):
-                    found.setdefault(
-                        entry.name, f"{folder.relative_to(root).as_posix()}/{entry.name}"
-                    )
+    for folder in (root / "images", *below):
+        for entry in os.scandir(folder) if folder.is_dir() else ():
+            if entry.name.endswith(".png"):
+                place = f"{folder.relative_to(root).as_posix()}/{entry.name}"
+                found.setdefault(entry.name, place)
     return found
 
 
@@ -232,24 +192,18 @@ def _nih_splits(root: Path, names: pl.Series) -> pl.Series:
     return names.replace_strict(split or {"": ""}, default=None, return_dtype=pl.String)
 
 
-def _nih_boxes(root: Path, films: pl.DataFrame) -> tuple[Table, pl.DataFrame, int]:
-    """The boxes of the films that are listed, and how many are on others."""
-    table, values = _BOXES.read(root)
-    need = f"it is one of {', '.join(FINDING_OF)}"
-    findings = codes(table, "Finding Label", FINDING_OF, need, pl.String)
-    refuse_outside(table, values, _NIH_BOX, _SIDE)
-    boxes = values.select(
-        *(pl.col(theirs).alias(ours) for ours, theirs in zip(SIDES, _NIH_BOX, strict=True)),
-        dicom_id=pl.col("Image Index").str.slice(0, 12),
-        category="Finding Label",
-        label_text="Finding Label",
-        image_width=_SIDE,
-        image_height=_SIDE,
-        finding=findings,
-    )
-    own = films.select("dicom_id", "image_path")
-    kept = boxes.join(own, on="dicom_id", how="inner", maintain_order="left")
-    return table, kept.select(*box_schema(), "finding"), boxes.height - kept.height
+def _square_boxes(
+    table: Table, values: pl.DataFrame, names: Sequence[str], **own: pl.Expr
+) -> pl.DataFrame:
+    """Boxes with our names; one without a width or height, or that leaves its image, is refused."""
+    x, y, w, h = names
+    for along, length in ((x, w), (y, h)):
+        refuse_first(table, values[length] <= 0, length, "a side is above 0")
+        over = values[along] + values[length] > _SIDE * 1.02  # by a hair, some do
+        need = f"the box leaves the image of {_SIDE:g} x {_SIDE:g} pixels"
+        refuse_first(table, over, length, need)
+    sides = (pl.col(theirs).alias(ours) for ours, theirs in zip(films.SIDES, names, strict=True))
+    return values.select(*sides, **dict.fromkeys(films.SIZES, pl.lit(_SIDE)), **own)
 
 
 # ---------------------------------------------------------------- RSNA 2018
@@ -263,8 +217,8 @@ def _nih_boxes(root: Path, films: pl.DataFrame) -> tuple[Table, pl.DataFrame, in
 # The challenge says pneumonia, its readers marked "lung opacity": opacity suspicious for pneumonia,
 # read without the clinic. So opacity is what a film can be asked for, and what "Normal" and "No
 # Lung Opacity / Not Normal" deny alike.
-RSNA_FINDING: Final = "lung_opacity"
-RSNA_IMAGES: Final = "stage_2_train_images"
+_RSNA_FINDING: Final = "lung_opacity"
+_RSNA_IMAGES: Final = "stage_2_train_images"
 _OPACITY: Final = "Lung Opacity"
 _RSNA_CLASSES: Final = {"Normal": 0, "No Lung Opacity / Not Normal": 1, _OPACITY: 2}
 _RSNA_SIDES: Final = ("x", "y", "width", "height")
@@ -277,8 +231,8 @@ _TARGETS: Final = Sheet(
         "patientId": Column(
             "an id is of letters, digits and -", pattern=r"[0-9A-Za-z-]+", filled=True
         ),
-        "Target": one_of({"0": ABSENT, "1": PRESENT}, filled=True),
-        **dict.fromkeys(_RSNA_SIDES, Column("it is a number of pixels", kind="number", least=0)),
+        "Target": films.one_of({"0": ABSENT, "1": PRESENT}, filled=True),
+        **dict.fromkeys(_RSNA_SIDES, Column(films.PIXELS, kind="number", least=0)),
     },
 )
 _CLASSES: Final = Sheet(
@@ -306,26 +260,27 @@ def rsna_films(
     """
     table, values = _TARGETS.read(root)
     classes_table, classes = _rsna_classes(root, table, values["Target"])
-    image, kind = RSNA_IMAGES + "/" + pl.col("patientId") + ".dcm", pl.col("class")
-    boxes = _rsna_boxes(table, values).with_columns(image_path=image)
-    films = values.unique("patientId", keep="first", maintain_order=True).join(
+    image = _RSNA_IMAGES + "/" + pl.col("patientId") + ".dcm"
+    boxes = _rsna_boxes(table, values, image)
+    kind = pl.col("class")
+    listed = values.unique("patientId", keep="first", maintain_order=True).join(
         classes, on="patientId", how="left", maintain_order="left"
     )
-    ids = films["patientId"]
+    ids = listed["patientId"]
     patients = {} if nih_mapping is None else _mapped_patients(nih_mapping)
-    frame = films.select(
+    frame = listed.select(
         image_path=image,
         dicom_id="patientId",
         subject_id=pl.Series([patients.get(one) for one in ids], dtype=pl.String),
         study_id="patientId",
-        **{RSNA_FINDING: kind == 2, NORMAL: kind == 0},
+        **{_RSNA_FINDING: kind == 2, NORMAL: kind == 0},
     )
     read = FilmsRead(
         name="rsna",
         # The challenge asks for attribution and leaves the rest of its terms to be weighed.
         policy="research",
-        films=film_frame(frame),
-        boxes=boxes.select(*box_schema(), "finding"),
+        films=films.film_frame(frame),
+        boxes=boxes,
         provenance=[
             f"RSNA 2018: {table.label}, {classes_table.label}. Labels and boxes are radiologists'; "
             "they mark opacity suspicious for pneumonia.",
@@ -334,11 +289,11 @@ def rsna_films(
         files=[table.path, classes_table.path, *([nih_mapping] if nih_mapping else [])],
     )
     place = images or root
-    if missing == "ignore" or not (place / RSNA_IMAGES).is_dir():
+    if missing == "ignore" or not (place / _RSNA_IMAGES).is_dir():
         why = "looked at" if missing == "ignore" else "there"
         read.provenance.append(f"View, sex and age are unknown: the DICOM images were not {why}.")
         return read
-    read = with_images(read, place, missing)
+    read = films.with_images(read, place, missing)
     facts = [dicom_facts(place / path, path) for path in read.films["image_path"]]
     schema = {"view": pl.String, "gender": pl.String, "age": pl.Float64}
     found = pl.DataFrame(
@@ -365,23 +320,17 @@ def _rsna_classes(root: Path, targets: Table, target: pl.Series) -> tuple[Table,
     return table, once
 
 
-def _rsna_boxes(table: Table, values: pl.DataFrame) -> pl.DataFrame:
+def _rsna_boxes(table: Table, values: pl.DataFrame, image: pl.Expr) -> pl.DataFrame:
     present = values["Target"] == PRESENT
     for side in _RSNA_SIDES:
         need = "a row with Target 1 has a box, and no other"
         refuse_first(table, present != values[side].is_not_null(), side, need)
-    refuse_outside(table, values, _RSNA_SIDES, _SIDE)
-    distinct(table, "patientId", *_RSNA_SIDES)
-    return values.filter(present).select(
-        "patientId",
-        *(pl.col(theirs).alias(ours) for ours, theirs in zip(SIDES, _RSNA_SIDES, strict=True)),
-        dicom_id="patientId",
-        category=pl.lit(_OPACITY),
-        label_text=pl.lit(_OPACITY),
-        image_width=_SIDE,
-        image_height=_SIDE,
-        finding=pl.lit(RSNA_FINDING),
-    )
+    named = {"category": _OPACITY, "label_text": _OPACITY, "finding": _RSNA_FINDING}
+    own = {name: pl.lit(text) for name, text in named.items()}
+    own |= {"dicom_id": pl.col("patientId"), "image_path": image}
+    boxes = _square_boxes(table, values, _RSNA_SIDES, **own)
+    tables.distinct(table, "patientId", *_RSNA_SIDES)
+    return boxes.filter(present).select(*films.BOX_SCHEMA, "finding")
 
 
 # ---------------------------------------------------------------- patients
@@ -404,15 +353,15 @@ def _mapped_patients(path: Path) -> dict[str, str]:
 
 
 def _csv_rows(path: Path) -> Iterable[tuple[str, str, str]]:
-    has = columns_of(path)
+    has = tables.columns_of(path)
     columns = []
     for names in (_RSNA_NAMES, _NIH_NAMES):
         here = [name for name in names if name in has]
         if not here:
             raise BadInput(f"{path} has no column {' or '.join(names)}. Name the columns so.")
         columns.append(here[0])
-    table = read_table(path, columns)
-    filled(table, *columns)
+    table = tables.read_table(path, columns)
+    tables.filled(table, *columns)
     for index, (image, nih) in enumerate(table.frame.select(columns).iter_rows()):
         yield f"{path.name} row {table.row(index)}", image, nih
 

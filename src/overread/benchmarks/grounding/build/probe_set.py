@@ -4,43 +4,58 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import numpy as np
+import tomli_w
+from PIL import Image
 
 from overread import __version__
-from overread.benchmarks.grounding.build.finish import MATCHED, Watch, finish
-from overread.benchmarks.grounding.build.manifest import (
-    Built,
-    Exclusion,
-    SetFacts,
-    Stratum,
-    composition_table,
-    exclusions_table,
-    set_facts,
-    strata,
-    write_composition,
-    write_exclusions,
-    write_manifest,
-)
+from overread.benchmarks.grounding.build import manifest
+from overread.benchmarks.grounding.build.manifest import Built, Exclusion, SetFacts, Stratum
 from overread.benchmarks.grounding.build.recipe import Recipe, draw
-from overread.benchmarks.grounding.cases import Dataset
+from overread.benchmarks.grounding.cases import Dataset, GroundingCase
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
-from overread.case import BadInput, Policy, Table
+from overread.case import BadInput, Box, Policy, Source, Table
 from overread.files import open_file
-from overread.imaging import MINIMUM_SIDE
+from overread.imaging import (
+    MINIMUM_SIDE,
+    RESOLUTION,
+    body_mask,
+    locate,
+    matched_boxes,
+    open_image,
+)
 from overread.scratch import scratch_folder
 
+if TYPE_CHECKING:
+    from overread.imaging import Mask
+
 __all__ = ["ProbeSet", "Recipe", "build"]
+
+MATCHED: Final = 5
+"""Matched boxes drawn for each case that has a box."""
+
+# Shows how far the images are: gets their names and how many there are, and gives them on.
+Watch = Callable[[Iterable[str], int], Iterable[str]]
 
 # Options of a recipe that its card repeats where they were given.
 _ASKED: Final = (
     *("labels", "per_finding", "boxes_per_finding", "normals", "sentences", "minimum_side"),
     "finding",
 )
+# What the card counts, and the fact it stands for.
+_COUNTED: Final = {
+    **{name: name for name in ("cases", "films", "patients", "boxed")},
+    "boxed_with_several": "several",
+    "overlapping_irrelevant_boxes": "overlapping",
+    "fallback_swaps": "fallback_swaps",
+}
 
 
 class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +78,8 @@ class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tables(self) -> list[Table]:
         return [
-            composition_table(self.strata, self.facts, self.signature, self.provenance),
-            exclusions_table(self.exclusions),
+            manifest.composition_table(self.strata, self.facts, self.signature, self.provenance),
+            manifest.exclusions_table(self.exclusions),
         ]
 
 
@@ -88,22 +103,18 @@ def build(
     >>> build(Recipe(nih=Path("NIH")), "nih-probe")  # doctest: +SKIP
     """
     place = Path(out)
-    kind = recipe.kind
-    _check(recipe, kind, images, matched)
+    _check(recipe, images, matched)
     _check_out(place)
     most = MATCHED if matched is None else matched
-    drawn = draw(recipe, images=images)
-    built = drawn.built
+    built = draw(recipe, images=images)
     if images:
-        built = finish(
-            built, recipe.root, seed=recipe.seed, matched=most, boxes=drawn.boxes, watch=watch
-        )
-    rows, facts = strata(built.cases), set_facts(built.cases)
+        built = finish(built, recipe.root, seed=recipe.seed, matched=most, watch=watch)
+    rows, facts = manifest.strata(built.cases), manifest.set_facts(built.cases)
     with _moved_whole(place, private=built.policy == "credentialed") as scratch:
-        write_manifest(scratch / "manifest.csv", built.cases)
-        write_composition(scratch / "composition.csv", rows)
-        write_exclusions(scratch / "exclusions.csv", built.exclusions)
-        card = _card(recipe, kind, built, facts, drawn.files, most if images else 0)
+        manifest.write_manifest(scratch / "manifest.csv", built.cases)
+        manifest.write_composition(scratch / "composition.csv", rows)
+        manifest.write_exclusions(scratch / "exclusions.csv", built.exclusions)
+        card = _card(recipe, built, facts, most if images else 0)
         (scratch / "dataset.toml").write_text(card, encoding="utf-8")
         digest = Dataset.at(scratch).digest
     return ProbeSet(
@@ -125,7 +136,8 @@ def build(
     )
 
 
-def _check(recipe: Recipe, kind: str, images: bool, matched: int | None) -> None:
+def _check(recipe: Recipe, images: bool, matched: int | None) -> None:
+    kind = recipe.kind
     if matched is not None and not 0 <= matched <= MOST_DRAWS:
         raise BadInput(f"--matched {matched}: it is from 0 to {MOST_DRAWS}.")
     if images:
@@ -140,6 +152,146 @@ def _check(recipe: Recipe, kind: str, images: bool, matched: int | None) -> None
     for option, given in others.items():
         if given:
             raise BadInput(f"{option} needs the images. Leave it or --no-images out.")
+
+
+# ---------------------------------------------------------------- the images
+# What only the images can tell: their digests, whether they open, and where the body lies.
+
+
+def finish(
+    built: Built, root: Path, *, seed: int, matched: int = MATCHED, watch: Watch | None = None
+) -> Built:
+    """The set with image digests and matched boxes, less the cases whose images are damaged.
+
+    Each image is opened once and let go before the next. That all are there is looked at first:
+    with thousands to open, a wrong folder is better known at once. A matched box keeps off all
+    boxes that are known of an image, for it must hide no finding at all.
+    """
+    paths = images_of(built.cases)
+    _check_there(paths, root)
+    boxed: dict[str, list[GroundingCase]] = {}
+    for case in built.cases:
+        if case.box is not None and matched:
+            boxed.setdefault(case.image_path, []).append(case)
+    digests: dict[str, str] = {}
+    refusals: dict[str | None, str] = {}
+    drawn: dict[str, tuple[Box, ...]] = {}
+    for path in watch(paths, len(paths)) if watch else paths:
+        try:
+            digests[path], body = _opened(Source(str(root), path), with_body=path in boxed)
+        except BadInput as refusal:
+            refusals[path] = str(refusal)
+            continue
+        own = boxed.get(path, ())
+        marked = [*built.boxes.get(path, ()), *(box for case in own for box in case.targets)]
+        for case in own:
+            assert body is not None
+            drawn[case.case_id] = _matched(case, body, marked, seed, matched)
+    cases: list[GroundingCase] = []
+    # One line for every file that does not open, with the cases it takes along.
+    lost: Counter[tuple[str, str]] = Counter()
+    # Cases that stay, though their opposite image does not open: nothing is left out.
+    unopposed: Counter[str] = Counter()
+    for case in built.cases:
+        swap, opposite = case.swap_image_path, case.opposite_image_path
+        if case.image_path in refusals:
+            lost[case.source, f"its image cannot be read: {refusals[case.image_path]}"] += 1
+        elif swap in refusals:
+            lost[case.source, f"the image of its swap cannot be read: {refusals[swap]}"] += 1
+        else:
+            if opposite in refusals:
+                unopposed[refusals[opposite]] += 1
+            finished = msgspec.structs.replace(
+                case,
+                matched_boxes=drawn.get(case.case_id, ()),
+                image_digest=digests[case.image_path],
+                swap_image_digest=digests.get(swap or ""),
+                opposite_image_path=None if opposite in refusals else opposite,
+            )
+            cases.append(finished)
+    if not cases:
+        why = next(iter(refusals.values()))
+        raise BadInput(f"no case is left: {len(refusals)} images cannot be read, first {why}")
+    kept = (
+        f"{count} kept without an opposite image, which cannot be read: {why}"
+        for why, count in unopposed.items()
+    )
+    gone = (Exclusion(source, reason, count) for (source, reason), count in lost.items())
+    return msgspec.structs.replace(
+        built,
+        cases=cases,
+        exclusions=[*built.exclusions, *gone],
+        provenance=[*built.provenance, *kept],
+    )
+
+
+def images_of(cases: Iterable[GroundingCase]) -> list[str]:
+    """Every image a set needs, each once, in the order of first use."""
+    needed = (
+        path
+        for case in cases
+        for path in (case.image_path, case.swap_image_path, case.opposite_image_path)
+    )
+    return [path for path in dict.fromkeys(needed) if path is not None]
+
+
+def _check_there(paths: Sequence[str], root: Path) -> None:
+    if not root.is_dir():
+        raise BadInput(
+            f"{root} is not a folder. Give the images' folder with --images, or --no-images."
+        )
+    first, missing = "", 0
+    for path in paths:
+        try:
+            locate(Source(str(root), path))
+        except BadInput as refusal:
+            first = first or str(refusal).partition(". ")[0]
+            missing += 1
+    if missing:
+        raise BadInput(
+            f"{first}; {missing} of the set's {len(paths)} images are not to be had. Fetch them, "
+            "point --images at their folder, or give --no-images."
+        )
+
+
+def _opened(source: Source, *, with_body: bool) -> tuple[str, Mask | None]:
+    """One file's digest, and where the body lies.
+
+    It is opened whether or not its pixels are needed: one that does not open is no case.
+    """
+    try:
+        data = locate(source).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{source.name}: it cannot be read ({error.strerror}).") from None
+    image = open_image(data, source.name)
+    body = None
+    if with_body:
+        # Stretched as every reader will see it (GROUNDING 3); boxes stand in this square.
+        square = (RESOLUTION, RESOLUTION)
+        grey = image.convert("L").resize(square, Image.Resampling.BILINEAR)
+        body = body_mask(np.asarray(grey))
+    return hashlib.sha256(data).hexdigest(), body
+
+
+def _matched(
+    case: GroundingCase, body: Mask, marked: Sequence[Box], seed: int, most: int
+) -> tuple[Box, ...]:
+    """Drawn by a lot of the case's own: what else is in the set does not move it.
+
+    Of several targets each gets a box of its own in every draw, none of them on another.
+    """
+    lot = hashlib.sha256(f"{seed}|{case.case_id}".encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(lot[:16], "big"))
+    if len(case.targets) == 1:
+        return matched_boxes(case.targets[0], body, most, rng, marked)
+    drawn: dict[tuple[Box, ...], None] = {}  # a draw that came before is no further one
+    for _ in range(most):
+        placed: list[Box] = []
+        for target in case.targets:
+            placed += matched_boxes(target, body, 1, rng, [*marked, *placed])
+        if len(placed) == len(case.targets):
+            drawn[tuple(placed)] = None
+    return tuple(box for draw in drawn for box in draw)
 
 
 # ---------------------------------------------------------------- the folder
@@ -180,36 +332,22 @@ def _moved_whole(out: Path, *, private: bool) -> Iterator[Path]:
             raise BadInput(f"--out {out}: {error.strerror}. Give a new folder.") from None
 
 
-def _card(
-    recipe: Recipe, kind: str, built: Built, facts: SetFacts, files: Iterable[Path], matched: int
-) -> str:
+def _card(recipe: Recipe, built: Built, facts: SetFacts, matched: int) -> str:
     """`dataset.toml`: what a run reads (name, policy), and how the set was made."""
-    import tomli_w
-
-    asked = {
-        field: getattr(recipe, field) for field in _ASKED if getattr(recipe, field) is not None
-    }
+    asked = {field: getattr(recipe, field) for field in _ASKED}
     made: dict[str, Any] = {
         "overread": __version__,
         "benchmark": "grounding",
-        "from": kind,
+        "from": recipe.kind,
         "edition": recipe.edition,
         "seed": recipe.seed,
         "matched": matched,
         "skip_missing": recipe.skip_missing,
         "images_read": facts.digested,
-        **asked,
+        **{field: value for field, value in asked.items() if value is not None},
         "columns": dict(recipe.columns or {}),
-        "counts": {
-            "cases": facts.cases,
-            "films": facts.films,
-            "patients": facts.patients,
-            "boxed": facts.boxed,
-            "boxed_with_several": facts.several,
-            "overlapping_irrelevant_boxes": facts.overlapping,
-            "fallback_swaps": facts.fallback_swaps,
-        },
-        "inputs": {path.name: _sha256(path) for path in files},
+        "counts": {word: getattr(facts, field) for word, field in _COUNTED.items()},
+        "inputs": {path.name: _sha256(path) for path in built.files},
         "provenance": built.provenance,
     }
     card: dict[str, Any] = {"name": built.name, "policy": built.policy}

@@ -7,38 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
 import msgspec
 import polars as pl
 
-from overread.benchmarks.grounding.build.authors import chexpert_probe_set, probe_set
-from overread.benchmarks.grounding.build.chexpert import (
-    chexpert_files,
-    chexpert_films,
-    read_chexpert_list,
-    split_by_patient,
-    with_reports,
-)
+from overread.benchmarks.grounding.build import paper_files
+from overread.benchmarks.grounding.build.authors import probe_set
 from overread.benchmarks.grounding.build.films import FilmsRead, Missing, with_images
 from overread.benchmarks.grounding.build.folder import read_folder
 from overread.benchmarks.grounding.build.manifest import Built
-from overread.benchmarks.grounding.build.mimic import (
-    Labeler,
-    mimic_films,
-    patients_file,
-    read_boxes,
-    read_mimic_list,
-    read_sentences,
-)
 from overread.benchmarks.grounding.build.nih_rsna import nih_films, rsna_films
+from overread.benchmarks.grounding.build.paper_files import JPG_ROOT, Labeler
 from overread.benchmarks.grounding.build.sampling import Rules, Sampling, boxed_probe_set
-from overread.benchmarks.grounding.cases import GroundingCase
-from overread.case import BadInput, Box, Policy
+from overread.case import BadInput, Policy
 from overread.files import open_file
-from overread.imaging import RESOLUTION, rescale_box
+from overread.imaging import RESOLUTION
 
 # ---------------------------------------------------------------- the recipe
 
@@ -142,19 +128,16 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             return (place if place.is_dir() else place.parent).absolute().parent
         return place.absolute().parent
 
-    @property
-    def rules(self) -> Rules:
-        return cast(Rules, self.edition)
+    def sampling(self, **numbers: Any) -> Sampling:
+        """The numbers of the scheme: those given, else these, else the paper's."""
+        given = {name: getattr(self, name) for name in Sampling.__struct_fields__}
+        return Sampling(**numbers | {name: n for name, n in given.items() if n is not None})
 
     @property
     def own_name(self) -> str:
         """What a hospital's own set is called: as asked for, else like its csv."""
         assert self.folder is not None
         return self.name or re.sub(r"[^A-Za-z0-9._-]+", "-", self.folder.stem).strip("-") or "own"
-
-    @property
-    def missing(self) -> Missing:
-        return "exclude" if self.skip_missing else "refuse"
 
     def _check_values(self) -> None:
         if self.edition not in get_args(Rules):
@@ -188,163 +171,97 @@ def _option(field: str) -> str:
 # From a recipe to cases: read the tables it names, and draw by its edition and seed.
 
 
-# The authors keep the films of MIMIC-CXR-JPG below a folder of this name (GROUNDING 1.2).
-_AUTHORS_FOLDER: Final = "mimic-cxr-jpg/"
+# Films with and without a finding in a set of films that carry boxes.
+_PER_FINDING_OF_BOXED: Final = 200
 
 
-class Drawn(msgspec.Struct, frozen=True, kw_only=True):
-    """A set before its images are looked at, and what it was drawn from."""
-
-    built: Built
-    # The tables that were read.
-    files: list[Path]
-    # Every box known of an image, also those no case was made of.
-    boxes: dict[str, list[Box]] = {}
-
-
-def draw(recipe: Recipe, *, images: bool = True) -> Drawn:
+def draw(recipe: Recipe, *, images: bool = True) -> Built:
     """The cases of a recipe, in manifest order. Without `images` none is looked for."""
     match recipe.kind:
         case "mimic" | "master_list":
-            return _draw_mimic(recipe)
+            return probe_set(_read_mimic(recipe), recipe.sampling(), "mimic_cxr")
         case "chexpert" | "chexpert_master_list":
-            return _draw_chexpert(recipe)
+            return probe_set(_read_chexpert(recipe), recipe.sampling(), "chexpert")
         case _:
-            return _draw_boxed(recipe, recipe.missing if images else "ignore")
+            missing: Missing = "exclude" if recipe.skip_missing else "refuse"
+            read = _read_boxed(recipe, missing if images else "ignore")
+            return boxed_probe_set(read, recipe.sampling(per_finding=_PER_FINDING_OF_BOXED))
 
 
-def _given(**asked: int | None) -> dict[str, Any]:
-    return {name: value for name, value in asked.items() if value is not None}
-
-
-def _sampling_of(recipe: Recipe) -> Sampling:
-    given = _given(
-        mscxr_per_finding=recipe.boxes_per_finding,
-        mimic_per_finding=recipe.per_finding,
-        chexpert_per_finding=recipe.per_finding,
-        mimic_normals=recipe.normals,
-        chexpert_normals=recipe.normals,
-        rexerr_total=recipe.sentences,
-        minimum_side=recipe.minimum_side,
-        seed=recipe.seed,
-    )
-    return Sampling(**given)
-
-
-def _with_reading_notes(built: Built, read: FilmsRead, *lines: str) -> Built:
-    """The set with what was said and left out when its films were read."""
+def _read_mimic(recipe: Recipe) -> FilmsRead:
+    """MIMIC-CXR, MS-CXR and ReXErr."""
+    if recipe.mimic is not None:
+        labeler = cast(Labeler, recipe.labels or "chexpert")
+        patients = recipe.patients or recipe.mimic
+        read = paper_files.mimic_films(recipe.mimic, patients, labeler)
+    else:
+        read = _listed("mimic_cxr", recipe.master_list, paper_files.read_mimic_list)
+    read = _without_missing(read, recipe)
+    boxes = sentences = None
+    lines, files = [], []
+    if recipe.ms_cxr is not None:
+        boxes = paper_files.read_boxes(recipe.ms_cxr)
+        if recipe.mimic is not None:  # the authors' own folder is not in its films' names
+            below = pl.col("image_path").str.strip_prefix(f"{JPG_ROOT}/")
+            boxes = boxes.with_columns(below)
+        lines.append(f"Boxes are MS-CXR's: {_file_label(recipe.ms_cxr)}.")
+        files.append(recipe.ms_cxr)
+    if recipe.rexerr is not None:
+        sentences = paper_files.read_sentences(recipe.rexerr)
+        lines.append(f"Sentences are ReXErr's: {_file_label(recipe.rexerr)}.")
+        files.append(recipe.rexerr)
+    if boxes is None:
+        lines.append("No boxes (--ms-cxr): nothing can be masked, so CGR and IS stay undefined.")
     return msgspec.structs.replace(
-        built,
-        exclusions=[*read.exclusions, *built.exclusions],
-        provenance=[*read.provenance, *lines, *built.provenance],
+        read,
+        boxes=boxes,
+        sentences=sentences,
+        provenance=[*read.provenance, *lines],
+        files=[*read.files, *files],
     )
+
+
+def _read_chexpert(recipe: Recipe) -> FilmsRead:
+    if recipe.chexpert is not None:
+        read = paper_files.chexpert_films(recipe.chexpert)
+        read = paper_files.split_by_patient(read, recipe.seed)
+    else:
+        path = recipe.chexpert_master_list
+        read = _listed("chexpert", path, paper_files.read_chexpert_list)
+    read = _without_missing(read, recipe)
+    if recipe.chexpert_plus is not None:
+        read = paper_files.with_reports(read, recipe.chexpert_plus)
+    return read
 
 
 def _listed(name: str, path: Path | None, read: Callable[[Path], pl.DataFrame]) -> FilmsRead:
     """The films of a master list."""
     assert path is not None
+    films = read(path)
     line = f"Films and labels are those of a master list: {_file_label(path)}."
-    return FilmsRead(
-        name=name, policy="credentialed", films=read(path), provenance=[line], files=[path]
-    )
-
-
-def _draw_mimic(recipe: Recipe) -> Drawn:
-    """MIMIC-CXR, MS-CXR and ReXErr."""
-    if recipe.mimic is not None:
-        labeler = cast(Labeler, recipe.labels or "chexpert")
-        patients = patients_file(recipe.patients or recipe.mimic)
-        read = mimic_films(recipe.mimic, patients, labeler)
-    else:
-        read = _listed("mimic_cxr", recipe.master_list, read_mimic_list)
-    read = _without_missing(read, recipe)
-    boxes = sentences = None
-    lines, files = [], [*read.files]
-    if recipe.ms_cxr is not None:
-        boxes = read_boxes(recipe.ms_cxr)
-        lines.append(f"Boxes are MS-CXR's: {_file_label(recipe.ms_cxr)}.")
-        files.append(recipe.ms_cxr)
-    if recipe.rexerr is not None:
-        sentences = read_sentences(recipe.rexerr)
-        lines.append(f"Sentences are ReXErr's: {_file_label(recipe.rexerr)}.")
-        files.append(recipe.rexerr)
-    if boxes is None:
-        lines.append("No boxes (--ms-cxr): nothing can be masked, so CGR and IS stay undefined.")
-    built = probe_set(
-        read.films, boxes, sentences, edition=recipe.rules, options=_sampling_of(recipe)
-    )
-    if recipe.mimic is not None:
-        built = msgspec.structs.replace(built, cases=[_below_mimic(case) for case in built.cases])
-    known = _known_boxes(boxes, "dicom_id", built.cases)
-    return Drawn(built=_with_reading_notes(built, read, *lines), files=files, boxes=known)
-
-
-def _below_mimic(case: GroundingCase) -> GroundingCase:
-    """The authors' own folder is not in the name of a film below MIMIC-CXR-JPG's root."""
-    name = case.image_path.removeprefix(_AUTHORS_FOLDER)
-    return msgspec.structs.replace(case, image_path=name)
+    return FilmsRead(name=name, policy="credentialed", films=films, provenance=[line], files=[path])
 
 
 def _without_missing(read: FilmsRead, recipe: Recipe) -> FilmsRead:
     return with_images(read, recipe.root, "exclude") if recipe.skip_missing else read
 
 
-def _draw_chexpert(recipe: Recipe) -> Drawn:
-    if recipe.chexpert is not None:
-        read = chexpert_films(chexpert_files(recipe.chexpert))
-        if not (read.films["split"] == "test").any():
-            read = split_by_patient(read, seed=recipe.seed)
-    else:
-        read = _listed("chexpert", recipe.chexpert_master_list, read_chexpert_list)
-    read = _without_missing(read, recipe)
-    if recipe.chexpert_plus is not None:
-        read = with_reports(read, recipe.chexpert_plus)
-    built = chexpert_probe_set(read.films, edition=recipe.rules, options=_sampling_of(recipe))
-    return Drawn(built=_with_reading_notes(built, read), files=read.files)
-
-
-def _draw_boxed(recipe: Recipe, missing: Missing) -> Drawn:
+def _read_boxed(recipe: Recipe, missing: Missing) -> FilmsRead:
     """NIH, RSNA, a hospital's own."""
     if recipe.nih is not None:
-        read = nih_films(recipe.nih, missing, recipe.images)
-    elif recipe.rsna is not None:
-        read = rsna_films(recipe.rsna, recipe.nih_mapping, missing, recipe.images)
-    else:
-        assert recipe.folder is not None
-        read = read_folder(
-            recipe.folder,
-            recipe.root,
-            recipe.columns,
-            finding=recipe.finding,
-            name=recipe.own_name,
-            policy=cast(Policy, recipe.policy or "credentialed"),
-            missing=missing,
-        )
-    given = _given(
-        per_label=None if recipe.per_finding is None else recipe.per_finding // 2,
-        normals=recipe.normals,
-        minimum_side=recipe.minimum_side,
+        return nih_films(recipe.nih, missing, recipe.images)
+    if recipe.rsna is not None:
+        return rsna_films(recipe.rsna, recipe.nih_mapping, missing, recipe.images)
+    assert recipe.folder is not None
+    return read_folder(
+        recipe.folder,
+        recipe.root,
+        recipe.columns,
+        finding=recipe.finding,
+        name=recipe.own_name,
+        policy=cast(Policy, recipe.policy or "credentialed"),
+        missing=missing,
     )
-    built = boxed_probe_set(read, edition=recipe.rules, seed=recipe.seed, **given)
-    known = _known_boxes(read.boxes, "image_path", built.cases)
-    return Drawn(built=built, files=read.files, boxes=known)
-
-
-def _known_boxes(
-    boxes: pl.DataFrame | None, key: str, cases: Iterable[GroundingCase]
-) -> dict[str, list[Box]]:
-    """Every box of the boxed cases' images at the working resolution, small ones too."""
-    if boxes is None:
-        return {}
-    image_of = {getattr(case, key): case.image_path for case in cases if case.box is not None}
-    found: dict[str, list[Box]] = {}
-    columns = (key, "x", "y", "w", "h", "image_width", "image_height")
-    for name, x, y, w, h, width, height in boxes.select(columns).iter_rows():
-        if name in image_of:
-            box = rescale_box(x, y, w, h, width, height, minimum_side=0)
-            assert box is not None
-            found.setdefault(image_of[name], []).append(box)
-    return found
 
 
 def _file_label(path: Path) -> str:

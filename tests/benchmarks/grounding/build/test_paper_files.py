@@ -1,4 +1,4 @@
-"""MIMIC-CXR-JPG's official files as films."""
+"""MIMIC-CXR-JPG's official files as films, MS-CXR's boxes and ReXErr's sentences."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from overread.benchmarks.grounding.build import mimic
 from overread.benchmarks.grounding.build.films import (
+    BOX_SCHEMA,
+    FILM_SCHEMA,
     LABELS,
+    SENTENCE_SCHEMA,
     FilmsRead,
-    box_schema,
-    film_schema,
-    sentence_schema,
     with_images,
 )
-from overread.benchmarks.grounding.build.mimic import read_boxes, read_sentences
+from overread.benchmarks.grounding.build.paper_files import (
+    identifiers,
+    mimic_films,
+    read_boxes,
+    read_sentences,
+)
 from overread.case import BadInput
 from support.damage import DAMAGES, edit, refusal, rename, repeat
 from support.datasets import MIMIC_ORDER, Mimic, read_rows, write_mimic
@@ -76,8 +81,8 @@ def obvious(tree: Mimic, labeler: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize("gz", [True, False])
 def test_films_are_what_a_slow_join_gives(tmp_path, labeler, version, gz) -> None:
     tree = write_mimic(tmp_path / "jpg", version=version, gz=gz, seed=7)
-    read = mimic.mimic_films(tree.root, tree.patients, labeler)
-    assert dict(read.films.schema) == dict(film_schema())
+    read = mimic_films(tree.root, tree.patients, labeler)
+    assert dict(read.films.schema) == FILM_SCHEMA
     assert read.films.to_dicts() == obvious(tree, labeler)
     assert read.exclusions == []
     assert (read.name, read.policy) == ("mimic_cxr", "credentialed")
@@ -85,7 +90,7 @@ def test_films_are_what_a_slow_join_gives(tmp_path, labeler, version, gz) -> Non
 
 
 def test_a_patient_not_in_mimic_iv_has_no_age_and_no_sex(tree) -> None:
-    films = mimic.mimic_films(tree.root, tree.patients).films
+    films = mimic_films(tree.root, tree.patients).films
     last = tree.films[-1][1]
     lost = films.filter(films["subject_id"] == last)
     assert lost.height
@@ -94,7 +99,7 @@ def test_a_patient_not_in_mimic_iv_has_no_age_and_no_sex(tree) -> None:
 
 
 def test_a_study_without_labels_is_kept_with_null_labels_and_said(tree) -> None:
-    read = mimic.mimic_films(tree.root, tree.patients)
+    read = mimic_films(tree.root, tree.patients)
     last = read.films.filter(read.films["study_id"] == tree.films[-1][2])
     assert last.select(LABELS).null_count().row(0) == (last.height,) * len(LABELS)
     assert any("1 studies have no row of labels" in line for line in read.provenance)
@@ -102,34 +107,22 @@ def test_a_study_without_labels_is_kept_with_null_labels_and_said(tree) -> None:
 
 def test_labels_belong_to_a_patient_and_a_study_together(tree) -> None:
     edit(file_of(tree, "chexpert"), 2, "subject_id", "19999999")
-    read = mimic.mimic_films(tree.root)
+    read = mimic_films(tree.root, tree.patients)
     first = read.films.filter(read.films["study_id"] == tree.films[0][2])
     assert first["edema"].null_count() == first.height
     assert any("2 studies have no row of labels" in line for line in read.provenance)
 
 
-def test_without_patients_every_age_and_sex_is_null_and_said(tree) -> None:
-    read = mimic.mimic_films(tree.root)
-    assert read.films["age"].null_count() == read.films["gender"].null_count() == read.films.height
-    assert any("patients.csv was not given" in line for line in read.provenance)
-
-
 def test_patients_may_be_given_as_mimic_ivs_folder(tree) -> None:
-    by_file = mimic.mimic_films(tree.root, tree.patients).films
+    by_file = mimic_films(tree.root, tree.patients).films
     for folder in (tree.patients.parent, tree.patients.parent.parent):
-        assert mimic.mimic_films(tree.root, folder).films.equals(by_file)
-    refusal(lambda: mimic.mimic_films(tree.root, tree.root), "patients.csv")
-
-
-def test_the_prefix_is_where_the_images_stand(tree) -> None:
-    paths = mimic.mimic_films(tree.root, prefix="mimic-cxr-jpg/files/").films["image_path"]
-    assert paths.str.starts_with("mimic-cxr-jpg/files/p10/p1").any()
-    assert not paths.str.contains("//", literal=True).any()
+        assert mimic_films(tree.root, folder).films.equals(by_file)
+    refusal(lambda: mimic_films(tree.root, tree.root), "patients.csv")
 
 
 def test_a_film_dated_before_birth_has_no_age(tree) -> None:
     edit(file_of(tree, "metadata"), 2, "StudyDate", "18000506")
-    read = mimic.mimic_films(tree.root, tree.patients)
+    read = mimic_films(tree.root, tree.patients)
     assert read.films["age"][0] is None
     assert any("before their patient's birth" in line for line in read.provenance)
 
@@ -138,7 +131,7 @@ def test_a_film_without_a_split_is_left_out_and_counted(tree) -> None:
     path = file_of(tree, "split")
     lines = read_rows(path)
     edit(path, len(lines) + 1, "dicom_id", "of-no-film")
-    read = mimic.mimic_films(tree.root)
+    read = mimic_films(tree.root, tree.patients)
     assert read.films.height == len(lines) - 1
     assert [(x.reason, x.count) for x in read.exclusions] == [("no row in the split file", 1)]
 
@@ -148,11 +141,11 @@ def test_a_film_without_a_split_is_left_out_and_counted(tree) -> None:
 
 def test_images_are_looked_for_where_asked(tmp_path) -> None:
     tree = write_mimic(tmp_path / "jpg", images=True, patients=4)
-    read = mimic.mimic_films(tree.root)
-    assert with_images(read, tree.root).films.equals(read.films)
+    read = mimic_films(tree.root, tree.patients)
+    assert with_images(read, tree.root, "refuse").films.equals(read.films)
     gone = read.films["image_path"][1]
     (tree.root / gone).unlink()
-    refusal(lambda: with_images(read, tree.root), gone, "1 of ", "Fetch")
+    refusal(lambda: with_images(read, tree.root, "refuse"), gone, "1 of ", "Fetch")
     left = with_images(read, tree.root, "exclude")
     assert left.films.height == read.films.height - 1
     assert [(x.source, x.count) for x in left.exclusions] == [("mimic_cxr", 1)]
@@ -160,16 +153,16 @@ def test_images_are_looked_for_where_asked(tmp_path) -> None:
 
 def test_a_root_one_folder_too_deep_is_told_apart_from_missing_images(tmp_path) -> None:
     tree = write_mimic(tmp_path / "jpg", images=True, patients=4)
-    read = mimic.mimic_films(tree.root)
-    refusal(lambda: with_images(read, tree.root / "files"), "Give the folder above")
-    refusal(lambda: with_images(read, tmp_path / "no"), "not a folder")
+    read = mimic_films(tree.root, tree.patients)
+    refusal(lambda: with_images(read, tree.root / "files", "refuse"), "Give the folder above")
+    refusal(lambda: with_images(read, tmp_path / "no", "refuse"), "not a folder")
 
 
 # ---------------------------------------------------------------- what is wrong is refused
 
 
 def films(tree: Mimic) -> FilmsRead:
-    return mimic.mimic_films(tree.root, tree.patients)
+    return mimic_films(tree.root, tree.patients)
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
@@ -231,7 +224,7 @@ def test_files_of_two_versions_are_refused(tree) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path) -> None:
-    refusal(lambda: mimic.mimic_films(tmp_path / "no"), "not a folder")
+    refusal(lambda: mimic_films(tmp_path / "no", tmp_path / "patients.csv"), "not a folder")
 
 
 # ---------------------------------------------------------------- MS-CXR
@@ -324,7 +317,7 @@ def complaint(reading, *args, **kwargs) -> str:
 
 def test_both_csv_versions_and_the_json_hold_the_same_boxes(sheet, written):
     old, new, other = sheet(V10), sheet(V11), written(coco())
-    assert old.schema == dict(box_schema())
+    assert old.schema == BOX_SCHEMA
     assert old.equals(new)
     assert old.equals(other)
     assert old.rows()[0] == (
@@ -467,7 +460,7 @@ def test_the_golden_file_is_read_row_by_row(golden):
     with path.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     sentences = read_sentences(path)
-    assert sentences.schema == dict(sentence_schema())
+    assert sentences.schema == SENTENCE_SCHEMA
     for column in ("dicom_id", "study_id", "subject_id", "original_sentence", "error_type"):
         assert sentences[column].to_list() == [row[column] or None for row in rows]
     assert sentences["error_present"].to_list() == [int(float(r["error_present"])) for r in rows]
@@ -542,3 +535,9 @@ def test_a_file_that_is_no_csv_is_refused(tmp_path, data):
         read_sentences(path)
     assert "\n" not in str(error.value)
     assert "rexerr.csv" in str(error.value)
+
+
+def test_a_whole_number_kept_as_a_float_is_the_same_id() -> None:
+    ids = pl.Series("id", ["1213", "1213.0", "1213.00", "p12.0", "1.5", "0012", None])
+    found = ids.to_frame().select(identifiers(pl.col("id")))["id"]
+    assert found.to_list() == ["1213", "1213", "1213", "p12.0", "1.5", "0012", None]

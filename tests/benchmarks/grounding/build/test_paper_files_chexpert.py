@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -10,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.grounding.build import chexpert
-from overread.benchmarks.grounding.build.chexpert import plus_films, with_reports
-from overread.benchmarks.grounding.build.films import LABELS, FilmsRead, film_frame, film_schema
+from overread.benchmarks.grounding.build.films import FILM_SCHEMA, FilmsRead, film_frame
+from overread.benchmarks.grounding.build.paper_files import (
+    chexpert_films,
+    split_by_patient,
+    with_reports,
+)
 from support.damage import DAMAGES, edit, refusal, rename, repeat
 from support.datasets import (
     CHEXPERT_ORDER,
@@ -32,7 +34,7 @@ def tree(tmp_path: Path) -> Chexpert:
 
 
 def films(tree: Chexpert) -> FilmsRead:
-    return chexpert.chexpert_films([tree.train, tree.valid])
+    return chexpert_films(tree.train.parent)
 
 
 def obvious(*files: Path) -> list[dict[str, object]]:
@@ -61,7 +63,7 @@ def obvious(*files: Path) -> list[dict[str, object]]:
 def test_films_are_what_the_rows_say_in_their_order(tmp_path, small: bool) -> None:
     tree = write_chexpert(tmp_path, small=small, seed=3)
     read = films(tree)
-    assert dict(read.films.schema) == dict(film_schema())
+    assert dict(read.films.schema) == FILM_SCHEMA
     assert read.films.to_dicts() == obvious(tree.train, tree.valid)
     assert (read.name, read.policy) == ("chexpert", "credentialed")
     assert any("train.csv" in line and "valid.csv" in line for line in read.provenance)
@@ -78,17 +80,6 @@ def test_unknown_sex_and_age_zero_are_null_and_an_empty_label_is_not_mentioned(t
 def test_a_frontal_of_another_projection_keeps_its_word(tree) -> None:
     edit(tree.train, 2, "AP/PA", "LL")  # there are sixteen in the real file
     assert films(tree).films["view"][0] == "LL"
-
-
-def test_images_are_looked_for_where_a_root_is_given(tmp_path) -> None:
-    tree = write_chexpert(tmp_path, images=True, patients=6)
-    both = [tree.train, tree.valid]
-    assert chexpert.chexpert_films(both, tree.root).films.equals(films(tree).films)
-    gone = films(tree).films["image_path"][0]
-    (tree.root / gone).unlink()
-    refusal(lambda: chexpert.chexpert_films(both, tree.root), gone, "not below")
-    assert chexpert.chexpert_films(both, tree.root, "exclude").exclusions[0].count == 1
-    refusal(lambda: chexpert.chexpert_films(both, tree.train.parent), "folder above")
 
 
 # ---------------------------------------------------------------- what is wrong is refused
@@ -126,14 +117,15 @@ def test_a_missing_column_a_film_twice_and_no_file_are_refused(tree) -> None:
     repeat(tree.train, 2)
     refusal(lambda: films(tree), "train.csv row 3: Path .* stands in row 2 already")
     rename(tree.valid, "Sex", "Gender")
-    refusal(lambda: chexpert.chexpert_films([tree.valid]), "valid.csv has no column Sex")
-    refusal(lambda: chexpert.chexpert_films([]), "no csv file was given")
+    refusal(lambda: chexpert_films(tree.valid), "valid.csv has no column Sex")
+    tree.train.unlink()
+    tree.valid.unlink()
+    refusal(lambda: films(tree), "has no train.csv")
 
 
 def test_a_file_given_twice_is_refused(tree) -> None:
-    refusal(
-        lambda: chexpert.chexpert_films([tree.train, tree.train]), "stands in two of the csv files"
-    )
+    tree.valid.write_bytes(tree.train.read_bytes())
+    refusal(lambda: films(tree), "stands in two of the csv files")
 
 
 # ---------------------------------------------------------------- the split
@@ -156,7 +148,7 @@ def held_out(read: FilmsRead) -> set[str]:
 
 def test_a_fifth_of_the_patients_is_drawn_with_all_their_films_and_said(tree) -> None:
     read = films(tree)
-    drawn = chexpert.split_by_patient(read, 0.2, 5)
+    drawn = split_by_patient(read, 5)
     patients = read.films["subject_id"].n_unique()
     assert len(held_out(drawn)) == round(0.2 * patients)
     kept = drawn.films.filter(pl.col("split") != "test")
@@ -168,28 +160,23 @@ def test_a_fifth_of_the_patients_is_drawn_with_all_their_films_and_said(tree) ->
 
 @given(st.permutations([f"patient{n:05d}" for n in range(30)]), st.integers(0, 99))
 def test_who_is_drawn_depends_on_the_ids_and_the_seed_alone(patients, seed) -> None:
-    again = chexpert.split_by_patient(of_patients(sorted(patients) * 2), 0.3, seed)
-    assert held_out(chexpert.split_by_patient(of_patients(patients), 0.3, seed)) == held_out(again)
+    again = split_by_patient(of_patients(sorted(patients) * 2), seed)
+    assert held_out(split_by_patient(of_patients(patients), seed)) == held_out(again)
 
 
 def test_another_seed_draws_others() -> None:
     read = of_patients([f"patient{n:05d}" for n in range(200)])
-    draws = {frozenset(held_out(chexpert.split_by_patient(read, 0.2, seed))) for seed in range(9)}
+    draws = {frozenset(held_out(split_by_patient(read, seed))) for seed in range(9)}
     assert len(draws) == 9
 
 
-def test_a_split_is_not_drawn_over_another_nor_of_nothing() -> None:
-    read = chexpert.split_by_patient(of_patients(["a", "b", "c"]), 0.5)
-    refusal(lambda: chexpert.split_by_patient(read), "test split already")
-    for share in (0, 1, -0.2, float("nan")):
-        refusal(lambda share=share: chexpert.split_by_patient(of_patients(["a"]), share), "share")
+def test_a_split_is_not_drawn_over_another() -> None:
+    read = split_by_patient(of_patients(["a", "b", "c"]), 42)
+    assert split_by_patient(read, 7) is read
 
 
 # ---------------------------------------------------------------- CheXpert Plus
-# CheXpert Plus: its table, CheXbert's labels, and its reports for CheXpert's films.
-
-
-CHEXBERT_CODES = {1.0: 1, 0.0: 0, -1.0: 2, None: 3}
+# CheXpert Plus: its reports for CheXpert's films.
 
 
 @pytest.fixture
@@ -200,46 +187,6 @@ def original_tree(tmp_path: Path) -> Chexpert:
 @pytest.fixture
 def plus(tmp_path: Path, original_tree: Chexpert) -> ChexpertPlus:
     return write_chexpert_plus(tmp_path / "plus", like=original_tree)
-
-
-def labelled_films(plus: ChexpertPlus) -> FilmsRead:
-    return plus_films(plus.table, plus.labels)
-
-
-def test_films_are_what_the_table_and_the_labels_say(plus) -> None:
-    read = labelled_films(plus)
-    lines = map(json.loads, plus.labels.read_text().splitlines())
-    labels = {line["path_to_image"]: line for line in lines}
-    assert dict(read.films.schema) == dict(film_schema())
-    rows = read_rows(plus.table)
-    assert len(rows) == read.films.height
-    for row, film in zip(rows, read.films.iter_rows(named=True), strict=True):
-        path = row["path_to_image"]
-        assert film["image_path"] == path
-        assert film["report_path"] == row["report"]
-        assert film["subject_id"] == row["deid_patient_id"]
-        assert film["split"] == row["split"]
-        frontal = row["frontal_lateral"] == "Frontal"
-        assert film["view"] == ((row["ap_pa"] or "AP") if frontal else "LATERAL")
-        assert film["age"] == (float(row["age"]) or None)
-        for name in CHEXPERT_ORDER:
-            assert film[name.lower().replace(" ", "_")] == CHEXBERT_CODES[labels[path][name]]
-    assert any("impression_fixed.json" in line for line in read.provenance)
-
-
-def test_images_as_distributed_are_png(tmp_path, original_tree) -> None:
-    plus = write_chexpert_plus(tmp_path / "png", like=original_tree, images=True)
-    read = plus_films(plus.table, plus.labels, plus.root, prefix="PNG/", suffix=".png")
-    assert read.films["image_path"].str.ends_with(".png").all()
-    refusal(lambda: plus_films(plus.table, plus.labels, plus.root), "not below")
-
-
-def test_a_film_without_labels_is_kept_with_null_labels_and_said(plus) -> None:
-    lines = plus.labels.read_text().splitlines()
-    plus.labels.write_text("\n".join(lines[1:]) + "\n")
-    read = labelled_films(plus)
-    assert read.films.select(LABELS).row(0) == (None,) * len(LABELS)
-    assert any(line.startswith("1 films have no line of labels") for line in read.provenance)
 
 
 def test_reports_join_the_films_of_v1_whatever_their_folder(tmp_path, plus) -> None:
@@ -257,59 +204,20 @@ def test_reports_join_the_films_of_v1_whatever_their_folder(tmp_path, plus) -> N
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_a_damaged_table_is_named(plus, kind) -> None:
+def test_a_damaged_table_is_named(tree, plus, kind) -> None:
     damage, words = DAMAGES[kind]
     damage(plus.table)
-    refusal(lambda: labelled_films(plus), plus.table.name, words)
+    refusal(lambda: with_reports(films(tree), plus.table), plus.table.name, words)
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "words"),
-    [
-        ("path_to_image", "train/patient1.jpg", "a path ends in"),
-        ("frontal_lateral", "", "every row needs one"),
-        ("deid_patient_id", "", "every row needs one"),
-        ("sex", "M", "Male, Female or Unknown"),
-        ("age", "old", "an age is"),
-        ("split", "dev", "train, valid or test"),
-    ],
-)
-def test_a_bad_cell_is_named_by_the_line_its_row_starts_on(plus, column, value, words) -> None:
-    edit(plus.table, 3, column, value)
+def test_a_bad_cell_is_named_by_the_line_its_row_starts_on(tree, plus) -> None:
+    edit(plus.table, 3, "path_to_image", "")
     # The header is line 1, and the report of the first film takes four lines.
-    refusal(lambda: labelled_films(plus), f'^{plus.table.name} row 6: {column} is "', words)
+    said = f"^{plus.table.name} row 6: path_to_image is "
+    refusal(lambda: with_reports(films(tree), plus.table), said, "every row needs one")
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("{", "row 2: it is no JSON object"),
-        ("[1]", "row 2: it is no JSON object"),
-        ('{"Edema": 1.0}', "row 2: it has no path_to_image"),
-        ('{"path_to_image": "train/patient1/study1/view1_frontal.jpg", "Edema": 2.0}',
-         'row 2: Edema is "2.0"; a label is'),
-        ('{"path_to_image": "train/patient1/study1/view1_frontal.jpg", "Edema": true}',
-         'row 2: Edema is "True"; a label is'),
-    ],
-)  # fmt: skip
-def test_a_bad_line_of_labels_is_named(plus, line, words) -> None:
-    lines = plus.labels.read_text().splitlines()
-    plus.labels.write_text("\n".join([lines[0], line, *lines[2:]]))
-    refusal(lambda: labelled_films(plus), f"^impression_fixed.json {words}")
-
-
-def test_labels_twice_none_or_of_other_images_are_refused(plus) -> None:
-    lines = plus.labels.read_text().splitlines()
-    plus.labels.write_text("\n".join([*lines, lines[0]]))
-    refusal(lambda: labelled_films(plus), f"row {len(lines) + 1}: .* stands in row 1 already")
-    plus.labels.write_text("\n")
-    refusal(lambda: labelled_films(plus), "has no labels")
-    plus.labels.write_text('{"path_to_image": "train/patient99999/study1/view1_frontal.jpg"}')
-    refusal(lambda: labelled_films(plus), "names no image")
-    plus.labels.write_bytes(b'{"path_to_image": "\xff"}')
-    refusal(lambda: labelled_films(plus), "row 1")
-
-
-def test_a_film_twice_is_refused(plus) -> None:
+def test_a_film_twice_is_refused(tree, plus) -> None:
     repeat(plus.table, 2)
-    refusal(lambda: labelled_films(plus), "row 6: path_to_image .* stands in row 2 already")
+    said = "row 6: path_to_image .* stands in row 2 already"
+    refusal(lambda: with_reports(films(tree), plus.table), said)

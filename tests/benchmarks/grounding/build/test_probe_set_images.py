@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from overread.benchmarks.grounding.build import finish as module
-from overread.benchmarks.grounding.build.finish import MATCHED, finish, images_of
+from overread.benchmarks.grounding.build import probe_set
 from overread.benchmarks.grounding.build.manifest import Built, Exclusion
+from overread.benchmarks.grounding.build.probe_set import MATCHED, finish, images_of
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import BadInput, Box, Picture, Resize, Source
 from overread.imaging import body_mask, overlap, pixels, render
@@ -70,7 +70,7 @@ def test_each_image_is_opened_once_and_one_at_a_time(
 ) -> None:
     opened: Counter[str] = Counter()
     held = 0
-    real = module._film
+    real = probe_set._opened
 
     def counted(source: Source, **how: bool) -> Any:
         nonlocal held
@@ -81,7 +81,7 @@ def test_each_image_is_opened_once_and_one_at_a_time(
         held -= 1
         return film
 
-    monkeypatch.setattr(module, "_film", counted)
+    monkeypatch.setattr(probe_set, "_opened", counted)
     finish(some, root, seed=1)
     assert opened == Counter(images_of(some.cases)) == Counter(["a.png", "b.png", "c.png", "d.png"])
 
@@ -102,7 +102,8 @@ def test_matched_boxes_lie_in_the_body_as_readers_see_it(root: Path, some: Built
 
 def test_boxes_no_case_was_made_of_are_kept_off_too(root: Path, some: Built) -> None:
     marked = Box(100, 100, 60, 100)
-    done = finish(some, root, seed=1, boxes={"a.png": [marked]})
+    told = msgspec.structs.replace(some, boxes={"a.png": [marked]})
+    done = finish(told, root, seed=1)
     free = finish(some, root, seed=1)
     assert any(overlap(box, marked) for each in free.cases for box in each.matched_boxes)
     assert not any(overlap(box, marked) for each in done.cases for box in each.matched_boxes)
