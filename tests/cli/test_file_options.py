@@ -14,6 +14,7 @@ from typing import get_type_hints
 
 import pytest
 import typer
+from typer.models import OptionInfo
 
 import overread as ov
 from overread.cli.app import app
@@ -144,10 +145,9 @@ def _paths(commands: typer.Typer, name: str = "") -> Iterator[str]:
         assert command.callback is not None
         for parameter, hint in get_type_hints(command.callback, include_extras=True).items():
             if "pathlib.Path" in str(hint):
-                said = hint.__metadata__[0]
-                words = (said.default, *(said.param_decls or ()))
-                options = [word for word in words if str(word).startswith("--")]
-                yield f"{name}{command.name} {options[0] if options else parameter}"
+                option = isinstance(hint.__metadata__[0], OptionInfo)
+                shown = f"--{parameter.replace('_', '-')}" if option else parameter
+                yield f"{name}{command.name} {shown}"
 
 
 def test_every_option_that_takes_a_path_is_tried_here() -> None:

@@ -18,7 +18,7 @@ def test_off_a_terminal_all_readers_share_one_line(
         (name, Tally(answered=n, failed=1), 40, parse_spec(f"control:{name}"))
         for name, n in (("one", 4), ("two", 20))
     ]
-    with show._lines(shown, every=0.05):
+    with show.watch(shown, every=0.05):
         time.sleep(0.5)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 2

@@ -4,41 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from overread import runs
 from overread.case import Table, printable
 from overread.cli import options
+from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
     from overread.runs import Checked
 
 
 def selfcheck(
-    benchmark: Annotated[
-        str | None, typer.Argument(help="A benchmark; all of them by default.")
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of the phantom sets.")
-    ] = 0,
+    benchmark: Annotated[str | None, Argument(help="A benchmark; all of them by default.")] = None,
+    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the phantom sets.")] = 0,
     json: options.Json = False,
 ) -> int:
     """Every control must be recovered as what it is; exits 1 when one is not.
 
     Example: overread selfcheck --seed 3
     """
-    import msgspec
-
-    from overread.cli.show import print_table, watch
-    from overread.runs import selfcheck
-
     findings: list[Checked] = []
-    for part in selfcheck(benchmark, seed=seed, watch=watch, tell=options.tell):
+    for part in runs.selfcheck(benchmark, seed=seed, watch=watch, tell=options.tell):
         findings.extend(part)
         if not json:
             print_table(_recovery_table(part))
     failed = [f for f in findings if not f.recovered]
     if json:
-        print(msgspec.json.encode(findings).decode())
+        options.print_json(findings)
     else:
         print(f"{len(findings) - len(failed)} of {len(findings)} controls recovered")
     return 1 if failed else 0
@@ -65,11 +58,9 @@ def _recovery_table(findings: list[Checked]) -> Table:
 
 
 def sight(
-    reader: Annotated[str, typer.Argument(help="A reader spec, as openai:MODEL@URL.")],
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the digits.")] = 0,
-    clips: Annotated[
-        bool, typer.Option("--clips", help="Show clips: does every frame arrive?")
-    ] = False,
+    reader: Annotated[str, Argument(help="A reader spec, as openai:MODEL@URL.")],
+    seed: Annotated[int, Option(help="Seed of the digits.")] = 0,
+    clips: Annotated[bool, Option("--clips", help="Show clips: does every frame arrive?")] = False,
     json: options.Json = False,
 ) -> int:
     """Show a reader random digits and say whether pictures arrive.
@@ -80,13 +71,9 @@ def sight(
 
     Example: overread sight openai:qwen3-vl@http://127.0.0.1:8000/v1
     """
-    import msgspec
-
-    from overread.runs import sight, sight_of_clips
-
-    result = sight_of_clips(reader, seed=seed) if clips else sight(reader, seed=seed)
+    result = (runs.sight_of_clips if clips else runs.sight)(reader, seed=seed)
     if json:
-        print(msgspec.json.encode(result).decode())
+        options.print_json(result)
     else:
         print(printable(f"{result.reader}: {result.verdict}"))
         for line in result.evidence:
@@ -97,12 +84,10 @@ def sight(
 def doctor(
     reader: options.Readers = None,
     cases: Annotated[
-        list[str] | None,
-        typer.Option("--cases", help="Cases to look at, pictures and clips too. Repeatable."),
+        list[str] | None, Option(help="Cases to look at, pictures and clips too. Repeatable.")
     ] = None,
     benchmark: Annotated[
-        str | None,
-        typer.Option("--benchmark", help="Whose cases they are; else the first that takes them."),
+        str | None, Option(help="Whose cases they are; else the first that takes them.")
     ] = None,
     set_: options.Settings = None,
     store: options.StoreFile = None,
@@ -112,11 +97,7 @@ def doctor(
 
     Example: overread doctor --cases EchoNet-Dynamic --reader openai:m@http://127.0.0.1:8000/v1
     """
-    import msgspec
-
-    from overread.runs import examine
-
-    findings = examine(
+    findings = runs.examine(
         readers=reader or [],
         cases=cases or [],
         store=store,
@@ -124,7 +105,7 @@ def doctor(
         settings=options.settings_from(set_),
     )
     if json:
-        print(msgspec.json.encode(findings).decode())
+        options.print_json(findings)
     else:
         for finding in findings:
             mark = {"ok": "ok     ", "note": "note   ", "wrong": "WRONG  "}[finding.state]

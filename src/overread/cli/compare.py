@@ -7,23 +7,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import msgspec
+from typer import Argument, Option
 
+import overread.runs
 from overread.case import BadInput, printable
 from overread.cli import options
+from overread.cli.show import print_table
 
 if TYPE_CHECKING:
     from overread.report.gate import Gated
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders; one has pairs of its own.")],
-    measure: Annotated[
-        list[str] | None, typer.Option("--measure", help="Only this measure. Repeatable.")
-    ] = None,
+    runs: Annotated[list[Path], Argument(help="Run folders; one has pairs of its own.")],
+    measure: Annotated[list[str] | None, Option(help="Only this measure. Repeatable.")] = None,
     reader: Annotated[
-        list[str] | None,
-        typer.Option("--reader", help="Only these readers; one alone is held against all others."),
+        list[str] | None, Option(help="Only these readers; one alone is held against all others.")
     ] = None,
     json: options.Json = False,
 ) -> int:
@@ -31,18 +31,12 @@ def compare(
 
     Example: overread compare runs/before runs/after --measure accuracy
     """
-    import msgspec
-
-    from overread.cli.show import print_table
-    from overread.runs import compare
-
-    found = compare(runs, measures=measure or [], readers=reader or []).found
+    found = overread.runs.compare(runs, measures=measure or [], readers=reader or []).found
     if json:
         plain = [msgspec.structs.asdict(one) for one in found]
         for one in plain:
             del one["table"]  # the same numbers, ready to print
-        print(msgspec.json.encode({"found": plain}).decode())
-        return 0
+        return options.print_json({"found": plain})
     for comparison in found:
         print_table(comparison.table)
         for line in comparison.lines:
@@ -51,43 +45,33 @@ def compare(
 
 
 def transfer(
-    first: Annotated[Path, typer.Argument(help="A run folder.")],
-    second: Annotated[Path, typer.Argument(help="Another, of the same readers.")],
+    first: options.Folder,
+    second: Annotated[Path, Argument(help="Another, of the same readers.")],
     json: options.Json = False,
     figure: Annotated[
-        Path | None,
-        typer.Option("--figure", help="Also draw the one against the other (svg, png, pdf)."),
+        Path | None, Option(help="Also draw the one against the other (svg, png, pdf).")
     ] = None,
 ) -> int:
     """Each reader's rates in two runs, and their rank correlation over the readers.
 
     Example: overread transfer runs/mimic runs/chexpert
     """
-    import msgspec
-
-    from overread.cli.show import print_table
-    from overread.runs import transfer, transfer_figure
-
-    found = transfer(first, second)
+    found = overread.runs.transfer(first, second)
     if figure is not None:
-        transfer_figure(found).save(figure)
+        overread.runs.transfer_figure(found).save(figure)
     if json:
-        print(msgspec.json.encode(found).decode())
-        return 0
+        return options.print_json(found)
     print_table(found.table)
     return 0
 
 
 def gate(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")],
-    policy: Annotated[Path, typer.Option("--policy", help="The rules, a TOML file.")],
+    runs: Annotated[list[Path], Argument(metavar="RUN", help="Run folders.")],
+    policy: Annotated[Path, Option(help="The rules, a TOML file.")],
     reader: Annotated[
-        list[str] | None,
-        typer.Option("--reader", help='A reader that "*" stands for; all of them if absent.'),
+        list[str] | None, Option(help='A reader that "*" stands for; all of them if absent.')
     ] = None,
-    junit: Annotated[
-        Path | None, typer.Option("--junit", help="Write JUnit XML to this file, too.")
-    ] = None,
+    junit: Annotated[Path | None, Option(help="Write JUnit XML to this file, too.")] = None,
     json: options.Json = False,
 ) -> int:
     """Hold runs against a policy: exit 0 pass, 1 fail, 4 the data cannot tell.
@@ -96,9 +80,7 @@ def gate(
 
     Example: overread gate runs/grounding runs/heartbeat --policy gate.toml --junit gate.xml
     """
-    from overread.runs import gate
-
-    gated = gate(runs, policy, readers=reader or [], junit_file=junit)
+    gated = overread.runs.gate(runs, policy, readers=reader or [], junit_file=junit)
     try:
         _print_gated(gated, json=json)
         sys.stdout.flush()
@@ -110,13 +92,10 @@ def gate(
 
 
 def _print_gated(gated: Gated, *, json: bool) -> None:
-    import msgspec
-
-    from overread.cli.show import print_table
     from overread.report.gate import one_line, rulings_tables, verdict
 
     if json:
-        print(msgspec.json.encode(gated).decode())
+        options.print_json(gated)
         return
     print(one_line(gated.title))
     for table in rulings_tables(gated):
@@ -129,14 +108,11 @@ def _print_gated(gated: Gated, *, json: bool) -> None:
 
 def published(
     benchmark: Annotated[
-        str | None, typer.Argument(help="A benchmark; without one, those that have figures.")
+        str | None, Argument(help="A benchmark; without one, those that have figures.")
     ] = None,
-    table: Annotated[
-        str | None, typer.Option("--table", help="One printed table, as 2, S5 or systems.")
-    ] = None,
+    table: Annotated[str | None, Option(help="One printed table, as 2, S5 or systems.")] = None,
     beside: Annotated[
-        list[Path] | None,
-        typer.Option("--beside", help="A run folder whose readers are put beside. Repeatable."),
+        list[Path] | None, Option(help="A run folder whose readers are put beside. Repeatable.")
     ] = None,
     json: options.Json = False,
 ) -> int:
@@ -146,25 +122,17 @@ def published(
     """
     if benchmark is None and (table is not None or beside):
         raise BadInput("name a benchmark. Example: overread published grounding --table S5")
-
-    import msgspec
-
-    from overread.cli.show import print_table
-    from overread.runs import published_figures, published_list
-
     if benchmark is None:
-        listed = published_list()
+        listed = overread.runs.published_list()
         if json:
-            print(msgspec.json.encode([row[0] for row in listed.rows]).decode())
-        else:
-            print_table(listed)
+            return options.print_json([row[0] for row in listed.rows])
+        print_table(listed)
         return 0
-    found = published_figures(benchmark, table=table, beside=beside or [])
+    found = overread.runs.published_figures(benchmark, table=table, beside=beside or [])
     if json:
         plain = msgspec.structs.asdict(found)
         del plain["exhibits"]  # the same numbers, ready to print
-        print(msgspec.json.encode(plain).decode())
-        return 0
+        return options.print_json(plain)
     for exhibit in found.exhibits:
         print_table(exhibit)
     return 0

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from overread import runs
 from overread.case import BadInput
 from overread.cli import options
+from overread.cli.show import print_table, watch
 
 
 def judge(
-    run: Annotated[Path, typer.Argument(help="A run folder, of run or of import.")],
+    run: Annotated[Path, Argument(help="A run folder, of run or of import.")],
     judge: options.Judges = None,
     store: options.StoreFile = None,
     set_: options.Settings = None,
@@ -26,10 +28,7 @@ def judge(
 
     Example: overread judge imported --judge control:lexical-judge
     """
-    from overread.cli.show import watch
-    from overread.runs import judge as have_judged
-
-    done = have_judged(
+    done = runs.judge(
         run,
         judge or [],
         store=store,
@@ -43,62 +42,48 @@ def judge(
 
 
 def judge_sample(
-    run: Annotated[Path, typer.Argument(help="A run folder with judges.")],
-    n: Annotated[int, typer.Option("--n", help="How many things to judge.")] = 50,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The folder for sheet.csv and key.csv.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the sample, and of resampling.")] = 0,
-    filled: Annotated[
-        Path | None, typer.Option("--filled", help="The sheet, filled by the person.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="The key of that sheet.")] = None,
+    run: Annotated[Path, Argument(help="A run folder with judges.")],
+    n: Annotated[int, Option(help="How many things to judge.")] = 50,
+    out: Annotated[Path | None, Option(help="The folder for sheet.csv and key.csv.")] = None,
+    seed: Annotated[int, Option(help="Of the sample, and of resampling.")] = 0,
+    filled: Annotated[Path | None, Option(help="The sheet, filled by the person.")] = None,
+    key: Annotated[Path | None, Option(help="The key of that sheet.")] = None,
     json: options.Json = False,
 ) -> int:
     """Write a sheet for a person; or, with --filled and --key, print how the judges agree with it.
 
     Example: overread judge-sample runs/m3cot-phantom-questions-1a2b3c --n 50 --out sample
     """
-    import msgspec
-
-    from overread.cli.show import print_table
-    from overread.runs import judge_sample, person_agreement
-
     if out is not None and (filled is not None or key is not None):
         raise BadInput("--out writes a sheet, --filled and --key compare one. Give one of the two.")
     if out is not None:
-        made = judge_sample(run, out, n=n, seed=seed)
+        made = runs.judge_sample(run, out, n=n, seed=seed)
         if made.rows < n:
             options.tell(f"the run has {made.rows} things judged; all of them are in the sheet.")
         if json:
-            print(msgspec.json.encode(made, enc_hook=str).decode())
-            return 0
+            return options.print_json(made)
         print(f"{made.rows} rows to judge: {made.sheet}. Leave {made.key} closed until it is done.")
         return 0
     if filled is None or key is None:
         raise BadInput(
             "give --out FOLDER to write a sheet, or --filled SHEET and --key KEY to compare one."
         )
-    found = person_agreement(run, filled, key, seed=seed)
+    found = runs.person_agreement(run, filled, key, seed=seed)
     if json:
-        print(msgspec.json.encode(found).decode())
-        return 0
+        return options.print_json(found)
     print_table(found.table)
     return 0
 
 
 def error_sample(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    reader: Annotated[str, typer.Option("--reader", help="Whose answers.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder for the sheet, and errors.html.")],
+    run: options.Folder,
+    reader: Annotated[str, Option(help="Whose answers.")],
+    out: Annotated[Path, Option(help="The folder for the sheet, and errors.html.")],
     per_dimension: Annotated[
-        int,
-        typer.Option("--per-dimension", help="How many of each dimension, or finding, at most."),
+        int, Option(help="How many of each dimension, or finding, at most.")
     ] = 100,
-    right_for: Annotated[
-        str | None, typer.Option("--right-for", help="Only items this other reader got right.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the sample.")] = 0,
+    right_for: Annotated[str | None, Option(help="Only items this other reader got right.")] = None,
+    seed: Annotated[int, Option(help="Of the sample.")] = 0,
     json: options.Json = False,
 ) -> int:
     """Write a sheet of errors, and a page on which a person labels them and saves the sheet.
@@ -108,16 +93,11 @@ def error_sample(
 
     Example: overread error-sample runs/medcmr-1a2b3c --reader qwen3-vl --out errors
     """
-    import msgspec
-
-    from overread.runs import error_sample
-
-    made = error_sample(
+    made = runs.error_sample(
         run, out, reader=reader, per_dimension=per_dimension, right_for=right_for, seed=seed
     )
     if json:
-        print(msgspec.json.encode(made, enc_hook=str).decode())
-        return 0
+        return options.print_json(made)
     if made.page is None:
         print(f"{made.rows} {made.holds}: {made.sheet}")
         return 0
@@ -127,13 +107,13 @@ def error_sample(
 
 
 def rank_sample(
-    run: Annotated[Path, typer.Argument(help="A run folder with open answers.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder for ranks.csv.")],
+    run: Annotated[Path, Argument(help="A run folder with open answers.")],
+    out: Annotated[Path, Option(help="The folder for ranks.csv.")],
     reader: Annotated[
-        list[str] | None, typer.Option("--reader", help="Whose replies; all readers by default.")
+        list[str] | None, Option(help="Whose replies; all readers by default.")
     ] = None,
-    n: Annotated[int, typer.Option("--n", help="How many items.")] = 200,
-    seed: Annotated[int, typer.Option("--seed", help="Of the sample.")] = 0,
+    n: Annotated[int, Option(help="How many items.")] = 200,
+    seed: Annotated[int, Option(help="Of the sample.")] = 0,
     json: options.Json = False,
 ) -> int:
     """Write a sheet of replies side by side, with nobody named, for people to rank.
@@ -142,16 +122,11 @@ def rank_sample(
 
     Example: overread rank-sample runs/medcmr-1a2b3c --n 200 --out ranks
     """
-    import msgspec
-
-    from overread.runs import rank_sample
-
-    made = rank_sample(run, out, readers=reader or (), n=n, seed=seed)
+    made = runs.rank_sample(run, out, readers=reader or (), n=n, seed=seed)
     if made.items < n:
         options.tell(f"the run has {made.items} items that all of them answered; all are in it.")
     if json:
-        print(msgspec.json.encode(made, enc_hook=str).decode())
-        return 0
+        return options.print_json(made)
     print(f"{made.rows} replies to {made.items} items to rank: {made.sheet}.")
     print(f"Then: overread measure {run} --set ranks={made.sheet}")
     return 0

@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
+from overread import runs
 from overread.case import BadInput
 from overread.cli import options
+from overread.cli.show import watch
 
 
 def measure(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: options.Folder,
     edition: Annotated[
-        str | None, typer.Option("--edition", help="corrected or authors; the run's own if absent.")
+        str | None, Option(help="corrected or authors; the run's own if absent.")
     ] = None,
     set_: options.Settings = None,
     include_images: options.IncludeImages = False,
@@ -24,9 +26,7 @@ def measure(
 
     Example: overread measure runs/grounding-phantom-chest-1a2b3c --edition authors
     """
-    from overread.runs import measure
-
-    done = measure(
+    done = runs.measure(
         run,
         edition=edition,
         settings=options.settings_from(set_),
@@ -39,25 +39,19 @@ def measure(
 def import_results(
     benchmark: options.Benchmark,
     replies: Annotated[
-        Path | None,
-        typer.Option("--replies", help="What the paper's scripts wrote: a file or folder."),
+        Path | None, Option(help="What the paper's scripts wrote: a file or folder.")
     ] = None,
     cases: options.Cases = None,
-    readers: Annotated[
-        Path | None, typer.Option("--readers", help="models.json: role of each model.")
-    ] = None,
+    readers: Annotated[Path | None, Option(help="models.json: role of each model.")] = None,
     edition: options.Edition = "corrected",
     out: options.Out = None,
     set_: options.Settings = None,
     reparse: Annotated[
-        bool, typer.Option("--reparse", help="Read raw_answer again with the edition's parser.")
+        bool, Option("--reparse", help="Read raw_answer again with the edition's parser.")
     ] = False,
     also: Annotated[
         list[str] | None,
-        typer.Option(
-            "--also",
-            help="Further results: px=512:FOLDER, phrasing=brief:FOLDER, or a path.",
-        ),
+        Option(help="Further results: px=512:FOLDER, phrasing=brief:FOLDER, or a path."),
     ] = None,
     judge: options.Judges = None,
     store: options.StoreFile = None,
@@ -72,18 +66,12 @@ def import_results(
 
     Example: overread import grounding --cases manifest.csv --replies results --out imported
     """
-    for name, value in (("--replies", replies), ("--out", out)):
-        if value is None:
-            raise BadInput(f"{name} is missing. See overread import --help for an example.")
+    if replies is None or out is None:
+        name = "--replies" if replies is None else "--out"
+        raise BadInput(f"{name} is missing. See overread import --help for an example.")
     if fresh and not judge:
         raise BadInput("--fresh: nobody is asked without --judge. Leave it out.")
-    assert replies is not None
-    assert out is not None
-
-    from overread.cli.show import watch
-    from overread.runs import import_results
-
-    done, warnings = import_results(
+    done, warnings = runs.import_results(
         benchmark,
         cases=cases,
         replies=replies,

@@ -1,16 +1,19 @@
-"""Options that several commands share, and the reading of `--set KEY=VALUE`."""
+"""Options that several commands share, and what several do: read KEY=VALUE, print, finish."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import msgspec
+from typer import Argument, Option
 
 from overread.benchmarks.registry import benchmark_names
-from overread.case import BadInput, printable
+from overread.case import BadInput, Table, printable
+from overread.cli.show import print_table
 
 if TYPE_CHECKING:
     from overread.engine import Tally
@@ -18,62 +21,64 @@ if TYPE_CHECKING:
 
 # Listed, not imported: what each is becomes known when one is used.
 _NAMES = " or ".join(", ".join(benchmark_names()).rsplit(", ", 1))
-Benchmark = Annotated[str, typer.Argument(help=f"A benchmark: {_NAMES}.")]
-BenchmarkOrStudy = Annotated[str, typer.Argument(help=f"{_NAMES}; or a study file, .toml.")]
+Benchmark = Annotated[str, Argument(help=f"A benchmark: {_NAMES}.")]
+BenchmarkOrStudy = Annotated[str, Argument(help=f"{_NAMES}; or a study file, .toml.")]
+Folder = Annotated[Path, Argument(help="A run folder.")]
+Folders = Annotated[list[Path], Argument(help="Run folders.")]
 IncludeImages = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--include-images",
         help="Show pictures of a set that is not open, and texts of a credentialed one.",
     ),
 ]
-Cases = Annotated[
-    str | None, typer.Option("--cases", help="A case file or folder, or phantom:N[:SEED].")
-]
+Cases = Annotated[str | None, Option(help="A case file or folder, or phantom:N[:SEED].")]
 Readers = Annotated[
     list[str] | None,
-    typer.Option("--reader", help="openai:MODEL@URL, control:NAME or recorded:FILE. Repeatable."),
+    Option(help="openai:MODEL@URL, control:NAME or recorded:FILE. Repeatable."),
 ]
 Judges = Annotated[
-    list[str] | None,
-    typer.Option("--judge", help="[answer|steps|order|score=]SPEC: a judge. Repeatable."),
+    list[str] | None, Option(help="[answer|steps|order|score=]SPEC: a judge. Repeatable.")
 ]
-Edition = Annotated[str, typer.Option("--edition", help="corrected (default) or authors.")]
-Out = Annotated[Path | None, typer.Option("--out", help="The run folder to write.")]
-StoreFile = Annotated[
-    Path | None, typer.Option("--store", help="The reply store (.overread/store.sqlite).")
-]
-Limit = Annotated[
-    int | None, typer.Option("--limit", help="Take a seeded stratified sample of N cases.")
-]
+Edition = Annotated[str, Option(help="corrected (default) or authors.")]
+Out = Annotated[Path | None, Option(help="The run folder to write.")]
+StoreFile = Annotated[Path | None, Option(help="The reply store (.overread/store.sqlite).")]
+Limit = Annotated[int | None, Option(help="Take a seeded stratified sample of N cases.")]
 Only = Annotated[
-    Path | None,
-    typer.Option("--only", help="Ask only about the cases this file names: txt, csv or jsonl."),
+    Path | None, Option(help="Ask only about the cases this file names: txt, csv or jsonl.")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="KEY=VALUE, a rule or option. Repeatable.")
+    list[str] | None, Option("--set", help="KEY=VALUE, a rule or option. Repeatable.")
 ]
-Engine = Annotated[str, typer.Option("--engine", help="local.")]
-Concurrency = Annotated[
-    int | None, typer.Option("--concurrency", help="Most calls under way, for each reader.")
-]
+Engine = Annotated[str, Option(help="local.")]
+Concurrency = Annotated[int | None, Option(help="Most calls under way, for each reader.")]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Ask everything again; what was kept before is not used.")
+    bool, Option("--fresh", help="Ask everything again; what was kept before is not used.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
+Json = Annotated[bool, Option("--json", help="Print JSON for a machine.")]
+
+# What a study file says itself.
+_OF_A_STUDY = ("cases", "reader", "judge", "edition", "out", "limit", "only", "set_", "concurrency")
+
+
+def pairs_from(
+    words: Iterable[str] | None, option: str, example: str, shape: str = "KEY=VALUE"
+) -> dict[str, str]:
+    """`["label=pneumonia"]` -> `{"label": "pneumonia"}`."""
+    pairs: dict[str, str] = {}
+    for word in words or []:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise BadInput(f'{option} {word}: expected {shape}, as in "{option} {example}".')
+        if key in pairs:
+            raise BadInput(f"{option} {key} is given twice; give it once.")
+        pairs[key] = value
+    return pairs
 
 
 def settings_from(words: list[str] | None) -> dict[str, str]:
     """`["px=512"]` -> `{"px": "512"}`."""
-    settings: dict[str, str] = {}
-    for word in words or []:
-        key, equals, value = word.partition("=")
-        if not equals or not key:
-            raise BadInput(f'--set {word}: expected KEY=VALUE, as in "--set px=512".')
-        if key in settings:
-            raise BadInput(f"--set {key} is given twice; give it once.")
-        settings[key] = value
-    return settings
+    return pairs_from(words, "--set", "px=512")
 
 
 def tell(line: str) -> None:
@@ -81,45 +86,30 @@ def tell(line: str) -> None:
     print(f"overread: {printable(' '.join(line.split()))}", file=sys.stderr, flush=True)
 
 
-def check_engine(engine: str) -> None:
-    if engine != "local":
-        raise BadInput(f"--engine {engine}: this version has the engine local.")
+def print_json(value: Any) -> int:
+    """JSON for a machine, and the exit code of a command that has said all it has to say."""
+    print(msgspec.json.encode(value, enc_hook=str).decode())
+    return 0
 
 
-def check_study(
-    study: str,
-    cases: str | None,
-    reader: list[str] | None,
-    judge: list[str] | None,
-    edition: str,
-    out: Path | None,
-    limit: int | None,
-    only: Path | None,
-    set_: list[str] | None,
-    concurrency: int | None,
-) -> None:
-    """What a study file says itself cannot be said beside it."""
-    given = {
-        "--cases": cases,
-        "--reader": reader,
-        "--judge": judge,
-        "--edition": edition if edition != "corrected" else None,
-        "--out": out,
-        "--limit": limit,
-        "--only": only,
-        "--set": set_,
-        "--concurrency": concurrency,
-    }
-    extra = [name for name, value in given.items() if value not in (None, [])]
-    if extra:
-        raise BadInput(f"{extra[0]} does not go with a study file. Put it into {study}.")
+def is_study(given: Mapping[str, Any]) -> bool:
+    """Whether a study is to be run, beside which nothing that it says itself may be given."""
+    if given["engine"] != "local":
+        raise BadInput(f"--engine {given['engine']}: this version has the engine local.")
+    if not given["benchmark"].endswith(".toml"):
+        if given["cases"] is None:
+            raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
+        return False
+    for name in _OF_A_STUDY:
+        unsaid = "corrected" if name == "edition" else None
+        if given[name] not in (unsaid, []):
+            option, study = f"--{name.rstrip('_')}", given["benchmark"]
+            raise BadInput(f"{option} does not go with a study file. Put it into {study}.")
+    return True
 
 
 def print_headline(run: Run) -> None:
     """The first table of a run; the page has the others, and the figures."""
-    from overread.case import Table
-    from overread.cli.show import print_table
-
     tables = [exhibit for exhibit in run.exhibits.values() if isinstance(exhibit, Table)]
     for table in tables[:1]:
         print_table(table)
@@ -157,9 +147,8 @@ def finish(runs: Iterable[Run], *, json: bool, judged: bool = False, fresh: bool
 
 def _reasons(tallies: Mapping[str, Tally]) -> str:
     """` (HTTP 400 × 12)`, as far as this command saw it."""
-    reasons: dict[str, int] = {}
+    reasons: Counter[str] = Counter()
     for tally in tallies.values():
-        for reason, times in tally.reasons.items():
-            reasons[reason] = reasons.get(reason, 0) + times
+        reasons.update(tally.reasons)
     told = ", ".join(f"{reason} × {times}" for reason, times in sorted(reasons.items()))
     return f" ({told})" if told else ""

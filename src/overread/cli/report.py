@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
+import overread.runs
 from overread.cli import options
 
 if TYPE_CHECKING:
@@ -14,37 +15,24 @@ if TYPE_CHECKING:
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    runs: options.Folders,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The page: report.html in the only run, or here."),
+        Path | None, Option(help="The page: report.html in the only run, or here.")
     ] = None,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", help="A folder for tables and measures as csv.")
-    ] = None,
-    latex: Annotated[
-        Path | None, typer.Option("--latex", help="A folder for tables with booktabs.")
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option("--figures", help="A folder for figures: SVG, PDF, PNG.")
-    ] = None,
+    csv: Annotated[Path | None, Option(help="A folder for tables and measures as csv.")] = None,
+    latex: Annotated[Path | None, Option(help="A folder for tables with booktabs.")] = None,
+    figures: Annotated[Path | None, Option(help="A folder for figures: SVG, PDF, PNG.")] = None,
     include_images: options.IncludeImages = False,
-    cases: Annotated[
-        int | None, typer.Option("--cases", help="How many cases the page embeds (60).")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the sample of cases.")] = 0,
+    cases: Annotated[int | None, Option(help="How many cases the page embeds (60).")] = None,
+    seed: Annotated[int, Option(help="Of the sample of cases.")] = 0,
     json: options.Json = False,
 ) -> int:
     """Write one page of some runs that opens from disk, and files for a paper.
 
     Example: overread report runs/grounding-phantom-chest-1a2b3c --latex tables --figures figures
     """
-    import msgspec
-
-    from overread.runs import report
-
     wanted = {} if cases is None else {"cards": cases}
-    done = report(
+    done = overread.runs.report(
         runs,
         out,
         include_images=include_images,
@@ -56,8 +44,7 @@ def report(
         **wanted,
     )
     if json:
-        print(msgspec.json.encode(done, enc_hook=str).decode())
-        return 0
+        return options.print_json(done)
     for kind, files in done.files.items():
         print(f"{kind}: {len(files)} files in {files[0].parent}")
     print(done.page, flush=True)
@@ -65,15 +52,14 @@ def report(
 
 
 def serve(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    port: Annotated[int, typer.Option("--port", help="0 takes one that is free.")] = 0,
+    runs: options.Folders,
+    port: Annotated[int, Option(help="0 takes one that is free.")] = 0,
     host: Annotated[
-        str | None,
-        typer.Option("--host", help="An address others may reach; without it, this machine only."),
+        str | None, Option(help="An address others may reach; without it, this machine only.")
     ] = None,
     include_images: options.IncludeImages = False,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Print the address and open no browser.")
+        bool, Option("--no-open", help="Print the address and open no browser.")
     ] = False,
 ) -> int:
     """Serve the page of some runs with all of their cases, until Ctrl-C.
@@ -82,7 +68,6 @@ def serve(
 
     Example: overread serve runs/grounding-phantom-chest-1a2b3c
     """
-    from overread.runs import open_in_browser, serve
 
     def listens(server: Serving) -> None:
         if server.public:
@@ -92,9 +77,9 @@ def serve(
             )
         print(server.url, flush=True)
         if not no_open:
-            open_in_browser(server.url)
+            overread.runs.open_in_browser(server.url)
 
-    serve(
+    overread.runs.serve(
         runs,
         host=host,
         port=port,

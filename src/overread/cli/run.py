@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
+from overread import runs
 from overread.case import BadInput, Table
 from overread.cli import options
+from overread.cli.show import print_table, watch
 
 if TYPE_CHECKING:
     from overread.runs import Forecast
@@ -34,19 +36,13 @@ def run(
 
     Example: overread run grounding --cases phantom:480 --reader control:looks
     """
-    options.check_engine(engine)
-    if benchmark.endswith(".toml"):
-        options.check_study(
-            benchmark, cases, reader, judge, edition, out, limit, only, set_, concurrency
+    if options.is_study(locals()):
+        done = runs.run_study(
+            Path(benchmark), store=store, fresh=fresh, watch=watch, tell=options.tell
         )
-        return _run_study(Path(benchmark), store, fresh, json)
-    if cases is None:
-        raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
-
-    from overread.cli.show import watch
-    from overread.runs import run
-
-    done = run(
+        return options.finish(done, json=json, fresh=fresh)
+    assert cases is not None
+    made = runs.run(
         benchmark,
         cases,
         reader or [],
@@ -62,15 +58,7 @@ def run(
         watch=watch,
         tell=options.tell,
     )
-    return options.finish([done], json=json, fresh=fresh)
-
-
-def _run_study(path: Path, store: Path | None, fresh: bool, json: bool) -> int:
-    from overread.cli.show import watch
-    from overread.runs import run_study
-
-    runs = run_study(path, store=store, fresh=fresh, watch=watch, tell=options.tell)
-    return options.finish(runs, json=json, fresh=fresh)
+    return options.finish([made], json=json, fresh=fresh)
 
 
 def plan(
@@ -87,8 +75,7 @@ def plan(
     engine: options.Engine = "local",
     concurrency: options.Concurrency = None,
     requests: Annotated[
-        Path | None,
-        typer.Option("--requests", help="Also write every request here, for recorded: readers."),
+        Path | None, Option(help="Also write every request here, for recorded: readers.")
     ] = None,
     fresh: options.Fresh = False,
     json: options.Json = False,
@@ -97,22 +84,18 @@ def plan(
 
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
-    options.check_engine(engine)
-    if benchmark.endswith(".toml"):
-        options.check_study(
-            benchmark, cases, reader, judge, edition, out, limit, only, set_, concurrency
-        )
+    if options.is_study(locals()):
         if requests is not None:
             raise BadInput("--requests does not go with a study file. Plan its runs one by one.")
-        return _plan_study(Path(benchmark), store, fresh, json)
-    if cases is None:
-        raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
-
-    import msgspec
-
-    from overread.runs import plan
-
-    forecasts = plan(
+        planned = runs.plan_study(Path(benchmark), store=store, fresh=fresh, tell=options.tell)
+        if json:
+            return options.print_json(list(planned))
+        for run in planned:
+            title = f"What {run.benchmark} over {run.cases} would ask ({run.out})"
+            _print_forecasts(title, run.forecasts)
+        return 0
+    assert cases is not None
+    forecasts = runs.plan(
         benchmark,
         cases,
         reader or [],
@@ -127,31 +110,12 @@ def plan(
         tell=options.tell,
     )
     if json:
-        print(msgspec.json.encode(forecasts).decode())
-        return 0
+        return options.print_json(forecasts)
     _print_forecasts("What a run would ask", forecasts)
     return 0
 
 
-def _plan_study(path: Path, store: Path | None, fresh: bool, json: bool) -> int:
-    import msgspec
-
-    from overread.runs import plan_study
-
-    planned = plan_study(path, store=store, fresh=fresh, tell=options.tell)
-    if json:
-        print(msgspec.json.encode(list(planned)).decode())
-        return 0
-    for run in planned:
-        _print_forecasts(
-            f"What {run.benchmark} over {run.cases} would ask ({run.out})", run.forecasts
-        )
-    return 0
-
-
 def _print_forecasts(title: str, forecasts: list[Forecast]) -> None:
-    from overread.cli.show import print_table
-
     print_table(
         Table(
             name="plan",
@@ -194,19 +158,14 @@ def _notes(forecasts: list[Forecast]) -> list[str]:
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="The folder to write.")] = Path(
-        "overread-demo"
-    ),
+    out: Annotated[Path, Option(help="The folder to write.")] = Path("overread-demo"),
     json: options.Json = False,
 ) -> int:
     """Run the benchmarks on phantoms with the built-in controls; ends with the report's path.
 
     Example: overread demo --out demo
     """
-    from overread.cli.show import watch
-    from overread.runs import demo
-
-    code = options.finish(demo(out, watch=watch, tell=options.tell), json=json)
+    code = options.finish(runs.demo(out, watch=watch, tell=options.tell), json=json)
     if not json:
         print(f"All of it on one page: {out / 'report.html'}", flush=True)
     return code

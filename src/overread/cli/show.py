@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from overread.case import Table, printable
-from overread.engine import Tally
-from overread.readers import ReaderSpec
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-Shown = list[tuple[str, Tally, int, ReaderSpec]]
+    from overread.engine import Tally
+    from overread.readers import ReaderSpec
+
+Shown: TypeAlias = "list[tuple[str, Tally, int, ReaderSpec]]"
 
 
 def print_table(table: Table) -> None:
@@ -68,14 +69,33 @@ def _groups(widths: list[int], room: int) -> list[list[int]]:
 
 
 @contextmanager
-def watch(shown: Shown) -> Iterator[None]:
+def watch(shown: Shown, every: float = 10.0) -> Iterator[None]:
     """Show the tallies while readers are asked: bars in a terminal, plain lines elsewhere."""
     if sys.stderr.isatty():
         with _bars(shown):
             yield
     else:
-        with _lines(shown):
+        with _again_and_again(every, lambda: _print_line(shown)):
             yield
+
+
+@contextmanager
+def _again_and_again(every: float, show: Callable[[], None]) -> Iterator[None]:
+    """Do it in a thread after so many seconds each, and once at the end."""
+    finished = threading.Event()
+
+    def keep_showing() -> None:
+        while not finished.wait(every):
+            show()
+
+    thread = threading.Thread(target=keep_showing, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+        show()
 
 
 @contextmanager
@@ -98,41 +118,13 @@ def _bars(shown: Shown) -> Iterator[None]:
     )
     for name, _, total, _ in shown:
         progress.add_task(printable(name), total=total)
-    finished = threading.Event()
 
     def refresh() -> None:
-        while not finished.wait(0.2):
-            for number, (_, tally, _, _) in enumerate(shown):
-                progress.update(progress.task_ids[number], completed=tally.settled)
+        for number, (_, tally, _, _) in enumerate(shown):
+            progress.update(progress.task_ids[number], completed=tally.settled)
 
-    thread = threading.Thread(target=refresh, daemon=True)
-    with progress:
-        thread.start()
-        try:
-            yield
-        finally:
-            finished.set()
-            thread.join()
-            for number, (_, tally, _, _) in enumerate(shown):
-                progress.update(progress.task_ids[number], completed=tally.settled)
-
-
-@contextmanager
-def _lines(shown: Shown, every: float = 10.0) -> Iterator[None]:
-    finished = threading.Event()
-
-    def report() -> None:
-        while not finished.wait(every):
-            _print_line(shown)
-
-    thread = threading.Thread(target=report, daemon=True)
-    thread.start()
-    try:
+    with progress, _again_and_again(0.2, refresh):
         yield
-    finally:
-        finished.set()
-        thread.join()
-        _print_line(shown)
 
 
 def _print_line(shown: Shown) -> None:
@@ -145,31 +137,25 @@ def describe(tally: Tally, total: int, spec: ReaderSpec) -> str:
     """One line: done of total, rate, errors, tokens, cost, time left."""
     elapsed = max(time.monotonic() - tally.began, 1e-9)
     rate = (tally.answered + tally.failed) / elapsed
-    parts = [f"{tally.settled:,}/{total:,}"]
-    if tally.kept:
-        parts.append(f"{tally.kept:,} kept")
-    if tally.shared:
-        parts.append(f"{tally.shared:,} shared")
-    if tally.answered:
-        parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
-    if tally.failed:
-        parts.append(f"{tally.failed:,} failed")
-    if tally.retried:
-        parts.append(f"{tally.retried:,} retries")
-    if tally.tokens_in or tally.tokens_out:
-        parts.append(f"{tally.tokens_in + tally.tokens_out:,} tokens")
+    speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+    tokens = tally.tokens_in + tally.tokens_out
     cost = spec.cost(tally.tokens_in, tally.tokens_out)
-    if cost is not None:
-        parts.append(f"cost {cost:,.2f}")
-    if tally.waiting:
-        parts.append("waiting for another process that asks the rest")
+    said = {
+        f"{tally.settled:,}/{total:,}": True,
+        f"{tally.kept:,} kept": tally.kept,
+        f"{tally.shared:,} shared": tally.shared,
+        speed: tally.answered,
+        f"{tally.failed:,} failed": tally.failed,
+        f"{tally.retried:,} retries": tally.retried,
+        f"{tokens:,} tokens": tokens,
+        f"cost {cost:,.2f}" if cost is not None else "": cost is not None,
+        "waiting for another process that asks the rest": tally.waiting,
+    }
+    parts = [words for words, holds in said.items() if holds]
     left = total - tally.settled
     if left > 0 and rate > 0:
-        parts.append(f"{_duration(left / rate)} left")
+        minutes, seconds = divmod(int(left / rate), 60)
+        hours, minutes = divmod(minutes, 60)
+        duration = f"{hours}:{minutes:02}" if hours else f"{minutes}"
+        parts.append(f"{duration}:{seconds:02} left")
     return ", ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
+from typer import Argument, Option
 
+from overread import runs
 from overread.case import BadInput, Table, printable
 from overread.cli import options
+from overread.cli.show import print_table
 
 app = typer.Typer(
     help="The reply store: what is kept, and having it forgotten.",
@@ -23,9 +27,7 @@ def _top(context: typer.Context) -> None:
 
 
 def _place(store: Path | None) -> Path:
-    from overread.runs import default_store, load_config
-
-    place = store if store is not None else default_store(load_config())
+    place = store if store is not None else runs.default_store(runs.load_config())
     if not place.exists():
         raise BadInput(f"{place}: there is no reply store. Give one with --store.")
     return place
@@ -34,10 +36,10 @@ def _place(store: Path | None) -> Path:
 @app.command("forget")
 def forget(
     dataset: Annotated[
-        str | None, typer.Argument(help="A data set, as `overread store list` names it.")
+        str | None, Argument(help="A data set, as `overread store list` names it.")
     ] = None,
     reader: Annotated[
-        str | None, typer.Option("--reader", help="Only the replies of this reader, by its label.")
+        str | None, Option(help="Only the replies of this reader, by its label.")
     ] = None,
     store: options.StoreFile = None,
     json: options.Json = False,
@@ -48,8 +50,6 @@ def forget(
     """
     if dataset is None and reader is None:
         raise BadInput("nothing to forget was named. Give a data set, or a reader with --reader.")
-    import msgspec
-
     from overread.engine import Store
 
     with Store(_place(store), options.tell) as kept:
@@ -62,7 +62,7 @@ def forget(
             raise BadInput(f"{missing} is not in the store, which holds: {known}.")
     if json:
         what = "datasets" if reader is None else "readers"
-        print(msgspec.json.encode({what: names, "removed": removed}).decode())
+        options.print_json({what: names, "removed": removed})
     else:
         print(printable(f"forgot {', '.join(names)}: {removed:,} replies deleted"))
     return 0
@@ -74,17 +74,13 @@ def list_(store: options.StoreFile = None, json: options.Json = False) -> int:
 
     Example: overread store list
     """
-    import msgspec
-
-    from overread.cli.show import print_table
     from overread.engine import Listed, Store
 
     place = _place(store)
     with Store(place, options.tell) as kept:
         rows = kept.listing()
     if json:
-        print(msgspec.json.encode(rows).decode())
-        return 0
+        return options.print_json(rows)
     columns = Listed.__struct_fields__
     cells = tuple(
         tuple(
