@@ -16,50 +16,6 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkabl
 
 import msgspec
 
-__all__ = [
-    "BadInput",
-    "Box",
-    "Card",
-    "Clip",
-    "ClipForm",
-    "ClipMask",
-    "Condition",
-    "Decoding",
-    "Figure",
-    "Fill",
-    "Headline",
-    "Inline",
-    "Limits",
-    "Measure",
-    "Message",
-    "Method",
-    "Mirror",
-    "Modality",
-    "Occlude",
-    "Operation",
-    "Outcome",
-    "Overlay",
-    "Picture",
-    "Policy",
-    "Prompt",
-    "PromptMessage",
-    "Reader",
-    "ReaderFailure",
-    "Reply",
-    "Request",
-    "Resize",
-    "Said",
-    "Shown",
-    "ShownClip",
-    "Slide",
-    "Source",
-    "Table",
-    "Traits",
-    "Trial",
-    "Within",
-    "printable",
-]
-
 Modality = Literal["multimodal", "text", "vision"]
 Policy = Literal["open", "research", "credentialed"]
 Outcome = Literal["answered", "unparsed", "refused", "unanswered", "not_judged"]

@@ -19,21 +19,6 @@ from typing import Any, Final
 
 from overread.case import BadInput
 
-__all__ = [
-    "MOST_TABLE",
-    "MOST_TOML",
-    "decimal",
-    "inflate",
-    "is_gzip",
-    "open_file",
-    "parse_toml",
-    "read_bytes",
-    "read_text",
-    "read_toml",
-    "size_words",
-    "whole",
-]
-
 # The largest official table has 400 MB; what is read whole is held in memory once or twice.
 MOST_TABLE: Final = 1 << 29
 # The largest study or policy anybody wrote has a few kB.

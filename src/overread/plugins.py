@@ -19,8 +19,6 @@ from typing import Any, Final, NamedTuple
 
 from overread.case import BadInput, printable
 
-__all__ = ["OWN", "Named", "at", "known_words", "load", "named", "only"]
-
 OWN: Final = "overread"
 
 

@@ -25,26 +25,6 @@ from overread.scratch import UNFINISHED, scratch_folder, sweep
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "RUN_FILES",
-    "JudgeEntry",
-    "Machine",
-    "Measures",
-    "ReaderEntry",
-    "RunRecord",
-    "check_out",
-    "check_untouched",
-    "folder_being_written",
-    "make_private",
-    "read_frame",
-    "read_measures",
-    "read_record",
-    "table_digests",
-    "write_measures",
-    "write_record",
-    "write_rows",
-]
-
 _ROWS_A_PART = 50_000
 # Far beyond what any reader's absurd answer makes of an error, and far from what overflows.
 _LARGEST = 1e100

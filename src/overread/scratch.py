@@ -15,8 +15,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["UNFINISHED", "scratch_folder", "sweep"]
-
 UNFINISHED: Final = ".unfinished."
 # As `tempfile` names them; the second is how phantoms were called while they were made.
 _OURS: Final = re.compile(r"\.unfinished\.[a-z0-9_]{8}|\..+\.\d+-[0-9a-f]{8}\.part")
