@@ -12,8 +12,7 @@ import pytest
 from overread.benchmarks.base import ComparedWords
 from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.case import Measure
-from overread.report.compared_lines import comparison_line
-from overread.report.comparing import differences
+from overread.report.comparing import comparison_line, differences
 from overread.stats import difference_p, sign_flip_p
 
 Row = tuple[str, str, str, float]

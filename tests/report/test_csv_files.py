@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.case import Measure, Table
-from overread.report.csv_files import _cell, write_csv_files
-from overread.report.exports import CONTENTS, earlier, is_ours, write_contents
+from overread.report.exports import (
+    CONTENTS,
+    _cell,
+    earlier,
+    is_ours,
+    write_contents,
+    write_csv_files,
+)
 from support.reported import SIGNATURE, bars, reported_of
 
 EVIL = '=HYPERLINK("http://x","y")'

@@ -7,7 +7,7 @@ from pathlib import Path
 from PIL import Image
 
 from overread.case import Table
-from overread.report.figure_files import write_figure_files
+from overread.report.exports import write_figure_files
 from support.reported import SIGNATURE, bars, reported_of
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from overread.case import Figure
-from overread.report._figures import inline_svg
+from overread.report.drawings import inline_svg
 
 ALLOWED = {
     "svg", "g", "path", "text", "tspan", "line", "rect", "circle", "defs", "clippath",

@@ -10,7 +10,7 @@ from PIL import Image
 
 from overread.case import Card, Inline, Picture, Said, Shown, Slide
 from overread.report import Reported, report_html
-from overread.report.policy import allowed, warning
+from overread.report.reported import allowed, warning
 from support.page import record_of, run_of, seen_in
 
 SECRET = "no focal consolidation was seen on this film of the fourth of May, 1962"

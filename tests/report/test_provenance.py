@@ -6,7 +6,7 @@ import msgspec
 
 from overread.case import Decoding, Traits
 from overread.records import JudgeEntry, Machine, ReaderEntry, RunRecord
-from overread.report.provenance import provenance
+from overread.report.document import provenance
 from support.page import record_of, seen_in
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from overread.benchmarks.registry import BENCHMARKS, questions
 from overread.case import Measure
-from overread.report.reader_cards import reader_cards
+from overread.report.document import reader_cards
 from support.page import HOSTILE, headline_of, record_of, run_of, seen_in
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from overread.report import report_html
-from overread.report.tables import grid
+from overread.report.markup import grid
 from support.page import HOSTILE, run_of, seen_in, table_of
 
 

@@ -17,11 +17,9 @@ from overread.benchmarks.registry import BENCHMARKS, class_of, questions
 from overread.case import Measure
 from overread.records import read_record, write_record
 from overread.report import browser, sampling
-from overread.report.compared_lines import TOLD_APART, comparison_line
-from overread.report.comparing import BOOT
-from overread.report.exports import CONTENTS
-from overread.report.figure_files import SUFFIXES
-from overread.report.policy import content_security
+from overread.report.comparing import BOOT, TOLD_APART, comparison_line
+from overread.report.exports import CONTENTS, SUFFIXES
+from overread.report.markup import content_security
 from overread.report.serving.server import Serving, serving
 from overread.runs import _reporting, _serving
 from overread.runs._pages import CARDS, OWN_CARDS
@@ -150,7 +148,7 @@ def test_the_page_says_how_cases_are_sampled() -> None:
     assert f"{OWN_CARDS} on the page a run writes of itself" in PLAIN
     assert list(sampling._SHARES.values()) == [0.5, 0.3, 0.2]
     assert "half, three tenths and a fifth of the places" in PLAIN
-    assert f"cut after {browser._LONGEST:,} characters" in PLAIN
+    assert f"cut after {browser._LONGEST_TEXT:,} characters" in PLAIN
     assert browser.PAGE == 10
     assert "all cases: ten to a page" in PLAIN
 
@@ -186,7 +184,7 @@ def test_the_lines_of_compare_are_those_of_the_code() -> None:
 
 
 def test_the_page_says_what_a_browser_is_allowed() -> None:
-    rules = content_security("", "", served=False)
+    rules = content_security(served=False)
     assert rules.startswith("default-src 'none';")
     assert "`default-src 'none'`" in PAGE
     assert "`img-src data:`" in PAGE

@@ -461,7 +461,7 @@ def test_a_run_that_cannot_be_read_is_one_line(folder: Path) -> None:
 def test_a_page_that_cannot_be_finished_leaves_the_old_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import overread.report.latex as latex
+    import overread.report.exports as exports
 
     before = (folder / "report.html").read_bytes()
 
@@ -471,7 +471,7 @@ def test_a_page_that_cannot_be_finished_leaves_the_old_one(
     shutil.copytree(folder, "b")
     report([folder, "b"], "both.html", cards=0, latex="tex")
     kept = {path.name for path in Path("tex").iterdir()}
-    monkeypatch.setattr(latex, "latex_table", full)
+    monkeypatch.setattr(exports, "latex_table", full)
     with pytest.raises(OSError, match="No space"):
         report([folder], csv="out", latex="tex", cards=0)
     assert (folder / "report.html").read_bytes() == before

@@ -15,7 +15,7 @@ from overread import case
 from overread.case import Clip, Figure, Overlay, Picture, Shown
 from overread.imaging._files import read
 from overread.phantoms import sets
-from overread.report import _exhibits, browser
+from overread.report import browser, document
 from overread.runs._pages import Pictures
 
 __all__ = ["draw_once"]
@@ -39,7 +39,7 @@ def draw_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def _keep_drawings(patch: pytest.MonkeyPatch) -> None:
-    draw = _exhibits.inline_svg
+    draw = document.inline_svg
     kept: dict[tuple[bytes, str], str] = {}
 
     def inline_svg(figure: Figure, prefix: str) -> str:
@@ -48,7 +48,7 @@ def _keep_drawings(patch: pytest.MonkeyPatch) -> None:
             kept[key] = draw(figure, prefix)
         return kept[key]
 
-    patch.setattr(_exhibits, "inline_svg", inline_svg)
+    patch.setattr(document, "inline_svg", inline_svg)
 
 
 def _keep_pictures(patch: pytest.MonkeyPatch) -> None:

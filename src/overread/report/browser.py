@@ -9,16 +9,21 @@ the address of an image of the size a reader was shown.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from typing import Any, Final
 
-from overread.case import Card, Said, Slide
-from overread.report._pictures import embedded
-from overread.report._text import as_json, shown
+from overread.case import Card, Said, Shown, Slide
+from overread.report.markup import as_json, shown
 from overread.report.reported import Reported
 
 PAGE: Final = 10
-_LONGEST: Final = 4_000
+_LONGEST_TEXT: Final = 4_000
+# A film of 224 pixels a side stays as it is; a sheet of frames may be long.
+_MOST_PIXELS: Final = 200_000
+_LONGEST_SIDE: Final = 1280
+_QUALITY: Final = 80
 
 # Where its picture is (an address, or a place in a list),
 # and its width and height where they are known.
@@ -32,9 +37,7 @@ def card_data(card: Card, place: Callable[[str, int], Placed | None]) -> dict[st
         "title": card.title,
         "facts": card.facts,
         "texts": [[label, *_cut(text)] for label, text in card.texts],
-        "slides": [
-            _slide(slide, place(card.case, number)) for number, slide in enumerate(card.slides)
-        ],
+        "slides": [_slide(one, place(card.case, number)) for number, one in enumerate(card.slides)],
         "said": [_said(one) for one in card.said],
     }
 
@@ -42,13 +45,8 @@ def card_data(card: Card, place: Callable[[str, int], Placed | None]) -> dict[st
 def _slide(slide: Slide, placed: Placed | None) -> dict[str, Any]:
     picture, width, height = placed or (None, None, None)
     boxes = [[label, box.x, box.y, box.w, box.h] for label, box in slide.boxes]
-    return {
-        "label": slide.label,
-        "picture": picture,
-        "width": width,
-        "height": height,
-        "boxes": boxes,
-    }
+    drawn = {"picture": picture, "width": width, "height": height}
+    return {"label": slide.label, **drawn, "boxes": boxes}
 
 
 def _said(said: Said) -> dict[str, Any]:
@@ -65,7 +63,7 @@ def _said(said: Said) -> dict[str, Any]:
 
 def _cut(text: str) -> tuple[str, int]:
     """The beginning of a long text, and how many characters are left out."""
-    return text[:_LONGEST], max(0, len(text) - _LONGEST)
+    return text[:_LONGEST_TEXT], max(0, len(text) - _LONGEST_TEXT)
 
 
 # ---------------------------------------------------------------- the part of a page
@@ -112,9 +110,8 @@ def _within(run: Reported, most: int) -> tuple[list[dict[str, Any]], list[str]]:
             return None
         if given.digest not in known:
             made = embedded(given)
-            known[given.digest] = made and (len(pictures), made.width, made.height)
-            if made is not None:
-                pictures.append(made.address)
+            known[given.digest] = made and (len(pictures), *made[1:])
+            pictures.extend(made[:1] if made else ())
         return known[given.digest]
 
     for card in run.cards:
@@ -125,6 +122,27 @@ def _within(run: Reported, most: int) -> tuple[list[dict[str, Any]], list[str]]:
             return cards, pictures[:had]
         cards.append(data)
     return cards, pictures
+
+
+def embedded(picture: Shown) -> tuple[str, int, int] | None:
+    """The picture as WebP, shrunk where it is large, and the size it was shown in, for boxes are in
+    those pixels; None where it is no picture.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(BytesIO(picture.data)) as opened:
+            drawn = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return None
+    width, height = drawn.size
+    scale = min(1.0, (_MOST_PIXELS / (width * height)) ** 0.5, _LONGEST_SIDE / max(width, height))
+    if scale < 1:
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        drawn = drawn.resize(size, Image.Resampling.LANCZOS)
+    data = BytesIO()
+    drawn.save(data, "WEBP", quality=_QUALITY, method=2)
+    return f"data:image/webp;base64,{b64encode(data.getvalue()).decode()}", width, height
 
 
 def _facets(cards: Iterable[Card]) -> dict[str, list[str]]:

@@ -1,28 +1,40 @@
-"""The page: one file that opens from disk, asks no network and runs no script but its own."""
+"""The page: one file that opens from disk, asks no network and runs no script but its own.
+
+At the top what each reader was found to be, then each run: its exhibits, its cases, the paper's
+figures, paragraphs to paste, and what it stands on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from importlib.resources import files
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from overread.report._exhibits import contents, section
-from overread.report._text import as_json, shown
+from overread.benchmarks.registry import questions
+from overread.case import Figure, Headline
+from overread.records import RunRecord
 from overread.report.browser import browser
-from overread.report.policy import allowed, content_security, warning
-from overread.report.provenance import provenance
-from overread.report.reader_cards import reader_cards, run_name, run_titles
-from overread.report.reported import Reported
-from overread.report.tables import grid, unfolding
+from overread.report.drawings import inline_svg
+from overread.report.markup import as_json, asset, content_security, grid, shown, unfolding
+from overread.report.reported import Exhibit, Reported, allowed, warning
 
 DISCLAIMER: Final = "Evaluation software, not a medical device; a passed gate is not a clearance."
 
 # A page stays below 8 MB: cards have what exhibits leave of this, and a little in any case.
 _MOST_BYTES: Final = 7_200_000
 _LEAST_FOR_CARDS: Final = 400_000
+# A sign beside the word: never the colour alone.
+_ANSWERS: Final = {
+    "yes": ("yes", "✓"),
+    "no": ("no", "✕"),
+    "in part": ("part", "◐"),
+    "cannot tell": ("open", "?"),
+}
+_ASKED: Final = (
+    "reader", "spec", "modality", "clips as", "temperature", "answered", "replies given", "model",
+)  # fmt: skip
 
 
 def write_report(path: Path, runs: Sequence[Reported], *, served: bool = False) -> None:
@@ -32,44 +44,41 @@ def write_report(path: Path, runs: Sequence[Reported], *, served: bool = False) 
 
 def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
     """The page as text; the same bytes for the same runs."""
-    assets = files("overread.report") / "assets"
-    script = (assets / "report.js").read_text(encoding="utf-8")
-    style = (assets / "report.css").read_text(encoding="utf-8")
     runs = [allowed(run) for run in runs]
-    exhibited = [_exhibited(run, run_name(number)) for number, run in enumerate(runs, 1)]
+    exhibited = [_exhibited(run.exhibits, run_name(number)) for number, run in enumerate(runs, 1)]
     left = _MOST_BYTES - sum(len(part.encode(errors="replace")) for part in exhibited)
     room = max(left, _LEAST_FOR_CARDS) // max(1, len(runs))
-    titles = run_titles(runs)
-    parts = "\n".join(
-        _part(
-            run,
-            number,
-            titles[number - 1],
-            part,
-            browser(run, run_name(number), number, room, served=served),
-        )
-        for number, (run, part) in enumerate(zip(runs, exhibited, strict=True), 1)
-    )
-    title = f"Overread: {', '.join(titles)}"
+    names = [run.record.benchmark for run in runs]
+    titles = [
+        f"{name}, run {number}" if names.count(name) > 1 else name
+        for number, name in enumerate(names, 1)
+    ]
+    listed, parts = [], []
+    for number, (run, name, part) in enumerate(zip(runs, titles, exhibited, strict=True), 1):
+        cases = browser(run, run_name(number), number, room, served=served)
+        listed.append(_listed(run, number, name))
+        parts.append(_part(run, run_name(number), name, part, cases))
+    title = shown(f"Overread: {', '.join(titles)}")
+    joined = "\n".join
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{
-        content_security(script, style, served=served)
-    }">
+<meta http-equiv="Content-Security-Policy" content="{content_security(served=served)}">
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="data:,">
-<title>{shown(title)}</title>
-<style>{style}</style>
+<title>{title}</title>
+<style>{asset("report.css")}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the readers</a>
 <header>
-<h1>{shown(title)}</h1>
+<h1>{title}</h1>
 <p class="note">{DISCLAIMER}</p>
-{_runs(runs)}
+<nav aria-label="runs"><ul class="runs">
+{joined(listed)}
+</ul></nav>
 </header>
 <main id="main">
 <section id="readers">
@@ -78,39 +87,32 @@ def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
 {reader_cards(runs)}
 </div>
 </section>
-{parts}
+{joined(parts)}
 </main>
 <script type="application/json" id="headlines">{as_json(list(_headlines(runs)))}</script>
-<script>{script}</script>
+<script>{asset("report.js")}</script>
 </body>
 </html>
 """
 
 
-def _runs(runs: Sequence[Reported]) -> str:
-    """Every run with its edition and its data policy, in plain sight; links to their parts."""
-    items = "\n".join(
-        _run(run, number, title)
-        for number, (run, title) in enumerate(zip(runs, run_titles(runs), strict=True), 1)
-    )
-    return f'<nav aria-label="runs"><ul class="runs">\n{items}\n</ul></nav>'
+def run_name(number: int) -> str:
+    """What the run is called in the page's addresses."""
+    return f"run-{number}"
 
 
-def _run(run: Reported, number: int, title: str) -> str:
+def _listed(run: Reported, number: int, title: str) -> str:
+    """A run with its edition and its data policy, in plain sight; a link to its part."""
     record = run.record
-    pills = [f"edition {record.edition}", f"data {record.policy}", f"{record.n_cases} cases"]
+    words = [f"edition {record.edition}", f"data {record.policy}", f"{record.n_cases} cases"]
     if record.partial:
-        pills.append("partial: a sample of the set" if record.limit else "partial: chosen cases")
+        words.append("partial: a sample of the set" if record.limit else "partial: chosen cases")
     if record.imported:
-        pills.append("imported")
+        words.append("imported")
+    pills = " ".join(f'<span class="pill">{shown(word)}</span>' for word in words)
     told = warning(run)
     below = f'<p class="warning">{shown(told)}</p>' if told else ""
-    link = f'<a href="#{run_name(number)}">{shown(title)}</a>'
-    return f"<li>{link} {_pills(pills)}{below}</li>"
-
-
-def _pills(words: Sequence[str]) -> str:
-    return " ".join(f'<span class="pill">{shown(word)}</span>' for word in words)
+    return f'<li><a href="#{run_name(number)}">{shown(title)}</a> {pills}{below}</li>'
 
 
 def _headlines(runs: Sequence[Reported]) -> Iterator[dict[str, object]]:
@@ -125,21 +127,76 @@ def _headlines(runs: Sequence[Reported]) -> Iterator[dict[str, object]]:
             }
 
 
+# ---------------------------------------------------------------- readers
+
+
+def reader_cards(runs: Sequence[Reported]) -> str:
+    """A card for each reader of any run, in the order the runs name them."""
+    names = dict.fromkeys(reader.name for run in runs for reader in run.record.readers)
+    asked = questions(run.record.benchmark for run in runs)
+    return "\n".join(_card(name, runs, asked) for name in names)
+
+
+def _card(reader: str, runs: Sequence[Reported], asked: Mapping[str, str]) -> str:
+    rows = "\n".join(
+        f'<div class="asked">{"".join(_answers(reader, benchmark, question, runs))}</div>'
+        for benchmark, question in asked.items()
+    )
+    return f"""<article class="reader">
+<h3><bdi>{shown(reader)}</bdi></h3>
+<dl>
+{rows}
+</dl>
+</article>"""
+
+
+def _answers(reader: str, benchmark: str, question: str, runs: Sequence[Reported]) -> Iterator[str]:
+    """The question, and what each run of its benchmark answers."""
+    yield f"<dt>{shown(question)}</dt>"
+    asked = [
+        (number, run)
+        for number, run in enumerate(runs, 1)
+        if run.record.benchmark == benchmark
+        and any(entry.name == reader for entry in run.record.readers)
+    ]
+    if not asked:
+        yield '<dd class="none">not asked</dd>'
+    for number, run in asked:
+        own = [headline for headline in run.headlines if headline.reader == reader]
+        if not own:
+            link = f'<a href="#{run_name(number)}">its tables</a>'
+            yield f'<dd class="none">asked, not answered in a sentence: see {link}</dd>'
+        for headline in own:
+            yield _answer(headline, run, number, f", run {number}" if len(asked) > 1 else "")
+
+
+def _answer(headline: Headline, run: Reported, number: int, which: str = "") -> str:
+    kind, sign = _ANSWERS[headline.answer]
+    measure = headline.measure
+    by = "".join(f", {key} {value}" for key, value in measure.by.items())
+    n = "n unknown" if measure.n is None else f"n={measure.n}"
+    stands = f"{measure.measure}{by}, {n}, edition {run.record.edition}{which}"
+    return (
+        f'<dd><span class="answer {kind}"><span aria-hidden="true">{sign}</span> '
+        f"{headline.answer}</span> {shown(headline.sentence)} "
+        f'<a class="stands" href="#{run_name(number)}">{shown(stands)}</a></dd>'
+    )
+
+
 # ---------------------------------------------------------------- one run
 
 
-def _part(run: Reported, number: int, title: str, exhibited: str, cases: str) -> str:
+def _part(run: Reported, name: str, title: str, exhibited: str, cases: str) -> str:
     """One run: what it is of, its exhibits, its cases, the paper's figures, what it stands on."""
-    record, name = run.record, run_name(number)
+    record = run.record
     facts = (
         f"{record.n_cases} cases of {record.dataset} ({record.policy}), edition {record.edition}, "
         f"Overread {record.overread}."
     )
-    remarks = "".join(f'<p class="note">{shown(line)}</p>\n' for line in record.remarks)
     return f"""<section class="run" id="{name}">
 <h2>{shown(title)}</h2>
 <p>{shown(facts)}</p>
-{remarks}{exhibited}
+{_notes(record.remarks)}{exhibited}
 {cases}
 {_published(run, name)}
 {_described(run, name)}
@@ -150,20 +207,13 @@ def _part(run: Reported, number: int, title: str, exhibited: str, cases: str) ->
 </section>"""
 
 
-def _exhibited(run: Reported, name: str) -> str:
-    """The list of exhibits, and the exhibits."""
-    sections = (section(exhibit, name, place) for place, exhibit in enumerate(run.exhibits, 1))
-    return "\n".join([contents(run.exhibits, name), *sections])
-
-
 def _published(run: Reported, name: str) -> str:
     """What the benchmark's paper prints, with the user's readers beside it."""
     if not run.published:
         return ""
     tables = []
     for table in run.published:
-        notes = "".join(f'<p class="note">{shown(note)}</p>\n' for note in table.notes)
-        inside = f"{grid(table.columns, table.rows, table.title)}\n{notes}"
+        inside = f"{grid(table.columns, table.rows, table.title)}\n{_notes(table.notes)}"
         tables.append(f"<h4>{shown(table.title)}</h4>")
         tables.append(unfolding(len(table.rows), inside, folded=True))
     body = "\n".join(tables)
@@ -181,3 +231,110 @@ def _described(run: Reported, name: str) -> str:
         for title, sentences in parts
         if sentences
     )
+
+
+def _notes(lines: Sequence[str]) -> str:
+    return "".join(f'<p class="note">{shown(line)}</p>\n' for line in lines)
+
+
+# ---------------------------------------------------------------- exhibits
+
+
+def _exhibited(exhibits: Sequence[Exhibit], run: str) -> str:
+    """Links to the exhibits, where there is more than one; then each under its title."""
+    links = "\n".join(
+        f'<li><a href="#{run}-{number}">{shown(exhibit.title)}</a></li>'
+        for number, exhibit in enumerate(exhibits, 1)
+    )
+    nav = f'<nav class="contents" aria-label="exhibits of {run}"><ol>\n{links}\n</ol></nav>'
+    sections = [_exhibit(exhibit, run, number) for number, exhibit in enumerate(exhibits, 1)]
+    return "\n".join([nav if len(exhibits) > 1 else "", *sections])
+
+
+def _exhibit(exhibit: Exhibit, run: str, number: int) -> str:
+    """One exhibit with notes and signature; the first of a run is never folded."""
+    place = f"{run}-{number}"
+    beneath = f'{_notes(exhibit.notes)}<p class="note"><code>{shown(exhibit.signature)}</code></p>'
+    if isinstance(exhibit, Figure):
+        made = _figure(exhibit, run, place, beneath)
+    else:
+        inside = f"{grid(exhibit.columns, exhibit.rows, exhibit.title)}\n{beneath}"
+        made = unfolding(len(exhibit.rows), inside, folded=number > 1)
+    return f"""<section class="exhibit" id="{place}">
+<h3>{shown(exhibit.title)}</h3>
+{made}
+</section>"""
+
+
+def _figure(figure: Figure, run: str, place: str, beneath: str) -> str:
+    """A drawing with the rows behind it; a picture among them is in the drawing already."""
+    rows = [
+        {
+            name: "(picture)" if str(value).startswith("data:") else value
+            for name, value in row.items()
+        }
+        for row in figure.rows
+    ]
+    data = ""
+    if rows:
+        data = f"""
+<details class="data" data-rows="data-{place}"><summary>data ({len(rows)} rows)</summary>
+<p class="note">The rows are drawn as a table where scripts run.</p></details>
+<script type="application/json" id="data-{place}" data-run="{run}" \
+data-exhibit="{shown(figure.name)}">{as_json(rows)}</script>"""
+    return f"""<figure>
+<div class="scroll" tabindex="0" role="region" aria-label="{shown(figure.title)}">\
+{inline_svg(figure, f"drawing-{place}")}</div>
+<figcaption>{beneath}</figcaption>
+</figure>{data}"""
+
+
+# ---------------------------------------------------------------- what a run stands on
+
+
+def provenance(record: RunRecord) -> str:
+    """How each reader was asked; then the whole record, folded."""
+    entries = list(_entries(msgspec.to_builtins(record), ""))
+    left = f"<p>{record.left_out} left out: see left_out.csv.</p>\n" if record.left_out else ""
+    return f"""{_readers(record)}{left}<p class="note">Every number stands in measures.json of the \
+run, and every answer in answers.parquet.</p>
+<details><summary>The whole record (run.toml)</summary>
+{grid(("entry", "value"), entries, "the whole record")}
+</details>"""
+
+
+def _readers(record: RunRecord) -> str:
+    """How each reader was asked: what it was shown, and how it decoded."""
+    rows = []
+    for reader in record.readers:
+        traits = reader.traits
+        heat = "the benchmark's" if traits.temperature is None else str(traits.temperature)
+        clips = traits.clips if traits.modality != "text" else "none"
+        asked = f"{reader.asked - reader.unanswered} of {reader.asked}"
+        when = " to ".join(dict.fromkeys(filter(None, (reader.first_reply, reader.last_reply))))
+        model = ", ".join(reader.models) or reader.model or ""
+        rows.append((reader.name, reader.spec, traits.modality, clips, heat, asked, when, model))
+    if not rows:
+        return ""
+    count = "1 reader was" if len(rows) == 1 else f"{len(rows)} readers were"
+    return f"""<details class="asked"><summary>How {count} asked</summary>
+{grid(_ASKED, rows, "how readers were asked")}
+<p class="note">Whether pictures and frames really arrive, overread sight tells.</p>
+</details>
+"""
+
+
+def _entries(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Every entry below this one, under the name it has in the file."""
+    if isinstance(value, dict) and (value or not name):
+        for key, one in value.items():
+            yield from _entries(one, f"{name}.{key}" if name else key)
+    elif isinstance(value, list | tuple) and any(isinstance(one, dict) for one in value):
+        for number, one in enumerate(value, 1):
+            yield from _entries(one, f"{name}[{number}]")
+    elif isinstance(value, list | tuple):
+        yield name, "; ".join(map(str, value)) or "none"
+    elif isinstance(value, dict):
+        yield name, "none"
+    elif value is not None:
+        yield name, str(value)

@@ -1,32 +1,37 @@
-"""What a paper takes of a report: names of files, and the list that says what each of them is."""
+"""What a paper takes of a report: tables, figures and measures as files, and a list of them.
+
+No spreadsheet runs a cell of a csv file: what begins like a formula is quoted.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from overread.case import BadInput, Figure, Table
+from overread.case import BadInput, Figure, Measure, Table
 from overread.files import MOST_TOML, open_file, read_bytes
 from overread.judging.sheet import guarded
+from overread.report.latex import latex_table
 from overread.report.reported import Exhibit, Reported
 
 CONTENTS: Final = "contents.csv"
-_HEADER: Final = ("file", "kind", "title", "notes", "signature")
+SUFFIXES: Final = ("svg", "pdf", "png")
+"""Vector twice, and pixels at 300 dpi."""
+
+_MEASURES: Final = "measures.csv"
+_SIGNATURE: Final = "signature"
 _LONGEST: Final = 80
 _FILE: Final = re.compile(r"[a-z0-9_-]{1,120}\.(csv|tex|svg|pdf|png)")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
+_PICTURE: Final = "data:image/"
 
-
-class Named(NamedTuple):
-    """An exhibit, and how its files are called without their suffix."""
-
-    stem: str
-    exhibit: Exhibit
+_E = TypeVar("_E", bound=Exhibit)
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,32 +44,70 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
     signature: str = ""
 
 
-def tables_of(runs: Sequence[Reported]) -> Iterator[tuple[str, Table]]:
-    """Every table of the runs with the stem of its file; those with published figures last."""
-    for stem, exhibit in _named(runs):
-        if isinstance(exhibit, Table):
-            yield stem, exhibit
+_HEADER: Final = Exported.__struct_fields__
 
 
-def figures_of(runs: Sequence[Reported]) -> Iterator[tuple[str, Figure]]:
-    """Every figure of the runs with the stem of its files."""
-    for stem, exhibit in _named(runs):
-        if isinstance(exhibit, Figure):
-            yield stem, exhibit
+def write_csv_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
+    """One file for each table and each figure's numbers, and `measures.csv` with every record.
+
+    The last column of each is the signature: no number without its edition.
+    """
+    written = [_write_measures(folder / _MEASURES, runs)]
+    for stem, table in _named(runs, Table):
+        rows = ((*row, table.signature) for row in table.rows)
+        _write_rows(folder / f"{stem}.csv", (*table.columns, _SIGNATURE), rows)
+        written.append(_exported(f"{stem}.csv", "table", table))
+    for stem, figure in _named(runs, Figure):
+        columns = list(dict.fromkeys(column for row in figure.rows for column in row))
+        behind = ([*map(row.get, columns), figure.signature] for row in figure.rows)
+        _write_rows(folder / f"{stem}.csv", (*columns, _SIGNATURE), behind)
+        written.append(_exported(f"{stem}.csv", "numbers behind a figure", figure))
+    return written
 
 
-def _named(runs: Sequence[Reported]) -> Iterator[Named]:
-    """`BENCHMARK-summary`; a second run of a benchmark is `BENCHMARK-2-…`."""
-    met: dict[str, int] = {}
+def write_latex_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
+    """One file for each table of the runs."""
+    written = []
+    for stem, table in _named(runs, Table):
+        text = latex_table(table, stem.replace("_", "-"))
+        (folder / f"{stem}.tex").write_text(text, encoding="ascii")
+        written.append(_exported(f"{stem}.tex", "table", table))
+    return written
+
+
+def write_figure_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
+    """Every figure of the runs as SVG, PDF and PNG; `notes` say in words what it shows."""
+    written = []
+    for stem, figure in _named(runs, Figure):
+        for suffix in SUFFIXES:
+            figure.save(folder / f"{stem}.{suffix}")
+            written.append(_exported(f"{stem}.{suffix}", "figure", figure))
+    return written
+
+
+def _exported(file: str, kind: str, of: Exhibit) -> Exported:
+    notes = " ".join((of.alt, *of.notes) if isinstance(of, Figure) else of.notes)
+    return Exported(file=file, kind=kind, title=of.title, notes=notes, signature=of.signature)
+
+
+def _named(runs: Sequence[Reported], kind: type[_E]) -> Iterator[tuple[str, _E]]:
+    """Every table or figure of the runs with the stem of its files; published figures last.
+
+    `BENCHMARK-summary`; a second run of a benchmark is `BENCHMARK-2-…`.
+    """
+    met: list[str] = []
     taken: set[str] = set()
     for run in runs:
         benchmark = run.record.benchmark
-        met[benchmark] = met.get(benchmark, 0) + 1
-        lead = benchmark if met[benchmark] == 1 else f"{benchmark}-{met[benchmark]}"
-        for exhibit in run.exhibits:
-            yield Named(_free(f"{lead}-{exhibit.name}", taken), exhibit)
-        for table in run.published:
-            yield Named(_free(f"{lead}-published-{table.name}", taken), table)
+        met.append(benchmark)
+        count = met.count(benchmark)
+        lead = benchmark if count == 1 else f"{benchmark}-{count}"
+        called: list[tuple[str, Exhibit]] = [(one.name, one) for one in run.exhibits]
+        called += [(f"published-{table.name}", table) for table in run.published]
+        for name, exhibit in called:
+            stem = _free(f"{lead}-{name}", taken)
+            if isinstance(exhibit, kind):
+                yield stem, exhibit
 
 
 def _free(words: str, taken: set[str]) -> str:
@@ -78,18 +121,60 @@ def _free(words: str, taken: set[str]) -> str:
     return name
 
 
+def _write_measures(path: Path, runs: Sequence[Reported]) -> Exported:
+    """Records of all runs, flat: one column for each group key, empty where it has none."""
+    keys = sorted({key for run in runs for record in run.measures for key in record.by})
+    plain = [name for name in Measure.__struct_fields__ if name != "by"]
+    first, rest = plain[:2], plain[2:]
+    lead = ("run", "benchmark", "edition", "dataset")
+    columns = (*lead, *first, *(f"by_{key}" for key in keys), *rest, _SIGNATURE)
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for number, run in enumerate(runs, 1):
+            about = run.record
+            for record in run.measures:
+                yield (
+                    number, about.benchmark, about.edition, about.dataset,
+                    *(getattr(record, name) for name in first),
+                    *(record.by.get(key) for key in keys),
+                    *(getattr(record, name) for name in rest),
+                    about.signature,
+                )  # fmt: skip
+
+    _write_rows(path, columns, rows())
+    signatures = " ".join(run.record.signature for run in runs)
+    title = "Every measure of the runs"
+    return Exported(file=path.name, kind="measures", title=title, signature=signatures)
+
+
+def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([_cell(column) for column in columns])
+        writer.writerows([_cell(value) for value in row] for row in rows)
+
+
+def _cell(value: Any) -> str:
+    """A value as text: numbers in full, what is absent empty, words that cannot become formulas."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if not isinstance(value, str):
+        value = msgspec.json.encode(value).decode()
+    if value.startswith(_PICTURE):
+        return "a picture"
+    return value if _NUMBER.fullmatch(value) else guarded(value)
+
+
 # ---------------------------------------------------------------- the list of files
 
 
 def write_contents(folder: Path, written: Sequence[Exported]) -> None:
     """`contents.csv`: what every file of a folder is, and what its numbers stand on."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_HEADER)
-    for one in written:
-        row = (one.file, one.kind, one.title, one.notes, one.signature)
-        writer.writerow([guarded(cell) for cell in row])
-    (folder / CONTENTS).write_text(text.getvalue(), encoding="utf-8")
+    _write_rows(folder / CONTENTS, _HEADER, map(msgspec.structs.astuple, written))
 
 
 def is_ours(folder: Path) -> bool:

@@ -8,12 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from overread.case import Table
-from overread.report.exports import Exported, tables_of
-from overread.report.reported import Reported
 
 _PLAIN: Final = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,:;!?'()/+="
@@ -109,21 +106,3 @@ def _numeric(table: Table, at: int) -> bool:
     """Whether a column is of numbers, some cells perhaps without one."""
     cells = [row[at] for row in table.rows]
     return any(cells) and all(_NUMERIC.fullmatch(cell) for cell in cells)
-
-
-def write_latex_files(folder: Path, runs: Sequence[Reported]) -> list[Exported]:
-    """One file for each table of the runs."""
-    written = []
-    for stem, table in tables_of(runs):
-        text = latex_table(table, stem.replace("_", "-"))
-        (folder / f"{stem}.tex").write_text(text, encoding="ascii")
-        written.append(
-            Exported(
-                file=f"{stem}.tex",
-                kind="table",
-                title=table.title,
-                notes=" ".join(table.notes),
-                signature=table.signature,
-            )
-        )
-    return written

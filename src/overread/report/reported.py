@@ -1,16 +1,20 @@
-"""A run as the page takes it: what others found and chose, ready to be shown."""
+"""A run as the page takes it, and what the page may show of it by the policy of its data set."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
-from overread.case import Card, Figure, Headline, Measure, Shown, Table
+from overread.case import Card, Figure, Headline, Measure, Policy, Shown, Table
 from overread.records import RunRecord
 
 Exhibit: TypeAlias = Table | Figure
+
+# What a parser made of a reply is short: Yes, 93.0 % sure.
+_SHORT_LINE: Final = 60
+_LEFT_OUT: Final = "(left out)"
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,3 +43,54 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     slides: Mapping[tuple[str, int], Shown] = {}
     facets: Mapping[str, Sequence[str]] = {}
     include_images: bool = False
+
+
+def allowed(run: Reported) -> Reported:
+    """The run without what its data policy keeps off a page.
+
+    Pictures of a set that is not open, and texts of a credentialed one, what readers said about
+    them with them, are shown only to whom asked for them by `include_images`.
+    """
+    policy = run.record.policy
+    if policy == "open" or run.include_images:
+        return run
+    cards = [allowed_card(card, policy) for card in run.cards]
+    return msgspec.structs.replace(run, slides={}, cards=cards)
+
+
+def allowed_card(card: Card, policy: Policy) -> Card:
+    """A card as it is shown to whom did not ask for pictures and texts; its slides are named.
+
+    A title may be a question's own words, and a line may quote a reply.
+    """
+    if policy != "credentialed":
+        return card
+    said = tuple(
+        msgspec.structs.replace(
+            one,
+            text="",
+            lines=tuple(
+                (label, line if len(line) <= _SHORT_LINE else _LEFT_OUT)
+                for label, line in one.lines
+            ),
+        )
+        for one in card.said
+    )
+    return msgspec.structs.replace(card, title=card.case, texts=(), said=said)
+
+
+def warning(run: Reported) -> str | None:
+    """What whoever holds the page should know of it: what it shows, or why it does not."""
+    record = run.record
+    if record.policy == "open":
+        return None
+    if run.include_images or record.pictures:
+        return (
+            f"This page shows pictures or texts of {record.dataset} ({record.policy}): keep it "
+            "where the data set may be."
+        )
+    kept = "Pictures" if record.policy == "research" else "Pictures and texts"
+    return (
+        f"{kept} of {record.dataset} are left out, for the set is {record.policy}; "
+        "--include-images puts them in, where they may be seen."
+    )

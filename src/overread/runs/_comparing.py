@@ -134,8 +134,7 @@ class _Together:
         return [*dict.fromkeys(self.readers), *plain]
 
     def compared(self, measures: Sequence[str], readers: Sequence[str]) -> Comparison:
-        from overread.report.compared_lines import comparison_line
-        from overread.report.comparing import differences
+        from overread.report.comparing import comparison_line, differences
 
         every = list(combinations(self.readers, 2))
         shown = set(self._shown(every, readers))
@@ -231,7 +230,7 @@ def _partial(runs: Sequence[Kept]) -> str:
 
 
 def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:
-    from overread.report.compared_lines import amount
+    from overread.report.comparing import amount
 
     value = amount(record.value, words, signed=True)
     if record.low is not None and record.high is not None:

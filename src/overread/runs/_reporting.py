@@ -147,9 +147,7 @@ def kept_today(
 def _exports(
     csv: str | Path | None, latex: str | Path | None, figures: str | Path | None
 ) -> dict[str, tuple[Path, Writer]]:
-    from overread.report.csv_files import write_csv_files
-    from overread.report.figure_files import write_figure_files
-    from overread.report.latex import write_latex_files
+    from overread.report.exports import write_csv_files, write_figure_files, write_latex_files
 
     wanted: dict[str, tuple[str | Path | None, Writer]] = {
         "csv": (csv, write_csv_files),

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.report import Reported
-    from overread.report.serving import Browsable
-    from overread.report.serving.door import Bound
-    from overread.report.serving.server import Serving
+    from overread.report.serving.browsable import Browsable
+    from overread.report.serving.server import Bound, Serving
 
 _LOOPBACK: Final = "127.0.0.1"
 _CARDS_KEPT: Final = 500
@@ -58,7 +57,7 @@ def serve(
     server answers under it; `trouble` what went wrong while it did. What `report` leaves out of a
     page without `include_images` is left out here.
     """
-    from overread.report.serving.door import bound
+    from overread.report.serving.server import bound
 
     # What cannot be bound is said before large runs are read.
     at = bound(_LOOPBACK if host is None else host, port)
@@ -124,7 +123,7 @@ def browsable(kept: Kept, opened: Benchmark | None) -> Browsable | None:
     """The cases of a run, where the benchmark has cards; with pictures where it was opened."""
     import polars as pl
 
-    from overread.report.serving import Browsable
+    from overread.report.serving.browsable import Browsable
 
     bench = kept.bench
     if not bench.facets:

@@ -1,10 +1,14 @@
-"""A run's cases as they are looked for: an index to filter, and cards and pictures on demand."""
+"""A run's cases as they are looked for: an index to filter, and cards and pictures on demand.
+
+What a browser asks for is read strictly: whatever is odd is refused in one line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -12,6 +16,11 @@ from overread.case import Card, Shown
 
 if TYPE_CHECKING:
     import polars as pl
+
+_MOST_FIELDS: Final = 32
+_MOST_DIGITS: Final = 7
+_YES: Final = {"yes": True, "no": False, None: None}
+_FACT: Final = "fact:"
 
 
 class Browsable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -59,14 +68,99 @@ def find(index: pl.DataFrame, wanted: Filter, page: int, size: int) -> Found:
     """The cases that fit, `size` to a page, pages from 0; a page beyond the last is empty."""
     import polars as pl
 
-    asked: dict[str, str | bool | None] = {
-        "reader": wanted.reader,
-        "right": wanted.right,
-        "flipped": wanted.flipped,
-        **wanted.facts,
-    }
+    asked = msgspec.structs.asdict(wanted)
+    asked |= asked.pop("facts")
     # What cannot be said is neither yes nor no: null equals nothing.
     kept = [pl.col(name) == pl.lit(value) for name, value in asked.items() if value is not None]
     rows = index.filter(kept) if kept else index
     cases = rows["case"].unique(maintain_order=True)
     return Found(len(cases), cases.slice(page * size, size).to_list())
+
+
+# ---------------------------------------------------------------- queries
+
+Runs = Sequence[Browsable | None]
+
+
+class Refused(Exception):
+    """A request that is not answered: a status and a line that says nothing of the server."""
+
+    def __init__(self, status: int, line: str) -> None:
+        super().__init__(line)
+        self.status, self.line = status, line
+
+
+def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
+    """Run, page and filter of `run=1&page=0&reader=…&right=yes&flipped=no&fact:NAME=…`."""
+    fields = _fields(query)
+    run = _run(fields, runs)
+    found = runs[run - 1]
+    if found is None:
+        raise Refused(404, "The cases of this run are not shown.")
+    page = _number(fields, "page")
+    reader = fields.pop("reader", None)
+    if reader is not None and reader not in found.readers:
+        raise Refused(400, "reader: the run has none of this name.")
+    right, flipped = (fields.pop(name, None) for name in ("right", "flipped"))
+    for name, word in (("right", right), ("flipped", flipped)):
+        if word not in _YES:
+            raise Refused(400, f"{name}: expected yes or no.")
+    facts = {
+        name.removeprefix(_FACT): fields.pop(name)
+        for name in list(fields)
+        if name.startswith(_FACT)
+    }
+    if not set(facts) <= set(found.facets):
+        raise Refused(400, "fact: cases of the run are not told apart by this.")
+    _nothing_left(fields)
+    return (
+        run,
+        page,
+        Filter(reader=reader, right=_YES[right], flipped=_YES[flipped], facts=facts),
+    )
+
+
+def picture_wanted(query: str, runs: Runs) -> tuple[int, str, int]:
+    """Run, case and number of the slide of `run=1&case=…&n=2`."""
+    fields = _fields(query)
+    run = _run(fields, runs)
+    case, number = fields.pop("case", None), _number(fields, "n")
+    _nothing_left(fields)
+    if case is None:
+        raise Refused(400, "case: say which.")
+    found = runs[run - 1]
+    if found is None or found.picture is None or case not in found.cases:
+        raise Refused(404, "There is no such picture.")
+    return run, case, number
+
+
+def _fields(query: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(
+            query, True, strict_parsing=True, errors="strict", max_num_fields=_MOST_FIELDS
+        )
+    except ValueError:  # a UnicodeDecodeError is one
+        raise Refused(400, "The query cannot be read.") from None
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise Refused(400, "The query says something twice.")
+    return fields
+
+
+def _run(fields: dict[str, str], runs: Runs) -> int:
+    run = _number(fields, "run")
+    if not 1 <= run <= len(runs):
+        raise Refused(404, "There is no such run.")
+    return run
+
+
+def _number(fields: dict[str, str], name: str) -> int:
+    word = fields.pop(name, "")
+    if not (word.isascii() and word.isdigit() and len(word) <= _MOST_DIGITS):
+        raise Refused(400, f"{name}: expected a whole number.")
+    return int(word)
+
+
+def _nothing_left(fields: dict[str, str]) -> None:
+    if fields:
+        raise Refused(400, "The query has a field that means nothing here.")

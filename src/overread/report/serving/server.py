@@ -1,30 +1,35 @@
-"""The server: aiohttp's HTTP, our own few answers, and the same headers on every one of them."""
+"""The server: aiohttp's HTTP, our own few answers, and the same headers on every one of them.
+
+It answers one browser that was given the token, at the address that was bound.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import resource
+import secrets
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import partial
-from importlib.resources import files
-from typing import Any, Final, TypeVar
-from urllib.parse import urlencode
+from hmac import compare_digest
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import quote, urlencode
 
 import msgspec
 from aiohttp import web
 
-from overread.case import Card, Shown
-from overread.report._text import as_json
+from overread.case import BadInput, Shown
+from overread.imaging import Cache
 from overread.report.browser import PAGE, Placed, card_data
-from overread.report.policy import content_security
-from overread.report.serving.browsable import Browsable, Filter, find
-from overread.report.serving.door import Bound, Door
-from overread.report.serving.pictures import PicturesMadeLast
-from overread.report.serving.queries import Refused, cards_wanted, picture_wanted
+from overread.report.markup import as_json, content_security
+from overread.report.serving import browsable
+from overread.report.serving.browsable import Browsable, Filter, Refused
 
 _T = TypeVar("_T")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _THREADS: Final = 2
 _LONGEST_LINE: Final = 8190
 _MOST_HEADERS: Final = 64
@@ -32,6 +37,7 @@ _PATIENCE: Final = 1.0  # seconds that an answer under way has when the server e
 # What a browser opens at once is six; beyond these, whoever connects is let go of at once.
 _MOST_CONNECTIONS: Final = 128
 _BACKLOG: Final = 16
+_MOST_PICTURES: Final = 120_000_000  # bytes, with what is kept beside them
 _IMAGES: Final = ("image/png", "image/jpeg", "image/webp")
 
 _NOTHING: Final = (
@@ -51,6 +57,122 @@ _HEADERS: Final = {
 _quiet: Final = logging.getLogger("overread.serving")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
+
+
+# ---------------------------------------------------------------- who may ask
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the server listens: what the user called it, and what it is."""
+
+    host: str
+    ip: IPv4Address | IPv6Address
+    port: int
+
+    @property
+    def public(self) -> bool:
+        """Whether others than this machine may reach it."""
+        return not self.ip.is_loopback
+
+    @property
+    def origin(self) -> str:
+        """What a browser on this machine calls it."""
+        if self.ip.is_unspecified:
+            return f"http://{'127.0.0.1' if self.ip.version == 4 else '[::1]'}:{self.port}"
+        return f"http://{_bracketed(self.host)}:{self.port}"
+
+    def is_named(self, host: str) -> bool:
+        """Whether a Host header names this server.
+
+        A name that somebody else's DNS points here is not ours: a page under it could read what is
+        served. Addresses cannot be pointed elsewhere, so all of them will do where all are bound.
+        """
+        name, _, port = host.lower().rpartition(":")
+        if port.endswith("]") or not name:  # no port is port 80
+            name, port = host.lower(), "80"
+        if port != str(self.port):
+            return False
+        own = {_bracketed(self.host).lower(), _bracketed(str(self.ip))}
+        if self.ip.is_loopback or self.ip.is_unspecified:
+            own.update(_LOOPBACK)
+        if self.ip.is_unspecified:
+            own.add(socket.gethostname().lower())
+        return name in own or (self.ip.is_unspecified and _is_ip(name))
+
+
+class Bound(NamedTuple):
+    """A socket that listens, and where."""
+
+    listening: socket.socket
+    address: Address
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _is_ip(name: str) -> bool:
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def bound(host: str, port: int) -> Bound:
+    """A listening socket, and its address; port 0 takes one that is free."""
+    if not 0 <= port <= 65535:
+        raise BadInput(f"--port {port}: it must be from 0 (any that is free) to 65535.")
+    if not host or "\0" in host:
+        raise BadInput("--host: it is empty. Give an address of this machine, or leave it out.")
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError):
+        raise BadInput(f"--host {host}: no such address. Give one of this machine.") from None
+    try:
+        listening = socket.create_server(place[:2], family=family)
+    except OSError as error:
+        raise BadInput(
+            f"--host {host} --port {port}: {error.strerror or 'it cannot be bound'}. "
+            "Give another, or leave --port out."
+        ) from None
+    taken = listening.getsockname()
+    ip = ip_address(str(taken[0]).partition("%")[0])
+    return Bound(listening, Address(host=host, ip=ip, port=int(taken[1])))
+
+
+class Door:
+    """Lets in whoever brings the token, once, and after that whoever has the cookie it became.
+
+    A class, for it remembers that the token was used: what a terminal, a list of processes or a
+    history shows of it afterwards opens nothing.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        # Cookies know no ports: two servers of one machine must not overwrite each other's.
+        self.cookie: Final = f"overread-{address.port}"
+        self._token: str | None = secrets.token_urlsafe(32)
+        self._session: Final = secrets.token_urlsafe(32)
+        self.url: Final = f"{address.origin}/?token={quote(self._token)}"
+
+    def knows(self, cookies: Mapping[str, str]) -> bool:
+        return _same(cookies.get(self.cookie, ""), self._session)
+
+    def opens(self, query: str) -> str | None:
+        """What the cookie is set to, if the query is the token; it is so only once."""
+        if self._token is None or not _same(query, f"token={quote(self._token)}"):
+            return None
+        self._token = None
+        return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
+
+
+def _same(given: str, kept: str) -> bool:
+    """Compared in a time that does not tell where they differ."""
+    return compare_digest(given.encode(errors="replace"), kept.encode())
+
+
+# ---------------------------------------------------------------- serving
 
 
 class Serving(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +209,9 @@ async def serving(
         max_headers=_MOST_HEADERS,
         lingering_time=0,
     )
-    server.most = _most_connections()
+    # Half of the files this process may open, so that pictures can be read for whoever is in.
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    server.most = _MOST_CONNECTIONS if soft < 0 else max(8, min(_MOST_CONNECTIONS, soft // 2))
     runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_PATIENCE)
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
@@ -121,14 +245,6 @@ def _told_once(
     return handle
 
 
-def _most_connections() -> int:
-    """Half of the files this process may open, so that pictures can be read for whoever is in."""
-    import resource
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST_CONNECTIONS if soft < 0 else max(8, min(_MOST_CONNECTIONS, soft // 2))
-
-
 class _Desk:
     """Answers requests. A class, for it holds what all of them need."""
 
@@ -141,10 +257,11 @@ class _Desk:
         trouble: Callable[[str], None],
     ) -> None:
         self._page = page.encode(errors="replace")
-        self._rules = {"Content-Security-Policy": _page_rules()}
+        rules = f"{content_security(served=True)}; frame-ancestors 'none'"
+        self._rules = {"Content-Security-Policy": rules}
         self._runs, self._door = runs, door
         self._threads, self._trouble = threads, trouble
-        self._pictures = PicturesMadeLast()
+        self._pictures = Cache(_MOST_PICTURES)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -180,40 +297,37 @@ class _Desk:
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             raise Refused(403, "Only the page itself may ask this.")
         if path == "/cards":
-            run, page, wanted = cards_wanted(query, self._runs)
-            found = self._runs[run - 1]
-            assert found is not None
-            data = await self._in_thread(lambda: _cards(found, run, wanted, page))
+            wanted = browsable.cards_wanted(query, self._runs)
+            data = await self._in_thread(lambda: _cards(self._runs, *wanted))
             return _made(data, "application/json", "utf-8")
         if path == "/picture":
-            picture = await self._in_thread(
-                partial(self._picture, *picture_wanted(query, self._runs))
-            )
-            if picture is None or picture.media_type not in _IMAGES:
-                raise Refused(404, "There is no such picture.")
+            place = browsable.picture_wanted(query, self._runs)
+            picture = await self._in_thread(lambda: self._picture(*place))
             return _made(picture.data, picture.media_type)
         raise Refused(404, "There is nothing here.")
 
-    def _picture(self, run: int, case: str, number: int) -> Shown | None:
+    def _picture(self, run: int, case: str, number: int) -> Shown:
         found = self._runs[run - 1]
-        if found is None or found.picture is None:
-            return None
-        return self._pictures.get((run, case, number), partial(found.picture, case, number))
+        make = found.picture if found else None
+
+        def drawn() -> Shown:
+            picture = make(case, number) if make else None
+            if picture is None or picture.media_type not in _IMAGES:
+                raise Refused(404, "There is no such picture.")
+            return picture
+
+        picture = self._pictures.get((run, case, number), drawn)
+        assert isinstance(picture, Shown)
+        return picture
 
     async def _in_thread(self, make: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, make)
 
 
-def _page_rules() -> str:
-    assets = files("overread.report") / "assets"
-    script, style = (
-        (assets / name).read_text(encoding="utf-8") for name in ("report.js", "report.css")
-    )
-    return f"{content_security(script, style, served=True)}; frame-ancestors 'none'"
-
-
-def _cards(found: Browsable, run: int, wanted: Filter, page: int) -> bytes:
-    total, cases = find(found.index, wanted, page, PAGE)
+def _cards(runs: Sequence[Browsable | None], run: int, page: int, wanted: Filter) -> bytes:
+    found = runs[run - 1]
+    assert found is not None
+    total, cases = browsable.find(found.index, wanted, page, PAGE)
     pictured = found.picture is not None
 
     def place(case: str, number: int) -> Placed | None:
@@ -221,7 +335,7 @@ def _cards(found: Browsable, run: int, wanted: Filter, page: int) -> bytes:
             return None
         return f"picture?{urlencode({'run': run, 'case': case, 'n': number})}", None, None
 
-    cards: list[Card] = found.cards(cases) if cases else []
+    cards = found.cards(cases) if cases else []
     return as_json({"count": total, "cards": [card_data(card, place) for card in cards]}).encode()
 
 

@@ -17,7 +17,7 @@ from overread.benchmarks.heartbeat.edition import CORRECTED
 from overread.benchmarks.heartbeat.exhibits import strips
 from overread.benchmarks.heartbeat.exhibits.strips import Seen, strip
 from overread.case import BadInput
-from overread.report._figures import inline_svg
+from overread.report.drawings import inline_svg
 from support.heart_answers import rows, tables_of
 
 # ----------------- A clip frame by frame: the pictures, the truth and the answers where they belong

@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element, fromstring
 import msgspec
 
 from overread.case import Figure
-from overread.report._text import shown
+from overread.report.markup import shown
 
 _TAGS: Final = frozenset(
     {

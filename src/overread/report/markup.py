@@ -1,0 +1,126 @@
+"""What a page is made of: text that is never markup and hides nothing, tables, scripts by hash.
+
+What changes the direction of text, or has no shape, is named instead: ⟨U+202E⟩. Tables can be read
+as they are; report.js makes their columns sort and long ones filter.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+# Controls but tab and line feed, changes of direction, marks without width, halves of characters.
+# Joiners are left alone: Persian and Indic words are written with them. report.js has the same.
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff]"
+)
+_HALVES: Final = re.compile("[\ud800-\udfff]")
+# A table of more rows is folded, unless it is the first of its run.
+FOLDED_FROM: Final = 25
+
+# Longer cells are lines of text and wrap, unless they are numbers.
+_LINE: Final = 40
+
+# Value, spread, interval, n, p, q, and what the judges behind it are worth.
+_NUMBER: Final = re.compile(
+    r"([+-]?\d\S*)( ± \S+)?( \[[^]]*\])?( n=\d+†?| \d+/\d+†?)?"
+    r"( p[=<]\S+)?( q[=<]\S+)?( †| judge [a-z ]+)?",
+    flags=re.ASCII,
+)
+
+
+def shown(text: str) -> str:
+    """Text for an element or a quoted attribute."""
+    plain = text.replace("\r\n", "\n")
+    return escape(_HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", plain))
+
+
+def as_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    written = msgspec.json.encode(_whole(value)).decode()
+    return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def _whole(value: Any) -> Any:
+    """The same without halves of characters, which no encoding has."""
+    if isinstance(value, str):
+        return _HALVES.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_whole(key): _whole(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(one) for one in value]
+    return value
+
+
+# ---------------------------------------------------------------- scripts and styles
+
+
+def asset(name: str) -> str:
+    """The text of one of our scripts and styles."""
+    return (files("overread.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def hash_of(text: str) -> str:
+    """How a policy names a script or a style that stands in the page."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def content_security(*, served: bool) -> str:
+    """Nothing but the report's own script and style, and pictures inside it.
+
+    A served page may also ask the server it came from, for cards and pictures of cases.
+    """
+    own = " 'self'" if served else ""
+    rules = [
+        "default-src 'none'",
+        f"script-src {hash_of(asset('report.js'))}",
+        f"style-src {hash_of(asset('report.css'))}",
+        f"img-src data:{own}",
+        *(["connect-src 'self'"] if served else []),
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return "; ".join(rules)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
+    """A table that scrolls by itself where the window is narrow; `label` names it."""
+    head = "".join(f'<th scope="col">{shown(column)}</th>' for column in columns)
+    body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    numbered = all(row[0].isdecimal() for row in rows if row)
+    kind = "sorts numbered" if numbered else "sorts"
+    return f"""<div class="scroll" tabindex="0" role="region" aria-label="{shown(label)}">
+<table class="{kind}">
+<thead><tr>{head}</tr></thead>
+<tbody>
+{body}
+</tbody>
+</table></div>"""
+
+
+def unfolding(rows: int, inside: str, *, folded: bool) -> str:
+    """The same, folded where it is long."""
+    if not folded or rows < FOLDED_FROM:
+        return inside
+    return f'<details class="long"><summary>{rows} rows</summary>\n{inside}\n</details>'
+
+
+def _cell(text: str) -> str:
+    """A number with what it stands on below it, so that ten measures fit a screen; or text."""
+    number = _NUMBER.fullmatch(text)
+    if not number or text == number[1]:
+        wraps = ' class="text"' if len(text) > _LINE else ""
+        return f"<td{wraps}>{shown(text)}</td>"
+    value, *below = (shown(part.strip()) for part in number.groups(default=""))
+    return f"<td>{value}{''.join(f'<small>{part}</small>' for part in below if part)}</td>"
