@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -19,20 +18,20 @@ from overread.benchmarks.heartbeat.marks import (
     median_bounds,
     others_median,
     pearson,
-    phase_of,
     spread_of,
 )
 from overread.benchmarks.heartbeat.study import (
     HeartRun,
+    Made,
     averaged,
-    made_spec,
+    made_by_phase,
     mean_estimate,
     phase_spec,
 )
 from overread.case import Measure, Method
 from overread.measuring.estimates import Estimate, Floats, Mask
 from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
-from overread.measuring.specs import Condition, Counted
+from overread.measuring.specs import Counted
 from overread.measuring.units import ANY, FRAMES, INDEX, SHARE, SKILL
 
 CANNOT_TELL: Final = "cannot_tell"
@@ -64,69 +63,50 @@ def error_of(marks: Marks, run: HeartRun, phase: Phase) -> Average:
     return run.once(("error", marks.reader, *marks.by(phase).values()), made)
 
 
-def _error(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
-    phase = phase_of(condition)
+def _error(run: HeartRun, marks: Marks, phase: Phase) -> Counted:
     return Counted(error_of(marks, run, phase).values, marks.asked, marks.outcomes(phase))
 
 
-def _error_of_any(marks: Marks, run: HeartRun, phase: Phase, said: Floats) -> Counted:
+def _error_of_any(run: HeartRun, marks: Marks, phase: Phase, said: Floats) -> Counted:
     """Errors of other answers than those read strictly; no seed is lost to another's answers."""
     held = aggregate(marks.held(said, phase, run.edition.beat), run.edition.aggregation)
     return Counted(np.abs(marks.truth[phase] - held), marks.asked)
 
 
-def _error_clipped(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
-    phase = phase_of(condition)
-    return _error_of_any(marks, run, phase, marks.clipped(phase))
-
-
-def _error_lenient(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
-    phase = phase_of(condition)
-    return _error_of_any(marks, run, phase, marks.lenient[phase])
-
-
-def _mae_median(run: HeartRun, marks: Marks) -> Iterator[Estimate | Measure]:
+def _mae_median(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     """The median of the videos' errors: what one absurd answer cannot move."""
     from overread.stats import design_effect
 
-    for phase in marks.phases if marks.task == "t1" else ():
-        each = error_of(marks, run, phase).per_video
-        there = ~np.isnan(each)
-        record = Measure(reader=marks.reader, measure="mae_median", by=marks.by(phase), n=0)
-        if not there.any():
-            yield noted(record, NOTHING)
-            continue
-        values, patients = each[there], marks.facts.patients[there]
-        effect = design_effect(values <= np.median(values), patients)
-        low, middle, high = median_bounds(values, effect)
-        record = msgspec.structs.replace(record, value=middle, n=int(values.size))
-        if np.unique(patients).size < 2:
-            yield noted(record, ONE_CLUSTER)
-        elif low < high:
-            bounded = msgspec.structs.replace(record, low=low, high=high)
-            yield with_method(bounded, Method(kind="quantiles at wilson", effect=effect))
-        else:
-            # Constant columns resample to the same value, which brings the rule for agreement in.
-            same = Average(np.where(there, middle, np.nan)[:, None], "videos")
-            made = mean_estimate(record, same, FRAMES.limits)
-            yield msgspec.structs.replace(made, record=record)
+    each = error_of(marks, run, phase).per_video
+    there = ~np.isnan(each)
+    if not there.any():
+        yield noted(record, NOTHING)
+        return
+    values, patients = each[there], marks.facts.patients[there]
+    effect = design_effect(values <= np.median(values), patients)
+    low, middle, high = median_bounds(values, effect)
+    record = msgspec.structs.replace(record, value=middle, n=int(values.size))
+    if np.unique(patients).size < 2:
+        yield noted(record, ONE_CLUSTER)
+    elif low < high:
+        bounded = msgspec.structs.replace(record, low=low, high=high)
+        yield with_method(bounded, Method(kind="quantiles at wilson", effect=effect))
+    else:
+        # Constant columns resample to the same value, which brings the rule for agreement in.
+        same = Average(np.where(there, middle, np.nan)[:, None], "videos")
+        made = mean_estimate(record, same, FRAMES.limits)
+        yield msgspec.structs.replace(made, record=record)
 
 
-def by_seed(marks: Marks, name: str, phase: Phase, values: Floats) -> Iterator[Measure]:
+def by_seed(marks: Marks, values: Floats, record: Measure) -> Made:
     """What each seed alone has, where there are several: the points of a box plot."""
-    average = Average(values, "seeds")
     if len(marks.seeds) < 2:
         return
     counts = (~np.isnan(values)).sum(axis=0)
-    for seed, value, n in zip(marks.seeds, average.per_seed.tolist(), counts, strict=True):
+    for seed, value, n in zip(marks.seeds, mean_over(values, axis=0).tolist(), counts, strict=True):
         if n:
-            by = marks.by(phase) | {"seed": str(seed)}
-            yield Measure(reader=marks.reader, measure=name, by=by, value=value, n=int(n))
-
-
-def _mae_seed(run: HeartRun, marks: Marks) -> Iterator[Measure]:
-    for phase in marks.phases if marks.task == "t1" else ():
-        yield from by_seed(marks, "mae_seed", phase, error_of(marks, run, phase).values)
+            by = {**record.by, "seed": str(seed)}
+            yield msgspec.structs.replace(record, by=by, value=value, n=int(n))
 
 
 # ---------------------------------------------------------------- the constant they must beat
@@ -156,24 +136,17 @@ def _constant_error(marks: Marks, run: HeartRun, phase: Phase) -> Average:
     return run.once(key, made)
 
 
-def _constant_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
+def _constant_mae(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     """Settings judged on the same videos share it, and its columns."""
-    for phase in marks.phases if marks.task == "t1" else ():
-        yield mean_estimate(
-            Measure(reader=marks.reader, measure="constant_mae", by=marks.by(phase)),
-            _constant_error(marks, run, phase),
-            FRAMES.limits,
-            seeds=False,
-            nothing="one video has no other to take a constant from",
-        )
+    constant = _constant_error(marks, run, phase)
+    nothing = "one video has no other to take a constant from"
+    yield mean_estimate(record, constant, FRAMES.limits, seeds=False, nothing=nothing)
 
 
-def _skill(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
-    for phase in marks.phases if marks.task == "t1" else ():
-        record = Measure(reader=marks.reader, measure="skill", by=marks.by(phase), n=0)
-        error, constant = error_of(marks, run, phase), _constant_error(marks, run, phase)
-        places = marks.places(phase, run.edition.beat)
-        yield skill_of(record, error, constant, places, run.edition.observers)
+def _skill(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
+    error, constant = error_of(marks, run, phase), _constant_error(marks, run, phase)
+    places = marks.places(phase, run.edition.beat)
+    yield skill_of(record, error, constant, places, run.edition.observers)
 
 
 def skill_of(
@@ -214,7 +187,9 @@ def skill_of(
     away, targets = _right_frames(places, there)
 
     def strictly(totals: Floats) -> Floats:
-        best = _best_constant_error(totals[:, beyond:], away)
+        """Against the mean error of each resample's own best constant."""
+        counts = totals[:, beyond:]
+        best = (counts @ away).min(axis=1) / counts.sum(axis=1)
         found: Floats = 1 - Average.again(totals[:, :width]) / best
         return found
 
@@ -248,12 +223,6 @@ def _right_frames(places: Floats, there: Mask) -> tuple[Floats, Floats]:
     constants = np.unique(sets[np.isfinite(sets)])
     away = np.abs(sets[:, :, None] - constants).min(axis=1)
     return away, (filled[:, None, :] == sets).all(axis=2).astype(float)
-
-
-def _best_constant_error(counts: Floats, away: Floats) -> Floats:
-    """The mean error of each resample's own best constant, from `_right_frames`' totals."""
-    found: Floats = (counts @ away).min(axis=1) / counts.sum(axis=1)
-    return found
 
 
 # ------------------------ do the answers follow the truths? r and r², and the drawing behind them
@@ -298,69 +267,57 @@ def _correlation(marks: Marks, run: HeartRun, phase: Phase) -> _Correlation:
     )
 
 
-def _r(run: HeartRun, marks: Marks, *, squared: bool = False) -> Iterator[Estimate | Measure]:
-    for phase in marks.phases if marks.task == "t1" else ():
-        key = ("r", marks.reader, *marks.by(phase).values())
-        found = run.once(key, partial(_correlation, marks, run, phase))
-        each = found.each**2 if squared else found.each
-        defined = each[~np.isnan(each)]
-        name = "r2" if squared else "r"
-        record = Measure(reader=marks.reader, measure=name, by=marks.by(phase), n=found.n)
-        if not defined.size:
-            words = "not defined: constant answers or truths, or too few videos"
-            yield noted(record, NOTHING, words)
-            continue
-        lost = int(np.isnan(each).sum())
-        record = msgspec.structs.replace(
+def _r(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
+    squared = record.measure == "r2"
+    key = ("r", marks.reader, *marks.by(phase).values())
+    found = run.once(key, partial(_correlation, marks, run, phase))
+    each = found.each**2 if squared else found.each
+    defined = each[~np.isnan(each)]
+    record = msgspec.structs.replace(record, n=found.n)
+    if not defined.size:
+        words = "not defined: constant answers or truths, or too few videos"
+        yield noted(record, NOTHING, words)
+        return
+    lost = int(np.isnan(each).sum())
+
+    def again(totals: Floats) -> Floats:
+        r = found.again(totals)
+        return mean_over(r * r if squared else r, axis=1)
+
+    yield Estimate(
+        record=msgspec.structs.replace(
             record,
             value=float(defined.mean()),
             sd_seeds=spread_of(each),
             note=f"not defined at {lost} of {each.size} seeds" if lost else None,
-        )
-
-        def again(totals: Floats, found: _Correlation = found) -> Floats:
-            r = found.again(totals)
-            return mean_over(r * r if squared else r, axis=1)
-
-        yield Estimate(
-            record=record,
-            columns=found.columns,
-            again=again,
-            counted=run.everyone,
-            limits=(SHARE if squared else INDEX).limits,
-            step=None,
-            coarse=found.columns.shape[1] > 8,
-        )
+        ),
+        columns=found.columns,
+        again=again,
+        counted=run.everyone,
+        limits=(SHARE if squared else INDEX).limits,
+        step=None,
+        coarse=found.columns.shape[1] > 8,
+    )
 
 
-def _r_squared(run: HeartRun, marks: Marks) -> Iterator[Estimate | Measure]:
-    return _r(run, marks, squared=True)
-
-
-def _predicted(run: HeartRun, marks: Marks) -> Iterator[Measure]:
+def _predicted(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     """What a reader answers where the truth is this frame: the drawing of said against true."""
-    for phase in marks.phases if marks.task == "t1" else ():
-        said = mean_over(answers_of(marks, run, marks.said[phase]), axis=1)
-        truth = np.rint(mean_over(marks.truth[phase], axis=1))
-        there = ~(np.isnan(said) | np.isnan(truth))
-        for value in np.unique(truth[there]):
-            here = said[there & (truth == value)]
-            yield Measure(
-                reader=marks.reader,
-                measure="predicted",
-                by=marks.by(phase) | {"truth": str(int(value))},
-                value=float(here.mean()),
-                n=int(here.size),
-                sd_videos=spread_of(here),
-            )
+    said = mean_over(answers_of(marks, run, marks.said[phase]), axis=1)
+    truth = np.rint(mean_over(marks.truth[phase], axis=1))
+    there = ~(np.isnan(said) | np.isnan(truth))
+    for value in np.unique(truth[there]):
+        here = said[there & (truth == value)]
+        yield msgspec.structs.replace(
+            record,
+            by={**record.by, "truth": str(int(value))},
+            value=float(here.mean()),
+            n=int(here.size),
+            sd_videos=spread_of(here),
+        )
 
 
 def read_leniently(run: HeartRun, marks: Marks, phase: Phase) -> bool:
     return marks.read_leniently(phase) > 0
-
-
-def _as_published(run: HeartRun, marks: Marks, phase: Phase) -> bool:
-    return run.over == "seeds"
 
 
 _MEAN: Final = averaged()
@@ -369,30 +326,36 @@ FRAME_SPECS: Final = (
     phase_spec("mae", "mean absolute error in frames", _error, FRAMES, "lower", estimate=_MEAN),
     phase_spec(
         "mae_videos", "the same as a mean of the videos' own means (Tables 5-7), beside theirs",
-        _error, FRAMES, "lower", when=_as_published, estimate=averaged("videos"),
+        _error, FRAMES, "lower", when=lambda run, marks, phase: run.over == "seeds",
+        estimate=averaged("videos"),
     ),
-    made_spec("mae_seed", "the same of one seed alone", _mae_seed, FRAMES, "lower"),
+    made_by_phase(
+        "mae_seed", "the same of one seed alone",
+        lambda run, m, phase, record: by_seed(m, error_of(m, run, phase).values, record),
+        FRAMES, "lower",
+    ),
     phase_spec(
         "mae_clipped", "the same with answers moved into the frames shown",
-        _error_clipped, FRAMES, "lower", estimate=_MEAN,
+        lambda run, marks, phase: _error_of_any(run, marks, phase, marks.clipped(phase)),
+        FRAMES, "lower", estimate=_MEAN,
     ),
-    made_spec("mae_median", "the median of the videos' errors", _mae_median, FRAMES, "lower"),
+    made_by_phase("mae_median", "the median of the videos' errors", _mae_median, FRAMES, "lower"),
     phase_spec(
         "mae_lenient", "mean absolute error of the lenient reading, where it reads more",
-        _error_lenient, FRAMES, "lower", when=read_leniently, estimate=_MEAN,
+        lambda run, marks, phase: _error_of_any(run, marks, phase, marks.lenient[phase]),
+        FRAMES, "lower", when=read_leniently, estimate=_MEAN,
     ),
-    made_spec(
+    made_by_phase(
         "constant_mae", "error of the best constant, leave-one-out median", _constant_mae, FRAMES
     ),
-    made_spec(
+    made_by_phase(
         "skill", "1 - mae / constant_mae: 0 is no better than a constant", _skill, SKILL, "higher"
     ),
-    made_spec(
-        "r2", "squared correlation of answers and truths, mean over seeds", _r_squared,
-        better="higher",
+    made_by_phase(
+        "r2", "squared correlation of answers and truths, mean over seeds", _r, better="higher"
     ),
-    made_spec(
+    made_by_phase(
         "r", "correlation of answers and truths with its sign, mean over seeds", _r, INDEX, "higher"
     ),
-    made_spec("predicted", "mean answer where the truth is this frame", _predicted, ANY),
+    made_by_phase("predicted", "mean answer where the truth is this frame", _predicted, ANY),
 )  # fmt: skip

@@ -9,7 +9,7 @@ volume, falls most (or, held to the annotated beat alone, where it is largest an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +21,13 @@ from overread.benchmarks.heartbeat.authors.rules import length_guess
 from overread.benchmarks.heartbeat.ejection import frame_table
 from overread.benchmarks.heartbeat.frame_measures import constant_errors, skill_of
 from overread.benchmarks.heartbeat.marks import Average, Marks, Phase, others_median
-from overread.benchmarks.heartbeat.study import HeartRun, made_spec, mean_estimate
+from overread.benchmarks.heartbeat.study import (
+    HeartRun,
+    Made,
+    made_by_phase,
+    made_spec,
+    mean_estimate,
+)
 from overread.benchmarks.heartbeat.volumes import ejected
 from overread.case import Measure, Method
 from overread.measuring.estimates import Estimate, Floats
@@ -32,7 +38,7 @@ from overread.measuring.units import FRAMES
 
 TRIALS: Final = 10_000
 # Guesses drawn at a time: a few tens of megabytes, however many videos.
-CHUNK: Final = 1 << 21
+_CHUNK: Final = 1 << 21
 
 
 class Chance(NamedTuple):
@@ -42,9 +48,21 @@ class Chance(NamedTuple):
     low: float
     high: float
 
+    @classmethod
+    def of(cls, found: Floats, mean: float | None = None) -> Chance:
+        """Of the means of all trials; `mean` where it is known exactly."""
+        low, high = np.percentile(found, [2.5, 97.5])
+        return cls(float(found.mean()) if mean is None else mean, float(low), float(high))
+
     def measured(self, record: Measure, n: int) -> Measure:
         """The record of it, over n videos."""
         return msgspec.structs.replace(record, value=self.mean, low=self.low, high=self.high, n=n)
+
+
+def drawn_means(trials: int, size: int, draw: Callable[[int], Floats]) -> Floats:
+    """The means of trials of `size` guesses each; `draw` makes some of them at a time."""
+    step = max(1, _CHUNK // size)
+    return np.concatenate([draw(min(step, trials - at)) for at in range(0, trials, step)])
 
 
 def expected_error(lengths: ArrayLike, truths: ArrayLike) -> Floats:
@@ -71,55 +89,44 @@ def uniform_error(
     g: NDArray[Any] = np.asarray(truths, dtype=np.int64)
     order = np.lexsort((g, n))
     rng = np.random.default_rng(seed)
-    found = np.empty(trials)
-    step = max(1, CHUNK // n.size)
-    for start in range(0, trials, step):
-        rows = min(step, trials - start)
+
+    def draw(rows: int) -> Floats:
         guesses = rng.integers(0, n[order], size=(rows, n.size))
-        found[start : start + rows] = np.abs(guesses - g[order]).mean(axis=1)
-    low, high = np.percentile(found, [2.5, 97.5])
-    return Chance(float(expected_error(n, g).mean()), float(low), float(high))
+        return np.asarray(np.abs(guesses - g[order]).mean(axis=1))
+
+    return Chance.of(drawn_means(trials, n.size, draw), float(expected_error(n, g).mean()))
 
 
 def coin_accuracy(truth: ArrayLike, rng: np.random.Generator, trials: int = TRIALS) -> Chance:
     """The accuracy of fair coins over these videos; the generator goes on from group to group."""
     y: NDArray[Any] = np.asarray(truth, dtype=np.int64)
-    found = np.empty(trials)
-    step = max(1, CHUNK // y.size)
-    for start in range(0, trials, step):
-        rows = min(step, trials - start)
-        flips = rng.integers(0, 2, size=(rows, y.size))
-        found[start : start + rows] = (flips == y).mean(axis=1)
-    low, high = np.percentile(found, [2.5, 97.5])
-    return Chance(float(found.mean()), float(low), float(high))
+
+    def draw(rows: int) -> Floats:
+        return np.asarray((rng.integers(0, 2, size=(rows, y.size)) == y).mean(axis=1))
+
+    return Chance.of(drawn_means(trials, y.size, draw))
 
 
 # -------------------- uniform guesses in the windows that were shown, and whom these leave out (T1)
 
 
-def _chance_mae(run: HeartRun, marks: Marks) -> Iterator[Measure]:
+def _chance_mae(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     """Printed because the paper has it: even the best constant leaves it far behind."""
     seed = run.edition.seed
-    for phase in marks.phases if marks.task == "t1" else ():
-        record = Measure(reader=marks.reader, measure="chance_mae", by=marks.by(phase), n=0)
-        # The first seed's windows; the same in all seeds but for a run that draws them anew.
-        lengths, truths = _first_known(marks.count), _first_known(marks.truth[phase])
-        there = ~(np.isnan(lengths) | np.isnan(truths)) & (lengths > 0)
-        if not there.any():
-            yield noted(record, NOTHING, "the number of frames is not known")
-            continue
-        lengths, truths = lengths[there], truths[there]
-        key = ("uniform", lengths.tobytes(), truths.tobytes())
-        found = run.once(key, partial(uniform_error, lengths, truths, seed=seed))
-        how = Method(kind="uniform guesses: exact mean, Monte Carlo bounds", boot=TRIALS, seed=seed)
-        yield with_method(found.measured(record, int(there.sum())), how)
-
-
-def _first_known(values: Floats) -> Floats:
-    """Each video's first known value over the seeds."""
-    there = ~np.isnan(values)
-    found: Floats = np.take_along_axis(values, there.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return found
+    # The first seed's windows; the same in all seeds but for a run that draws them anew.
+    lengths, truths = (
+        np.take_along_axis(each, (~np.isnan(each)).argmax(axis=1)[:, None], axis=1)[:, 0]
+        for each in (marks.count, marks.truth[phase])
+    )
+    there = ~(np.isnan(lengths) | np.isnan(truths)) & (lengths > 0)
+    if not there.any():
+        yield noted(record, NOTHING, "the number of frames is not known")
+        return
+    lengths, truths = lengths[there], truths[there]
+    key = ("uniform", lengths.tobytes(), truths.tobytes())
+    found = run.once(key, partial(uniform_error, lengths, truths, seed=seed))
+    how = Method(kind="uniform guesses: exact mean, Monte Carlo bounds", boot=TRIALS, seed=seed)
+    yield with_method(found.measured(record, int(there.sum())), how)
 
 
 def left_out(run: HeartRun) -> Iterator[Measure]:
@@ -134,7 +141,7 @@ def left_out(run: HeartRun) -> Iterator[Measure]:
 
 
 GUESSER_SPECS: Final = (
-    made_spec("chance_mae", "error of uniform guesses in the window", _chance_mae, FRAMES),
+    made_by_phase("chance_mae", "error of uniform guesses in the window", _chance_mae, FRAMES),
 )
 LEFT_OUT: Final = made_spec("left_out", "share of clips that no window fits")
 
@@ -147,7 +154,9 @@ _BOTH_PHASES: Final[tuple[Phase, ...]] = ("ed", "es")
 
 def baselines(run: HeartRun) -> Iterator[Estimate]:
     """`mae` and `skill` of every guesser, by task and phase, over the run's windows."""
-    shown = _fullest_setting(run)
+    # The fullest setting: windows are the same in all contexts and formats.
+    found = [marks for marks in run.marks if marks.task == "t1"]
+    shown = max(found, key=lambda m: int((~np.isnan(m.count)).sum()), default=None)
     if shown is None:
         return
     for name in BASELINES:
@@ -155,23 +164,18 @@ def baselines(run: HeartRun) -> Iterator[Estimate]:
         if guesses is None:
             continue
         for phase in _BOTH_PHASES:
-            by = {"task": "t1", "phase": phase}
+            bare = Measure(
+                reader=f"baseline:{name}", measure="mae", by={"task": "t1", "phase": phase}
+            )
             held = shown.held(guesses[phase], phase, run.edition.beat)
             error = Average(np.abs(held - shown.truth[phase]), run.over)
             if error.point is None:
                 continue
-            started = Measure(reader=f"baseline:{name}", measure="mae", by=by)
-            yield mean_estimate(started, error, FRAMES.limits)
+            yield mean_estimate(bare, error, FRAMES.limits)
             constant = Average(constant_errors(shown, run, phase), run.over)
-            started = Measure(reader=f"baseline:{name}", measure="skill", by=by)
+            bare = msgspec.structs.replace(bare, measure="skill")
             places = shown.places(phase, run.edition.beat)
-            yield skill_of(started, error, constant, places, run.edition.observers)
-
-
-def _fullest_setting(run: HeartRun) -> Marks | None:
-    """The fullest setting of T1: windows are the same in all contexts and formats."""
-    found = [marks for marks in run.marks if marks.task == "t1"]
-    return max(found, key=lambda m: int((~np.isnan(m.count)).sum()), default=None)
+            yield skill_of(bare, error, constant, places, run.edition.observers)
 
 
 def _guesses_of(name: str, shown: Marks, run: HeartRun) -> dict[Phase, Floats] | None:
@@ -188,7 +192,13 @@ def _guesses_of(name: str, shown: Marks, run: HeartRun) -> dict[Phase, Floats] |
     if not values:
         return None
     curves = _curves_shown(shown, *frame_table(run, f"{name}s", values))
-    return _extreme_frames(curves) if run.edition.beat == "annotated" else _ejection_frames(curves)
+    if run.edition.beat == "nearest":
+        return _ejection_frames(curves)
+    # Where the window has its largest and its smallest value.
+    none = np.isnan(curves)
+    ends = np.where(none, -np.inf, curves).argmax(axis=2), np.where(none, np.inf, curves).argmin(2)
+    ed, es = (np.where(none.all(axis=2), np.nan, end) for end in ends)
+    return {"ed": ed, "es": es}
 
 
 def _length_guesses(shown: Marks, run: HeartRun) -> dict[Phase, Floats]:
@@ -220,14 +230,6 @@ def _curves_shown(shown: Marks, table: Floats, lengths: NDArray[np.int64]) -> Fl
     held = (local < frames) & (place >= 0) & (place < lengths[:, None, None])
     video = np.arange(table.shape[0])[:, None, None]
     return np.where(held, table[video, np.where(held, place, 0)], np.nan)
-
-
-def _extreme_frames(curves: Floats) -> dict[Phase, Floats]:
-    """Where the window has its largest and its smallest value."""
-    none = np.isnan(curves).all(axis=2)
-    largest = np.where(np.isnan(curves), -np.inf, curves).argmax(axis=2)
-    smallest = np.where(np.isnan(curves), np.inf, curves).argmin(axis=2)
-    return {"ed": np.where(none, np.nan, largest), "es": np.where(none, np.nan, smallest)}
 
 
 def _ejection_frames(curves: Floats) -> dict[Phase, Floats]:

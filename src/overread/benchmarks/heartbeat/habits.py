@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from overread.benchmarks.heartbeat.frame_measures import read_leniently
@@ -12,22 +12,24 @@ from overread.benchmarks.heartbeat.marks import (
     NOT_ASKED,
     Average,
     Marks,
+    Phase,
     aggregate,
     mean_over,
-    phase_of,
     spread_over,
 )
 from overread.benchmarks.heartbeat.study import (
     HeartRun,
+    Made,
     averaged,
+    made_by_phase,
     made_spec,
     mean_estimate,
     phase_spec,
 )
 from overread.case import Measure
-from overread.measuring.estimates import Estimate, Floats, Mask
+from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import NOTHING, noted, remarked
-from overread.measuring.specs import Codes, Condition, Counted, Spec, coverage_specs
+from overread.measuring.specs import Counted, Spec, coverage_specs
 from overread.measuring.units import AMOUNT, ANY, FRAMES, INDEX
 
 
@@ -47,7 +49,7 @@ def order_excess(marks: Marks) -> Floats:
     return found
 
 
-def _order_bias(run: HeartRun, marks: Marks) -> Iterator[Estimate | Measure]:
+def _order_bias(run: HeartRun, marks: Marks) -> Made:
     """By order of the question; then the mean of both orders.
 
     In that the truth cancels: 0 without bias, 1/2 at most. A video counts there where it answered
@@ -76,13 +78,12 @@ def _order_bias(run: HeartRun, marks: Marks) -> Iterator[Estimate | Measure]:
         )
 
 
-def _middle_bias(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+def _middle_bias(run: HeartRun, marks: Marks, phase: Phase) -> Counted:
     """How much nearer to the middle the answers lie than the truths.
 
     (|truth - middle| - |answer - middle|) over the mean distance of a uniform guess; 0 for whoever
     is right, positive for whoever keeps to the middle. Answers are moved into the frames shown.
     """
-    phase = phase_of(condition)
     middle = (marks.count - 1) / 2
     # Mean |k - (N-1)/2| over k = 0 .. N-1 is floor(N²/2) / 2N.
     guess = np.floor(marks.count**2 / 2) / (2 * marks.count)
@@ -91,29 +92,19 @@ def _middle_bias(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
     return Counted((np.abs(marks.truth[phase] - middle) - away) / guess, run.everyone)
 
 
-def _distinct(run: HeartRun, marks: Marks) -> Iterator[Measure]:
-    for phase in marks.phases:
-        said = marks.said[phase]
-        values, counts = np.unique(said[~np.isnan(said)], return_counts=True)
-        record = Measure(
-            reader=marks.reader,
-            measure="distinct",
-            by=marks.by(phase),
-            value=float(values.size) if values.size else None,
-            n=int(counts.sum()),
-        )
-        if not values.size:
-            yield noted(record, NOTHING, "nothing was parsed")
-            continue
-        most = int(counts.argmax())
-        share = 100 * counts[most] / counts.sum()
-        words = f"{values[most]:.0f} is the answer of {share:.1f} % of the passes"
-        yield remarked(record, words)
+def _distinct(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
+    said = marks.said[phase]
+    values, counts = np.unique(said[~np.isnan(said)], return_counts=True)
+    if not values.size:
+        yield noted(record, NOTHING, "nothing was parsed")
+        return
+    n, most = int(counts.sum()), int(counts.argmax())
+    words = f"{values[most]:.0f} is the answer of {100 * counts[most] / n:.1f} % of the passes"
+    yield remarked(msgspec.structs.replace(record, value=float(values.size), n=n), words)
 
 
-def _seed_spread(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+def _seed_spread(run: HeartRun, marks: Marks, phase: Phase) -> Counted:
     """How far the seeds' answers to one video lie apart: their SD, averaged over videos."""
-    phase = phase_of(condition)
     off = aggregate(marks.clipped(phase), run.edition.aggregation) - marks.truth[phase]
     return Counted(spread_over(off, axis=1), run.everyone)
 
@@ -127,49 +118,34 @@ def _of_passes(run: HeartRun, hits: Mask, among: Mask) -> Counted:
     return Counted(each.reshape(len(each), -1), run.everyone)
 
 
-def _parsed(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+def _parsed(run: HeartRun, marks: Marks, phase: Phase) -> Counted:
     """Of the replies, those that hold the asked index in the asked form."""
-    found = _of_passes(run, ~np.isnan(marks.said[phase_of(condition)]), marks.replied)
+    found = _of_passes(run, ~np.isnan(marks.said[phase]), marks.replied)
     return found._replace(population=marks.asked, why=marks.codes.reshape(run.n, -1))
 
 
-def _parsed_leniently(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
-    phase = phase_of(condition)
+def _parsed_leniently(run: HeartRun, marks: Marks, phase: Phase) -> Counted:
     unread = np.isnan(marks.said[phase]) & np.isnan(marks.lenient[phase])
     return _of_passes(run, ~unread, marks.replied)
 
 
-def _out_of_range(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+def _out_of_range(run: HeartRun, marks: Marks, phase: Phase) -> Counted:
     """Of the parsed passes, those whose index no frame shown bears; they are kept elsewhere."""
-    phase = phase_of(condition)
     known = ~np.isnan(marks.said[phase]) & ~np.isnan(marks.count)[:, :, None]
     return _of_passes(run, ~marks.inside(phase), known)
 
 
-def _settings(run: HeartRun, marks: Marks) -> Iterable[Condition]:
-    return (marks.by(),)
-
-
-def _outcomes(run: HeartRun, marks: Marks, condition: Condition) -> tuple[Mask, Codes]:
-    return marks.asked, marks.codes.reshape(len(marks.codes), -1)
-
-
-def _known_ends(run: HeartRun, marks: Marks) -> Iterable[Condition]:
-    return () if np.isnan(marks.cut_off).all() else (marks.by(),)
-
-
-def _cut_off(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
-    return _of_passes(run, marks.cut_off == 1, marks.codes != NOT_ASKED)
-
-
 COVERAGE_SPECS: Final = (
-    *coverage_specs(_settings, _outcomes),
+    *coverage_specs(
+        lambda run, marks: (marks.by(),),
+        lambda run, marks, condition: (marks.asked, marks.codes.reshape(len(marks.codes), -1)),
+    ),
     Spec(
         name="cut_off",
         says="share of what was asked whose reply the token limit cut off, where that is known",
         better="lower",
-        of=_cut_off,
-        conditions=_known_ends,
+        of=lambda run, marks, by: _of_passes(run, marks.cut_off == 1, marks.codes != NOT_ASKED),
+        conditions=lambda run, marks: () if np.isnan(marks.cut_off).all() else (marks.by(),),
     ),
 )
 _BOTH: Final = ("t1", "t2")
@@ -192,7 +168,9 @@ HABIT_SPECS: Final = (
         "middle_bias", "how much nearer to the middle than the truth", _middle_bias, ANY, None,
         estimate=averaged("videos", nothing=_UNKNOWN),
     ),
-    made_spec("distinct", "how many different answers there are", _distinct, AMOUNT),
+    made_by_phase(
+        "distinct", "how many different answers there are", _distinct, AMOUNT, tasks=_BOTH
+    ),
     phase_spec(
         "seed_sd", "spread of the seeds' answers to one video, frames", _seed_spread,
         FRAMES, "lower", estimate=averaged("videos", nothing="one seed has no spread"),

@@ -30,20 +30,17 @@ ANSWERED, UNPARSED, REFUSED, UNANSWERED, NOT_ASKED = range(5)
 _OUTCOME_CODES: Final = {word: code for code, word in enumerate(OUTCOMES[:NOT_ASKED])}
 
 
+_PHASES_OF: Final[Mapping[str, tuple[Phase, ...]]] = {
+    "edv_esv": ("ed", "es"),
+    "esv_edv": ("es", "ed"),
+    "edv": ("ed",),
+    "esv": ("es",),
+}
+
+
 def phases_of(wanted: str) -> tuple[Phase, ...]:
     """The phases a format asks for, in the order it names them."""
-    named: Mapping[str, tuple[Phase, ...]] = {
-        "edv_esv": ("ed", "es"),
-        "esv_edv": ("es", "ed"),
-        "edv": ("ed",),
-        "esv": ("es",),
-    }
-    return named[wanted]
-
-
-def phase_of(condition: Mapping[str, str]) -> Phase:
-    """The phase that a measure is given by."""
-    return "ed" if condition["phase"] == "ed" else "es"
+    return _PHASES_OF[wanted]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

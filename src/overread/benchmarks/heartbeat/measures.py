@@ -20,7 +20,14 @@ from overread.benchmarks.heartbeat.guessers import GUESSER_SPECS, LEFT_OUT, base
 from overread.benchmarks.heartbeat.habits import COVERAGE_SPECS, HABIT_SPECS
 from overread.benchmarks.heartbeat.marks import Marks, Phase, mean_over, phases_of, spread_of
 from overread.benchmarks.heartbeat.pair_measures import PAIR_SPECS, right_of
-from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG, HeartRun, made_spec
+from overread.benchmarks.heartbeat.study import (
+    ASKED,
+    TIES_WRONG,
+    HeartRun,
+    Made,
+    made_by_phase,
+    made_spec,
+)
 from overread.case import Measure
 from overread.measuring.contrasts import paired_difference, tested, with_q
 from overread.measuring.estimates import Estimate, Floats
@@ -48,16 +55,6 @@ if TYPE_CHECKING:
 _SET_BESIDE: Final = {"segmented": "original", "non_medical": "segmented"}
 
 
-def _diff_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
-    for phase in marks.phases if marks.task == "t1" else ():
-        yield from _contexts_apart(run, marks, "diff_mae", phase)
-
-
-def _diff_accuracy(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
-    if marks.task == "t2":
-        yield from _contexts_apart(run, marks, "diff_accuracy", marks.phases[0])
-
-
 def values_of(marks: Marks, run: HeartRun, phase: Phase) -> Floats:
     """What is compared, video by video: the error in finding a frame, or the share right in T2."""
     if marks.task == "t2":
@@ -65,7 +62,7 @@ def values_of(marks: Marks, run: HeartRun, phase: Phase) -> Floats:
     return error_of(marks, run, phase).per_video
 
 
-def _contexts_apart(run: HeartRun, marks: Marks, name: str, phase: Phase) -> Iterator[Estimate]:
+def _contexts_apart(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     """A context less the one it is set beside, over the videos answered in both."""
     versus = _SET_BESIDE.get(marks.context, "")
     other = run.like(marks, context=versus)
@@ -74,9 +71,7 @@ def _contexts_apart(run: HeartRun, marks: Marks, name: str, phase: Phase) -> Ite
     first, second = (values_of(m, run, phase) for m in (marks, other))
     each = first - second
     both = ~np.isnan(each)
-    record = Measure(
-        reader=marks.reader, measure=name, by=marks.by(phase) | {"versus": versus}, n=0
-    )
+    record = msgspec.structs.replace(record, by={**record.by, "versus": versus})
     if not both.any():
         yield Estimate(record=noted(record, NOTHING, "no video was answered in both contexts"))
         return
@@ -86,21 +81,20 @@ def _contexts_apart(run: HeartRun, marks: Marks, name: str, phase: Phase) -> Ite
         beside=(float(first[both].mean()), float(second[both].mean())),
     )
     each = np.where(both, each, 0.0)
-    limits = POINTS.limits if name == "diff_accuracy" else ANY.limits
+    limits = POINTS.limits if record.measure == "diff_accuracy" else ANY.limits
     made = paired_difference(record, each, both, limits=limits)
-    family = f"{name}: {marks.context} versus {versus}"
     p = paired_p(run, each, both) if run.resampling.owners(both) > 1 else None
-    yield tested(made, p, family)
+    yield tested(made, p, f"{record.measure}: {marks.context} versus {versus}")
 
 
 _CONTEXT_SPECS: Final = (
-    made_spec(
-        "diff_mae", "mae less that of the context it is set beside; below 0 it helps", _diff_mae,
-        ANY, "lower",
+    made_by_phase(
+        "diff_mae", "mae less that of the context it is set beside; below 0 it helps",
+        _contexts_apart, ANY, "lower",
     ),
-    made_spec(
+    made_by_phase(
         "diff_accuracy", "accuracy less that of the context it is set beside; above 0 it helps",
-        _diff_accuracy, POINTS, "higher",
+        _contexts_apart, POINTS, "higher", tasks=("t2",),
     ),
 )  # fmt: skip
 

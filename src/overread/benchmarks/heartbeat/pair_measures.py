@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -12,18 +11,19 @@ from overread.benchmarks.heartbeat.authors.measures import right_votes
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.frame_measures import by_seed, read_leniently
 from overread.benchmarks.heartbeat.guessers import TRIALS, Chance, coin_accuracy
-from overread.benchmarks.heartbeat.marks import Marks, phase_of
+from overread.benchmarks.heartbeat.marks import Marks, Phase
 from overread.benchmarks.heartbeat.study import (
     HeartRun,
+    Made,
     averaged,
-    made_spec,
+    made_by_phase,
     phase_spec,
     share_right,
 )
 from overread.case import Measure, Method
 from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import NOTHING, noted, with_method
-from overread.measuring.specs import Condition, Counted
+from overread.measuring.specs import Counted
 
 # The seed of the authors' coins; one generator for all groups, in the order of their names.
 _COIN_SEED: Final = 2025
@@ -66,20 +66,7 @@ def right_of(marks: Marks, run: HeartRun, said: Floats | None = None) -> Floats:
     return right_alone(marks, run.edition, said, stopping=True)
 
 
-def _right(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
-    return Counted(right_of(marks, run), marks.asked, marks.outcomes(phase_of(condition)))
-
-
-def _right_leniently(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
-    return Counted(right_of(marks, run, marks.lenient[phase_of(condition)]), marks.asked)
-
-
-def _accuracy_seed(run: HeartRun, marks: Marks) -> Iterator[Measure]:
-    if marks.task == "t2":
-        yield from by_seed(marks, "accuracy_seed", marks.phases[0], right_of(marks, run))
-
-
-def _seeds_agree(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+def _seeds_agree(run: HeartRun, marks: Marks, phase: Phase) -> Counted:
     """Of pairs of seeds, those in which a video is both times right or both times wrong."""
     right = right_of(marks, run)
     there = ~np.isnan(right)
@@ -90,14 +77,10 @@ def _seeds_agree(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
     return Counted(each, run.everyone)
 
 
-def _chance_accuracy(run: HeartRun, marks: Marks) -> Iterator[Measure]:
-    if marks.task != "t2":
-        return
-    found, videos = run.once(("coins",), lambda: _coins_of_groups(run))[
-        marks.reader, marks.context, marks.format
-    ]
-    by = marks.by(marks.phases[0])
-    record = Measure(reader=marks.reader, measure="chance_accuracy", by=by, n=videos)
+def _chance_accuracy(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
+    coins = run.once(("coins",), lambda: _coins_of_groups(run))
+    found, videos = coins[marks.reader, marks.context, marks.format]
+    record = msgspec.structs.replace(record, n=videos)
     if found is None:
         yield noted(record, NOTHING, "no pair of frames was shown")
         return
@@ -131,15 +114,23 @@ def _coins_of_groups(run: HeartRun) -> dict[tuple[str, str, str], tuple[Chance |
 
 PAIR_SPECS: Final = (
     phase_spec(
-        "accuracy", "share of pairs in which the asked frame was named", _right,
+        "accuracy", "share of pairs in which the asked frame was named",
+        lambda run, marks, phase: Counted(right_of(marks, run), marks.asked, marks.outcomes(phase)),
         tasks=("t2",), estimate=share_right,
     ),
-    made_spec("accuracy_seed", "the same of one seed alone", _accuracy_seed, better="higher"),
+    made_by_phase(
+        "accuracy_seed", "the same of one seed alone",
+        lambda run, marks, phase, record: by_seed(marks, right_of(marks, run), record),
+        better="higher", tasks=("t2",),
+    ),
     phase_spec(
         "accuracy_lenient", "the same of the lenient reading, where it reads more",
-        _right_leniently, tasks=("t2",), when=read_leniently, estimate=share_right,
+        lambda run, marks, phase: Counted(right_of(marks, run, marks.lenient[phase]), marks.asked),
+        tasks=("t2",), when=read_leniently, estimate=share_right,
     ),
-    made_spec("chance_accuracy", "accuracy of fair coins", _chance_accuracy),
+    made_by_phase(
+        "chance_accuracy", "accuracy of fair coins", _chance_accuracy, tasks=("t2",)
+    ),
     phase_spec(
         "seed_agreement", "share of pairs of seeds that agree on right or wrong", _seeds_agree,
         better=None, tasks=("t2",),

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from overread.benchmarks.exhibits.cells import percent
-from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.cases import HeartbeatCase
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import (
     BOOK,
     CONTEXTS,
@@ -25,8 +26,8 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     BASELINE,
     GROUPED,
     PHASES,
+    HeartIndex,
     number,
-    readers_of,
 )
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
@@ -36,6 +37,7 @@ from overread.benchmarks.sentences import (
     Told,
     carried_out,
     few_cases,
+    largest,
     least,
     listed,
     rate,
@@ -79,17 +81,19 @@ def headlines(measures: Sequence[Measure]) -> Iterator[Headline]:
     whose length gives the answer away a skill must also be surely above that of counting frames.
     Two frames alone (T2) can show no more than a part: nobody was asked to follow anything.
     """
-    index = Index(measures)
-    for reader in readers_of(index):
+    index = HeartIndex(measures)
+    for reader in index.asked:
         told = _frames_headline(index, reader) or _pairs_headline(index, reader)
         if told is not None:
             yield told.headline(reader, QUESTION)
 
 
-def _standard_records(index: Index, reader: str, task: str, measure: str) -> dict[Phase, Measure]:
+def _standard_records(
+    index: HeartIndex, reader: str, task: str, measure: str
+) -> dict[Phase, Measure]:
     """The records of the standard setting, by phase."""
     for context in CONTEXTS:
-        found: dict[str, dict[Phase, Measure]] = {}
+        found: dict[Phase, Measure] = {}
         for wanted in FORMATS:
             by = {"task": task, "context": context, "format": wanted}
             there = {
@@ -97,14 +101,11 @@ def _standard_records(index: Index, reader: str, task: str, measure: str) -> dic
                 for phase in phases_of(wanted)
                 if (record := index.get(reader, measure, phase=phase, **by)) is not None
             }
-            if there:
-                found[wanted] = there
-        pair = next((there for there in found.values() if len(there) == 2), None)
-        if pair is not None:
-            return {phase: pair[phase] for phase in PHASES}
+            found = there if len(there) == 2 else there | found
+            if len(there) == 2:
+                break
         if found:
-            single = {phase: r for there in reversed(found.values()) for phase, r in there.items()}
-            return {phase: single[phase] for phase in PHASES if phase in single}
+            return {phase: found[phase] for phase in PHASES if phase in found}
     return {}
 
 
@@ -119,7 +120,7 @@ def _answer_of(cells: Sequence[_PhaseVerdict]) -> Answer:
 # ---------------------------------------------------------------- finding the frames
 
 
-def _frames_headline(index: Index, reader: str) -> Told | None:
+def _frames_headline(index: HeartIndex, reader: str) -> Told | None:
     records = _standard_records(index, reader, "t1", "skill")
     if not records:
         return None
@@ -136,7 +137,7 @@ def _frames_headline(index: Index, reader: str) -> Told | None:
     return Told(answer, sentence, _deciding_record(answer, known))
 
 
-def _skill_verdict(index: Index, reader: str, phase: Phase, record: Measure) -> _PhaseVerdict:
+def _skill_verdict(index: HeartIndex, reader: str, phase: Phase, record: Measure) -> _PhaseVerdict:
     low, high = record.low, record.high
     untold = CANNOT_TELL in record.flags
     above = low is not None and low > 0 and not untold
@@ -214,7 +215,7 @@ def _skill_words(record: Measure) -> str:
 # ---------------------------------------------------------------- which of two frames
 
 
-def _pairs_headline(index: Index, reader: str) -> Told | None:
+def _pairs_headline(index: HeartIndex, reader: str) -> Told | None:
     records = _standard_records(index, reader, "t2", "accuracy")
     if not records:
         return None
@@ -338,20 +339,12 @@ def _window_sentence(shown: Edition, options: Options) -> str:
 
 def _decoding_of_a_trial(rules: Edition, options: Options, reasoning: bool) -> Decoding:
     """As a trial has it, so that no number stands here a second time."""
-    from overread.benchmarks.heartbeat.cases import Window
-
     case = HeartbeatCase(case_id="", clip="", frames=9, ed=1, es=7)
     window = Window(start=0, count=9, stated=9, ed=1, es=7)
+    # The made-up clip has no masks, and is asked in `original` only.
+    original = msgspec.structs.replace(options, contexts=("original",))
     traits = Traits(reasoning=reasoning)
-    original = _with_original(options)
     return next(trials(case, window, 0, traits, rules, original, "")).request.decoding
-
-
-def _with_original(options: Options) -> Options:
-    """The made-up clip has no masks, and is asked in `original` only."""
-    import msgspec
-
-    return msgspec.structs.replace(options, contexts=("original",))
 
 
 def _so_many(number: int, word: str, many: str | None = None) -> str:
@@ -433,7 +426,7 @@ _PARSED_ENOUGH: Final = 0.95
 
 def limitations(measures: Sequence[Measure], edition: Edition, options: Options) -> list[str]:
     """Sentences an author may paste: those that always hold first, then this run's own."""
-    index = Index(measures)
+    index = HeartIndex(measures)
     return [*_standing_limitations(edition, options), *_run_limitations(index)]
 
 
@@ -472,40 +465,44 @@ def _standing_limitations(edition: Edition, options: Options) -> Iterator[str]:
 # ---------------------------------------------------------------- what the measures show
 
 
-def _run_limitations(index: Index) -> Iterator[str]:
-    readers = set(readers_of(index))
-    asked = [record for name in ("mae", "accuracy") for record in index.every(name)]
-    asked = [record for record in asked if record.reader in readers]
+def _run_limitations(index: HeartIndex) -> Iterator[str]:
+    def of(name: str) -> list[Measure]:
+        return [record for record in index.every(name) if record.reader in index.asked]
+
     yield "Whether the numbers hold at other sites than those of the clips was not tested."
     yield from _left_out_clips(index)
-    errors = [record for record in asked if record.measure == "mae"]
-    yield from few_cases(errors, _FEW_VIDEOS, "Errors stand", "video")
-    skills = [r for r in index.every("skill") if r.reader in readers]
-    if wide := wide_intervals(skills, _WIDE_SKILL):
+    yield from few_cases(of("mae"), _FEW_VIDEOS, "Errors stand", "video")
+    if wide := wide_intervals(of("skill"), _WIDE_SKILL):
         yield (
             f"In some settings the interval of skill is wider than {number(_WIDE_SKILL)} for "
             f"{readers_listed(wide)}."
         )
-    yield from _unread_replies([r for r in index.every("parsed") if r.reader in readers])
-    yield from _frames_not_shown([r for r in index.every("out_of_range") if r.reader in readers])
-    if none := [record.reader for record in asked if record.value is None]:
+    few = [r for r in of("parsed") if r.value is not None and r.value < _PARSED_ENOUGH]
+    for reader in dict.fromkeys(record.reader for record in few):
+        record = least(r for r in few if r.reader == reader)
+        yield (
+            f"Of the replies of {reader} in some setting only {percent(record.value)} % (n = "
+            f"{record.n}) could be read; in T1 its errors are those of the readable ones alone."
+        )
+    if outside := [r.reader for r in of("out_of_range") if r.value]:
+        yield (
+            f"{readers_listed(outside)} named frames that were not shown; the raw error counts "
+            "them as they are."
+        )
+    if none := [r.reader for r in (*of("mae"), *of("accuracy")) if r.value is None]:
         yield f"In some settings nothing could be counted of {readers_listed(none)}."
-    if failed := [r.reader for r in index.every("unanswered") if r.k and r.reader in readers]:
+    if failed := [r.reader for r in of("unanswered") if r.k]:
         yield f"Some questions to {readers_listed(failed)} got no reply and are in no number."
-    leaks = [
-        record
-        for record in index.every("skill")
-        if record.reader == f"{BASELINE}length" and record.low is not None and record.low > 0
-    ]
-    if leaks:
-        most = max(leaks, key=lambda record: record.value or 0.0)
+    counting = [r for r in index.every("skill") if r.reader == f"{BASELINE}length"]
+    if leaks := [r for r in counting if r.low is not None and r.low > 0]:
+        most = largest(leaks)
         yield (
             f"Counting the frames of the windows has itself a skill of up to {number(most.value)} "
             f"(95 % interval {number(most.low)} to {number(most.high)}, n = {most.n})."
         )
 
 
-def _left_out_clips(index: Index) -> Iterator[str]:
+def _left_out_clips(index: HeartIndex) -> Iterator[str]:
     """Whom the windows leave out, by group, where they leave anybody out."""
     (everyone,) = index.together("left_out", "task") or (None,)
     if everyone is None or not everyone.k:
@@ -519,22 +516,3 @@ def _left_out_clips(index: Index) -> Iterator[str]:
         f"No window fits {everyone.k} of {everyone.n} clips"
         f"{'; ' * bool(groups)}{'; '.join(groups)}."
     )
-
-
-def _unread_replies(parsed: Sequence[Measure]) -> Iterator[str]:
-    few = [r for r in parsed if r.value is not None and r.value < _PARSED_ENOUGH]
-    for reader in dict.fromkeys(record.reader for record in few):
-        record = least(r for r in few if r.reader == reader)
-        yield (
-            f"Of the replies of {reader} in some setting only {percent(record.value)} % (n = "
-            f"{record.n}) could be read; in T1 its errors are those of the readable ones alone."
-        )
-
-
-def _frames_not_shown(outside: Sequence[Measure]) -> Iterator[str]:
-    some = [record.reader for record in outside if record.value]
-    if some:
-        yield (
-            f"{readers_listed(some)} named frames that were not shown; the raw error counts them "
-            "as they are."
-        )

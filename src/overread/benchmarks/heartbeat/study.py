@@ -107,24 +107,21 @@ def _parted(facts: Facts) -> Iterator[tuple[str, list[str], list[Mask]]]:
 # ---------------------------------------------------------------- what specs are made of
 
 
-def no_reader(run: HeartRun, marks: Marks) -> Iterator[Measure]:
-    """Nothing: of measures that are of no reader, or made with another one."""
-    yield from ()
-
-
 Better = Literal["higher", "lower"] | None
-_When = Callable[["HeartRun", Marks, Phase], bool]
+Made = Iterator[Estimate | Measure]
+# What a measure by phase is made of: the run, the reader's marks, the phase and a bare record.
+MakePhase = Callable[[Any, Any, Phase, Measure], Made]
 
 
 def phase_spec(
     name: str,
     says: str,
-    of: Callable[[Any, Any, Condition], Counted],
+    of: Callable[[Any, Any, Phase], Counted],
     unit: Unit = SHARE,
     better: Better = "higher",
     *,
     tasks: Sequence[str] = ("t1",),
-    when: _When = lambda run, marks, phase: True,
+    when: Callable[[HeartRun, Marks, Phase], bool] = lambda run, marks, phase: True,
     estimate: Estimator = SHARE_OF,
 ) -> Spec:
     """A measure of values by video and seed, given by phase in these tasks."""
@@ -134,10 +131,13 @@ def phase_spec(
             return ()
         return [marks.by(phase) for phase in marks.phases if when(run, marks, phase)]
 
+    def counted(run: HeartRun, marks: Marks, condition: Condition) -> Counted:
+        return of(run, marks, "ed" if condition["phase"] == "ed" else "es")
+
     return Spec(
         name=name,
         says=says,
-        of=of,
+        of=counted,
         unit=unit,
         better=better,
         conditions=conditions,
@@ -148,12 +148,31 @@ def phase_spec(
 def made_spec(
     name: str,
     says: str,
-    make: Callable[[Any, Any], Iterator[Estimate | Measure]] = no_reader,
+    make: Callable[[Any, Any], Made] = lambda run, marks: iter(()),
     unit: Unit = SHARE,
     better: Better = None,
 ) -> Spec:
-    """A measure that no table of values by video holds."""
+    """A measure that no table of values by video holds; of no reader where nothing makes it."""
     return Spec(name=name, says=says, make=make, unit=unit, better=better)
+
+
+def made_by_phase(
+    name: str,
+    says: str,
+    make: MakePhase,
+    unit: Unit = SHARE,
+    better: Better = None,
+    *,
+    tasks: Sequence[str] = ("t1",),
+) -> Spec:
+    """The same, given by phase in these tasks."""
+
+    def every_phase(run: HeartRun, marks: Marks) -> Made:
+        for phase in marks.phases if marks.task in tasks else ():
+            bare = Measure(reader=marks.reader, measure=name, by=marks.by(phase), n=0)
+            yield from make(run, marks, phase, bare)
+
+    return made_spec(name, says, every_phase, unit, better)
 
 
 def mean_estimate(

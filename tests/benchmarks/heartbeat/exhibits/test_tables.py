@@ -9,8 +9,9 @@ import pytest
 
 from overread.benchmarks.exhibits.cells import printed
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.exhibits import exhibits, summary
-from overread.benchmarks.heartbeat.exhibits.settings import SIGNED_FRAMES, number
+from overread.benchmarks.heartbeat.exhibits import exhibits
+from overread.benchmarks.heartbeat.exhibits.settings import SIGNED_FRAMES, HeartIndex, number
+from overread.benchmarks.heartbeat.exhibits.tables import summary
 from overread.case import Measure
 
 # -------------------------------- The first table: one row per reader, in one setting that it names
@@ -97,13 +98,13 @@ def test_parsed_and_out_of_range_are_the_worse_of_the_two_phases(measured):
 
 def test_a_reader_not_asked_there_is_no_unknown(measured):
     only = [m for m in measured() if m.reader != "guesses" or m.by.get("context") != "original"]
-    shown = summary(Index(only), "s")
+    shown = summary(HeartIndex(only))
     row = next(row for row in shown.rows if row[0] == "guesses")
     assert set(row[1:]) == {"-"}
 
 
 def test_measures_of_no_setting_make_a_row_of_nothing():
-    shown = summary(Index([Measure(reader="printed", measure="mae", value=4.0)]), "s")
+    shown = summary(HeartIndex([Measure(reader="printed", measure="mae", value=4.0)]))
     assert [set(row[1:]) for row in shown.rows] == [{"-"}]
 
 

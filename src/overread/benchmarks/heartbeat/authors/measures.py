@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.benchmarks.heartbeat.guessers import CHUNK, TRIALS, Chance
-from overread.benchmarks.heartbeat.marks import Marks, aggregate, spread_of
-from overread.benchmarks.heartbeat.study import HeartRun, made_spec
+from overread.benchmarks.heartbeat.guessers import TRIALS, Chance, drawn_means
+from overread.benchmarks.heartbeat.marks import Marks, Phase, aggregate, spread_of
+from overread.benchmarks.heartbeat.study import HeartRun, Made, made_by_phase
 from overread.case import Measure, Method
 from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import remarked, with_method
@@ -73,20 +73,16 @@ def right_votes(said: Floats, truth: Floats, *, stopping: bool = True) -> Floats
     return right
 
 
-def _confusion(run: HeartRun, marks: Marks, name: str) -> Iterator[Measure]:
+def _confusion(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     """The authors' precision, recall or F1 with position 1 as the positive class."""
-    if marks.task != "t2" or run.edition.unparsed_t2 != "dropped":
+    if run.edition.unparsed_t2 != "dropped":
         return
-    phase = marks.phases[0]
     votes, truth = truncated_vote(marks.said[phase]), marks.truth[phase]
     rows = [binary(votes[:, seed], truth[:, seed]) for seed in np.flatnonzero(~stops(votes))]
-    values = [getattr(row, name) for row in rows]
-    held = np.array([np.nan if value is None else value for value in values], dtype=float)
+    held = np.array([getattr(row, record.measure) for row in rows], dtype=float)
     there = held[~np.isnan(held)]
-    record = Measure(
-        reader=marks.reader,
-        measure=name,
-        by=marks.by(phase),
+    record = msgspec.structs.replace(
+        record,
         value=float(there.mean()) if there.size else None,
         n=int(there.size),
         sd_seeds=spread_of(held),
@@ -108,18 +104,14 @@ def published_uniform(
     truths: NDArray[Any] = np.stack([np.asarray(ed, np.int64), np.asarray(es, np.int64)], axis=1)
     state = np.random.RandomState(seed)
     bounds = np.repeat(n, 2)
-    found = np.empty((trials, 2))
-    step = max(1, CHUNK // bounds.size)
-    for start in range(0, trials, step):
-        rows = min(step, trials - start)
+
+    def draw(rows: int) -> Floats:
         guesses = state.randint(0, np.broadcast_to(bounds, (rows, bounds.size)))
-        found[start : start + rows] = np.abs(guesses.reshape(rows, -1, 2) - truths).mean(axis=1)
-    low, high = np.percentile(found, [2.5, 97.5], axis=0)
-    mean = found.mean(axis=0)
-    return (
-        Chance(float(mean[0]), float(low[0]), float(high[0])),
-        Chance(float(mean[1]), float(low[1]), float(high[1])),
-    )
+        return np.asarray(np.abs(guesses.reshape(rows, -1, 2) - truths).mean(axis=1))
+
+    found = drawn_means(trials, bounds.size, draw)
+    of_ed, of_es = found.mean(axis=0).tolist()
+    return Chance.of(found[:, 0], of_ed), Chance.of(found[:, 1], of_es)
 
 
 def published_lengths(ed: ArrayLike, es: ArrayLike) -> NDArray[np.int64]:
@@ -129,31 +121,27 @@ def published_lengths(ed: ArrayLike, es: ArrayLike) -> NDArray[np.int64]:
     return found
 
 
-def _chance_shipped(run: HeartRun, marks: Marks) -> Iterator[Measure]:
+def _chance_shipped(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     """The notebook as it was shipped: absolute truths against guesses in a window."""
-    if run.edition.aggregation != "truncated" or marks.task != "t1":
-        return
     facts, seed = marks.facts, run.edition.seed
     there = ~np.isnan(marks.count).all(axis=1) & ~np.isnan(facts.ed) & ~np.isnan(facts.es)
-    if not there.any():
+    if run.edition.aggregation != "truncated" or not there.any():
         return
     ed, es = facts.ed[there], facts.es[there]
     drawn = partial(published_uniform, published_lengths(ed, es), ed, es, seed=seed)
-    both = dict(zip(("ed", "es"), run.once(("shipped", there.tobytes()), drawn), strict=True))
-    for phase in marks.phases:
-        record = Measure(reader=marks.reader, measure="chance_mae_shipped", by=marks.by(phase))
-        words = "the notebook's absolute truths and its own lengths; not the printed values"
-        found = remarked(both[phase].measured(record, int(there.sum())), words)
-        yield with_method(found, Method(kind="Monte Carlo", boot=TRIALS, seed=seed))
+    found = run.once(("shipped", there.tobytes()), drawn)[phase == "es"]
+    words = "the notebook's absolute truths and its own lengths; not the printed values"
+    record = remarked(found.measured(record, int(there.sum())), words)
+    yield with_method(record, Method(kind="Monte Carlo", boot=TRIALS, seed=seed))
 
 
 AUTHORS_SPECS: Final = (
-    made_spec(
+    made_by_phase(
         "chance_mae_shipped", "error of uniform guesses as the notebook was shipped",
         _chance_shipped, FRAMES,
     ),
     *(
-        made_spec(name, f"{name} of position 1, authors' edition", partial(_confusion, name=name))
+        made_by_phase(name, f"{name} of position 1, authors' edition", _confusion, tasks=("t2",))
         for name in ("precision", "recall", "f1")
     ),
 )  # fmt: skip

@@ -8,40 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.heartbeat.exhibits.dot_plots import accuracy_figure, error_figures
-from overread.benchmarks.heartbeat.exhibits.scatter import scatters, seed_boxes
+import msgspec
+
+from overread.benchmarks.heartbeat.exhibits import dot_plots, scatter, tables
+from overread.benchmarks.heartbeat.exhibits.settings import HeartIndex
 from overread.benchmarks.heartbeat.exhibits.strips import strips
-from overread.benchmarks.heartbeat.exhibits.tables import (
-    accuracies,
-    frame_errors,
-    habits,
-    helps,
-    left_out,
-    skills,
-    summary,
-    video_errors,
-)
 from overread.case import Figure, Measure, Table
 
-__all__ = ["exhibits", "strips", "summary"]
+__all__ = ["exhibits", "strips"]
 
 
 def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
     """Every exhibit the measures allow, in the order of the page."""
-    index = Index(measures)
-    yield summary(index, signature)
-    made: list[Table | Figure | None] = [
-        *error_figures(index, signature),
-        accuracy_figure(index, signature),
-        *scatters(index, signature),
-        skills(index, signature),
-        *frame_errors(index, signature),
-        accuracies(index, signature),
-        helps(index, signature),
-        habits(index, signature),
-        *seed_boxes(index, signature),
-        left_out(index, signature),
-        *video_errors(index, signature),
-    ]
-    yield from (one for one in made if one is not None)
+    index = HeartIndex(measures)
+    made: tuple[Table | Figure | None, ...] = (
+        tables.summary(index),
+        *dot_plots.error_figures(index),
+        dot_plots.accuracy_figure(index),
+        *scatter.scatters(index),
+        tables.skills(index),
+        *tables.frame_errors(index),
+        tables.accuracies(index),
+        tables.helps(index),
+        tables.habits(index),
+        *scatter.seed_boxes(index),
+        tables.left_out(index),
+        *tables.video_errors(index),
+    )
+    for one in made:
+        if one is not None:
+            yield msgspec.structs.replace(one, signature=signature)

@@ -11,31 +11,23 @@ from functools import partial
 from math import ceil
 from typing import Any, Final, NamedTuple
 
-from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.style import (
     BLUE,
     FAINT,
     INK,
     VERMILLION,
+    Look,
     Spec,
     figure_spec,
     label_room,
 )
-from overread.benchmarks.heartbeat.edition import FORMATS
 from overread.benchmarks.heartbeat.exhibits.settings import (
     BASELINE,
     GUESSES,
     NAMES,
     PHASES,
-    contexts_of,
-    how_many,
+    HeartIndex,
     number,
-    one_pass,
-    readers_of,
-    reference,
-    references,
-    settings_of,
-    short_names,
 )
 from overread.benchmarks.heartbeat.study import ASKED, TIES_WRONG
 from overread.case import Figure, Measure
@@ -48,26 +40,20 @@ _PANEL_SPACE: Final = 24
 _NUMBER_ROOM: Final = 62  # room for a number printed beside a panel
 
 
-class Look(NamedTuple):
-    """How one of the things told apart is drawn: colour and shape both say which."""
-
-    colour: str
-    shape: str
-
-
-class Panel(NamedTuple):
+class _Panel(NamedTuple):
     """A part of the rows with its title, and what is drawn below the points on an axis."""
 
     title: str
     below: Callable[[Spec], Sequence[Spec]]
 
 
-def dot_row(name: str, panel: str, kind: str, record: Measure, top: float, **more: Any) -> Spec:
+def _dot_row(
+    reader: str, name: str, panel: str, kind: str, record: Measure, top: float, **more: Any
+) -> Spec:
     """One point; what lies beyond the axis is drawn at its end and printed beside it.
 
-    An interval that goes on beyond the axis is `cut`.
-
-    `kind` is what is told apart, empty for a guesser.
+    An interval that goes on beyond the axis is `cut`. `kind` is what is told apart, empty for a
+    guesser.
     """
     value, low, high = record.value, record.low, record.high
     assert value is not None
@@ -84,121 +70,89 @@ def dot_row(name: str, panel: str, kind: str, record: Measure, top: float, **mor
         "drawn_high": None if high is None else min(high, top),
         "beyond": value > top,
         "cut": value <= top and high is not None and high > top,
+        "reader": reader,
         **more,
     }
 
 
-def axis_of(title: str, top: float) -> Spec:
-    """A linear axis from 0."""
-    return {
-        "type": "quantitative",
-        "scale": {"domain": [0, top], "nice": False},
-        "axis": {"title": title, "tickCount": 5, "labelFlush": False},
-    }
-
-
-def dot_plot(rows: list[Spec], panels: Sequence[Panel], looks: Mapping[str, Look], x: Spec) -> Spec:
+def _dot_plot(
+    rows: list[Spec], panels: Sequence[_Panel], looks: Mapping[str, Look], title: str, top: float
+) -> Spec:
     """The whole figure; the lanes are in the order of the rows, named beside the first panel."""
     readers, guessers = (
         list(dict.fromkeys(row["shown"] for row in rows if bool(row["kind"]) is told))
         for told in (True, False)
     )
     room = label_room([*readers, *guessers])
-    beyond = any(row["beyond"] for row in rows)
+    x: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": [0, top], "nice": False},
+        "axis": {"title": title, "tickCount": 5, "labelFlush": False},
+    }
+    bare = {**x, "axis": {**x["axis"], "labels": False, "title": None, "ticks": False}}
+    used = {kind: look for kind, look in looks.items() if any(r["kind"] == kind for r in rows)}
     columns = []
     for place, panel in enumerate(panels):
-        axes = [_lane_axis(names, 0 if place else room) for names in (readers, guessers)]
-        blocks = [_reader_lanes(panel, axes[0], looks, x, last=not guessers)]
+        named = 0 if place else room
+        heading = {"title": {"text": panel.title, "frame": "group"}}
+        blocks = [heading | _lanes(panel, readers, named, bare if guessers else x, used)]
         if guessers:
-            blocks.append(_guesser_lanes(panel, axes[1], x))
+            blocks.append(_lanes(panel, guessers, named, x, {}))
         columns.append({"vconcat": blocks, "spacing": 6})
+    beyond = any(row["beyond"] for row in rows)
     return figure_spec(rows, hconcat=columns, spacing=_NUMBER_ROOM if beyond else _PANEL_SPACE)
 
 
-def _reader_lanes(panel: Panel, y: Spec, looks: Mapping[str, Look], x: Spec, *, last: bool) -> Spec:
-    kinds = list(looks)
-    colour = _scale_by_kind(kinds, [look.colour for look in looks.values()])
-    shape = _scale_by_kind(kinds, [look.shape for look in looks.values()])
-    place = {"y": y, "yOffset": {"field": "kind", "type": "nominal", "scale": {"domain": kinds}}}
-    if not last:
-        x = {**x, "axis": {**x["axis"], "labels": False, "title": None, "ticks": False}}
-    return {
-        "title": {"text": panel.title, "frame": "group"},
-        "width": _PANEL_WIDTH,
-        "height": {"step": _LANE_HEIGHT},
-        "layer": [
-            *panel.below(x),
-            *_interval_layers(
-                f"datum.panel === '{panel.title}' && datum.kind", place, x, color=colour
-            ),
-            _filtered_layer(
-                {"type": "point", "filled": True, "size": 55, "opacity": 1},
-                f"datum.panel === '{panel.title}' && datum.kind && !datum.beyond",
-                {**place, "x": {"field": "drawn", **x}},
-                color=colour,
-                shape=shape,
-            ),
-        ],
-    }
+def _lanes(panel: _Panel, names: list[str], room: int, x: Spec, looks: Mapping[str, Look]) -> Spec:
+    """The lanes of readers by their looks, or those of guessers, which have none.
 
-
-def _guesser_lanes(panel: Panel, y: Spec, x: Spec) -> Spec:
-    here = f"datum.panel === '{panel.title}' && !datum.kind"
-    cross = {"type": "point", "shape": "cross", "filled": True, "size": 45, "opacity": 1}
-    grey: Spec = {"value": FAINT}
-    place = {"y": y}
-    return {
-        "width": _PANEL_WIDTH,
-        "height": {"step": _LANE_HEIGHT + 5},
-        "layer": [
-            *panel.below(x),
-            *_interval_layers(here, place, x, color=grey),
-            _filtered_layer(
-                cross,
-                f"{here} && !datum.beyond",
-                {**place, "x": {"field": "drawn", **x}},
-                color=grey,
-            ),
-        ],
-    }
-
-
-def _interval_layers(here: str, place: Spec, x: Spec, *, color: Spec) -> list[Spec]:
-    """The intervals with heads where they are cut; what lies beyond the axis with its number."""
-    point = {**place, "x": {"field": "drawn", **x}}
-    bar = {**place, "x": {"field": "drawn_low", **x}, "x2": {"field": "drawn_high"}}
-    end = {**place, "x": {"field": "drawn_high", **x}}
-    arrow = {"type": "point", "shape": "triangle-right", "filled": True, "size": 50, "opacity": 1}
-    head = {**arrow, "size": 30}
-    text = {"type": "text", "align": "left", "dx": 8, "baseline": "middle"}
-    beyond = f"{here} && datum.beyond"
-    return [
-        _filtered_layer({"type": "rule", "strokeWidth": 1.6}, here, bar, color=color),
-        _filtered_layer(head, f"{here} && datum.cut", end, color=color),
-        _filtered_layer(arrow, beyond, point, color=color),
-        _filtered_layer(text, beyond, point, text={"field": "printed"}),
-    ]
-
-
-def _filtered_layer(mark: Spec, test: str, places: Spec, **more: Spec) -> Spec:
-    return {"transform": [{"filter": test}], "mark": mark, "encoding": {**places, **more}}
-
-
-def _scale_by_kind(kinds: list[str], values: list[str]) -> Spec:
-    return {"field": "kind", "type": "nominal", "scale": {"domain": kinds, "range": values}}
-
-
-def _lane_axis(names: list[str], room: int) -> Spec:
-    """The lanes; they are named where there is room for names."""
+    Intervals have heads where they are cut; what lies beyond the axis has its number.
+    """
     axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": bool(room)}
     if room:
         axis |= {"labelPadding": 8, "minExtent": room}
+    place: Spec = {
+        "y": {
+            "field": "shown",
+            "type": "nominal",
+            "sort": None,
+            "scale": {"domain": names, "paddingInner": 0.3, "paddingOuter": 0.2},
+            "axis": axis,
+        }
+    }
+    here = f"datum.panel === '{panel.title}' && {'' if looks else '!'}datum.kind"
+    point: Spec = {"type": "point", "filled": True, "size": 55, "opacity": 1}
+    colour: Spec = {"value": FAINT}
+    shape: dict[str, Spec] = {}
+    if looks:
+        kind: Spec = {"field": "kind", "type": "nominal", "scale": {"domain": list(looks)}}
+        ranges = ([look.colour for look in looks.values()], [look.shape for look in looks.values()])
+        colour, shape["shape"] = ({**kind, "scale": kind["scale"] | {"range": r}} for r in ranges)
+        place["yOffset"] = kind
+    else:
+        point |= {"shape": "cross", "size": 45}
+
+    def layer(mark: Spec, test: str, field: str, **more: Spec) -> Spec:
+        return {
+            "transform": [{"filter": f"{here}{test}"}],
+            "mark": mark,
+            "encoding": {**place, "x": {"field": field, **x}, **more},
+        }
+
+    arrow = {"type": "point", "shape": "triangle-right", "filled": True, "size": 50, "opacity": 1}
+    rule = {"type": "rule", "strokeWidth": 1.6}
+    text = {"type": "text", "align": "left", "dx": 8, "baseline": "middle"}
     return {
-        "field": "shown",
-        "type": "nominal",
-        "sort": None,
-        "scale": {"domain": names, "paddingInner": 0.3, "paddingOuter": 0.2},
-        "axis": axis,
+        "width": _PANEL_WIDTH,
+        "height": {"step": _LANE_HEIGHT if looks else _LANE_HEIGHT + 5},
+        "layer": [
+            *panel.below(x),
+            layer(rule, "", "drawn_low", x2={"field": "drawn_high"}, color=colour),
+            layer({**arrow, "size": 30}, " && datum.cut", "drawn_high", color=colour),
+            layer(arrow, " && datum.beyond", "drawn", color=colour),
+            layer(text, " && datum.beyond", "drawn", text={"field": "printed"}),
+            layer(point, " && !datum.beyond", "drawn", color=colour, **shape),
+        ],
     }
 
 
@@ -215,47 +169,53 @@ _LINE_WORDS: Final = {"constant_mae": "best constant", "chance_mae": GUESSES}
 _LINE_DASHES: Final = {"best constant": [1, 0], GUESSES: [4, 3]}
 
 
-def error_figures(index: Index, signature: str) -> Iterator[Figure | None]:
+def error_figures(index: HeartIndex) -> Iterator[Figure]:
     """MAE of one phase by context and format, with uniform guesses and the best constant."""
     for phase, words in PHASES.items():
         found = [
             (one, record)
-            for one in settings_of(index, "t1")
+            for one in index.settings("t1")
             if (record := index.known(one.reader, "mae", phase=phase, **one.by))
         ]
         if not found:
             continue
         lines: list[Spec] = [
             {"panel": NAMES[context], "line": said, "value": record.value}
-            for context in contexts_of(index, "t1")
+            for context in index.contexts("t1")
             for measure, said in _LINE_WORDS.items()
-            if (record := reference(index, measure, "t1", context, phase))
+            if (record := index.reference(measure, "t1", context, phase))
         ]
         top = _axis_end([record for _, record in found], lines)
-        names = short_names(readers_of(index))
-        rows = [
-            _error_row(names[one.reader], NAMES[one.context], one.format, record, top, one.reader)
+        points = [
+            (one.reader, index.names[one.reader], NAMES[one.context], one.format, record)
             for one, record in found
         ]
         # The guessers' own rows: the same in every context, for the windows are.
-        rows += [
-            _error_row(name, context, "", record, top, name)
-            for name in references(index, BASELINE)
+        points += [
+            (name, name, context, "", record)
+            for name in index.references(BASELINE)
             if (record := index.known(name, "mae", task="t1", phase=phase))
-            for context in dict.fromkeys(row["panel"] for row in rows)
+            for context in dict.fromkeys(NAMES[one.context] for one, _ in found)
         ]
+        rows = [_dot_row(*point, top, printed=number(point[-1].value)) for point in points]
+        panels = [
+            _Panel(title, partial(_line_layers, lines, title))
+            for title in dict.fromkeys(row["panel"] for row in rows)
+        ]
+        spoken = "; ".join(
+            f"{row['reader']} {row['panel']} {row['kind']} {number(row['value'])}"
+            for row in rows
+            if row["kind"]
+        )
+        beaten = "; ".join(f"{ln['line']} {ln['panel']} {number(ln['value'])}" for ln in lines)
         yield Figure(
             name=f"mae_{phase}",
             title=f"How many frames from {words}?",
-            spec=_error_spec(rows, lines, top),
-            alt=_error_alt(words, rows, lines),
-            signature=signature,
-            notes=_error_notes(rows, lines, index),
+            spec=_dot_plot(rows, panels, FORMAT_LOOKS, "MAE, frames", top),
+            alt=f"Mean absolute error of every reader in finding {words}, frames: {spoken}."
+            + f" To be beaten: {beaten}." * bool(beaten),
+            notes=(" ".join(_error_notes(index, rows, lines)),),
         )
-
-
-def _error_row(name: str, panel: str, kind: str, record: Measure, top: float, reader: str) -> Spec:
-    return dot_row(name, panel, kind, record, top, reader=reader, printed=number(record.value))
 
 
 def _axis_end(records: list[Measure], lines: list[Spec]) -> float:
@@ -271,64 +231,40 @@ def _axis_end(records: list[Measure], lines: list[Spec]) -> float:
     return float(max(1, ceil(min(max(ends, chance) * 1.04, 1.5 * chance))))
 
 
-def _error_spec(rows: list[Spec], lines: list[Spec], top: float) -> Spec:
-    kinds = [wanted for wanted in FORMATS if any(row["kind"] == wanted for row in rows)]
-    x = axis_of("MAE, frames", top)
-    panels = [
-        Panel(title, partial(_lines_of_panel, lines, title))
-        for title in dict.fromkeys(row["panel"] for row in rows)
-    ]
-    return dot_plot(rows, panels, {kind: FORMAT_LOOKS[kind] for kind in kinds}, x)
-
-
-def _lines_of_panel(lines: list[Spec], panel: str, x: Spec) -> list[Spec]:
-    return [_line_layer(line, x, lines) for line in lines if line["panel"] == panel]
-
-
-def _line_layer(line: Spec, x: Spec, lines: list[Spec]) -> Spec:
-    known = list(dict.fromkeys(other["line"] for other in lines))
+def _line_layers(lines: list[Spec], panel: str, x: Spec) -> list[Spec]:
+    known = list(dict.fromkeys(line["line"] for line in lines))
     dash = {"domain": known, "range": [_LINE_DASHES[name] for name in known]}
-    return {
-        "data": {"values": [line]},
-        "mark": {"type": "rule", "color": FAINT, "strokeWidth": 1.5},
-        "encoding": {
-            "x": {"field": "value", **x},
-            "strokeDash": {"field": "line", "type": "nominal", "scale": dash},
-        },
-    }
+    return [
+        {
+            "data": {"values": [line]},
+            "mark": {"type": "rule", "color": FAINT, "strokeWidth": 1.5},
+            "encoding": {
+                "x": {"field": "value", **x},
+                "strokeDash": {"field": "line", "type": "nominal", "scale": dash},
+            },
+        }
+        for line in lines
+        if line["panel"] == panel
+    ]
 
 
-def _error_alt(words: str, rows: list[Spec], lines: list[Spec]) -> str:
-    spoken = "; ".join(
-        f"{row['reader']} {row['panel']} {row['kind']} {number(row['value'])}"
-        for row in rows
-        if row["kind"]
-    )
-    beaten = "; ".join(f"{line['line']} {line['panel']} {number(line['value'])}" for line in lines)
-    return (
-        f"Mean absolute error of every reader in finding {words}, frames: {spoken}."
-        + f" To be beaten: {beaten}." * bool(beaten)
-    )
-
-
-def _error_notes(rows: list[Spec], lines: list[Spec], index: Index) -> tuple[str, ...]:
-    said = ["Bars: 95 % intervals over videos."]
+def _error_notes(index: HeartIndex, rows: list[Spec], lines: list[Spec]) -> Iterator[str]:
+    yield "Bars: 95 % intervals over videos."
     if lines:
-        said.append(
+        yield (
             "Left of the solid line a reader is better than always naming one frame, left of the "
             "dashed one better than uniform guesses."
         )
-        said += one_pass(index)
+        yield from index.one_pass()
     if any(not row["kind"] for row in rows):
-        said.append(
+        yield (
             "Grey crosses: guessers; those of area and volume read masks, the others look at "
             "nothing. All contexts show one window."
         )
     if any(row["beyond"] for row in rows):
-        said.append("An arrow is an error beyond the axis, printed beside it.")
+        yield "An arrow is an error beyond the axis, printed beside it."
     if any(row["cut"] for row in rows):
-        said.append("An arrow head at the end of a bar: the interval goes on beyond the axis.")
-    return (" ".join(said),)
+        yield "An arrow head at the end of a bar: the interval goes on beyond the axis."
 
 
 # ---------------------------------------------------------------- Figure 5: which of two frames
@@ -349,24 +285,22 @@ _TIES_NOTE: Final = (
 )
 
 
-def accuracy_figure(index: Index, signature: str) -> Figure | None:
+def accuracy_figure(index: HeartIndex) -> Figure | None:
     """Accuracy by context, with the coin's line and the range of sets of coins."""
-    names = short_names(readers_of(index))
     rows = []
-    for one in settings_of(index, "t2"):
+    for one in index.settings("t2"):
         (phase,) = one.phases
         record = index.known(one.reader, "accuracy", phase=phase, **one.by)
         if record is not None:
-            where = (names[one.reader], PHASES[phase], NAMES[one.context])
-            rows.append(dot_row(*where, record, 1.0, reader=one.reader))
+            where = (index.names[one.reader], PHASES[phase], NAMES[one.context])
+            rows.append(_dot_row(one.reader, *where, record, 1.0))
     if not rows:
         return None
-    rows.sort(key=lambda row: readers_of(index).index(row["reader"]))
-    x = axis_of("accuracy", 1.0)
-    kinds = [kind for kind in _CONTEXT_LOOKS if any(row["kind"] == kind for row in rows)]
+    rows.sort(key=lambda row: index.asked.index(row["reader"]))
+    bands = {words: _coin_band(index, phase) for phase, words in PHASES.items()}
     panels = [
-        Panel(words, partial(_coin_layers, index, phase))
-        for phase, words in PHASES.items()
+        _Panel(words, partial(_coin_layers, band))
+        for words, band in bands.items()
         if any(row["panel"] == words for row in rows)
     ]
     spoken = "; ".join(
@@ -375,12 +309,11 @@ def accuracy_figure(index: Index, signature: str) -> Figure | None:
     return Figure(
         name="accuracy_two_frames",
         title="Which of two frames?",
-        spec=dot_plot(rows, panels, {kind: _CONTEXT_LOOKS[kind] for kind in kinds}, x),
+        spec=_dot_plot(rows, panels, _CONTEXT_LOOKS, "accuracy", 1.0),
         alt=f"Accuracy in telling two frames apart: {spoken}. A coin has 0.5.",
-        signature=signature,
         notes=(
             "Bars: 95 % intervals by patient. The dashed line is a coin, thrown once per video.",
-            *_coin_notes(index),
+            *_coin_notes(index, [band for band in bands.values() if band]),
         ),
     )
 
@@ -394,8 +327,7 @@ def dashed_line(value: float, x: Spec) -> Spec:
     }
 
 
-def _coin_layers(index: Index, phase: str, x: Spec) -> list[Spec]:
-    record = _coin_band(index, phase)
+def _coin_layers(record: Measure | None, x: Spec) -> list[Spec]:
     if record is None:
         return [dashed_line(0.5, x)]
     band = {
@@ -406,25 +338,24 @@ def _coin_layers(index: Index, phase: str, x: Spec) -> list[Spec]:
     return [band, dashed_line(0.5, x)]
 
 
-def _coin_band(index: Index, phase: str) -> Measure | None:
+def _coin_band(index: HeartIndex, phase: str) -> Measure | None:
     """The bounds of coins over the most videos anybody was shown."""
     found = [
         record
-        for context in contexts_of(index, "t2")
-        if (record := reference(index, "chance_accuracy", "t2", context, phase))
+        for context in index.contexts("t2")
+        if (record := index.reference("chance_accuracy", "t2", context, phase))
         and record.low is not None
     ]
     return max(found, key=lambda record: record.n or 0, default=None)
 
 
-def _coin_notes(index: Index) -> tuple[str, ...]:
+def _coin_notes(index: HeartIndex, bands: list[Measure]) -> tuple[str, ...]:
     """What the band is of: one seed. How seeds hang together is the reader's, not the coin's."""
-    bands = [band for phase in PHASES if (band := _coin_band(index, phase))]
     if not bands:
         return ()
     sizes = " or ".join(f"{n:,}" for n in dict.fromkeys(band.n for band in bands if band.n))
     said = f"Grey band: 95 % of sets of {sizes} coins, one per video, as one seed has them."
-    told = [said] if how_many(index, "seeds") == 1 else [said, _SEEDS_NOTE]
+    told = [said] if index.how_many("seeds") == 1 else [said, _SEEDS_NOTE]
     passes = index.known("", ASKED, of="passes")
     if passes is not None and TIES_WRONG in passes.flags and (passes.value or 1) % 2 == 0:
         told.append(_TIES_NOTE)

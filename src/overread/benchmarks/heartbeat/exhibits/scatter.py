@@ -6,21 +6,9 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Final, NamedTuple
 
-from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.style import FAINT, INK, Spec, figure_spec, label_room
-from overread.benchmarks.heartbeat.edition import FORMATS
 from overread.benchmarks.heartbeat.exhibits.dot_plots import FORMAT_LOOKS, dashed_line
-from overread.benchmarks.heartbeat.exhibits.settings import (
-    NAMES,
-    PHASES,
-    contexts_of,
-    how_many,
-    number,
-    readers_of,
-    reference,
-    settings_of,
-    short_names,
-)
+from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, HeartIndex, number
 from overread.case import Figure
 
 # ---------------------------------------------------------------- said against true
@@ -31,64 +19,50 @@ _PANELS_ACROSS: Final = 3
 _ARROWS: Final = {"above": "triangle-up", "below": "triangle-down"}
 
 
-class _Reach(NamedTuple):
-    """The frames both axes have, 0 .. `last`, in both phases alike, and why so many."""
-
-    last: int
-    why: str
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Half a frame more on either side, so that the marks of the first and last are whole."""
-        return -0.5, self.last + 0.5
-
-
-def scatters(index: Index, signature: str) -> Iterator[Figure | None]:
+def scatters(index: HeartIndex) -> Iterator[Figure]:
     """A row of panels per reader, a panel per context; the formats are told apart in it."""
-    rows = {phase: list(_scatter_rows(index, phase)) for phase in PHASES}
-    reach = _reach([row["true"] for some in rows.values() for row in some], index)
-    for phase, words in PHASES.items():
-        if rows[phase]:
-            yield _scatter(f"scatter_{phase}", words, rows[phase], reach, signature)
-
-
-def _scatter_rows(index: Index, phase: str) -> Iterator[Spec]:
-    names = short_names(readers_of(index))
+    rows: dict[str, list[Spec]] = {phase: [] for phase in PHASES}
     for record in index.all("predicted", "task", "context", "format", "phase", "truth"):
-        if record.reader in names and record.by["phase"] == phase and record.value is not None:
-            yield {
+        if record.reader in index.names and record.value is not None:
+            row = {
                 "reader": record.reader,
-                "shown": names[record.reader],
+                "shown": index.names[record.reader],
                 "context": NAMES[record.by["context"]],
                 "format": record.by["format"],
                 "true": int(record.by["truth"]),
                 "said": record.value,
                 "videos": record.n,
             }
+            rows[record.by["phase"]].append(row)
+    last = max((row["true"] for some in rows.values() for row in some), default=0)
+    last, why = _last_frame(last, index.how_many("window"))
+    for phase, words in PHASES.items():
+        if rows[phase]:
+            yield _scatter(f"scatter_{phase}", words, rows[phase], last, why)
 
 
-def _reach(truths: list[int], index: Index) -> _Reach:
-    """As far as the longest window, where it is known; else beyond the last truth."""
-    last, frames = max(truths, default=0), how_many(index, "window")
+def _last_frame(last: int, frames: int | None) -> tuple[int, str]:
+    """Both axes end with the longest window, where it is known; else beyond the last truth."""
     if frames is None:
-        why = (
+        return ceil(1.25 * last) + 1, (
             "How many frames the windows have is not known; the axes go a quarter beyond the last "
             "true frame."
         )
-        return _Reach(ceil(1.25 * last) + 1, why)
     why = f"The axes have the frames of the longest window, 0 to {frames - 1}"
     if last < frames:
-        return _Reach(frames - 1, f"{why}.")
+        return frames - 1, f"{why}."
     # Somebody else's records may name a truth beyond what they say was shown.
-    return _Reach(last, f"{why}, and go on to the last true frame, {last}.")
+    return last, f"{why}, and go on to the last true frame, {last}."
 
 
-def _scatter(name: str, words: str, rows: list[Spec], reach: _Reach, signature: str) -> Figure:
-    low, high = reach.ends
+def _scatter(name: str, words: str, rows: list[Spec], last: int, why: str) -> Figure:
+    # Half a frame more on either side, so that the marks of the first and last are whole.
+    ends = low, high = -0.5, last + 0.5
+    said: dict[str, list[float]] = {}
     for row in rows:
-        side = "below" if row["said"] < 0 else "above" if row["said"] > reach.last else "inside"
-        row["lies"] = side
-        row["drawn"] = {"below": low, "above": high}.get(side, row["said"])
+        side = "below" if row["said"] < 0 else "above" if row["said"] > last else "inside"
+        row |= {"lies": side, "drawn": {"below": low, "above": high}.get(side, row["said"])}
+        said.setdefault(row["reader"], []).append(row["said"])
     readers = list(dict.fromkeys(row["shown"] for row in rows))
     contexts = [c for c in NAMES.values() if any(row["context"] == c for row in rows)]
     panels = [(reader, context) for reader in readers for context in contexts]
@@ -97,46 +71,32 @@ def _scatter(name: str, words: str, rows: list[Spec], reach: _Reach, signature: 
         {
             "spacing": _PANEL_SPACE,
             "hconcat": [
-                _scatter_panel(
-                    panel, rows, reach.ends, left=not column, last=start + wide >= len(panels)
-                )
+                _scatter_panel(panel, rows, ends, left=not column, last=start + wide >= len(panels))
                 for column, panel in enumerate(panels[start : start + wide])
             ],
         }
         for start in range(0, len(panels), wide)
     ]
     beyond = sum(row["lies"] in _ARROWS for row in rows)
+    if beyond:
+        one = "1 mean answer lies" if beyond == 1 else f"{beyond} mean answers lie"
+        why += f" {one} beyond them: an arrow at the edge."
+    true = [row["true"] for row in rows]
+    spans = "; ".join(f"{name} {min(v):.1f} to {max(v):.1f}" for name, v in said.items())
     return Figure(
         name=name,
         title=f"Does it follow the heart? {words.capitalize()}, said against true",
         spec=figure_spec(rows, vconcat=grid, spacing=_PANEL_SPACE),
         alt=f"Mean answer for each true frame of {words}, {len(rows)} points of "
-        f"{len(readers)} readers in {', '.join(contexts)}. {_answer_spans(rows)}",
-        signature=signature,
+        f"{len(readers)} readers in {', '.join(contexts)}. True frames {min(true)} to {max(true)}; "
+        f"mean answers: {spans}.",
         notes=(
             "Each mark is the mean answer over the videos with that true frame; its size is their "
             "number. On the dashed line the answer is right; a level row of marks is one answer "
             "for all videos.",
-            f"{reach.why}{_arrow_note(beyond)}",
+            why,
         ),
     )
-
-
-def _arrow_note(beyond: int) -> str:
-    if not beyond:
-        return ""
-    one = "1 mean answer lies" if beyond == 1 else f"{beyond} mean answers lie"
-    return f" {one} beyond them: an arrow at the edge."
-
-
-def _answer_spans(rows: list[Spec]) -> str:
-    """In words: how far each reader's mean answers reach, beside how far the truths do."""
-    said: dict[str, list[float]] = {}
-    for row in rows:
-        said.setdefault(row["reader"], []).append(row["said"])
-    true = [row["true"] for row in rows]
-    spans = "; ".join(f"{name} {min(v):.1f} to {max(v):.1f}" for name, v in said.items())
-    return f"True frames {min(true)} to {max(true)}; mean answers: {spans}."
 
 
 def _scatter_panel(
@@ -144,14 +104,24 @@ def _scatter_panel(
 ) -> Spec:
     reader, context = panel
     alone = all(row["context"] == context for row in rows)
-    formats = [wanted for wanted in FORMATS if any(row["format"] == wanted for row in rows)]
-    looks = [FORMAT_LOOKS[wanted] for wanted in formats]
-    colour = {"domain": formats, "range": [look.colour for look in looks]}
-    shape = {"domain": formats, "range": [look.shape for look in looks]}
+    there = {row["format"] for row in rows}
+    looks = {wanted: look for wanted, look in FORMAT_LOOKS.items() if wanted in there}
+    colour = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
+    shape = {"domain": list(looks), "range": [look.shape for look in looks.values()]}
     size = {"domain": [1, max(2, *(row["videos"] for row in rows))], "range": [20, 130]}
+
+    def axis(field: str, words: str, said: bool) -> Spec:
+        title = words if said else None
+        return {
+            "field": field,
+            "type": "quantitative",
+            "scale": {"domain": list(ends), "nice": False, "zero": False},
+            "axis": {"title": title, "labels": said, "tickCount": 5, "labelFlush": False},
+        }
+
     places: Spec = {
-        "x": _scatter_axis("true", "true frame", ends, said=last),
-        "y": _scatter_axis("drawn", "frame said", ends, said=left),
+        "x": axis("true", "true frame", said=last),
+        "y": axis("drawn", "frame said", said=left),
     }
     marks: Spec = {
         **places,
@@ -187,16 +157,6 @@ def _scatter_panel(
     }
 
 
-def _scatter_axis(field: str, words: str, ends: tuple[float, float], *, said: bool) -> Spec:
-    title = words if said else None
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": {"domain": list(ends), "nice": False, "zero": False},
-        "axis": {"title": title, "labels": said, "tickCount": 5, "labelFlush": False},
-    }
-
-
 # ------------ box plots over seeds, as the paper's repository draws them: how far one asking strays
 
 _BOX_PANEL: Final = 200
@@ -212,27 +172,27 @@ class _SeedFigure(NamedTuple):
     title: str
     axis: str
     line: str
+    beaten: str
 
 
 _SEED_FIGURES: Final = (
     _SeedFigure("t1", "mae_seed", "How far do seeds lie apart in finding the frames?",
-           "MAE of a seed, frames", "constant_mae"),
+           "MAE of a seed, frames", "constant_mae", "the best constant"),
     _SeedFigure("t2", "accuracy_seed", "How far do seeds lie apart in telling two frames apart?",
-           "accuracy of a seed", "chance_accuracy"),
+           "accuracy of a seed", "chance_accuracy", "a coin"),
 )  # fmt: skip
 
 
-def seed_boxes(index: Index, signature: str) -> Iterator[Figure | None]:
+def seed_boxes(index: HeartIndex) -> Iterator[Figure]:
     """A box for each reader, phase and format of the first context asked, and a dot for each seed.
 
     Only where some reader has several seeds.
     """
-    names = short_names(readers_of(index))
     for boxes in _SEED_FIGURES:
-        context = next(iter(contexts_of(index, boxes.task)), "")
+        context = next(iter(index.contexts(boxes.task)), "")
         found = [
             {
-                "shown": f"{names[record.reader]} {record.by['format']}",
+                "shown": f"{index.names[record.reader]} {record.by['format']}",
                 "panel": PHASES["ed" if record.by["phase"] == "ed" else "es"],
                 "seed": record.by["seed"],
                 "value": record.value,
@@ -242,28 +202,19 @@ def seed_boxes(index: Index, signature: str) -> Iterator[Figure | None]:
             for record in index.every(boxes.measure)
             if record.by["context"] == context
         ]
-        lanes = [
-            shown
-            for one in settings_of(index, boxes.task, context)
-            if (shown := f"{names[one.reader]} {one.format}") in {row["shown"] for row in found}
-        ]
-        if lanes:
-            yield _box_figure(index, boxes, context, found, lanes, signature)
+        asked = [f"{index.names[o.reader]} {o.format}" for o in index.settings(boxes.task, context)]
+        if lanes := [lane for lane in asked if any(row["shown"] == lane for row in found)]:
+            yield _box_figure(index, boxes, context, found, lanes)
 
 
 def _box_figure(
-    index: Index,
-    boxes: _SeedFigure,
-    context: str,
-    rows: list[Spec],
-    lanes: list[str],
-    signature: str,
+    index: HeartIndex, boxes: _SeedFigure, context: str, rows: list[Spec], lanes: list[str]
 ) -> Figure:
     panels = [words for words in PHASES.values() if any(row["panel"] == words for row in rows)]
     lines = {
         words: record.value or 0.0
         for phase, words in PHASES.items()
-        if (record := reference(index, boxes.line, boxes.task, context, phase))
+        if (record := index.reference(boxes.line, boxes.task, context, phase))
     }
     spoken = "; ".join(
         f"{lane}, {panel}: {number(min(values))} to {number(max(values))}"
@@ -275,7 +226,6 @@ def _box_figure(
     most = None if boxes.task == "t2" or not lines else _FARTHEST_DRAWN * max(lines.values())
     beyond = sum(most is not None and row["value"] > most for row in rows)
     gone = f" {beyond} seeds lie beyond the axis." if beyond else ""
-    beaten = "the best constant" if boxes.task == "t1" else "a coin"
     scale: Spec = {"domain": [0, most], "nice": False} if beyond else {"zero": False}
     x: Spec = {"type": "quantitative", "scale": scale, "axis": {"title": boxes.axis}}
     drawn = [
@@ -287,11 +237,10 @@ def _box_figure(
         title=boxes.title,
         spec=figure_spec(rows, hconcat=drawn, spacing=24),
         alt=f"Values of the seeds, from the least to the greatest: {spoken}.",
-        signature=signature,
         notes=(
             f"Context {NAMES[context]}. A dot is a seed; boxes hold the middle half of them, the "
             f"line in a box is their median, whiskers reach to the ends. The dashed line is "
-            f"{beaten}. Seeds are not videos: how far they lie apart is no interval.{gone}",
+            f"{boxes.beaten}. Seeds are not videos: how far they lie apart is no interval.{gone}",
         ),
     )
 

@@ -7,6 +7,7 @@ Readers, contexts and formats. Guessers (`baseline:NAME`) and models that give t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -28,6 +29,11 @@ FRAMES: Final = Unit(digits=2)
 SIGNED_FRAMES: Final = Unit(digits=2, signed=True)
 ACCURACY: Final = Unit(digits=3)
 """As the paper has them; no unit is printed."""
+GUESSES: Final = "uniform guesses, one pass"
+_GUESSED_ONCE: Final = (
+    "Uniform guesses are one guess per video. A reader's answer is the mean of its passes, which "
+    "as a rule errs less than one guess even where every pass is a guess."
+)
 _TASK_MEASURE: Final = {"t1": "mae", "t2": "accuracy"}
 _LONG_NAME: Final = 34  # what `shown` leaves whole
 
@@ -35,16 +41,6 @@ _LONG_NAME: Final = 34  # what `shown` leaves whole
 def number(value: float | None) -> str:
     """Two decimals, as of frames."""
     return printed(value, FRAMES)
-
-
-def readers_of(index: Index) -> list[str]:
-    """The readers that were asked, in the run's order."""
-    return [name for name in index.readers if not name.startswith((BASELINE, SPECIALIST))]
-
-
-def references(index: Index, kind: str) -> list[str]:
-    """The guessers or the specialists, in the run's order."""
-    return [name for name in index.readers if name.startswith(kind)]
 
 
 class Setting(NamedTuple):
@@ -60,35 +56,59 @@ class Setting(NamedTuple):
         return phases_of(self.format)
 
 
-def settings_of(index: Index, task: str, *contexts: str) -> Iterator[Setting]:
-    """What was asked in a task, in some contexts or all, in the paper's order."""
-    for context in contexts or CONTEXTS:
-        for reader in readers_of(index):
-            for wanted in FORMATS:
-                by = {"task": task, "context": context, "format": wanted}
-                if any(
-                    index.get(reader, _TASK_MEASURE[task], phase=phase, **by)
-                    for phase in phases_of(wanted)
-                ):
-                    yield Setting(reader, context, wanted, by)
+class HeartIndex(Index):
+    """The measures of a run, and what they show of its asking."""
 
+    @cached_property
+    def asked(self) -> list[str]:
+        """The readers that were asked, in the run's order."""
+        return [name for name in self.readers if not name.startswith((BASELINE, SPECIALIST))]
 
-def contexts_of(index: Index, task: str) -> list[str]:
-    """The contexts somebody was asked in."""
-    return list(dict.fromkeys(one.context for one in settings_of(index, task)))
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Those readers as they are drawn."""
+        return short_names(self.asked)
 
+    def references(self, kind: str) -> list[str]:
+        """The guessers or the specialists, in the run's order."""
+        return [name for name in self.readers if name.startswith(kind)]
 
-def reference(index: Index, measure: str, task: str, context: str, phase: str) -> Measure | None:
-    """What a guesser has in a context, from the reader whose videos are the most.
+    def settings(self, task: str, *contexts: str) -> Iterator[Setting]:
+        """What was asked in a task, in some contexts or all, in the paper's order."""
+        for context in contexts or CONTEXTS:
+            for reader in self.asked:
+                for wanted in FORMATS:
+                    by = {"task": task, "context": context, "format": wanted}
+                    if any(
+                        self.get(reader, _TASK_MEASURE[task], phase=phase, **by)
+                        for phase in phases_of(wanted)
+                    ):
+                        yield Setting(reader, context, wanted, by)
 
-    Best constants and uniform guesses are measured on the videos each reader is judged on.
-    """
-    found = [
-        record
-        for one in settings_of(index, task, context)
-        if (record := index.known(one.reader, measure, phase=phase, **one.by))
-    ]
-    return max(found, key=lambda record: record.n or 0, default=None)
+    def contexts(self, task: str) -> list[str]:
+        """The contexts somebody was asked in."""
+        return list(dict.fromkeys(one.context for one in self.settings(task)))
+
+    def reference(self, measure: str, task: str, context: str, phase: str) -> Measure | None:
+        """What a guesser has in a context, from the reader whose videos are the most.
+
+        Best constants and uniform guesses are measured on the videos each reader is judged on.
+        """
+        found = [
+            record
+            for one in self.settings(task, context)
+            if (record := self.known(one.reader, measure, phase=phase, **one.by))
+        ]
+        return max(found, key=lambda record: record.n or 0, default=None)
+
+    def how_many(self, what: str) -> int | None:
+        """How many seeds, passes or frames of the longest window there are; None if not known."""
+        found = self.known("", ASKED, of=what)
+        return None if found is None else int(found.value or 0)
+
+    def one_pass(self) -> tuple[str, ...]:
+        """Why a mean over passes is not to be held against uniform guesses; nothing of one pass."""
+        return () if self.how_many("passes") == 1 else (_GUESSED_ONCE,)
 
 
 def short_names(readers: list[str]) -> dict[str, str]:
@@ -105,23 +125,3 @@ def short_names(readers: list[str]) -> dict[str, str]:
         return shown(readers)
     drawn = shown(list(plain.values()))
     return {name: drawn[plain[name]] for name in readers}
-
-
-# ---------------------------------------------------------------- how much was asked
-
-GUESSES: Final = "uniform guesses, one pass"
-_GUESSED_ONCE: Final = (
-    "Uniform guesses are one guess per video. A reader's answer is the mean of its passes, which "
-    "as a rule errs less than one guess even where every pass is a guess."
-)
-
-
-def how_many(index: Index, what: str) -> int | None:
-    """How many seeds, passes or frames of the longest window a run has; None where not known."""
-    found = index.known("", ASKED, of=what)
-    return None if found is None else int(found.value or 0)
-
-
-def one_pass(index: Index) -> tuple[str, ...]:
-    """Why a mean over passes is not to be held against uniform guesses; nothing of one pass."""
-    return () if how_many(index, "passes") == 1 else (_GUESSED_ONCE,)

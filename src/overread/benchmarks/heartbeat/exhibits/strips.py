@@ -9,6 +9,7 @@ import base64
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -34,9 +35,7 @@ from overread.benchmarks.heartbeat.study import HeartRun
 from overread.case import BadInput, Figure
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
     from overread.benchmarks.base import Tables
 
@@ -56,6 +55,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     es: int
     count: int
     said: Mapping[str, AnswerCounts]
+    # The first frame's place in the clip.
+    start: int = 0
 
     @property
     def silent(self) -> list[str]:
@@ -64,19 +65,21 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         return [name for name, said in self.said.items() if not any(said.get(p) for p in asked)]
 
 
-def answer_rows(seen: Seen) -> Iterator[Spec]:
+def _answer_rows(seen: Seen) -> list[Spec]:
     """The numbers behind the drawing: every answer of every reader, and how often."""
-    for reader, said in seen.said.items():
-        for phase in phases_of(seen.format):
-            for answer, times in sorted(said.get(phase, {}).items()):
-                yield {
-                    "reader": reader,
-                    "phase": phase,
-                    "true": seen.ed if phase == "ed" else seen.es,
-                    "said": answer,
-                    "times": times,
-                    "shown": 0 <= answer < seen.count,
-                }
+    return [
+        {
+            "reader": reader,
+            "phase": phase,
+            "true": seen.ed if phase == "ed" else seen.es,
+            "said": answer,
+            "times": times,
+            "shown": 0 <= answer < seen.count,
+        }
+        for reader, said in seen.said.items()
+        for phase in phases_of(seen.format)
+        for answer, times in sorted(said.get(phase, {}).items())
+    ]
 
 
 # ---------------------------------------- frames as small pictures: PNG data URLs, laid out in rows
@@ -84,7 +87,7 @@ def answer_rows(seen: Seen) -> Iterator[Spec]:
 _TILES_ACROSS: Final = 12
 _TILE_SIDE: Final = 72  # pixels of the longer side
 _TILE_GAP: Final = 4
-WIDTH: Final = _TILES_ACROSS * (_TILE_SIDE + _TILE_GAP) - _TILE_GAP
+_WIDTH: Final = _TILES_ACROSS * (_TILE_SIDE + _TILE_GAP) - _TILE_GAP
 _INDEX_HEIGHT: Final = 18  # the line with the frame's index
 _MOST_TILES: Final = 36
 
@@ -100,7 +103,7 @@ class Tile(NamedTuple):
     url: str
 
 
-def tiles(frames: Sequence[NDArray[np.uint8]], keep: Sequence[int]) -> tuple[list[Tile], int]:
+def _tiles(frames: Sequence[NDArray[np.uint8]], keep: Sequence[int]) -> tuple[list[Tile], int]:
     """The frames in rows of twelve, and how high they stand together.
 
     A long window is thinned to every n-th frame; those of `keep` are there in any case.
@@ -140,32 +143,39 @@ def _small_png(frame: Any) -> tuple[str, int, int]:
 
 # ---------------------------------------- what every reader said, beside the truth, placed by pixel
 
-COLOURS: Final = {"ed": BLUE, "es": VERMILLION}
+_COLOURS: Final = {"ed": BLUE, "es": VERMILLION}
 _SHAPES: Final = {"ed": "circle", "es": "square"}
 _LANE_HEIGHT: Final = 30
-_PHASE_OFFSET: Final = 7  # ED lies so far above the middle of its lane, ES below
+_PHASE_OFFSET: Final = {"ed": -7, "es": 7}  # of the middle of a lane
 _EDGE_ROOM: Final = 76  # room for what no frame bears, at the end where it is
 _NO_EDGE: Final = 8
 _LABEL_WIDTH: Final = 52  # what `true ED` takes
 
 
-def placed_layer(values: list[Spec], mark: Spec, **encoding: Any) -> Spec:
+def _layer(values: list[Spec], mark: Spec, **encoding: Any) -> Spec:
     """A layer of marks placed by pixel."""
     places: Spec = {"x": {"field": "x"}, "y": {"field": "y"}}
     return {"data": {"values": values}, "mark": mark, "encoding": places | encoding}
 
 
-class AnswerLanes:
+def _texts(values: list[Spec], **mark: Any) -> Spec:
+    return _layer(values, {"type": "text", **mark}, text={"field": "text"})
+
+
+class _AnswerLanes:
     """The lanes' geometry. A class, for everything drawn there needs the same few numbers."""
 
-    def __init__(self, seen: Seen, top: float) -> None:
+    def __init__(self, seen: Seen, rows: list[Spec], top: float) -> None:
         self.seen = seen
+        self.rows = rows
         self.names = short_names(list(seen.said))
         self.top = top
         self.bottom = top + _LANE_HEIGHT * len(self.names)
-        low, high = _edge_rooms(seen)
-        self.left = label_room(self.names.values()) + low
-        self.right = WIDTH - high
+        answers = [row["said"] for row in rows]
+        low = bool(seen.silent) or min(answers, default=0) < 0
+        high = max(answers, default=0) >= seen.count
+        self.left = label_room(self.names.values()) + (_EDGE_ROOM if low else _NO_EDGE)
+        self.right = _WIDTH - (_EDGE_ROOM if high else _NO_EDGE)
 
     def at(self, index: float) -> float:
         return self.left + (index + 0.5) / self.seen.count * (self.right - self.left)
@@ -176,99 +186,77 @@ class AnswerLanes:
     def ground(self) -> Iterator[Spec]:
         """Names, the axis below, and the true frames through all lanes."""
         names = [{"x": 0, "y": self.lane(r), "text": shown} for r, shown in self.names.items()]
-        yield placed_layer(
-            names,
-            {"type": "text", "align": "left", "baseline": "middle", "fontSize": 12},
-            text={"field": "text"},
-        )
+        yield _texts(names, align="left", baseline="middle", fontSize=12)
         edges = [self.top + _LANE_HEIGHT * n for n in range(len(self.names) + 1)]
-        ends = {"x": self.left, "x2": self.right}
-        yield placed_layer(
-            [{**ends, "y": y} for y in edges],
+        yield _layer(
+            [{"x": self.left, "x2": self.right, "y": y} for y in edges],
             {"type": "rule", "color": FAINT, "opacity": 0.35},
             x2={"field": "x2"},
         )
-        step = ceil(self.seen.count / 24)
-        ticks = [
-            {"x": self.at(n), "y": self.bottom + 5, "text": str(n)}
-            for n in range(0, self.seen.count, step)
-        ]
-        yield placed_layer(ticks, {"type": "text", "baseline": "top"}, text={"field": "text"})
+        ticks = range(0, self.seen.count, ceil(self.seen.count / 24))
+        numbers = [{"x": self.at(n), "y": self.bottom + 5, "text": str(n)} for n in ticks]
+        yield _texts(numbers, baseline="top")
         middle = {"x": (self.left + self.right) / 2, "y": self.bottom + 20, "text": "frame said"}
-        yield placed_layer([middle], {"type": "text", "baseline": "top"}, text={"field": "text"})
+        yield _texts([middle], baseline="top")
         near = abs(self.at(self.seen.ed) - self.at(self.seen.es)) < _LABEL_WIDTH
         for phase, index in (("ed", self.seen.ed), ("es", self.seen.es)):
             line = {"x": self.at(index), "y": self.top, "y2": self.bottom}
-            mark = {"type": "rule", "color": COLOURS[phase], "strokeWidth": 1.5}
-            yield placed_layer([line], mark | {"strokeDash": [4, 3]}, y2={"field": "y2"})
+            mark = {"type": "rule", "color": _COLOURS[phase], "strokeWidth": 1.5}
+            yield _layer([line], mark | {"strokeDash": [4, 3]}, y2={"field": "y2"})
             word = {"x": self.at(index), "y": self.top - 3, "text": f"true {phase.upper()}"}
             first = index == min(self.seen.ed, self.seen.es)
             align = ("right" if first else "left") if near else "center"
-            text = {"type": "text", "baseline": "bottom", "color": COLOURS[phase]}
-            text |= {"fontWeight": "bold", "align": align}
-            yield placed_layer([word], text, text={"field": "text"})
+            bold = {"color": _COLOURS[phase], "fontWeight": "bold", "align": align}
+            yield _texts([word], baseline="bottom", **bold)
 
-    def marks(self, rows: list[Spec]) -> Iterator[Spec]:
+    def marks(self) -> Iterator[Spec]:
         """The answers: inside where they belong, outside as an arrow with their numbers."""
-        most = max((row["times"] for row in rows), default=1)
+        most = max((row["times"] for row in self.rows), default=1)
         scale = {"domain": [0, most], "range": [20, 110]}
         size = {"field": "times", "type": "quantitative", "legend": None, "scale": scale}
         for phase in phases_of(self.seen.format):
-            here = [row for row in rows if row["phase"] == phase]
+            here = [row for row in self.rows if row["phase"] == phase]
             inside = [
                 {"x": self.at(row["said"]), "y": self._y(row["reader"], phase), **row}
                 for row in here
                 if row["shown"]
             ]
             mark = {"type": "point", "filled": True, "opacity": 0.8, "shape": _SHAPES[phase]}
-            yield placed_layer(inside, mark | {"color": COLOURS[phase]}, size=size)
-            yield from self._outside([row for row in here if not row["shown"]], phase)
-        silent = [
-            {"x": self.left, "y": self.lane(reader), "text": "no answer"}
-            for reader in self.seen.silent
-        ]
-        if silent:
-            text = {"type": "text", "align": "right", "baseline": "middle", "dx": -6}
-            yield placed_layer(silent, text | {"fontStyle": "italic"}, text={"field": "text"})
-
-    def _outside(self, rows: list[Spec], phase: Phase) -> Iterator[Spec]:
-        for side, x, sign in (("left", self.left - 8, -1), ("right", self.right + 8, 1)):
-            some: dict[str, list[int]] = {}
-            for row in rows:
-                if (row["said"] < 0) == (sign < 0):
-                    some.setdefault(row["reader"], []).append(row["said"])
-            if not some:
-                continue
-            values = [
-                {"x": x, "y": self._y(reader, phase), "text": _number_span(numbers)}
-                for reader, numbers in some.items()
+            yield _layer(inside, mark | {"color": _COLOURS[phase]}, size=size)
+            outside = [row for row in here if not row["shown"]]
+            yield from self._outside([r for r in outside if r["said"] < 0], phase, "left")
+            yield from self._outside([r for r in outside if r["said"] >= 0], phase, "right")
+        if self.seen.silent:
+            silent = [
+                {"x": self.left, "y": self.lane(reader), "text": "no answer"}
+                for reader in self.seen.silent
             ]
+            yield _texts(silent, align="right", baseline="middle", dx=-6, fontStyle="italic")
+
+    def _outside(self, rows: list[Spec], phase: Phase, side: str) -> Iterator[Spec]:
+        x, align, dx = (
+            (self.left - 8, "right", -7) if side == "left" else (self.right + 8, "left", 7)
+        )
+        numbers: dict[str, list[int]] = {}
+        for row in rows:
+            numbers.setdefault(row["reader"], []).append(row["said"])
+        values = [
+            {"x": x, "y": self._y(reader, phase), "text": _number_span(said)}
+            for reader, said in numbers.items()
+        ]
+        if values:
+            colour = _COLOURS[phase]
             arrow = {"type": "point", "shape": f"triangle-{side}", "filled": True, "size": 45}
-            yield placed_layer(values, arrow | {"color": COLOURS[phase], "opacity": 1})
-            align = "right" if sign < 0 else "left"
-            text = {"type": "text", "align": align, "baseline": "middle", "dx": 7 * sign}
-            yield placed_layer(values, text | {"color": COLOURS[phase]}, text={"field": "text"})
+            yield _layer(values, arrow | {"color": colour, "opacity": 1})
+            yield _texts(values, align=align, baseline="middle", dx=dx, color=colour)
 
     def _y(self, reader: str, phase: Phase) -> float:
-        return self.lane(reader) + (-_PHASE_OFFSET if phase == "ed" else _PHASE_OFFSET)
-
-
-def _edge_rooms(seen: Seen) -> tuple[int, int]:
-    """The room left and right of the lanes."""
-    phases = phases_of(seen.format)
-    answers = [n for said in seen.said.values() for phase in phases for n in said.get(phase, ())]
-    low = bool(seen.silent) or min(answers, default=0) < 0
-    high = max(answers, default=0) >= seen.count
-    return _EDGE_ROOM if low else _NO_EDGE, _EDGE_ROOM if high else _NO_EDGE
+        return self.lane(reader) + _PHASE_OFFSET[phase]
 
 
 def _number_span(numbers: list[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return _short_number(low) if low == high else f"{_short_number(low)} … {_short_number(high)}"
-
-
-def _short_number(value: int) -> str:
-    return str(value) if abs(value) < 10_000 else f"{value:.0e}"
+    ends = dict.fromkeys((min(numbers), max(numbers)))
+    return " … ".join(str(end) if abs(end) < 10_000 else f"{end:.0e}" for end in ends)
 
 
 # ---------------------------------------------------------------- one strip
@@ -284,80 +272,63 @@ def strip(
     name: str = "strip",
     title: str = "",
     signature: str = "",
+    chosen: Sequence[str] = (),
 ) -> Figure:
-    """The frames of a window as pixels (uint8, H x W or H x W x 3), truth and answers marked."""
+    """The frames of a window as pixels (uint8, H x W or H x W x 3), truth and answers marked.
+
+    `chosen` says why this clip is shown.
+    """
     if len(frames) != seen.count or not all(0 <= at < seen.count for at in (seen.ed, seen.es)):
         raise BadInput(
             f"{seen.case}: {len(frames)} frames were given for a window of {seen.count} with true "
             f"frames {seen.ed} and {seen.es}. Give every frame of the window."
         )
-    placed, height = tiles(frames, (seen.ed, seen.es))
-    lanes = AnswerLanes(seen, height + _HEAD_ROOM)
-    rows = list(answer_rows(seen))
+    placed, height = _tiles(frames, (seen.ed, seen.es))
+    rows = _answer_rows(seen)
+    lanes = _AnswerLanes(seen, rows, height + _HEAD_ROOM)
     whole = lanes.bottom + _FOOT_ROOM
-    layers = [*_frame_layers(placed, seen), *lanes.ground(), *lanes.marks(rows)]
+    layers = [*_frame_layers(placed, seen), *lanes.ground(), *lanes.marks()]
     for layer in layers:
-        layer["encoding"]["x"] |= _pixel_axis(WIDTH)
-        layer["encoding"]["y"] |= _pixel_axis(whole, reverse=True)
-    thinned = len(placed) < seen.count
+        for axis, length in (("x", _WIDTH), ("y", whole)):
+            scale = {"domain": [0, length], "nice": False, "zero": False, "reverse": axis == "y"}
+            layer["encoding"][axis] |= {"type": "quantitative", "scale": scale, "axis": None}
+    notes = " ".join(_strip_notes(seen, rows, thinned=len(placed) < seen.count))
     return Figure(
         name=name,
         title=title or f"Frame by frame: {seen.case}",
-        spec=figure_spec(rows, width=WIDTH, height=whole, layer=layers),
+        spec=figure_spec(rows, width=_WIDTH, height=whole, layer=layers),
         alt=_strip_alt(seen),
         signature=signature,
-        notes=_strip_notes(seen, rows, thinned),
+        notes=(*chosen, notes),
     )
 
 
-def _pixel_axis(length: float, *, reverse: bool = False) -> Spec:
-    scale = {"domain": [0, length], "nice": False, "zero": False, "reverse": reverse}
-    return {"type": "quantitative", "scale": scale, "axis": None}
-
-
-def _frame_layers(placed: list[Tile], seen: Seen) -> list[Spec]:
+def _frame_layers(placed: list[Tile], seen: Seen) -> Iterator[Spec]:
+    """The pictures, those of the true frames framed, and each one's index below it."""
     pictures = [{"x": t.x, "y": t.y, "url": t.url} for t in placed]
-    first = placed[0]
-    image = {"type": "image", "width": first.width, "height": first.height}
-    framed, words = [], []
+    image = {"type": "image", "width": placed[0].width, "height": placed[0].height}
+    url = {"field": "url", "type": "nominal"}
+    yield _layer(pictures, {**image, "align": "left", "baseline": "top"}, url=url)
+    framed: list[Spec] = []
+    words: dict[str, list[Spec]] = {"normal": [], "bold": []}
     for tile in placed:
-        phase = _phase_of(tile.frame, seen)
+        phase = "ed" if tile.frame == seen.ed else "es" if tile.frame == seen.es else None
         middle, below = tile.x + tile.width / 2, tile.y + tile.height + 4
         text = f"{tile.frame} {phase.upper()}" if phase else str(tile.frame)
-        colour = COLOURS[phase] if phase else INK
-        weight = "bold" if phase else "normal"
-        words.append({"x": middle, "y": below, "text": text, "colour": colour, "weight": weight})
+        colour, weight = (_COLOURS[phase], "bold") if phase else (INK, "normal")
+        word = {"x": middle, "y": below, "text": text, "colour": colour, "weight": weight}
+        words[weight].append(word)
         if phase:
             ends = {"x2": tile.x + tile.width, "y2": tile.y + tile.height}
             framed.append({"x": tile.x, "y": tile.y, **ends, "colour": colour})
     painted = {"field": "colour", "type": "nominal", "scale": None}
-    return [
-        placed_layer(
-            pictures,
-            {**image, "align": "left", "baseline": "top"},
-            url={"field": "url", "type": "nominal"},
-        ),
-        placed_layer(
-            framed,
-            {"type": "rect", "filled": False, "strokeWidth": 3},
-            x2={"field": "x2"},
-            y2={"field": "y2"},
-            stroke=painted,
-        ),
-        *(
-            placed_layer(
-                [word for word in words if word["weight"] == weight],
-                {"type": "text", "baseline": "top", "fontWeight": weight},
-                text={"field": "text"},
-                color=painted,
-            )
-            for weight in ("normal", "bold")
-        ),
-    ]
-
-
-def _phase_of(index: int, seen: Seen) -> Phase | None:
-    return "ed" if index == seen.ed else "es" if index == seen.es else None
+    corners = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    frame = {"type": "rect", "filled": False, "strokeWidth": 3}
+    yield _layer(framed, frame, **corners, stroke=painted)
+    for weight, some in words.items():
+        layer = _texts(some, baseline="top", fontWeight=weight)
+        layer["encoding"]["color"] = painted
+        yield layer
 
 
 def _strip_alt(seen: Seen) -> str:
@@ -375,17 +346,16 @@ def _strip_alt(seen: Seen) -> str:
     )
 
 
-def _strip_notes(seen: Seen, rows: list[Spec], thinned: bool) -> tuple[str, ...]:
-    said = [
+def _strip_notes(seen: Seen, rows: list[Spec], *, thinned: bool) -> Iterator[str]:
+    yield (
         f"Context {NAMES[seen.context]}, format {seen.format}. Blue and circles: end-diastole; "
         "vermillion and squares: end-systole. A mark is as large as the answer is frequent over "
         "seeds and passes."
-    ]
+    )
     if any(not row["shown"] for row in rows):
-        said.append("An arrow is an answer that no frame bears, with its number.")
+        yield "An arrow is an answer that no frame bears, with its number."
     if thinned:
-        said.append(f"Of the {seen.count} frames some are left out of the pictures.")
-    return (" ".join(said),)
+        yield f"Of the {seen.count} frames some are left out of the pictures."
 
 
 # ---------------------------------------------------------------- which clips
@@ -404,55 +374,36 @@ def strips(
     """
     import polars as pl
 
-    found = _first_setting(tables)
-    if found is None:
+    asked = tables.answers.filter(pl.col("task").eq("t1") & pl.col("start").is_not_null())
+    there = set(asked.select("reader", "context", "format").unique().iter_rows())
+    order = [row.name for row in tables.readers]
+    first = next((each for each in product(order, CONTEXTS, FORMATS) if each in there), None)
+    if first is None:
         return
-    reader, context, wanted = found
+    reader, context, wanted = first
     answers = tables.answers.filter(
         pl.col("task").eq("t1") & pl.col("context").eq(context) & pl.col("format").eq(wanted)
     )
     errors = _case_errors(tables, answers.filter(pl.col("reader").eq(reader)), edition)
-    order = [row.name for row in tables.readers]
+    over = "phases and seeds" if len(phases_of(wanted)) > 1 else "seeds"
     number = 0
     for case, words in _chosen_cases(errors, edition.seed):
         seen = _seen_window(answers.filter(pl.col("case").eq(case)), case, context, wanted, order)
         if seen is None:
             continue
-        what, start = seen
-        frames = pictures(case, start, what.count, context)
-        if frames is None or len(frames) != what.count:
+        frames = pictures(case, seen.start, seen.count, context)
+        if frames is None or len(frames) != seen.count:
             continue
         number += 1
-        made = strip(
-            what,
+        off = f"{errors[case]:.1f} frames"
+        yield strip(
+            seen,
             frames,
             name=f"strip-{number}",
-            title=f"Frame by frame, {words} of {reader}: {case}, off by {errors[case]:.1f} frames",
+            title=f"Frame by frame, {words} of {reader}: {case}, off by {off}",
             signature=signature,
+            chosen=[f"Chosen by the error of {reader}, here {off}, a mean over {over}."],
         )
-        chosen = (
-            f"Chosen by the error of {reader}, here {errors[case]:.1f} frames, a mean over "
-            f"{'phases and seeds' if len(phases_of(wanted)) > 1 else 'seeds'}."
-        )
-        yield msgspec.structs.replace(made, notes=(chosen, *made.notes))
-
-
-def _first_setting(tables: Tables) -> tuple[str, str, str] | None:
-    """The first reader with windows, and its first context and format."""
-    import polars as pl
-
-    asked = tables.answers.filter(pl.col("task").eq("t1") & pl.col("start").is_not_null())
-    there = set(asked.select("reader", "context", "format").unique().iter_rows())
-    return next(
-        (
-            (reader.name, context, wanted)
-            for reader in tables.readers
-            for context in CONTEXTS
-            for wanted in FORMATS
-            if (reader.name, context, wanted) in there
-        ),
-        None,
-    )
 
 
 def _case_errors(tables: Tables, answers: pl.DataFrame, edition: Edition) -> dict[str, float]:
@@ -489,7 +440,7 @@ def _chosen_cases(errors: dict[str, float], seed: int) -> Iterator[tuple[str, st
 
 def _seen_window(
     rows: pl.DataFrame, case: str, context: str, wanted: str, order: list[str]
-) -> tuple[Seen, int] | None:
+) -> Seen | None:
     import polars as pl
 
     windows = rows.drop_nulls(("start", "count", "truth_ed", "truth_es"))
@@ -507,7 +458,7 @@ def _seen_window(
                 phase: Counter(own[f"pred_{phase}"].drop_nulls().to_list())
                 for phase in phases_of(wanted)
             }
-    seen = Seen(
+    return Seen(
         case=case,
         context=context,
         format=wanted,
@@ -515,5 +466,5 @@ def _seen_window(
         es=first["truth_es"],
         count=first["count"],
         said=said,
+        start=first["start"],
     )
-    return seen, first["start"]

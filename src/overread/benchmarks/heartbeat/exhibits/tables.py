@@ -7,11 +7,12 @@ tells of in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
-from overread.benchmarks.exhibits.cells import NOT_ASKED, NOT_KNOWN, cell, fraction, p_value, table
-from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.exhibits.cells import NOT_ASKED, NOT_KNOWN, cell, fraction, p_value
+from overread.benchmarks.exhibits.cells import table as signed_table
 from overread.benchmarks.heartbeat.edition import CONTEXTS, OBSERVERS
 from overread.benchmarks.heartbeat.exhibits.settings import (
     ACCURACY,
@@ -23,18 +24,16 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     PHASES,
     SIGNED_FRAMES,
     SPECIALIST,
+    HeartIndex,
     Setting,
-    contexts_of,
-    one_pass,
-    readers_of,
-    reference,
-    references,
-    settings_of,
 )
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
 from overread.benchmarks.heartbeat.marks import Phase
 from overread.benchmarks.sentences import largest, least
 from overread.case import Measure, Table
+
+# `exhibits` signs them all.
+table = partial(signed_table, signature="")
 
 # ------------------------------------------------------------ the first table and the one behind it
 
@@ -78,15 +77,17 @@ class _Column(NamedTuple):
 
 
 _SUMMARY_COLUMNS: Final = (
-    *(_Column(f"skill {phase.upper()}", "skill", phase) for phase in PHASES),
-    *(_Column(f"MAE {phase.upper()}", "mae", phase) for phase in PHASES),
-    *(_Column(f"T2 {phase.upper()}", "accuracy", phase) for phase in PHASES),
+    *(
+        _Column(f"{title} {phase.upper()}", measure, phase)
+        for title, measure in (("skill", "skill"), ("MAE", "mae"), ("T2", "accuracy"))
+        for phase in PHASES
+    ),
     _Column("parsed %", "parsed"),
     _Column("out of range %", "out_of_range"),
 )
 
 
-def summary(index: Index, signature: str) -> Table:
+def summary(index: HeartIndex) -> Table:
     """What counts: is a reader better than one constant answer, and does it answer at all?
 
     One row per reader, in the first context and the first pair format that were asked.
@@ -103,16 +104,16 @@ def summary(index: Index, signature: str) -> Table:
     columns = [c for c in _SUMMARY_COLUMNS if setting(c) or (t1 is None and t2 is None)]
     rows = [
         (reader, *(_summary_cell(index, reader, column, setting(column)) for column in columns))
-        for reader in readers_of(index)
+        for reader in index.asked
     ]
-    for guesser in references(index, BASELINE):
+    for guesser in index.references(BASELINE):
         found = [index.get(guesser, c.measure, task="t1", phase=c.phase or "") for c in columns]
         rows.append((guesser, *(_skill_cell(record, NOT_ASKED) for record in found)))
     notes = (
         _setting_note(t1, t2),
         _to_beat_note(index, t1),
         _SKILL_NOTE if t1 else "",
-        _UNTOLD_NOTE if _any_untold(index) else "",
+        *_untold_note(index),
         _INTERVAL_NOTE,
     )
     return Table(
@@ -120,23 +121,22 @@ def summary(index: Index, signature: str) -> Table:
         title=_PAIRS_TITLE if t1 is None and t2 is not None else _SUMMARY_TITLE,
         columns=("reader", *(column.title for column in columns)),
         rows=tuple(rows),
-        signature=signature,
         notes=tuple(note for note in notes if note),
     )
 
 
-def _first_setting(index: Index, task: str) -> _First | None:
-    context = next(iter(contexts_of(index, task)), None)
+def _first_setting(index: HeartIndex, task: str) -> _First | None:
+    context = next(iter(index.contexts(task)), None)
     if context is None:
         return None
-    formats = {one.format: one.phases for one in settings_of(index, task, context)}
+    formats = {one.format: one.phases for one in index.settings(task, context)}
     pair = next((wanted for wanted, phases in formats.items() if len(phases) == 2), None)
     if pair is not None:
         return _First(task, context, dict.fromkeys(PHASES, pair))
     return _First(task, context, {phases[0]: wanted for wanted, phases in formats.items()})
 
 
-def _summary_cell(index: Index, reader: str, column: _Column, setting: _First | None) -> str:
+def _summary_cell(index: HeartIndex, reader: str, column: _Column, setting: _First | None) -> str:
     if setting is None:
         return NOT_ASKED
     if column.phase is None:
@@ -157,22 +157,20 @@ def _skill_cell(record: Measure | None, absent: str = NOT_KNOWN) -> str:
     return f"{said} cannot tell" if record and CANNOT_TELL in record.flags else said
 
 
-def _any_untold(index: Index) -> bool:
-    return any(CANNOT_TELL in record.flags for record in index.every("skill"))
+def _untold_note(index: HeartIndex) -> list[str]:
+    return [_UNTOLD_NOTE] if any(CANNOT_TELL in r.flags for r in index.every("skill")) else []
 
 
 def _setting_note(t1: _First | None, t2: _First | None) -> str:
     """Which of the settings the table shows."""
     said = [f"Finding the frames: {t1}"] if t1 else []
     said += [f"T2, which of two frames: {t2}"] if t2 else []
-    if not said:
-        return ""
     worse = f"Parsed and out of range: the worse of its phases, in {'T1' if t1 else 'T2'}."
-    return f"{'; '.join(said)}. {worse}"
+    return f"{'; '.join(said)}. {worse}" if said else ""
 
 
-def _to_beat_note(index: Index, t1: _First | None) -> str:
-    coins = bool(contexts_of(index, "t2"))
+def _to_beat_note(index: HeartIndex, t1: _First | None) -> str:
+    coins = bool(index.contexts("t2"))
     if t1 is None:
         return "A coin has 0.5." if coins else ""
     said = {}
@@ -180,7 +178,7 @@ def _to_beat_note(index: Index, t1: _First | None) -> str:
         cells = [
             f"{phase.upper()} {cell(record, unit=FRAMES)}"
             for phase in t1.formats
-            if (record := reference(index, measure, "t1", t1.context, phase))
+            if (record := index.reference(measure, "t1", t1.context, phase))
         ]
         if cells:
             observed = _OBSERVED if measure == "constant_mae" else ""
@@ -188,14 +186,14 @@ def _to_beat_note(index: Index, t1: _First | None) -> str:
     if not said:
         return ""
     told = "; ".join([*said.values(), *(["a coin has 0.5 in T2"] if coins else [])])
-    more = one_pass(index) if "chance_mae" in said else ()
+    more = index.one_pass() if "chance_mae" in said else ()
     return " ".join((f"To be beaten, MAE: {told}.", *more))
 
 
-def skills(index: Index, signature: str) -> Table | None:
+def skills(index: HeartIndex) -> Table | None:
     """Skill and signed correlation in every context and format."""
     rows = []
-    for one in settings_of(index, "t1"):
+    for one in index.settings("t1"):
         cells = [
             _skill_cell(index.get(one.reader, name, phase=phase, **one.by))
             if phase in one.phases
@@ -205,24 +203,21 @@ def skills(index: Index, signature: str) -> Table | None:
         ]
         parsed = cell(index.get(one.reader, "parsed", phase=one.phases[0], **one.by))
         rows.append((one.reader, NAMES[one.context], one.format, *cells, parsed))
+    r_note = (
+        "r: correlation of answers and truths with its sign, mean over seeds; n/a where all "
+        "answers are the same."
+    )
     return table(
         "skills",
         "Skill in every context and format",
         ("reader", "context", "format", "skill ED", "skill ES", "r ED", "r ES", "parsed %"),
         rows,
-        signature,
-        (
-            _SKILL_NOTE,
-            "r: correlation of answers and truths with its sign, mean over seeds; n/a where all "
-            "answers are the same.",
-            *([_UNTOLD_NOTE] if _any_untold(index) else []),
-            _INTERVAL_NOTE,
-        ),
+        notes=(_SKILL_NOTE, r_note, *_untold_note(index), _INTERVAL_NOTE),
         facts=3,
     )
 
 
-def left_out(index: Index, signature: str) -> Table | None:
+def left_out(index: HeartIndex) -> Table | None:
     """Whom the windows leave out, by EF and frame rate where the set knows them."""
     rows = [("all", NOT_ASKED, fraction(one)) for one in index.together("left_out", "task")]
     rows += [
@@ -230,18 +225,12 @@ def left_out(index: Index, signature: str) -> Table | None:
         for key, words in GROUPED.items()
         for record in index.together("left_out", "task", key)
     ]
-    return table(
-        "left_out",
-        "Whom do the windows leave out?",
-        ("clips", "group", "left out %"),
-        rows,
-        signature,
-        (
-            "Of the sample, clips that no window fits: their phases lie too far apart or too close "
-            "together, or they are too short. [95 % interval], Wilson's, by patient.",
-        ),
-        facts=2,
+    note = (
+        "Of the sample, clips that no window fits: their phases lie too far apart or too close "
+        "together, or they are too short. [95 % interval], Wilson's, by patient."
     )
+    columns = ("clips", "group", "left out %")
+    return table("left_out", "Whom do the windows leave out?", columns, rows, notes=[note], facts=2)
 
 
 # ---------------------------------------------------------------- Tables 1-3 and 5-7
@@ -256,13 +245,13 @@ _SPECIALIST_NOTE: Final = "A specialist gives the ejection fraction itself and n
 _Spread = Literal["sd_seeds", "sd_videos"]
 
 
-def frame_errors(index: Index, signature: str) -> Iterator[Table | None]:
+def frame_errors(index: HeartIndex) -> Iterator[Table | None]:
     """Tables 1-3: error and squared correlation with the spread over seeds."""
-    for context in contexts_of(index, "t1"):
+    for context in index.contexts("t1"):
         guessed = []
         for name, measure in _GUESSERS.items():
             # On the videos of whoever was judged on the most.
-            found = [reference(index, measure, "t1", context, phase) for phase in PHASES]
+            found = [index.reference(measure, "t1", context, phase) for phase in PHASES]
             cells = [text for one in found for text in (cell(one, unit=FRAMES), NOT_ASKED)]
             guessed.append((name, NOT_ASKED, *cells, NOT_ASKED))
         yield table(
@@ -270,35 +259,33 @@ def frame_errors(index: Index, signature: str) -> Iterator[Table | None]:
             f"Errors in finding the frames, {NAMES[context]} (Table {1 + CONTEXTS.index(context)})",
             ("reader", "format", "ED MAE", "ED R²", "ES MAE", "ES R²", "EF MAE"),
             [*guessed, *_error_rows(index, context, (("mae",), ("r2",)), "sd_seeds")],
-            signature,
-            (
+            notes=(
                 *_error_notes(index, "± is the standard deviation over seeds.", context),
-                *(f"Random: {note[0].lower()}{note[1:]}" for note in one_pass(index)),
+                *(f"Random: {note[0].lower()}{note[1:]}" for note in index.one_pass()),
             ),
             facts=2,
         )
 
 
-def video_errors(index: Index, signature: str) -> Iterator[Table | None]:
+def video_errors(index: HeartIndex) -> Iterator[Table | None]:
     """Tables 5-7: the same errors with the spread over videos."""
     spread = "± is the standard deviation over videos, each averaged over its seeds first."
-    for context in contexts_of(index, "t1"):
+    for context in index.contexts("t1"):
         yield table(
             f"videos_{context}",
             f"The same errors over videos, {NAMES[context]} (Table {5 + CONTEXTS.index(context)})",
             ("reader", "format", "ED MAE", "ES MAE", "EF MAE"),
             _error_rows(index, context, (("mae_videos", "mae"),), "sd_videos"),
-            signature,
-            _error_notes(index, spread, context),
+            notes=_error_notes(index, spread, context),
             facts=2,
         )
 
 
 def _error_rows(
-    index: Index, context: str, measures: Sequence[tuple[str, ...]], spread: _Spread
+    index: HeartIndex, context: str, measures: Sequence[tuple[str, ...]], spread: _Spread
 ) -> Iterator[tuple[str, ...]]:
     """Readers by phase and measure, the first known of each; then whoever gives EF itself."""
-    for one in settings_of(index, "t1", context):
+    for one in index.settings("t1", context):
         cells = []
         for phase in PHASES:
             for names in measures:
@@ -317,10 +304,10 @@ def _spread_cell(record: Measure | None, spread: _Spread, absent: str = NOT_KNOW
     return cell(record, unit=FRAMES, spread=sd, absent=absent)
 
 
-def _specialist_records(index: Index, context: str) -> Iterator[tuple[str, Measure]]:
+def _specialist_records(index: HeartIndex, context: str) -> Iterator[tuple[str, Measure]]:
     """Who gives EF itself: in its own context, or, of no context, beside the first table."""
-    first = contexts_of(index, "t1")[0]
-    for name in references(index, SPECIALIST):
+    first = index.contexts("t1")[0]
+    for name in index.references(SPECIALIST):
         found = index.get(name, "ef_mae", task="t1", context=context)
         if found is None and context == first:
             found = index.get(name, "ef_mae", task="t1") or index.get(name, "ef_mae")
@@ -328,7 +315,7 @@ def _specialist_records(index: Index, context: str) -> Iterator[tuple[str, Measu
             yield name.removeprefix(SPECIALIST), found
 
 
-def _error_notes(index: Index, spread: str, context: str) -> Iterable[str]:
+def _error_notes(index: HeartIndex, spread: str, context: str) -> Iterator[str]:
     yield f"{_UNITS_NOTE} {spread}"
     if context == "non_medical":
         yield _WORDS_NOTE
@@ -339,52 +326,57 @@ def _error_notes(index: Index, spread: str, context: str) -> Iterable[str]:
 # ---------------------------------------------------------------- Table 4, contexts and habits
 
 
-def accuracies(index: Index, signature: str) -> Table | None:
+def accuracies(index: HeartIndex) -> Table | None:
     """Table 4: which of two frames."""
-    rows = []
-    for context in CONTEXTS:
-        for reader in readers_of(index):
-            found = [
+    found = [
+        (
+            reader,
+            context,
+            [
                 index.get(reader, "accuracy", phase=phase, task="t2", context=context, format=asked)
                 for phase, asked in (("ed", "edv"), ("es", "esv"))
-            ]
-            if any(found):
-                rows.append((reader, context, found))
-    rows.sort(key=lambda row: readers_of(index).index(row[0]))
-    for context in CONTEXTS if rows else ():
-        coins = [reference(index, "chance_accuracy", "t2", context, phase) for phase in PHASES]
-        if any(coins):
-            rows.append(("a coin", context, coins))
-    return table(
-        "accuracy_t2",
-        "Which of two frames? (Table 4)",
-        ("reader", "context", "ED accuracy", "ES accuracy"),
-        [
+            ],
+        )
+        for reader in index.asked
+        for context in CONTEXTS
+    ]
+    if any(record for *_, both in found for record in both):
+        found += [
             (
-                reader,
-                NAMES[context],
-                *(
-                    cell(one, unit=ACCURACY, spread=one.sd_seeds if one else None, absent=NOT_ASKED)
-                    for one in found
-                ),
+                "a coin",
+                context,
+                [index.reference("chance_accuracy", "t2", context, p) for p in PHASES],
             )
-            for reader, context, found in rows
-        ],
-        signature,
+            for context in CONTEXTS
+        ]
+    rows = [
         (
-            "± is the standard deviation over seeds; [95 % interval] by patient. The coin is "
-            "thrown once per video; its interval is where one seed of as many videos falls.",
-        ),
-        facts=2,
+            reader,
+            NAMES[context],
+            *(
+                cell(one, unit=ACCURACY, spread=one.sd_seeds if one else None, absent=NOT_ASKED)
+                for one in both
+            ),
+        )
+        for reader, context, both in found
+        if any(both)
+    ]
+    note = (
+        "± is the standard deviation over seeds; [95 % interval] by patient. The coin is "
+        "thrown once per video; its interval is where one seed of as many videos falls."
+    )
+    columns = ("reader", "context", "ED accuracy", "ES accuracy")
+    return table(
+        "accuracy_t2", "Which of two frames? (Table 4)", columns, rows, notes=[note], facts=2
     )
 
 
-def helps(index: Index, signature: str) -> Table | None:
+def helps(index: HeartIndex) -> Table | None:
     """Does the overlay help, and does dropping the medical words?"""
     rows = []
     for context, versus in (("segmented", "original"), ("non_medical", "segmented")):
         for task, name, of in (("t1", "diff_mae", "MAE"), ("t2", "diff_accuracy", "accuracy")):
-            for one in settings_of(index, task, context):
+            for one in index.settings(task, context):
                 for phase in sorted(one.phases):
                     found = index.get(one.reader, name, phase=phase, versus=versus, **one.by)
                     if found is None:
@@ -393,17 +385,17 @@ def helps(index: Index, signature: str) -> Table | None:
                     tested = (p_value(found.p), p_value(found.q))
                     where = (one.reader, change, of, one.format, phase.upper())
                     rows.append((*where, cell(found, unit=SIGNED_FRAMES), *tested))
+    note = (
+        "On the videos answered in both contexts; a lower MAE and a higher accuracy are "
+        "better. p by exchanging the contexts of whole patients; q after Benjamini and "
+        "Hochberg."
+    )
     return table(
         "contexts",
         "Does the overlay help, and does dropping the medical words?",
         ("reader", "change", "of", "format", "phase", "difference", "p", "q"),
         rows,
-        signature,
-        (
-            "On the videos answered in both contexts; a lower MAE and a higher accuracy are "
-            "better. p by exchanging the contexts of whole patients; q after Benjamini and "
-            "Hochberg.",
-        ),
+        notes=[note],
         facts=5,
     )
 
@@ -411,7 +403,7 @@ def helps(index: Index, signature: str) -> Table | None:
 _HABITS: Final = ("parsed %", "out of range %", "order bias", "middle bias", "distinct")
 
 
-def habits(index: Index, signature: str) -> Table | None:
+def habits(index: HeartIndex) -> Table | None:
     """What the paper says in words: order, middle, one answer for all, and the range."""
     rows = [
         (
@@ -421,7 +413,7 @@ def habits(index: Index, signature: str) -> Table | None:
             phase.upper(),
             *_habit_cells(index, one, phase),
         )
-        for one in settings_of(index, "t1")
+        for one in index.settings("t1")
         for phase in sorted(one.phases)
     ]
     return table(
@@ -429,8 +421,7 @@ def habits(index: Index, signature: str) -> Table | None:
         "Habits that pass for seeing",
         ("reader", "context", "format", "phase", *_HABITS, "SD of seeds"),
         rows,
-        signature,
-        (
+        notes=(
             "Order bias: how much more often the first-named phase gets the earlier frame than "
             "the truth has it. Middle bias: how much nearer to the middle the answers lie than "
             "the truths, in units of a uniform guess. Both are 0 for whoever is right.",
@@ -441,7 +432,7 @@ def habits(index: Index, signature: str) -> Table | None:
     )
 
 
-def _habit_cells(index: Index, one: Setting, phase: Phase) -> Iterator[str]:
+def _habit_cells(index: HeartIndex, one: Setting, phase: Phase) -> Iterator[str]:
     def found(name: str) -> Measure | None:
         return index.get(one.reader, name, phase=phase, **one.by)
 
