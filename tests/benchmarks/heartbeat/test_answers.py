@@ -22,9 +22,8 @@ from overread.benchmarks.heartbeat.answers import (
     truth_of,
 )
 from overread.benchmarks.heartbeat.authors.rules import t2_orders
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
+from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
-from overread.benchmarks.heartbeat.volumes import CaseRow, row_of
 from overread.benchmarks.tables import cells_of, schema_of
 from overread.case import Reply, Request, Trial
 

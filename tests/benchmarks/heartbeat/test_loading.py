@@ -171,13 +171,9 @@ def test_one_case_per_beat_with_facts_from_the_manifest_beside(tmp_path: Path) -
     assert {(c.patient, c.view, c.fps, c.frames) for c in cases} == {("p7", "A4C", 30.0, 60)}
 
 
-def test_columns_may_be_named(tmp_path: Path) -> None:
-    write_heart(tmp_path / "a.avi", Heart("a"))
+def test_a_csv_without_the_phases_is_refused(tmp_path: Path) -> None:
     csv = write_csv(tmp_path / "c.csv", ("Path", "dia", "sys"), [("a.avi", 10, 26)])
-    names = {"clip": "Path", "ed": "dia", "es": "sys"}
-    (case,), _ = loaded(csv, names=names)
-    assert (case.ed, case.es) == (10, 26)
-    assert find_csv(tmp_path, names) == csv
+    assert find_csv(tmp_path) is None
     with pytest.raises(BadInput, match="has no column clip, ed, es; a csv of clips has"):
         loaded(csv)
 

@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
+from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
 from overread.benchmarks.heartbeat.volumes import (
-    CaseRow,
     kept_volumes,
     neighbours,
     read_volumes,
-    row_of,
     volumes_in,
     volumes_of,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -133,7 +134,10 @@ def keyed(traced: Iterable[Traced], what: str = "volumes") -> dict[str, Phases |
     Exactly two traced frames with distinct volumes are needed; else the reason stands instead.
     `what` names what was measured, where that is not a volume.
     """
-    return {file: two_frames(file, list(rows), what) for file, rows in groupby(traced, _file_of)}
+    return {
+        file: two_frames(file, list(rows), what)
+        for file, rows in groupby(traced, attrgetter("file"))
+    }
 
 
 def two_frames(file: str, traced: Sequence[Traced], what: str = "volumes") -> Phases | Left:
@@ -168,7 +172,3 @@ def by_stem(phases: Mapping[str, Phases | Left]) -> dict[str, Phases | Left]:
 
 def without_number(file: str, frame: int) -> Left:
     return Left(stem(file), f"the tracing of its frame {frame} lacks a number")
-
-
-def _file_of(traced: Traced) -> str:
-    return traced.file

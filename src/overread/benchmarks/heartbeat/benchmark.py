@@ -19,17 +19,10 @@ from overread.benchmarks.base import (
     Tables,
 )
 from overread.benchmarks.heartbeat.answers import Answer, answer_of, reread, truth_of
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
+from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
 from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, FORMATS, TASKS, Edition, Options
 from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
 from overread.benchmarks.heartbeat.trials import clip_of, trials, window_of
-from overread.benchmarks.heartbeat.volumes import (
-    CaseRow,
-    areas_in,
-    kept_volumes,
-    row_of,
-    volumes_in,
-)
 from overread.benchmarks.tables import cells_of, schema_of
 from overread.case import BadInput
 
@@ -154,6 +147,8 @@ class Heartbeat(Benchmark):
         window = self._placed[case.case_id][1]
         if "t1" not in self.options.tasks or window is None:
             return cells_of(row_of(case))
+        from overread.benchmarks.heartbeat.volumes import kept_volumes
+
         return cells_of(kept_volumes(case, window, self.root, self.options.volume))
 
     def stratum(self, case: HeartbeatCase) -> tuple[str, ...]:
@@ -179,6 +174,7 @@ class Heartbeat(Benchmark):
     def measure(self, tables: Tables) -> list[Measure]:
         from overread.benchmarks.heartbeat.ejection import predicted_ef, read_specialists
         from overread.benchmarks.heartbeat.measures import measure
+        from overread.benchmarks.heartbeat.volumes import areas_in, volumes_in
 
         volumes, method = volumes_in(tables.cases)
         sheets = self.options.specialist

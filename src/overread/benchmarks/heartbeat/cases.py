@@ -63,6 +63,27 @@ class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
         return abs(self.ed - self.es)
 
 
+class CaseRow(HeartbeatCase, frozen=True, kw_only=True):
+    """A row of the cases table: the case, and the volumes of its frames.
+
+    One volume per frame of the clip, None where it is not known; how they were got, or why not.
+    """
+
+    frame_volumes: Sequence[float | None] | None = None
+    volume_method: str | None = None
+    volume_fault: str | None = None
+    # The masks' pixels in every frame shown, None elsewhere.
+    frame_areas: Sequence[Int32 | None] | None = None
+    # Frames of other beats' phases among those shown; None where nothing tells.
+    other_ed: Sequence[Int32] | None = None
+    other_es: Sequence[Int32] | None = None
+
+
+def row_of(case: HeartbeatCase, **volumes: Any) -> CaseRow:
+    """The row of a case, with what is known of its volumes."""
+    return CaseRow(**msgspec.structs.asdict(case), **volumes)
+
+
 class Window(msgspec.Struct, frozen=True):
     """Frames start .. start + count - 1 of a clip; `ed` and `es` are local, from 0.
 

@@ -30,11 +30,11 @@ from overread.benchmarks.heartbeat.authors.result_files import (
     sheets_of,
 )
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
+from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
 from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Edition, Options
 from overread.benchmarks.heartbeat.loading import policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
-from overread.benchmarks.heartbeat.volumes import CaseRow, kept_volumes, row_of
+from overread.benchmarks.heartbeat.volumes import kept_volumes
 from overread.benchmarks.importing import (
     IMPORTED,
     declared_readers,

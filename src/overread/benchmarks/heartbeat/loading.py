@@ -23,16 +23,6 @@ from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.files.tables import columns_of
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, case_of, probe_clip, sampled
 from overread.benchmarks.heartbeat.edition import Edition, Options
-from overread.benchmarks.heartbeat.official_sets import (
-    CAMUS_DATABASE,
-    FILE_LIST,
-    PEDIATRIC_VIEWS,
-    camus_patients,
-    has_polygons,
-    load_camus,
-    load_dynamic,
-    load_pediatric,
-)
 from overread.case import BadInput, Policy
 from overread.imaging import Footage, Unplayable
 
@@ -89,18 +79,41 @@ def _frame(row: Fields, name: str) -> int:
     return int(value)
 
 
-def read_rows(csv: Path, names: Mapping[str, str]) -> list[ClipRow]:
+def _our_columns(path: Path) -> dict[str, str]:
+    """By our names the columns that a file has; one may go by another name."""
+    known = (*CLIP_COLUMNS, "case_id", "beat", "frames", *TEXT_COLUMNS, *NUMBER_COLUMNS)
+    header = columns_of(path)
+    found = {
+        name: next((word for word in (name, *_OTHER_NAMES.get(name, ())) if word in header), "")
+        for name in known
+    }
+    return {name: column for name, column in found.items() if column}
+
+
+def _rows_under_our_names(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Fields]]:
+    for line, cells in rows_of(path, ()):
+        ours = {name: cells[column].strip() for name, column in columns.items()}
+        yield line, Fields(f"{path.name} row {line}", ours)
+
+
+def read_rows(csv: Path) -> list[ClipRow]:
     """The rows of a csv, each with what the manifest beside says of its clip."""
-    header = columns_of(csv)
-    _check_columns(csv, header, names)
+    columns = _our_columns(csv)
+    missing = [name for name in CLIP_COLUMNS if name not in columns]
+    if missing:
+        raise BadInput(
+            f"{csv} has no column {', '.join(missing)}; a csv of clips has clip, ed and es, with "
+            "frames counted from 0."
+        )
     manifest = csv.with_name(MANIFEST)
+    theirs = _our_columns(manifest) if manifest != csv and manifest.is_file() else {}
     also: dict[str, Fields] = {}
-    if manifest != csv and manifest.is_file() and column_of(columns_of(manifest), "clip", {}):
-        also = {row.cells["clip"]: row for _, row in _rows_under_our_names(manifest, {})}
+    if "clip" in theirs:
+        also = {row.cells["clip"]: row for _, row in _rows_under_our_names(manifest, theirs)}
         also.pop("", None)
     rows: list[ClipRow] = []
     beats: dict[tuple[str, int, int], int] = {}
-    for line, row in _rows_under_our_names(csv, names):
+    for line, row in _rows_under_our_names(csv, columns):
         clip = row.cells.get("clip") or row.wrong("clip", "every row names a clip")
         row = msgspec.structs.replace(row, beside=also.get(clip))
         ed, es = _frame(row, "ed"), _frame(row, "es")
@@ -140,46 +153,19 @@ def _name_cases(csv: Path, rows: Sequence[ClipRow]) -> None:
             )
 
 
-def _rows_under_our_names(path: Path, names: Mapping[str, str]) -> Iterator[tuple[int, Fields]]:
-    known = (*CLIP_COLUMNS, "case_id", "beat", "frames", *TEXT_COLUMNS, *NUMBER_COLUMNS)
-    header = columns_of(path)
-    columns = {name: column for name in known if (column := column_of(header, name, names))}
-    for line, cells in rows_of(path, ()):
-        ours = {name: cells[column].strip() for name, column in columns.items()}
-        yield line, Fields(f"{path.name} row {line}", ours)
-
-
-def column_of(header: Sequence[str], name: str, names: Mapping[str, str]) -> str | None:
-    """The column of the file that holds what we call `name`."""
-    choices = (names[name],) if name in names else (name, *_OTHER_NAMES.get(name, ()))
-    return next((choice for choice in choices if choice in header), None)
-
-
-def _check_columns(csv: Path, header: Sequence[str], names: Mapping[str, str]) -> None:
-    missing = [names.get(name, name) for name in CLIP_COLUMNS if not column_of(header, name, names)]
-    missing += [names[n] for n in names if n not in CLIP_COLUMNS and names[n] not in header]
-    if missing:
-        raise BadInput(
-            f"{csv} has no column {', '.join(missing)}; a csv of clips has clip, ed and es, with "
-            "frames counted from 0."
-        )
-
-
 # ---------------------------- clips, videos or DICOM, with a csv that says where the two phases are
 
 
-def has_phases(path: Path, names: Mapping[str, str] | None = None) -> bool:
-    """Whether a csv's header has what a case needs."""
-    try:
-        header = columns_of(path)
-    except BadInput:
-        return False
-    return all(column_of(header, name, names or {}) for name in CLIP_COLUMNS)
-
-
-def find_csv(folder: Path, names: Mapping[str, str] | None = None) -> Path | None:
+def find_csv(folder: Path) -> Path | None:
     """The one csv of a folder that has the phases; None where there is none."""
-    found = [path for path in sorted(folder.glob("*.csv")) if has_phases(path, names)]
+
+    def has_phases(path: Path) -> bool:
+        try:
+            return _our_columns(path).keys() >= set(CLIP_COLUMNS)
+        except BadInput:
+            return False
+
+    found = [path for path in sorted(folder.glob("*.csv")) if has_phases(path)]
     if len(found) > 1:
         listed = ", ".join(path.name for path in found)
         raise BadInput(f"{folder}: {listed} all have columns clip, ed and es. Give one of them.")
@@ -194,15 +180,14 @@ def load_csv(
     videos: int,
     seed: int,
     root: Path | None = None,
-    names: Mapping[str, str] | None = None,
 ) -> tuple[list[HeartbeatCase], list[Left]]:
-    """Cases of a csv, and the clips left out. `names` maps our columns to those of the file.
+    """Cases of a csv, and the clips left out.
 
     Clips, masks and volumes stand below `root`, or below the csv's folder. A split is only looked
     for where the csv has such a column.
     """
     home = csv.parent if root is None else root
-    rows = read_rows(csv, names or {})
+    rows = read_rows(csv)
     if split is not None and any(row.fields.fact("split") for row in rows):
         chosen = [row for row in rows if row.fields.fact("split") == split]
         if not chosen:
@@ -274,13 +259,14 @@ def policy_at(path: str | Path, options: Options, cases: Iterable[HeartbeatCase]
 
     That of the folder named by `root=` counts too, whatever stands there.
     """
+    from overread.benchmarks.heartbeat import official_sets
+
     place = Path(path)
     folder = place if place.is_dir() else place.parent
     tables = [place.name, "manifest.csv"]
     if place.is_dir():
-        listed = (
-            table for view in ("", *PEDIATRIC_VIEWS) for table in (place / view).glob("*.csv")
-        )
+        views = ("", *official_sets.PEDIATRIC_VIEWS)
+        listed = (table for view in views for table in (place / view).glob("*.csv"))
         tables = [str(table.relative_to(place)) for table in listed]
     names = (name for case in cases for name in (case.clip, case.mask, case.volumes) if name)
     return policy_of(Held(folder, ("", *tables)), held_at(root_of(path, options), ("", *names)))
@@ -291,46 +277,38 @@ def load(
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     """The cases at a path and the clips left out, each with its reason."""
     cases, left = _load_layout(Path(path), edition, options)
-    cases, without = _with_masks(cases, options)
-    left += without
+    if "original" not in options.contexts:
+        # Where one context needs no masks, a clip without is asked about in that one.
+        why = f"it has no masks, and {' and '.join(options.contexts)} need them"
+        left += [Left(case.case_id, f"{case.clip}: {why}") for case in cases if case.mask is None]
+        cases = [case for case in cases if case.mask is not None]
     if not cases:
         first = f"; the first is {left[0].case}: {left[0].reason}" if left else ""
         raise BadInput(f"{path}: no clip can be asked about, {len(left)} are left out{first}.")
     return cases, left
 
 
-def _with_masks(
-    cases: list[HeartbeatCase], options: Options
-) -> tuple[list[HeartbeatCase], list[Left]]:
-    """The cases that some context can show; where all need masks, a clip without any is left out.
-
-    Where one context needs none, such a clip is asked about in that one.
-    """
-    if "original" in options.contexts:
-        return cases, []
-    why = f"it has no masks, and {' and '.join(options.contexts)} need them"
-    bare = [Left(case.case_id, f"{case.clip}: {why}") for case in cases if case.mask is None]
-    return [case for case in cases if case.mask is not None], bare
-
-
 def _load_layout(
     path: Path, edition: Edition, options: Options
 ) -> tuple[list[HeartbeatCase], list[Left]]:
-    split, videos, seed = options.split, options.videos, edition.seed
+    from overread.benchmarks.heartbeat import official_sets as sets
+
+    asked: Any = {"split": options.split, "videos": options.videos, "seed": edition.seed}
     csv: Path | None = path
     if path.is_dir():
         if options.root is not None and find_csv(path) is None:
             raise BadInput(
                 f"--set root={options.root}: {path} has its clips below itself. Leave root out."
             )
-        if (path / FILE_LIST).is_file() and not has_polygons(path):
-            return load_dynamic(path, edition, split=split, videos=videos, seed=seed)
-        if (path / FILE_LIST).is_file() or any(
-            (path / view / FILE_LIST).is_file() for view in PEDIATRIC_VIEWS
-        ):
-            return load_pediatric(path, edition, split=split, videos=videos, seed=seed)
-        if (path / CAMUS_DATABASE).is_dir() or camus_patients(path):
-            return load_camus(path, edition, split=split, videos=videos, seed=seed)
+        listed, *of_views = (
+            (path / view / sets.FILE_LIST).is_file() for view in ("", *sets.PEDIATRIC_VIEWS)
+        )
+        if listed and not sets.has_polygons(path):
+            return sets.load_dynamic(path, edition, **asked)
+        if listed or any(of_views):
+            return sets.load_pediatric(path, edition, **asked)
+        if (path / sets.CAMUS_DATABASE).is_dir() or sets.camus_patients(path):
+            return sets.load_camus(path, edition, **asked)
         csv = find_csv(path)
     elif not path.is_file():
         raise BadInput(f"{path}: there is no such file or folder. Expected {_EXPECTED_LAYOUTS}.")
@@ -338,5 +316,4 @@ def _load_layout(
         raise BadInput(f"{path} is no csv. Expected a folder with {_EXPECTED_LAYOUTS}.")
     if csv is None:
         raise BadInput(f"{path} is no set of echo clips. Expected {_EXPECTED_LAYOUTS}.")
-    root = root_of(path, options)
-    return load_csv(csv, edition, split=split, videos=videos, seed=seed, root=root)
+    return load_csv(csv, edition, root=root_of(path, options), **asked)

@@ -7,11 +7,13 @@ sequences, read by nibabel, which `pip install "overread[nifti]"` brings.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import numpy as np
+import polars as pl
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.files.tables import (
@@ -74,41 +76,35 @@ def load_dynamic(
         found = phases[name]
         if isinstance(found, Left):
             return found
-        facts = {"view": "A4C", **listed.get(name, {})}
-        stated = facts.pop("frames", None)
-        return case_of(
-            folder,
-            f"{VIDEOS}/{name}.avi",
-            case_id=name,
-            stated=None if stated is None else int(stated),
-            **msgspec.structs.asdict(found),
-            **facts,
-        )
+        facts = {"view": "A4C", **listed.get(name, {}), **msgspec.structs.asdict(found)}
+        frames = facts.pop("frames", None)
+        stated = None if frames is None else int(frames)
+        clip = f"{VIDEOS}/{name}.avi"
+        return case_of(folder, clip, case_id=name, stated=stated, **facts)
 
     if theirs:
         return take_cases(list(phases), read, videos)
     names = in_split(listed, split, folder / FILE_LIST)
-    cases, left = draw_cases(usable(names, phases), read, videos, seed)
-    return cases, [*left, *unusable(names, listed, phases)]
+    cases, left = draw_cases(_usable(names, phases), read, videos, seed)
+    return cases, [*left, *_unusable(names, listed, phases)]
 
 
-def usable(names: Iterable[str], phases: Mapping[str, Phases | Left]) -> list[str]:
+def _usable(names: Iterable[str], phases: Mapping[str, Phases | Left]) -> list[str]:
     """Clips whose two phases are known, in the order of the list."""
     return [name for name in names if isinstance(phases.get(name), Phases)]
 
 
-def unusable(
+def _unusable(
     names: Iterable[str], listed: Container[str], phases: Mapping[str, Phases | Left]
-) -> list[Left]:
+) -> Iterator[Left]:
     """Clips of the split whose tracings do not say which frame is which, and clips not listed."""
-    nothing = "no frame is traced; two are needed"
-    found = (phases.get(name, Left(name, nothing)) for name in names)
-    unlisted = (
-        Left(name, f"it is traced, but {FILE_LIST} does not list it")
-        for name in phases
-        if name not in listed
-    )
-    return [*(each for each in found if isinstance(each, Left)), *unlisted]
+    for name in names:
+        found = phases.get(name, Left(name, "no frame is traced; two are needed"))
+        if isinstance(found, Left):
+            yield found
+    for name in phases:
+        if name not in listed:
+            yield Left(name, f"it is traced, but {FILE_LIST} does not list it")
 
 
 def in_split(listed: Mapping[str, Mapping[str, Any]], split: str | None, path: Path) -> list[str]:
@@ -129,33 +125,22 @@ def _file_list(
 
     Cells that say NaN are empty: what is not known of a clip does not keep it out.
     """
-    table = without_nan(read_table(path, ("FileName", *numeric, *texts)), tuple(numeric))
-    check_names(table)
+    table = read_table(path, ("FileName", *numeric, *texts))
+    words = (pl.col(name) for name in numeric)
+    known = (pl.when(word.str.to_lowercase() != "nan").then(word) for word in words)
+    table = msgspec.structs.replace(table, frame=table.frame.with_columns(known))
+    _check_names(table)
     filled(table, "Split")
     columns = {
         **{ours: numbers(table, name, "it is a number", least=0) for name, ours in numeric.items()},
         **{ours: table.frame[name] for name, ours in texts.items()},
     }
     columns.pop("", None)
-    rows = zip(*columns.values(), strict=True)
-    names = table.frame["FileName"]
-    return {
-        stem(name): dict(zip(columns, row, strict=True))
-        for name, row in zip(names, rows, strict=True)
-    }
+    rows = zip(table.frame["FileName"], *columns.values(), strict=True)
+    return {stem(name): dict(zip(columns, row, strict=True)) for name, *row in rows}
 
 
-def without_nan(table: Table, columns: Sequence[str]) -> Table:
-    import polars as pl
-
-    words = (pl.col(name) for name in columns)
-    frame = table.frame.with_columns(
-        pl.when(word.str.to_lowercase() != "nan").then(word) for word in words
-    )
-    return msgspec.structs.replace(table, frame=frame)
-
-
-def check_names(table: Table) -> None:
+def _check_names(table: Table) -> None:
     """Every row names one file of the folder of videos, and no row names another's."""
     filled(table, "FileName")
     matching(table, "FileName", r"[^/\\\x00]*[^/\\.\x00][^/\\\x00]*", "it is a file's plain name")
@@ -177,7 +162,7 @@ def has_polygons(folder: Path) -> bool:
 
 
 def load_pediatric(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int, view: str = "A4C"
+    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     """Cases of one view, from the whole set's folder or from the view's own.
 
@@ -185,9 +170,10 @@ def load_pediatric(
     polygon with the larger area is ED; an area is no volume, so none is given. Splits are ten
     folds, "0" to "9"; EchoNet-Dynamic's names of splits mean nothing here and take all of them.
     """
-    inside = "" if (folder / FILE_LIST).is_file() else f"{view}/"
-    if not inside:
-        view = folder.resolve().name if folder.resolve().name in PEDIATRIC_VIEWS else view
+    inside, view = "A4C/", "A4C"
+    if (folder / FILE_LIST).is_file():
+        inside, own = "", folder.resolve().name
+        view = own if own in PEDIATRIC_VIEWS else view
     home = folder / inside
     texts = {"Sex": "sex", "Split": "split"}
     listed = _file_list(home / FILE_LIST, {"EF": "ef", "Age": "age"}, texts)
@@ -198,18 +184,12 @@ def load_pediatric(
         found = phases[name]
         if isinstance(found, Left):
             return found
-        return case_of(
-            folder,
-            f"{inside}{VIDEOS}/{name}.avi",
-            case_id=name,
-            ed=found.ed,
-            es=found.es,
-            view=view,
-            **listed[name],
-        )
+        clip = f"{inside}{VIDEOS}/{name}.avi"
+        facts = listed[name] | {"ed": found.ed, "es": found.es, "view": view}
+        return case_of(folder, clip, case_id=name, **facts)
 
-    cases, left = sampled(usable(names, phases), read, edition, videos, seed)
-    return cases, [*left, *unusable(names, listed, phases)]
+    cases, left = sampled(_usable(names, phases), read, edition, videos, seed)
+    return cases, [*left, *_unusable(names, listed, phases)]
 
 
 def read_polygons(path: Path) -> list[Traced]:
@@ -217,26 +197,19 @@ def read_polygons(path: Path) -> list[Traced]:
 
     Rows whose Frame is not a whole number mark a phase that was not traced; they are passed over.
     """
-    import polars as pl
-
     table = read_table(path, ("FileName", "X", "Y", "Frame"))
     filled(table, "FileName")
     kept = table.frame["Frame"].str.contains(r"^\d+$").fill_null(value=False)
     x, y = (readings(table, name).filter(kept).to_numpy() for name in ("X", "Y"))
     files = table.frame["FileName"].filter(kept).to_list()
     frames = table.frame["Frame"].filter(kept).cast(pl.Int64).to_numpy()
-    return [
-        Traced(file, frame, _polygon_area(x[rows], y[rows]), int(rows[0]))
-        for (file, frame), rows in groups_of(files, frames)
-    ]
-
-
-def _polygon_area(x: Any, y: Any) -> float:
-    """The shoelace formula, about the first point so that nothing large cancels."""
-    import numpy as np
-
-    x, y = x - x[0], y - y[0]
-    return abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
+    found = []
+    for (file, frame), rows in groups_of(files, frames):
+        # The shoelace formula, about the first point so that nothing large cancels.
+        px, py = x[rows] - x[rows[0]], y[rows] - y[rows[0]]
+        area = abs(float(np.sum(px * np.roll(py, -1) - py * np.roll(px, -1)))) / 2
+        found.append(Traced(file, frame, area, int(rows[0])))
+    return found
 
 
 # ---------------------------------------------------------------- CAMUS
@@ -253,7 +226,7 @@ def camus_patients(folder: Path) -> list[Path]:
 
 
 def load_camus(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int, view: str = "4CH"
+    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     """Cases of the four-chamber sequences, and the patients left out.
 
@@ -271,78 +244,60 @@ def load_camus(
     names = [name for name in patients if chosen is None or name in chosen]
     if not names:
         raise BadInput(f'{folder} has no patient of the split "{split}". Give another split.')
+    known_split = None if chosen is None else split
 
     def read(name: str) -> HeartbeatCase | Left:
-        return _camus_case(folder, patients[name], view, split if chosen is not None else None)
+        return _camus_case(folder, patients[name], known_split)
 
     return sampled(names, read, edition, videos, seed)
 
 
-def _camus_case(folder: Path, patient: Path, view: str, split: str | None) -> HeartbeatCase | Left:
-    case_id = f"{patient.name}_{view}"
+def _camus_case(folder: Path, patient: Path, split: str | None) -> HeartbeatCase | Left:
+    case_id = f"{patient.name}_4CH"
     sequence = patient / f"{case_id}_half_sequence.nii.gz"
     masks = patient / f"{case_id}_half_sequence_gt.nii.gz"
     clip = sequence.relative_to(folder).as_posix()
     try:
-        facts = _read_cfg(patient / f"Info_{view}.cfg")
+        facts = _read_cfg(patient / "Info_4CH.cfg")
         footage = probe_nifti(sequence)
+        if footage.frames != (stated := facts.pop("frames")):
+            words = f"Info_4CH.cfg says {stated} frames and the sequence has {footage.frames}"
+            raise Unplayable(words)
     except Unplayable as why:
         return Left(case_id, f"{clip}: {why}")
-    if footage.frames != facts["frames"]:
-        return Left(
-            case_id,
-            f"{clip}: Info_{view}.cfg says {facts['frames']} frames and the sequence has "
-            f"{footage.frames}",
-        )
     return case_of(
         folder,
         clip,
         case_id=case_id,
-        ed=facts["ED"] - 1,
-        es=facts["ES"] - 1,
         footage=footage,
-        fps=facts["fps"],
         patient=patient.name,
-        view={"4CH": "A4C", "2CH": "A2C"}.get(view, view),
-        sex=facts["sex"],
-        age=facts["age"],
-        ef=facts["ef"],
+        view="A4C",
         split=split,
         mask=masks.relative_to(folder).as_posix() if masks.is_file() else None,
+        **facts,
     )
 
 
 def _read_cfg(path: Path) -> dict[str, Any]:
-    """The lines `name: value` of a cfg."""
+    """The lines `name: value` of a cfg, under our names; frames from 0, as ours are."""
     try:
         lines = read_text(path, at_most=MOST_TOML).splitlines()
     except BadInput:
         raise Unplayable(f"its {path.name} cannot be read") from None
     cells = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
-    stated: dict[str, Any] = {}
-    for name in ("ED", "ES", "NbFrame"):
+    found: dict[str, Any] = {"sex": cells.get("Sex") or None}
+    for ours, name in {"ed": "ED", "es": "ES", "frames": "NbFrame"}.items():
         value = cells.get(name, "")
         number = whole(value) if value.isascii() and value.isdigit() else None
         if number is None or number < 1:
             raise Unplayable(f'{path.name}: {name} is "{value[:40]}"; it is a whole number from 1')
-        stated[name] = number
-    return {
-        "ED": stated["ED"],
-        "ES": stated["ES"],
-        "frames": stated["NbFrame"],
-        "sex": cells.get("Sex") or None,
-        **{ours: _cfg_number(cells.get(name)) for ours, name in _CFG_NUMBERS.items()},
-    }
-
-
-_CFG_NUMBERS: Final = {"age": "Age", "ef": "EF", "fps": "FrameRate"}
-
-
-def _cfg_number(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None
+        found[ours] = number if ours == "frames" else number - 1
+    for ours, name in {"age": "Age", "ef": "EF", "fps": "FrameRate"}.items():
+        try:
+            found[ours] = float(cells.get(name) or "nothing")
+        except ValueError:
+            found[ours] = None
+    return found
 
 
 def _camus_subgroup(folder: Path, split: str | None) -> set[str] | None:

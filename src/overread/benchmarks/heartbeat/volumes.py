@@ -15,23 +15,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from overread.benchmarks.files.fields import read_fields
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
-from overread.benchmarks.tables import Int32
+from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
 from overread.case import BadInput, Source
 from overread.files import whole
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import polars as pl
 
-    Pixels = npt.NDArray[np.uint8]
-    Floats = npt.NDArray[np.floating[Any]]
-    Masks = npt.NDArray[np.bool_]
-    FrameVolumes = npt.NDArray[np.float64]
+Pixels = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.floating[Any]]
+Masks = npt.NDArray[np.bool_]
+FrameVolumes = npt.NDArray[np.float64]
 
 # ---------------------------------------------------------------- from the pixels alone
 
@@ -56,20 +54,16 @@ def area_curve(pictures: Sequence[Pixels]) -> Floats:
 
     A count of red pixels is exact and is left as it is; an area seen through speckle is smoothed.
     """
-    import numpy as np
-
     red = red_areas(pictures)
     if red.any():
         return red
     if len({picture.shape[:2] for picture in pictures}) != 1:
         return np.zeros(len(pictures))  # pictures of several sizes show no one clip
-    return smoothed(cavity_areas(np.stack([_grey_channel(picture) for picture in pictures])))
+    return smoothed(cavity_areas(np.stack([p if p.ndim == 2 else p[..., 0] for p in pictures])))
 
 
 def red_areas(pictures: Sequence[Pixels]) -> Floats:
     """How many pixels of each picture are red; zeros where pictures are grey."""
-    import numpy as np
-
     found = np.zeros(len(pictures))
     for k, picture in enumerate(pictures):
         if picture.ndim == 3 and picture.shape[2] >= 3:
@@ -84,7 +78,6 @@ def cavity_areas(grey: Floats) -> Floats:
     From the middle's column outwards, row by row, until a wall is met. A pixel at the edge counts
     by how dark it is, so that the area changes by less than whole pixels.
     """
-    import numpy as np
     from scipy import ndimage
 
     if min(grey.shape[1:]) < _LEAST_SIDE:
@@ -109,7 +102,6 @@ def _dark_area(side: Floats, inner: float, scale: float) -> Floats:
     Blood and wall are as grey as the mean frame has them in that row. What lies farther out than
     the wall ever moves is left out: there is no blood of this chamber.
     """
-    import numpy as np
     from scipy import ndimage
 
     mean = ndimage.gaussian_filter1d(side.mean(axis=0), 2.0 * scale, axis=0)
@@ -125,7 +117,6 @@ def _dark_area(side: Floats, inner: float, scale: float) -> Floats:
 
 def _cavity_middle(mean: Floats, scale: float) -> tuple[int, int, float] | None:
     """Row, column and radius of the largest dark disc where the ventricle is, in the mean frame."""
-    import numpy as np
     from scipy import ndimage
 
     height, width = mean.shape
@@ -150,8 +141,6 @@ def ejected(curve: Floats) -> tuple[int, int]:
     area of all need not be an ED. Where nothing falls by half the curve's range the window shows a
     filling, and the phases are those of the greatest rise. Frames without a value are passed over.
     """
-    import numpy as np
-
     known = np.flatnonzero(~np.isnan(curve))
     counted = curve[known]
     calm = smoothed(counted)
@@ -166,8 +155,6 @@ def ejected(curve: Floats) -> tuple[int, int]:
 
 def _greatest_fall(curve: Floats) -> tuple[float, int, int]:
     """How far a curve falls at most, from which place and to which later one."""
-    import numpy as np
-
     fallen = np.maximum.accumulate(curve) - curve
     end = int(fallen.argmax())
     return float(fallen[end]), int(curve[: end + 1].argmax()), end
@@ -185,8 +172,6 @@ def neighbours(curve: Floats, ed: int, es: int) -> tuple[list[int], list[int]] |
     Going away from the annotated phases the curve turns in earnest where it has gone, to the turn
     and back, half as far as the annotated beat falls; a turn that is not complete is none.
     """
-    import numpy as np
-
     known = np.flatnonzero(~np.isnan(curve))
     if ed not in known or es not in known:
         return None
@@ -222,17 +207,11 @@ def _turns_of(curve: Floats, sign: int, least: float) -> list[tuple[int, int]]:
 
 def smoothed(curve: Floats) -> Floats:
     """Each frame with half its weight of each neighbour; two frames are no curve."""
-    import numpy as np
-
     if len(curve) < 3:
         return curve
     wide = np.concatenate((curve[:1], curve, curve[-1:]))
     found: Floats = (wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4
     return found
-
-
-def _grey_channel(picture: Pixels) -> Pixels:
-    return picture if picture.ndim == 2 else picture[..., 0]
 
 
 # ---------------------------------------------------------------- from masks, or from a csv
@@ -248,8 +227,6 @@ def volumes_of(masks: Masks, method: VolumeMethod = "discs") -> FrameVolumes:
     sum of pi (d/2)^2 h, where d is the area of the disc's slice over h. `area`: area^1.5, the
     declared fallback, which is a volume but for a constant factor that cancels in EF.
     """
-    import numpy as np
-
     found = np.asarray(masks)
     if found.ndim != 3 or found.dtype != np.bool_:
         raise BadInput(
@@ -265,8 +242,6 @@ def volumes_of(masks: Masks, method: VolumeMethod = "discs") -> FrameVolumes:
 
 
 def _disc_volume(mask: Masks) -> float:
-    import numpy as np
-
     rows, columns = np.nonzero(_largest_part(mask))
     if not len(rows):
         return math.nan
@@ -283,8 +258,6 @@ def _disc_volume(mask: Masks) -> float:
 
 def _along_axis(rows: FrameVolumes, columns: FrameVolumes) -> FrameVolumes:
     """Each pixel's place along the long axis: the direction of the largest second moment."""
-    import numpy as np
-
     points = np.stack((rows - rows.mean(), columns - columns.mean()))
     _, axes = np.linalg.eigh(points @ points.T)
     place: FrameVolumes = axes[:, 1] @ points
@@ -293,7 +266,6 @@ def _along_axis(rows: FrameVolumes, columns: FrameVolumes) -> FrameVolumes:
 
 def _largest_part(mask: Masks) -> Masks:
     """A speck far from the ventricle must not lengthen its axis."""
-    import numpy as np
     from scipy import ndimage
 
     parts, count = ndimage.label(mask)
@@ -309,8 +281,6 @@ def _largest_part(mask: Masks) -> Masks:
 
 def read_volumes(path: Path) -> FrameVolumes:
     """Volumes of a csv `frame,volume`: every frame from 0 once, in any order; empty is NaN."""
-    import numpy as np
-
     found: dict[int, float] = {}
     for row in read_fields(path, ("frame", "volume")):
         frame = row.fact("frame") or ""
@@ -331,27 +301,6 @@ def read_volumes(path: Path) -> FrameVolumes:
 
 
 # ---------------------------------------------------------------- kept with the case
-
-
-class CaseRow(HeartbeatCase, frozen=True, kw_only=True):
-    """A row of the cases table: the case, and the volumes of its frames.
-
-    One volume per frame of the clip, None where it is not known; how they were got, or why not.
-    """
-
-    frame_volumes: Sequence[float | None] | None = None
-    volume_method: str | None = None
-    volume_fault: str | None = None
-    # The masks' pixels in every frame shown, None elsewhere.
-    frame_areas: Sequence[Int32 | None] | None = None
-    # Frames of other beats' phases among those shown; None where nothing tells.
-    other_ed: Sequence[Int32] | None = None
-    other_es: Sequence[Int32] | None = None
-
-
-def row_of(case: HeartbeatCase, **volumes: Any) -> CaseRow:
-    """The row of a case, with what is known of its volumes."""
-    return CaseRow(**msgspec.structs.asdict(case), **volumes)
 
 
 def kept_volumes(case: HeartbeatCase, window: Window, root: str, method: VolumeMethod) -> CaseRow:
@@ -375,18 +324,13 @@ def _volumes_of_csv(case: HeartbeatCase, window: Window, root: str) -> dict[str,
             f"{case.volumes} has {len(found)} rows; the clip has {case.frames} frames. "
             "Give one row per frame."
         )
-    return {
-        "frame_volumes": [_known_number(volume) for volume in found],
-        "volume_method": "csv",
-        **_other_beats(found, case, window),
-    }
+    kept = [_known_number(volume) for volume in found]
+    return {"frame_volumes": kept, "volume_method": "csv"} | _other_beats(found, case, window)
 
 
 def _volumes_of_masks(
     case: HeartbeatCase, window: Window, root: str, method: VolumeMethod
 ) -> dict[str, Any]:
-    import numpy as np
-
     from overread.imaging import Films, masks_of
 
     assert case.mask is not None
@@ -402,12 +346,8 @@ def _volumes_of_masks(
     for frame in shown:
         volumes[frame] = _known_number(curve[frame])
         areas[frame] = int(stacked[frame - seen.start].sum())
-    return {
-        "frame_volumes": volumes,
-        "volume_method": method,
-        "frame_areas": areas,
-        **_other_beats(curve, case, window),
-    }
+    kept = {"frame_volumes": volumes, "volume_method": method, "frame_areas": areas}
+    return kept | _other_beats(curve, case, window)
 
 
 def _other_beats(curve: Any, case: HeartbeatCase, window: Window) -> dict[str, Any]:
@@ -426,8 +366,6 @@ def _known_number(volume: Any) -> float | None:
 
 def volumes_in(cases: pl.DataFrame) -> tuple[dict[str, Any], str]:
     """The kept volumes by case, NaN where not known, and one line on where they come from."""
-    import numpy as np
-
     found: dict[str, Any] = {}
     methods: dict[str, int] = {}
     faults: list[str] = []
@@ -446,8 +384,6 @@ def volumes_in(cases: pl.DataFrame) -> tuple[dict[str, Any], str]:
 
 def areas_in(cases: pl.DataFrame) -> dict[str, Any]:
     """The kept areas by case, NaN where not known."""
-    import numpy as np
-
     kept = cases.select("case", "frame_areas").drop_nulls().iter_rows()
     return {case: np.array([np.nan if a is None else a for a in areas]) for case, areas in kept}
 
