@@ -213,7 +213,7 @@ def test_any_text_makes_a_row_the_table_can_hold(text, output, rules):
     kept = table(found)
     assert reread(kept, rules).equals(kept)
     reading = read_text(
-        text,
+        text=text,
         task="t1",
         context="original",
         output=output,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -90,14 +89,14 @@ def truth_of(condition: Condition, window: Window | None, place: int) -> Truth:
 
 
 def read_text(
+    edition: Edition,
     text: str,
-    *,
     task: str,
     context: str,
     output: str,
     shown: int | None,
+    *,
     refused: bool,
-    edition: Edition,
 ) -> AnswerReading:
     """Read a reply. A refusal is no answer, whatever its words; numbers out of range are kept."""
     if refused:
@@ -125,15 +124,8 @@ def answer_of(
     task, context, output = (str(condition[key]) for key in ("task", "context", "format"))
     read = AnswerReading(outcome="unanswered")
     if reply is not None:
-        read = read_text(
-            reply.text,
-            task=task,
-            context=context,
-            output=output,
-            shown=truth.count,
-            refused=reply.refused,
-            edition=edition,
-        )
+        shown = truth.count
+        read = read_text(edition, reply.text, task, context, output, shown, refused=reply.refused)
     return Answer(
         case=trial.case,
         task=task,
@@ -170,21 +162,15 @@ def reread(answers: pl.DataFrame, edition: Edition, *, reparse: bool = False) ->
 
     Answers taken over from somebody else's file (`recorded`) stay unless `reparse`.
     """
-    return read_again(answers, _Kept, AnswerReading, partial(_again, edition, reparse))
 
+    def again(row: _Kept) -> AnswerReading | None:
+        if row.text is None or (row.recorded and not reparse):
+            return None
+        shown = row.stated if row.count is None else row.count
+        asked = (row.task, row.context, row.format)
+        read = read_text(edition, row.text, *asked, shown, refused=row.refused)
+        # What this reading has to say stands in place of what an earlier one had.
+        own = (row.note or "").removesuffix(_TOO_LARGE).removesuffix("; ")
+        return msgspec.structs.replace(read, note=joined_notes([own, read.note]))
 
-def _again(edition: Edition, reparse: bool, row: _Kept) -> AnswerReading | None:
-    if row.text is None or (row.recorded and not reparse):
-        return None
-    read = read_text(
-        row.text,
-        task=row.task,
-        context=row.context,
-        output=row.format,
-        shown=row.stated if row.count is None else row.count,
-        refused=row.refused,
-        edition=edition,
-    )
-    # What this reading has to say stands in place of what an earlier one had.
-    own = (row.note or "").removesuffix(_TOO_LARGE).removesuffix("; ")
-    return msgspec.structs.replace(read, note=joined_notes([own, read.note]))
+    return read_again(answers, _Kept, AnswerReading, again)

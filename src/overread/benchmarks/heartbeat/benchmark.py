@@ -104,18 +104,16 @@ class Heartbeat(Benchmark):
                     f"{without[0].reason}. Choose another --set frames=N."
                 )
         # Those that are not asked about stay among the cases: who is left out is counted.
-        return Loaded(cases, [*left, *without], self._not_shown(cases))
+        return Loaded(cases, [*left, *without], list(self._not_shown(cases)))
 
-    def _not_shown(self, cases: Sequence[HeartbeatCase]) -> Sequence[str]:
+    def _not_shown(self, cases: Sequence[HeartbeatCase]) -> Iterator[str]:
         """What a user should know before the numbers: contexts that cannot be asked."""
         wanted = [context for context in self.options.contexts if context != "original"]
         bare = sum(case.mask is None for case in cases)
-        if not wanted or not bare:
-            return ()
-        not_asked = f"{' and '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not asked"
-        if bare == len(cases):
-            return (f"no clip has masks: {not_asked}.",)
-        return (f"{bare} of {len(cases)} clips have no masks: {not_asked} of them.",)
+        if wanted and bare:
+            not_asked = f"{' and '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not asked"
+            some = f"{bare} of {len(cases)} clips have no masks: {not_asked} of them."
+            yield f"no clip has masks: {not_asked}." if bare == len(cases) else some
 
     def policy_at(self, path: str | Path) -> Policy:
         return policy_at(path, self.options)
@@ -205,22 +203,22 @@ class Heartbeat(Benchmark):
     def signature_parts(self, tables: Tables) -> Sequence[str]:
         """What was asked the answers say: an import may hold less than the settings name."""
         answers = tables.answers
+        # Whose words were asked, whatever edition measures; an import's are its runner's own.
+        wording = "theirs"
+        if tables.asked_under:
+            wording = BOOK.asked_under(tables.asked_under).wording
+        # How many frames the windows of T1 have: `24`, `21-64`, or `-` where none was shown.
+        lengths = answers.filter(answers["task"] == "t1")["count"].drop_nulls()
+        ends = dict.fromkeys(() if lengths.is_empty() else (lengths.min(), lengths.max()))
         return (
             *(
                 f"{name}s:{','.join(word for word in words if word in set(answers[name]))}"
                 for name, words in (("task", TASKS), ("context", CONTEXTS), ("format", FORMATS))
             ),
             f"seeds:{answers['seed'].n_unique()}x{answers['pass'].n_unique()}",
-            f"window:{_windows(answers)}",
-            f"wording:{self._wording(tables)}",
+            f"window:{'-'.join(map(str, ends)) or '-'}",
+            f"wording:{wording}" + f":{self.options.family}" * (wording == "published"),
         )
-
-    def _wording(self, tables: Tables) -> str:
-        """Whose words were asked, whatever edition measures; an import's are its runner's own."""
-        if not tables.asked_under:
-            return "theirs"
-        wording = BOOK.asked_under(tables.asked_under).wording
-        return f"published:{self.options.family}" if wording == "published" else wording
 
     # ------------------------------------------------------------ reporting
 
@@ -233,10 +231,10 @@ class Heartbeat(Benchmark):
         """Strips of frames of a few cases, with truth and answers marked."""
         from overread.benchmarks.heartbeat.exhibits import strips
 
-        return strips(tables, self._frames, self.rules, signature)
+        def frames(name: str, start: int, count: int, context: str) -> Sequence[Any] | None:
+            return shown_frames(self.by_id[name], start, count, context, self.root)
 
-    def _frames(self, name: str, start: int, count: int, context: str) -> Sequence[Any] | None:
-        return shown_frames(self.by_id[name], start, count, context, self.root)
+        return strips(tables, frames, self.rules, signature)
 
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
         from overread.benchmarks.heartbeat.sentences import headlines
@@ -275,20 +273,11 @@ class Heartbeat(Benchmark):
     def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
         from overread.benchmarks.heartbeat.cards import cards
 
-        return cards(tables, chosen, self.rules, None if self.path is None else self._as_shown)
+        def as_shown(name: str, frames: tuple[int, ...], context: str) -> Clip | None:
+            case = self.by_id.get(name)
+            return None if case is None else clip_of(case, frames, context, self.root)
 
-    def _as_shown(self, name: str, frames: tuple[int, ...], context: str) -> Clip | None:
-        case = self.by_id.get(name)
-        return None if case is None else clip_of(case, frames, context, self.root)
-
-
-def _windows(answers: pl.DataFrame) -> str:
-    """How many frames the windows of T1 have: `24`, `21-64`, or `-` where none was shown."""
-    counts = answers.filter(answers["task"] == "t1")["count"].drop_nulls()
-    if counts.is_empty():
-        return "-"
-    lengths = sorted(counts.unique().to_list())
-    return "-".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
+        return cards(tables, chosen, self.rules, None if self.path is None else as_shown)
 
 
 def shown_frames(

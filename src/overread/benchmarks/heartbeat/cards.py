@@ -12,7 +12,7 @@ was said of other clips is left to the measures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -52,8 +52,7 @@ _Hits = dict[tuple[str, str], dict[Phase, tuple[int, int]]]
 def card_index(tables: Tables, edition: Edition) -> pl.DataFrame:
     """A row for each case and reader that was asked about it: right, flipped and the facets."""
     _, t2 = standard_answers(tables.answers)
-    hits = _hits_of(tables.cases, t2, edition)
-    return index_of(tables, _facets(tables.cases), _right(hits))
+    return index_of(tables, _facets(tables.cases), _right(_hits_of(tables.cases, t2, edition)))
 
 
 def _facets(cases: pl.DataFrame) -> pl.DataFrame:
@@ -64,7 +63,11 @@ def _right(hits: _Hits) -> pl.DataFrame:
     """Reader, case and whether all seeds and phases of T2 were right, or all wrong."""
     import polars as pl
 
-    rows = [(reader, case, _all_or_none(found.values())) for (case, reader), found in hits.items()]
+    rows = []
+    for (case, reader), found in hits.items():
+        known = [(right, seeds) for right, seeds in found.values() if seeds]
+        some, every = any(right for right, _ in known), all(right == n for right, n in known)
+        rows.append((reader, case, some if known and (every or not some) else None))
     schema = {"reader": pl.String, "case": pl.String, "right": pl.Boolean}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -78,13 +81,6 @@ def _hits_of(cases: pl.DataFrame, t2: pl.DataFrame, edition: Edition) -> _Hits:
             counts = int((row == 1).sum()), int((~np.isnan(row)).sum())
             found.setdefault((case, marks.reader), {})[marks.phases[0]] = counts
     return found
-
-
-def _all_or_none(counts: Iterable[tuple[int, int]]) -> bool | None:
-    known = [(hits, seeds) for hits, seeds in counts if seeds]
-    if not known or all(hits == seeds for hits, seeds in known):
-        return True if known else None
-    return None if any(hits for hits, _ in known) else False
 
 
 def _errors_of(cases: pl.DataFrame, t1: pl.DataFrame, edition: Edition) -> _Errors:
@@ -125,7 +121,9 @@ def cards(
         key = (case["case"], reader)
         mine = rows.get(key, [])
         lines = *_frames_named(mine, errors.get(key, {})), *_pairs_told(hits.get(key, {}))
-        return Said(reader=reader, lines=lines, text=_unread_reply(mine), right=right)
+        # A reply, where one could not be read: the first such.
+        odd = (row["text"] for row in mine if row["outcome"] != "answered" and row["text"])
+        return Said(reader=reader, lines=lines, text=str(next(odd, "")).strip(), right=right)
 
     asked = pl.concat([t1.select("case", "reader"), t2.select("case", "reader")])
     facets = _facets(own)
@@ -161,26 +159,19 @@ def _pairs_told(hits: Mapping[Phase, tuple[int, int]]) -> Iterator[tuple[str, st
 
 def _answer_counts(rows: Sequence[Mapping[str, Any]], phase: Phase) -> str:
     """The frames named, the commonest first, and how often: `12 (20 times), 13 (10 times)`."""
-    said = Counter(
-        str(row[f"pred_{phase}"])
-        if row["outcome"] == "answered" and row[f"pred_{phase}"] is not None
-        else "unparsed"
-        if row["outcome"] == "answered"
-        else str(row["outcome"])
-        for row in rows
-    )
+
+    def word(row: Mapping[str, Any]) -> str:
+        if row["outcome"] != "answered":
+            return str(row["outcome"])
+        return "unparsed" if row[f"pred_{phase}"] is None else str(row[f"pred_{phase}"])
+
+    said = Counter(map(word, rows))
     if len(rows) == 1:
         return next(iter(said))
     ranked = said.most_common()
     told = ", ".join(f"{word} ({times}×)" for word, times in ranked[:_ANSWERS_SPELLED])
     more = len(ranked) - _ANSWERS_SPELLED
     return f"{told}, {more} others" if more > 0 else told
-
-
-def _unread_reply(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A reply, where one could not be read: the first such."""
-    odd = (row["text"] for row in rows if row["outcome"] != "answered" and row["text"])
-    return str(next(odd, "")).strip()
 
 
 def _windows_by_case(t1: pl.DataFrame) -> dict[str, dict[str, Any]]:

@@ -34,26 +34,19 @@ _RED_SIZE: Final = {"EDV": "largest", "ESV": "smallest"}
 _REPLY_WITH: Final = "Reply with exactly one line in this format, and nothing else:\n"
 
 
-def clean_system(context: str) -> str:
-    """The system message, the same in both tasks."""
-    return _CLEAN_SYSTEM[context]
-
-
 def clean_text(task: str, context: str, output: str, numbers: Numbers | None) -> str:
     """The text of a question; the two-frame task has no numbers."""
-    phases = PHASES[output]
+    phases, plain = PHASES[output], context == "non_medical"
+    names = [AREAS[phase] if plain else phase for phase in phases]
     if task == "t2":
-        return "\n".join(
-            (
-                *_two_frame_lines(context, phases[0]),
-                _REPLY_WITH + _two_frame_reply(context, phases[0]),
-            )
-        )
-    if numbers is None:
+        lines = _two_frame_lines(context, phases[0])
+        reply = f"{names[0]}=<0 or 1>" if plain else f"{names[0]}=<int>"
+    elif numbers is None:
         raise ValueError("a question about a window needs its numbers")
-    return "\n".join(
-        (*_window_lines(context, phases, numbers), _REPLY_WITH + _reply_line(context, phases))
-    )
+    else:
+        lines = _window_lines(context, phases, numbers)
+        reply = "Frame: " + ", ".join(f"{name}=<int>" for name in names)
+    return "\n".join((*lines, _REPLY_WITH + reply))
 
 
 def _window_lines(context: str, phases: tuple[str, ...], numbers: Numbers) -> tuple[str, ...]:
@@ -63,45 +56,36 @@ def _window_lines(context: str, phases: tuple[str, ...], numbers: Numbers) -> tu
         f"You are given exactly {count} consecutive frames of one {video}, in order. "
         f"Their indices run from {low} to {high}. Use only these {count} frames."
     )
+    if context == "non_medical":
+        areas = [f"the index of the frame with the {_RED_SIZE[p]} red area" for p in phases]
+        marked = "A red region is drawn on every frame. Ignore everything else."
+        return given, marked, f"Find {' and '.join(areas)}."
+    find = " and ".join(f"the index of the frame at {_CAVITY[p]}" for p in phases)
     if context == "original":
-        return given, _find_line(phases)
-    if context == "segmented":
-        return given, "The left ventricle is marked in red in every frame.", *_area_lines(phases)
+        return given, f"Find {find}."
     return (
         given,
-        "A red region is drawn on every frame. Ignore everything else.",
-        "Find "
-        + " and ".join(f"the index of the frame with the {_RED_SIZE[p]} red area" for p in phases)
-        + ".",
-    )
-
-
-def _find_line(phases: tuple[str, ...]) -> str:
-    return "Find " + " and ".join(f"the index of the frame at {_CAVITY[p]}" for p in phases) + "."
-
-
-def _area_lines(phases: tuple[str, ...]) -> tuple[str, ...]:
-    return (
-        _find_line(phases),
-        *(
-            f"The frame at {phase} is the one with the {_RED_SIZE[phase]} red area."
-            for phase in phases
-        ),
+        "The left ventricle is marked in red in every frame.",
+        f"Find {find}.",
+        *(f"The frame at {p} is the one with the {_RED_SIZE[p]} red area." for p in phases),
     )
 
 
 def _two_frame_lines(context: str, phase: str) -> tuple[str, ...]:
+    video = "video" if context == "non_medical" else "echocardiogram"
+    given = (
+        f"You are given exactly 2 frames of one {video}. "
+        "The first frame has index 0 and the second has index 1. Use only these 2 frames."
+    )
     if context == "non_medical":
         return (
-            "You are given exactly 2 frames of one video. "
-            "The first frame has index 0 and the second has index 1. Use only these 2 frames.",
+            given,
             "The order of the frames is arbitrary.",
             "A red region is drawn on both frames. Ignore everything else.",
             f"Decide which frame has the {_RED_SIZE[phase]} red area.",
         )
     shared = (
-        "You are given exactly 2 frames of one echocardiogram. "
-        "The first frame has index 0 and the second has index 1. Use only these 2 frames.",
+        given,
         "The order of the frames is arbitrary and does not show which one is EDV or ESV.",
         f"Exactly one frame is at {_CAVITY['EDV']} and the other is at {_CAVITY['ESV']}.",
     )
@@ -112,15 +96,6 @@ def _two_frame_lines(context: str, phase: str) -> tuple[str, ...]:
         "The left ventricle is marked in red in both frames.",
         f"Decide which frame is at {phase}, the one with the {_RED_SIZE[phase]} red area.",
     )
-
-
-def _reply_line(context: str, phases: tuple[str, ...]) -> str:
-    names = [AREAS[phase] if context == "non_medical" else phase for phase in phases]
-    return "Frame: " + ", ".join(f"{name}=<int>" for name in names)
-
-
-def _two_frame_reply(context: str, phase: str) -> str:
-    return f"{AREAS[phase]}=<0 or 1>" if context == "non_medical" else f"{phase}=<int>"
 
 
 # ---------------------------------------------------------------- either wording
@@ -168,7 +143,7 @@ def question(
     """
     if wording == "clean":
         text = clean_text(task, context, output, window_numbers)
-        return Question(clean_system(context), text, "before", "frames")
+        return Question(_CLEAN_SYSTEM[context], text, "before", "frames")
     name = FAMILIES[family][task]
     system = published_system(task, context, output, name)
     text = published_text(task, context, output, name, window_numbers)

@@ -109,7 +109,7 @@ def trials(
         # By the position of the ED frame.
         orders = (case.ed, case.es), (case.es, case.ed)
         for context in contexts:
-            clips = [clip_of(case, frames, context, root) for frames in orders]
+            clips = [clip_of(case, both, context, root) for both in orders]
             for output in t2_formats(options):
                 shown = [
                     _messages("t2", context, output, None, clip, edition, options) for clip in clips
