@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from overread.benchmarks.heartbeat import Heartbeat, loading
-from overread.benchmarks.heartbeat.authors.result_files import sheets_of
+from overread.benchmarks.heartbeat import Heartbeat, importing
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
 from overread.benchmarks.heartbeat.edition import CONTEXTS
-from overread.benchmarks.heartbeat.importing import import_results
+from overread.benchmarks.heartbeat.importing import import_results, sheets_of
 from overread.case import BadInput
 from overread.imaging import lossless_clip
 from overread.phantoms.heart import write_heart_set
@@ -228,7 +227,7 @@ def test_reading_again_gives_what_was_recorded(folder):
 
 def test_frames_that_were_stated_but_never_shown(tmp_path, monkeypatch):
     case = HeartbeatCase(case_id="0XABC", clip="Videos/0XABC.avi", frames=80, ed=57, es=73)
-    monkeypatch.setattr(loading, "load", lambda *_: ([case], []))
+    monkeypatch.setattr(importing, "load", lambda *_: ([case], []))
     row = only(import_results("set", written(tmp_path, name_of(), FRAMES)))
     assert (row["count"], row["stated"]) == (80 - 47, 37)
     other = FRAMES | {"video_path": "0XOTHER.avi"}
@@ -244,7 +243,7 @@ def given(monkeypatch, *cases):
         asked.append(options)
         return list(cases), []
 
-    monkeypatch.setattr(loading, "load", load)
+    monkeypatch.setattr(importing, "load", load)
     return asked
 
 

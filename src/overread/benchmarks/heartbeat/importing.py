@@ -7,10 +7,12 @@ non-medical question the text is read again with its own words, as the authors' 
 
 from __future__ import annotations
 
+import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -22,17 +24,10 @@ from overread.benchmarks.heartbeat.answer_parser import (
     parse_strict,
 )
 from overread.benchmarks.heartbeat.answers import Answer, Truth, reread
-from overread.benchmarks.heartbeat.authors.result_files import (
-    Record,
-    Sheet,
-    format_of,
-    records_of,
-    sheets_of,
-)
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
-from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Edition, Options
-from overread.benchmarks.heartbeat.loading import policy_at, root_of
+from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Options
+from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.volumes import kept_volumes
 from overread.benchmarks.importing import (
@@ -44,6 +39,7 @@ from overread.benchmarks.importing import (
 )
 from overread.benchmarks.tables import answers_frame, cells_of, schema_of, storable
 from overread.case import BadInput, Policy
+from overread.files import read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +68,9 @@ def import_results(
     """
 
     rules, options = BOOK.settings(edition, words)
-    known = _KnownCases(None if cases is None else _every_case(cases, rules, options))
+    # All cases: the sample was drawn when the records were made.
+    every = msgspec.structs.replace(options, videos=_EVERY, split=None, contexts=CONTEXTS)
+    known = _KnownCases(None if cases is None else load(cases, rules, every)[0])
     declared = declared_readers(readers)
     warnings: list[str] = []
     sheets = [sheet for root in (replies, *also) for sheet in sheets_of(Path(root))]
@@ -98,12 +96,127 @@ def import_results(
     return Imported(bench, tables, warnings, dict(words or {}))
 
 
-def _every_case(path: str | Path, rules: Edition, options: Options) -> list[HeartbeatCase]:
-    """All cases at a path: the sample was drawn when the records were made."""
-    from overread.benchmarks.heartbeat.loading import load
+# ---------------------------------- the files: JSON lines, and what their names say (HEARTBEAT 5)
 
-    every = msgspec.structs.replace(options, videos=_EVERY, split=None, contexts=CONTEXTS)
-    return load(path, rules, every)[0]
+
+class Record(msgspec.Struct, frozen=True):
+    """One line. `gt_*` are local indices in T1, positions in T2; T1 alone has `num_frames`."""
+
+    gt_edv: int
+    gt_esv: int
+    run_id: int
+    pred_edv: int | float | None = None
+    pred_esv: int | float | None = None
+    output: str | None = None
+    video_index: int | None = None
+    video_path: str | None = None
+    model_name: str | None = None
+    prompt_name: str | None = None
+    num_frames: int | None = None
+    start_idx: int | None = None
+    seed: int | None = None
+
+
+class Sheet(NamedTuple):
+    """A file, and what its name or its folder's says; None where they say nothing."""
+
+    path: Path
+    model: str | None
+    context: str | None
+    format: str | None
+    seed: int | None
+
+
+# The longer words first: "seg_only" is the non-medical context, not the segmented one.
+_CONTEXTS: Final = (
+    (re.compile(r"non[_\- ]?medical|seg(mented)?_only"), "non_medical"),
+    (re.compile(r"(?<![a-z])seg(mented|mentation)?(?![a-z])"), "segmented"),
+    # The runner's own word for a clip as it is, beside "segmented_echo".
+    (re.compile(r"(?<![a-z])(original|echo)(?![a-z])"), "original"),
+)
+_FORMATS: Final = {
+    "edv_esv": "edv_esv",
+    "esv_edv": "esv_edv",
+    "large_small": "edv_esv",
+    "small_large": "esv_edv",
+    "edv": "edv",
+    "esv": "esv",
+    "large": "edv",
+    "small": "esv",
+}
+_WORDS: Final = "|".join(_FORMATS)
+_NAME: Final = re.compile(
+    rf"results_(?P<model>.+?)_(?P<context>[a-z_\-]*?)_?(?P<format>{_WORDS})_(?:video|frame)s?"
+    r"_random_seed_(?P<seed>\d{1,18})",
+    re.IGNORECASE,
+)
+_LAST: Final = re.compile(rf"(?:^|.*?[_\-])({_WORDS})(?:_(?:video|frame)s?)?$", re.IGNORECASE)
+_SEED: Final = re.compile(r"seed[_\-]?(\d{1,18})", re.IGNORECASE)
+
+
+def sheets_of(root: Path) -> list[Sheet]:
+    """The result files at a path: the file itself, or every .jsonl below the folder."""
+    if root.is_file():
+        return [_sheet_at(root, root.parent)]
+    if not root.is_dir():
+        raise BadInput(f"{root}: there is no such file or folder. Give the authors' .jsonl files.")
+    found = sorted(path for path in root.rglob("*.jsonl") if path.is_file())
+    if not found:
+        raise BadInput(f"{root} holds no .jsonl file. Give the folder of the authors' results.")
+    return [_sheet_at(path, root) for path in found]
+
+
+def _sheet_at(path: Path, root: Path) -> Sheet:
+    stem = path.stem
+    match = _NAME.fullmatch(stem)
+    # The nearest name that says it: the file's, its folder's, the folder that was given.
+    inner = path.parent.relative_to(root).parts if path.is_relative_to(root) else ()
+    names = [stem, *reversed(inner), root.name]
+    context = next((found for name in names if (found := _context_in(name))), None)
+    if match is not None:
+        model = re.sub(r"[_\-]+$", "", match["model"])
+        wanted = _FORMATS[match["format"].lower()]
+        return Sheet(
+            path, model, _context_in(match["context"]) or context, wanted, int(match["seed"])
+        )
+    last = _LAST.fullmatch(_SEED.sub("", stem).rstrip("_-"))
+    seed = _SEED.search(stem)
+    folder = inner[0] if inner and _context_in(inner[0]) is None else None
+    return Sheet(
+        path,
+        folder,
+        context,
+        _FORMATS[last[1].lower()] if last else None,
+        int(seed[1]) if seed else None,
+    )
+
+
+def _context_in(name: str) -> str | None:
+    return next((word for seen, word in _CONTEXTS if seen.search(name.lower())), None)
+
+
+def format_of(prompt: str | None) -> str | None:
+    """The format a prompt's name ends with: structured_edv_esv, gemma_esv."""
+    match = _LAST.fullmatch(prompt) if prompt else None
+    return _FORMATS[match[1].lower()] if match else None
+
+
+def records_of(path: Path) -> Iterator[tuple[int, Record]]:
+    """The records of a file with their line numbers."""
+    decoder = msgspec.json.Decoder(Record)
+    for number, line in enumerate(io.BytesIO(read_bytes(path)), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInput(
+                f"{path.name} line {number} is no record of the authors' runner: {error}. "
+                "Fix the line or leave it out."
+            ) from None
+
+
+# ---------------------------------------------------------------- cases and answers
 
 
 class _KnownCases:
@@ -111,7 +224,10 @@ class _KnownCases:
 
     def __init__(self, given: list[HeartbeatCase] | None) -> None:
         self._given = given
-        self._by_name = {name: case for case in given or () for name in _names_of_case(case)}
+        self._by_name: dict[str, HeartbeatCase] = {}
+        for case in given or ():
+            path = PurePosixPath(case.clip)
+            self._by_name |= dict.fromkeys((case.case_id, path.name, path.stem), case)
         self._seen: dict[str, dict[str, Any]] = {}
         # By case the frames that any record shows, from the first to behind the last.
         self._shown: dict[str, range] = {}
@@ -130,13 +246,12 @@ class _KnownCases:
             name = f"video-{record.video_index:04d}"
             if self._given is not None and 0 <= record.video_index < len(self._given):
                 found = self._given[record.video_index]
-        if found is not None:
-            _check_truth(found, record, where)
-            self._seen.setdefault(found.case_id, {})
-            self._show(found, record)
-            return found.case_id, found
-        if self._given is not None:
+        if found is None and self._given is not None:
             raise BadInput(f'{where}: the video "{name}" is not among the cases. Give its set.')
+        if found is not None:
+            self._seen.setdefault(found.case_id, {})
+            self._show(found, record, where)
+            return found.case_id, found
         self._learn(name, record, where)
         return name, None
 
@@ -154,10 +269,17 @@ class _KnownCases:
         frames = max(row.get("frames") or 0, record.start_idx + record.num_frames)
         row.update(told, frames=frames)
 
-    def _show(self, case: HeartbeatCase, record: Record) -> None:
+    def _show(self, case: HeartbeatCase, record: Record, where: str) -> None:
         if record.num_frames is None:
             return
         start = case.ed - record.gt_edv if record.start_idx is None else record.start_idx
+        ed, es = start + record.gt_edv, start + record.gt_esv
+        # Records over other clips of the same names would be measured against the wrong truth.
+        if record.start_idx is not None and {ed, es} != {case.ed, case.es}:
+            raise BadInput(
+                f'{where}: the true frames of "{case.case_id}" are {ed} and {es} there and '
+                f"{case.ed} and {case.es} among the cases. Give the set the records were made of."
+            )
         end = start + _frames_shown(record.num_frames, start, case)
         shown = self._shown.get(case.case_id, range(start, end))
         self._shown[case.case_id] = range(min(shown.start, start), max(shown.stop, end))
@@ -183,23 +305,6 @@ class _KnownCases:
         first, count = max(0, shown.start), len(shown)
         window = Window(first, count, count, case.ed - first, case.es - first)
         return cells_of(kept_volumes(case, window, root, options.volume))
-
-
-def _check_truth(case: HeartbeatCase, record: Record, where: str) -> None:
-    """Records over other clips of the same names would be measured against the wrong truth."""
-    if record.start_idx is None or record.num_frames is None:
-        return
-    said = record.start_idx + record.gt_edv, record.start_idx + record.gt_esv
-    if set(said) != {case.ed, case.es}:
-        raise BadInput(
-            f'{where}: the true frames of "{case.case_id}" are {said[0]} and {said[1]} there and '
-            f"{case.ed} and {case.es} among the cases. Give the set the records were made of."
-        )
-
-
-def _names_of_case(case: HeartbeatCase) -> set[str]:
-    path = PurePosixPath(case.clip)
-    return {case.case_id, path.name, path.stem}
 
 
 def _in_context(
@@ -258,8 +363,8 @@ def _answers_of(
         name, case = known.case(record, where)
         seed = record.seed if record.seed is not None else sheet.seed
         read = _reading_of(record, task, context, wanted, where)
-        shown = _truth_shown(record, task, case)
-        numbers = [number for number in (read["pred_ed"], read["pred_es"]) if number is not None]
+        shown = _truth_shown(record, case)
+        outside = Found(read["pred_ed"], read["pred_es"]).outside(shown.count)
         answer = Answer(
             case=name,
             task=task,
@@ -267,7 +372,7 @@ def _answers_of(
             format=wanted,
             seed=seed or 0,
             pass_=record.run_id,
-            out_of_range=not all(0 <= n < shown.count for n in numbers) if numbers else None,
+            out_of_range=outside,
             recorded=True,
             **read,
             **msgspec.structs.asdict(shown),
@@ -315,10 +420,9 @@ def _whole_prediction(value: int | float | None, where: str) -> int | None:
     return number if -_BIGGEST - 1 <= number <= _BIGGEST else None
 
 
-def _truth_shown(record: Record, task: str, case: HeartbeatCase | None) -> Truth:
-    if task == "t2":
+def _truth_shown(record: Record, case: HeartbeatCase | None) -> Truth:
+    if record.num_frames is None:
         return Truth(record.gt_edv, record.gt_esv, None, 2, 2)
-    assert record.num_frames is not None
     stated = count = record.num_frames
     if case is not None and record.start_idx is not None:
         count = _frames_shown(stated, record.start_idx, case)
