@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.registry import BENCHMARKS, class_of, metrics
+from overread.benchmarks.registry import BENCHMARKS, class_of
+from support.registered import metrics
 
 SOURCE = Path(__file__).parents[1] / "src" / "overread"
 # The one table of our own benchmarks; the printed figures; and the patients that each set is made

@@ -53,11 +53,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Any]:
 
     @functools.cache
     def measured(name: str, edition: str) -> Any:
-        from overread.benchmarks.registry import reopen_benchmark
+        from overread.benchmarks.registry import class_of
 
         run = kept_run(asked(name))
         words = run.record.settings
-        bench = reopen_benchmark(name, run.record.dataset, "open", edition, words)
+        bench = class_of(name).of_run(run.record.dataset, "open", edition, words)
         tables = tables_of(run.folder, bench, run.record)
         return bench, tables, bench.measure(tables)
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from overread.benchmarks.registry import BENCHMARKS, class_of, metrics
+from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.benchmarks.rules import Rulebook
 from overread.case import Measure
+from support.registered import metrics, options_table, rules_table
 
 ROOT = Path(__file__).parents[2]
 LOOSE = "–"  # an option that is not set
@@ -79,7 +80,7 @@ def test_every_departure_has_its_test(benchmark: str) -> None:
 def test_the_page_on_editions_has_the_tables_of_the_rulebook(benchmark: str) -> None:
     book = book_of(benchmark)
     told = section("editions.md", benchmark)
-    for table in (book.rules_table(), book.options_table()):
+    for table in (rules_table(book), options_table(book)):
         assert "\n".join(table) in told, "\n".join(["put this into docs/editions.md:", *table])
     standard = book.settings("corrected")[1]
     words = {row[0]: row[1] for row in rows(told, "option") if row[1] != LOOSE}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from overread.benchmarks.registry import BENCHMARKS, class_of, importer, metrics
+from overread.benchmarks.registry import BENCHMARKS, class_of, importer
+from support.registered import metrics
 
 ROOT = Path(__file__).parents[2]
 

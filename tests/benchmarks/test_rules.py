@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import BENCHMARKS, class_of
 from overread.benchmarks.rules import (
     AskedOptions,
@@ -18,7 +19,6 @@ from overread.benchmarks.rules import (
     Folder,
     Rulebook,
     Seed,
-    absolute,
     check_variants,
     files,
     folder,
@@ -29,6 +29,7 @@ from overread.benchmarks.rules import (
     whole,
 )
 from overread.case import BadInput
+from support.registered import options_table, rules_table
 
 READINGS = {
     "rule": one_of("a", "b"),
@@ -105,7 +106,7 @@ def test_every_setting_that_a_benchmark_reads_as_a_path_is_recorded_absolute(ben
         with suppress(ValueError):
             value = option.reads("some.csv")
             if isinstance(value, str) and value.startswith(here):
-                assert absolute(book, {name: "some.csv"}) == {name: value}
+                assert book.absolute({name: "some.csv"}) == {name: value}
                 found.add(name)
     assert found == book.places
     assert "root" in found
@@ -114,8 +115,8 @@ def test_every_setting_that_a_benchmark_reads_as_a_path_is_recorded_absolute(ben
 def test_words_that_name_no_path_are_recorded_as_they_are():
     book = class_of("medcmr").book
     for plain in ({"reformulate": "none"}, {"reformulate": "12"}, {"root": ""}, {"ranks": "a,,b"}):
-        assert absolute(book, plain) == plain
-    assert absolute(None, None) == {}
+        assert book.absolute(plain) == plain
+    assert Benchmark.absolute(None) == {}
 
 
 @given(st.sampled_from(sorted(READINGS)), st.text(max_size=20))
@@ -226,12 +227,12 @@ def test_what_is_shown_what_judges_are_asked_and_what_names_files():
 
 
 def test_the_tables_of_the_page():
-    assert BOOK.rules_table()[1:4] == [
+    assert rules_table(BOOK)[1:4] == [
         "|---|---|---|---|",
         "| `parser` | `1` | `2` | How a reply is read. |",
         "| `masks` | `closed` | `open` | Masks. |",
     ]
-    assert BOOK.options_table()[2:] == [
+    assert options_table(BOOK)[2:] == [
         "| `px` | `5` | The longer side. |",
         "| `images` | `a,b` | Pictures. |",
         "| `checks` | `3` | Items judged first. |",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.registry import BENCHMARKS, unit_of
+from overread.benchmarks.registry import BENCHMARKS, class_of
 
 MEASURES = Path(__file__).parents[2] / "docs" / "measures.md"
 
@@ -26,7 +26,7 @@ def documented(benchmark: str) -> set[str]:
 def test_every_documented_measure_has_a_range(benchmark: str) -> None:
     names = documented(benchmark) - {"category"}  # a word, without a value
     assert len(names) > 5
-    assert {name for name in names if unit_of(benchmark, name) is None} == set()
+    assert {name for name in names if class_of(benchmark).unit_of(name) is None} == set()
 
 
 def test_ranges_are_those_of_the_definitions() -> None:
@@ -34,7 +34,7 @@ def test_ranges_are_those_of_the_definitions() -> None:
         name: unit.limits
         for name in ("uar", "gsp", "skill", "mae")
         for benchmark in ("grounding", "heartbeat")
-        if (unit := unit_of(benchmark, name)) is not None
+        if (unit := class_of(benchmark).unit_of(name)) is not None
     }
     assert limits == {"uar": (0, 1), "gsp": (-1, 1), "skill": (-inf, 1), "mae": (0, inf)}
-    assert unit_of("medcmr", "nothing") is None
+    assert class_of("medcmr").unit_of("nothing") is None

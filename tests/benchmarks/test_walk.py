@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.base import ReaderRecord, Tables
-from overread.benchmarks.registry import open_benchmark
+from overread.benchmarks.registry import class_of
 from overread.case import Figure, Reply, Traits
 from overread.runs import phantom_cases
 
@@ -34,7 +34,7 @@ def test_a_case_passes_through_few_modules_from_its_row_to_a_figure(manifest: Pa
 
     sys.setprofile(entered)
     try:
-        bench = open_benchmark("grounding", manifest, "corrected", {"boot": "100"})
+        bench = class_of("grounding").open(manifest, "corrected", {"boot": "100"})
         rows, kept = [], []
         for case in bench.cases():
             kept.append(bench.case_row(case))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import overread as ov
-from overread.benchmarks.registry import reopen_benchmark
+from overread.benchmarks.registry import class_of
 from overread.report import Reported, report_html
 from support.page import Seen, seen_in
 
@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ov.Run:
 @pytest.fixture(scope="module")
 def seen(run: ov.Run) -> Seen:
     record = run.record
-    bench = reopen_benchmark(record.benchmark, record.dataset, record.policy, "corrected", {})
+    bench = class_of(record.benchmark).of_run(record.dataset, record.policy, "corrected", {})
     reported = Reported(
         record=record,
         measures=run.records,

@@ -10,7 +10,7 @@ from threading import Thread
 import msgspec
 import pytest
 
-from overread.benchmarks.registry import BENCHMARKS, metrics
+from overread.benchmarks.registry import BENCHMARKS
 from overread.case import BadInput, Measure
 from overread.records import read_measures, write_measures
 from overread.report import DISCLAIMER
@@ -19,6 +19,7 @@ from overread.runs import gate, run
 from support.commands import ROOT
 from support.gates import gated_run, share, write_run
 from support.kept_runs import kept_run
+from support.registered import metrics
 
 EXAMPLE = ROOT / "docs" / "gate.example.toml"
 HEART = {"task": "t1", "context": "original", "format": "edv_esv"}

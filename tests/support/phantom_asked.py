@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from overread.benchmarks.base import ReaderRecord, Tables
-from overread.benchmarks.registry import class_of, open_benchmark
+from overread.benchmarks.registry import class_of
 from overread.case import Picture, Prompt, PromptMessage, Request
 from overread.imaging import render, render_clip
 from overread.plugins import at
@@ -29,7 +29,7 @@ def phantom_asked(
 ) -> tuple[Any, Tables]:
     """The benchmark over n phantoms, and what these controls answered to every trial."""
     place = at(class_of(name).phantoms.maker)(folder, n, 0)
-    bench: Any = open_benchmark(name, place, edition, words)
+    bench: Any = class_of(name).open(place, edition, words)
     asked = bench.controls()
     rows, readers = [], []
     for control in controls:

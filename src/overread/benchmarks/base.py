@@ -18,7 +18,7 @@ import msgspec
 import overread
 import overread.case as oc
 from overread.benchmarks.draws import lot
-from overread.benchmarks.rules import EditionRules, Rulebook, absolute
+from overread.benchmarks.rules import EditionRules, Rulebook
 from overread.benchmarks.tables import cells_of, schema_of, structs_in
 from overread.judging import Read, Role
 from overread.judging import question as judged
@@ -288,7 +288,7 @@ class Benchmark:
     @classmethod
     def absolute(cls, words: Mapping[str, str] | None) -> dict[str, str]:
         """The words of `--set` with every path absolute: a record is read from whatever folder."""
-        return absolute(cls.book, words)
+        return dict(words or {}) if cls.book is None else cls.book.absolute(words or {})
 
     @property
     def shows(self) -> frozenset[str]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
-from overread.case import BadInput, Policy
+from overread.case import BadInput
 from overread.plugins import Named, at, load, named
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import Benchmark, Imported
-    from overread.measuring.units import Unit
 
 
 class BuiltIn(NamedTuple):
@@ -29,20 +27,15 @@ BENCHMARKS: Final[Mapping[str, BuiltIn]] = {
     "m3cot": BuiltIn("overread.benchmarks.m3cot:M3CoT", "Does it reason?"),
     "heartbeat": BuiltIn("overread.benchmarks.heartbeat:Heartbeat", "Can it follow a heart?"),
     "medcmr": BuiltIn("overread.benchmarks.medcmr:MedCMR", "Can it integrate?"),
-    "pairs": BuiltIn(
-        "overread.benchmarks.pairs:Pairs",
-        "Does it tell pictures apart?",
-    ),
+    "pairs": BuiltIn("overread.benchmarks.pairs:Pairs", "Does it tell pictures apart?"),
 }
 
 
 def known() -> dict[str, tuple[Named, ...]]:
     """Every benchmark by its name, our own and those of installed packages."""
-    return named("overread.benchmarks", {name: one.place for name, one in _ours().items()})
-
-
-def _ours() -> Mapping[str, BuiltIn]:
-    return dict(sorted(BENCHMARKS.items()))
+    return named(
+        "overread.benchmarks", {name: BENCHMARKS[name].place for name in sorted(BENCHMARKS)}
+    )
 
 
 def benchmark_names() -> list[str]:
@@ -63,27 +56,6 @@ def class_of(name: str) -> type[Benchmark]:
             f'with name = "{name}".'
         )
     return found
-
-
-def open_benchmark(
-    name: str,
-    cases_path: str | Path,
-    edition: str = "corrected",
-    settings: Mapping[str, str] | None = None,
-) -> Benchmark:
-    """A benchmark over a set of cases, ready to ask."""
-    return class_of(name).open(cases_path, edition, settings)
-
-
-def reopen_benchmark(
-    name: str,
-    dataset: str,
-    policy: Policy,
-    edition: str = "corrected",
-    settings: Mapping[str, str] | None = None,
-) -> Benchmark:
-    """A benchmark over the kept tables of a run: it measures again, and asks nothing."""
-    return class_of(name).of_run(dataset, policy, edition, settings)
 
 
 Importer: TypeAlias = "Callable[..., Imported]"
@@ -115,19 +87,19 @@ def with_phantoms(tell: Callable[[str], None] | None = None) -> Iterator[type[Be
     return (one for one in classes(tell) if one.phantoms is not None)
 
 
-def builder(name: str) -> Any:
-    """The module with `Recipe` and `build` that makes a benchmark's sets of official files."""
+def builder(name: str | None = None) -> Any:
+    """The module with `Recipe` and `build` that makes a benchmark's sets of official files.
+
+    Without a name that of the first benchmark that has one.
+    """
+    if name is None:
+        return import_module(next(one.builder for one in classes() if one.builder))
     place = class_of(name).builder
     if not place:
         have = [one.name for one in classes() if one.builder]
         who = "benchmarks that have one are" if len(have) > 1 else "benchmark that has one is"
         raise BadInput(f'"{name}" has no builder. The {who} {", ".join(have)}.')
     return import_module(place)
-
-
-def first_builder() -> Any:
-    """That of the first benchmark that has one."""
-    return builder(next(one.name for one in classes() if one.builder))
 
 
 def questions(names: Iterable[str]) -> dict[str, str]:
@@ -143,17 +115,3 @@ def questions(names: Iterable[str]) -> dict[str, str]:
             except BadInput:
                 found[name] = name
     return found
-
-
-def unit_of(name: str, measure: str) -> Unit | None:
-    """What a measure of a benchmark is counted in; None of one that it does not declare."""
-    return class_of(name).unit_of(measure)
-
-
-def metrics() -> Iterator[tuple[str, Any]]:
-    """Every registered metric of every benchmark as (benchmark, metric), for the law tests."""
-    for name in _ours():
-        if place := class_of(name).metrics:
-            found = at(place)
-            for metric in found.values() if isinstance(found, Mapping) else found:
-                yield name, metric

@@ -20,20 +20,20 @@ row a line, its last cell going on below:
 
 A `Literal` is read by its words, anything else by the reading beside its type. From the tables come
 the two editions, `--set name=value` and its refusals, labels, what readers and judges are shown,
-which options name files, and the tables of docs/editions.md.
+which options name files; docs/editions.md has the same tables.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import (
     Annotated,
     Any,
     ClassVar,
-    Final,
     Generic,
     Literal,
     NamedTuple,
@@ -359,13 +359,11 @@ class Rulebook(Generic[R, Asked]):
 
     def absolute(self, words: Mapping[str, str]) -> dict[str, str]:
         """The words with every path absolute: a record is read from whatever folder."""
-        return {key: self._absolute(key, text) for key, text in words.items()}
-
-    def _absolute(self, key: str, text: str) -> str:
-        try:
-            return str(self.options[key].reads(text.strip())) if key in self.places else text
-        except ValueError:  # refused, with the reason, when all words are read
-            return text
+        found = dict(words)
+        for key in self.places & words.keys():
+            with suppress(ValueError):  # refused, with the reason, when all words are read
+                found[key] = str(self.options[key].reads(words[key].strip()))
+        return found
 
     def _read(
         self, words: Mapping[str, str] | None, among: Mapping[str, Rule] | Mapping[str, Option]
@@ -379,45 +377,6 @@ class Rulebook(Generic[R, Asked]):
     def departures(self, rules: R) -> list[str]:
         """The rules that are not the published ones."""
         return [name for name in self.rules if getattr(rules, name) != getattr(self.authors, name)]
-
-    def rules_table(self) -> list[str]:
-        """The rows of docs/editions.md that list the rules."""
-        return _table(
-            ("rule", "authors", "corrected", "decides"),
-            (
-                (name, _word(rule.authors), _word(rule.corrected), rule.why)
-                for name, rule in self.rules.items()
-            ),
-        )
-
-    def options_table(self) -> list[str]:
-        """The rows of docs/editions.md that list the options."""
-        standard = self.settings("corrected")[1]
-        return _table(
-            ("option", "default", "says"),
-            (
-                (name, option.written or _word(getattr(standard, name)), option.why)
-                for name, option in self.options.items()
-            ),
-        )
-
-
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table of Markdown whose cells but the last are code."""
-    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    for *cells, last in rows:
-        code = [cell if cell == _UNSET else f"`{cell}`" for cell in cells]
-        lines.append(f"| {' | '.join([*code, last])} |")
-    return lines
-
-
-_UNSET: Final = "–"
-
-
-def _word(value: Any) -> str:
-    if value in (None, ()):
-        return _UNSET
-    return ",".join(str(one) for one in value) if isinstance(value, tuple) else str(value)
 
 
 # ---------------------------------------------------------------- what several rulebooks share
@@ -436,8 +395,3 @@ def label_words(label: str) -> tuple[str, dict[str, str]]:
     """An edition's label as the name and the rules that were changed: `corrected+boot=200`."""
     name, *changed = label.split("+")
     return name, dict(rule.split("=", 1) for rule in changed if "=" in rule)
-
-
-def absolute(book: Rulebook[Any, Any] | None, words: Mapping[str, str] | None) -> dict[str, str]:
-    """The words with every path absolute, of a benchmark that may have no options at all."""
-    return dict(words or {}) if book is None else book.absolute(words or {})

@@ -75,9 +75,9 @@ _OF_BUILDERS = ("ProbeSet", "Recipe", "build")
 def __getattr__(name: str) -> Any:
     """Import on first use, and keep what was found."""
     if name in _OF_BUILDERS:
-        from overread.benchmarks.registry import first_builder
+        from overread.benchmarks.registry import builder
 
-        found = getattr(first_builder(), name)
+        found = getattr(builder(), name)
     elif name in _HOME:
         from importlib import import_module
 

@@ -94,9 +94,9 @@ def as_asked(record: RunRecord) -> Benchmark:
 
 def reopened(record: RunRecord, edition: str, settings: Mapping[str, str]) -> Benchmark:
     """The benchmark of a run under an edition."""
-    from overread.benchmarks.registry import reopen_benchmark
+    from overread.benchmarks.registry import class_of
 
-    return reopen_benchmark(record.benchmark, record.dataset, record.policy, edition, settings)
+    return class_of(record.benchmark).of_run(record.dataset, record.policy, edition, settings)
 
 
 def tables_of(

@@ -30,9 +30,9 @@ def open_cases(
     benchmark: str, cases: str | Path, edition: str, settings: Mapping[str, str]
 ) -> Benchmark:
     """Open a benchmark over a case file, or over `phantom:N[:SEED]`, made once and kept."""
-    from overread.benchmarks.registry import open_benchmark
+    from overread.benchmarks.registry import class_of
 
-    return open_benchmark(benchmark, case_file(benchmark, cases), edition, settings)
+    return class_of(benchmark).open(case_file(benchmark, cases), edition, settings)
 
 
 def case_file(benchmark: str, cases: str | Path) -> Path:

@@ -158,7 +158,7 @@ def _summary(
     found: Figures, runs: Sequence[Beside], flags: Sequence[Flag], signature: str
 ) -> Table:
     """The layout of our own summary."""
-    from overread.benchmarks.registry import reopen_benchmark
+    from overread.benchmarks.registry import class_of
 
     systems = {system.name for system in found.systems}
     printed = (p.record for p in found.index.values())
@@ -168,7 +168,7 @@ def _summary(
             if not record.by:
                 name = f"{record.reader} ({run.run})"
                 records.append(msgspec.structs.replace(record, reader=name))
-    bench = reopen_benchmark(found.benchmark, found.cite, "open", "authors")
+    bench = class_of(found.benchmark).of_run(found.cite, "open", "authors")
     exhibits = bench.exhibits(records, signature)
     table = next(x for x in exhibits if isinstance(x, Table) and x.name == "summary")
     return msgspec.structs.replace(

@@ -13,12 +13,11 @@ import overread
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.answers import Answer
 from overread.benchmarks.registry import (
+    class_of,
     importer,
-    metrics,
-    open_benchmark,
-    reopen_benchmark,
 )
 from overread.case import BadInput, Reply, Table, Traits
+from support.registered import metrics
 
 
 def answered(benchmark, replies: dict[str, Reply | None], traits=None) -> pl.DataFrame:
@@ -50,7 +49,7 @@ REPLIES = {
 
 
 def test_from_manifest_to_summary(manifest):
-    benchmark = open_benchmark("grounding", manifest({}, {}, {}, {}, policy="open"))
+    benchmark = class_of("grounding").open(manifest({}, {}, {}, {}, policy="open"))
     answers = answered(benchmark, REPLIES)
     assert answers.height == 16
     assert answers.columns == ["reader", *Answer.__struct_fields__]
@@ -76,7 +75,7 @@ def test_from_manifest_to_summary(manifest):
 def test_reading_again_is_reading_anew(manifest, first, then):
     """Kept rows under another edition are what that edition would have made of the replies."""
     path = manifest({}, {}, {}, {})
-    one, other = open_benchmark("grounding", path, first), open_benchmark("grounding", path, then)
+    one, other = class_of("grounding").open(path, first), class_of("grounding").open(path, then)
     kept = tables_of(one, answered(one, REPLIES))
     again = other.reread(kept)
     assert again.answers.equals(answered(other, REPLIES))
@@ -85,7 +84,7 @@ def test_reading_again_is_reading_anew(manifest, first, then):
 
 
 def test_reading_again_keeps_readers_without_text(manifest):
-    benchmark = open_benchmark("grounding", manifest({}))
+    benchmark = class_of("grounding").open(manifest({}))
     vision = Traits(modality="vision")
     tables = tables_of(benchmark, answered(benchmark, {"c0": Reply("Yes")}, vision))
     tables = msgspec.structs.replace(
@@ -115,10 +114,10 @@ def test_the_signature_says_what_the_numbers_stand_on(manifest):
 
 def test_a_run_can_be_measured_when_the_manifest_is_gone(manifest):
     path = manifest({}, {}, {}, {})
-    benchmark = open_benchmark("grounding", path)
+    benchmark = class_of("grounding").open(path)
     tables = tables_of(benchmark, answered(benchmark, REPLIES))
     path.unlink()
-    kept = reopen_benchmark("grounding", benchmark.dataset, benchmark.policy)
+    kept = class_of("grounding").of_run(benchmark.dataset, benchmark.policy)
     assert kept.signature(tables) == benchmark.signature(tables)
     assert kept.measure(tables) == benchmark.measure(tables)
     with pytest.raises(BadInput, match="Give --cases"):
@@ -158,7 +157,7 @@ def test_images_from_another_folder_bring_their_own_policy(
 
 
 def test_a_sample_keeps_source_finding_and_label_in_proportion(manifest):
-    benchmark = open_benchmark("grounding", manifest({}, {"label": "0", "source": "mimic_cxr"}))
+    benchmark = class_of("grounding").open(manifest({}, {"label": "0", "source": "mimic_cxr"}))
     strata = [benchmark.stratum(case) for case in benchmark.cases()]
     assert strata == [("ms_cxr", "edema", "1"), ("mimic_cxr", "edema", "0")]
 
@@ -173,7 +172,7 @@ def test_every_control_has_a_category_to_be_recovered_as(manifest):
 
 def test_an_unknown_benchmark_lists_the_known(manifest):
     with pytest.raises(BadInput, match='benchmark is "grunding"; the benchmarks are grounding'):
-        open_benchmark("grunding", manifest({}))
+        class_of("grunding").open(manifest({}))
     with pytest.raises(BadInput, match="the benchmarks are"):
         importer("grunding")
 
@@ -193,9 +192,9 @@ def test_the_registered_metrics():
 def test_making_trials_imports_neither_numpy_nor_polars(golden):
     script = (
         "import sys\n"
-        "from overread.benchmarks.registry import open_benchmark\n"
+        "from overread.benchmarks.registry import class_of\n"
         "from overread.case import Traits\n"
-        f"b = open_benchmark('grounding', {str(golden / 'mimic' / 'manifest.csv')!r})\n"
+        f"b = class_of('grounding').open({str(golden / 'mimic' / 'manifest.csv')!r})\n"
         "print(sum(1 for c in b.cases() for _ in b.trials(c, Traits())))\n"
         "assert not {'numpy', 'polars', 'scipy'} & set(sys.modules), 'heavy import'\n"
     )

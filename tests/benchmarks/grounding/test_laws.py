@@ -11,8 +11,8 @@ import pytest
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.grounding import Grounding
 from overread.benchmarks.grounding.edition import CONDITIONS
-from overread.benchmarks.registry import metrics
 from overread.case import Measure, Traits
+from support.registered import metrics
 
 REGISTERED = [metric for name, metric in metrics() if name == "grounding"]
 # The conditions without which a measure is null; the others need the original alone.

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.registry import benchmark_names, unit_of
+from overread.benchmarks.registry import benchmark_names, class_of
 from overread.case import BadInput
 from overread.files import MOST_TOML, parse_toml, read_bytes, size_words
 
@@ -182,7 +182,7 @@ def _check_common(path: Path, policy: Policy) -> None:
 
 def _check_in_range(where: str, rule: Rule, key: str, bound: float) -> None:
     """Refuse a bound that no value can break, or none can meet: most are percent for a fraction."""
-    within = unit_of(rule.benchmark, rule.measure)
+    within = class_of(rule.benchmark).unit_of(rule.measure)
     if within is None:
         return
     low, high = (0.0, within.high - within.low) if rule.gap else within.limits
