@@ -33,14 +33,9 @@ from overread.imaging import overlap_fraction
 CONTROL: Final = "control"
 ERROR_GROUPS: Final = {
     "image_dependent": (
-        "add_medical_device",
-        "change_location",
-        "change_name_of_device",
-        "change_position_of_device",
-        "change_severity",
-        "change_view",
-        "false_negation",
-        "false_prediction",
+        *("add_medical_device", "change_location", "change_name_of_device"),
+        *("change_position_of_device", "change_severity", "change_view"),
+        *("false_negation", "false_prediction"),
     ),
     "text_only": ("add_repetition", "add_typo", "change_to_homophone"),
 }
@@ -68,31 +63,18 @@ _BOX: Final = ("box_x", "box_y", "box_w", "box_h")
 _IRRELEVANT: Final = tuple(f"irrelevant_{side}" for side in _BOX)
 # Written by `overread build` beyond the paper's 26 columns.
 EXTRA_COLUMNS: Final = (
-    "label_value",
-    "swap_match",
-    "opposite_image_path",
-    "matched_boxes",
-    "image_digest",
-    "swap_image_digest",
+    *("label_value", "swap_match", "opposite_image_path", "matched_boxes"),
+    *("image_digest", "swap_image_digest"),
 )
 # And where a film has several boxes of its finding.
 UNION_COLUMNS: Final = ("more_boxes", "more_irrelevant_boxes")
-# Without these nothing can be asked or scored. The other columns of 1.2 describe a case and may be
-# missing; columns beyond the 26 are ignored.
 # Names of images below the data root.
 IMAGE_COLUMNS: Final = ("image_path", "swap_image_path", "opposite_image_path")
+# Without these nothing can be asked or scored. The other columns of 1.2 describe a case and may be
+# missing; columns beyond the 26 are ignored.
 NEEDED: Final = (
-    "case_id",
-    "source",
-    "image_path",
-    "subject_id",
-    "finding",
-    "label",
-    *_BOX,
-    "error_sentence",
-    "error_present",
-    "swap_image_path",
-    *_IRRELEVANT,
+    *("case_id", "source", "image_path", "subject_id", "finding", "label", *_BOX),
+    *("error_sentence", "error_present", "swap_image_path", *_IRRELEVANT),
 )
 # The sources the authors' code has a key for, and ours: phantoms are built like MS-CXR.
 KEYED_BY_LABEL: Final = frozenset({"ms_cxr", "mimic_cxr", "chexpert", "phantom"})

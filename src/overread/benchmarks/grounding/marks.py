@@ -34,7 +34,7 @@ from overread.stats import Interval
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.base import Tables
+    from overread.benchmarks.base import ReaderRecord, Tables
 
 
 Codes = NDArray[np.int8]
@@ -227,29 +227,22 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 def marks_at(tables: Tables, edition: Edition, facts: Facts, px: int, phrasing: str) -> list[Marks]:
     """The marks of every reader at one resolution and phrasing."""
     answers = _indexed_answers(tables, px, phrasing)
-    by_reader = {
-        str(name): frame
-        for (name,), frame in answers.partition_by(
-            "reader", as_dict=True, maintain_order=True
-        ).items()
-    }
+    parts = answers.partition_by("reader", as_dict=True, maintain_order=True)
     return [
-        _marks_of_reader(
-            record.name, record.traits.modality, by_reader.get(record.name), edition, facts
-        )
+        _marks_of_reader(record, parts.get((record.name,)), edition, facts)
         for record in tables.readers
     ]
 
 
 def _marks_of_reader(
-    reader: str, modality: Modality, answers: pl.DataFrame | None, edition: Edition, facts: Facts
+    record: ReaderRecord, answers: pl.DataFrame | None, edition: Edition, facts: Facts
 ) -> Marks:
     codes: dict[str, Codes] = {}
     order = np.empty(0, dtype=np.int64)
     p_yes = np.full(facts.n, np.nan)
     if answers is not None:
-        codes, order, p_yes = _codes_by_image(answers, facts.n, reader)
-    truth = facts.truth
+        codes, order, p_yes = _codes_by_image(answers, facts.n, record.name)
+    truth, modality = facts.truth, record.traits.modality
     if modality == "vision" and edition.vision_on_sentences == "no":
         # It answers "is the finding there", not "is the sentence right" [D23].
         for row in codes.values():
@@ -257,7 +250,7 @@ def _marks_of_reader(
         order = order[~facts.sentence[order]]
         truth = np.where(facts.sentence, np.int8(-1), truth)
     return Marks(
-        reader=reader,
+        reader=record.name,
         modality=modality,
         codes=codes,
         truth=truth,

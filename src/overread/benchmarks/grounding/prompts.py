@@ -6,33 +6,17 @@ from typing import Final
 
 # The 13 findings asked for, in the order the protocol fixes (F13).
 FINDINGS: Final = (
-    "atelectasis",
-    "cardiomegaly",
-    "consolidation",
-    "edema",
-    "enlarged_cardiomediastinum",
-    "fracture",
-    "lung_lesion",
-    "lung_opacity",
-    "pleural_effusion",
-    "pleural_other",
-    "pneumonia",
-    "pneumothorax",
-    "support_devices",
+    *("atelectasis", "cardiomegaly", "consolidation", "edema", "enlarged_cardiomediastinum"),
+    *("fracture", "lung_lesion", "lung_opacity", "pleural_effusion", "pleural_other"),
+    *("pneumonia", "pneumothorax", "support_devices"),
 )
 # The label of a normal film; its question is about any abnormality [D1].
 NORMAL: Final = "no_finding"
 
 # The findings MS-CXR has boxes for.
 MSCXR_FINDINGS: Final = (
-    "atelectasis",
-    "cardiomegaly",
-    "consolidation",
-    "edema",
-    "lung_opacity",
-    "pleural_effusion",
-    "pneumonia",
-    "pneumothorax",
+    *("atelectasis", "cardiomegaly", "consolidation", "edema"),
+    *("lung_opacity", "pleural_effusion", "pneumonia", "pneumothorax"),
 )
 
 # The source whose cases ask about a sentence of a report instead of a finding.
