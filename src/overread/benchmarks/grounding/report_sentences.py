@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from overread.benchmarks.exhibits.cells import percent
-from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.category import (
     BY_CHANCE,
     IGNORES,
@@ -20,8 +19,9 @@ from overread.benchmarks.grounding.conditions import FILLS
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
 from overread.benchmarks.grounding.prompts import question
-from overread.benchmarks.grounding.trials import trials
+from overread.benchmarks.grounding.trials import DECODING
 from overread.benchmarks.sentences import (
+    Answer,
     Told,
     carried_out,
     few_cases,
@@ -31,7 +31,7 @@ from overread.benchmarks.sentences import (
     taken_over,
     wide_intervals,
 )
-from overread.case import Decoding, Headline, Measure, Traits
+from overread.case import Headline, Measure
 
 # ---------------------------------------------------------------- Did it look at the image?
 # One sentence per reader, from its category and what decides it.
@@ -45,7 +45,7 @@ _RATE_WORDS: Final = {
     "gsp": ("GSP", "the cover of the finding changed {} more than the other"),
 }
 _BY_AUTHORS: Final = "as the authors' rules give it"
-_RATES: Final = (("cgr", "CGR"), ("uar", "UAR"), ("is", "IS"))
+_RATES: Final = {"cgr": "CGR", "uar": "UAR", "is": "IS"}
 
 
 def headlines(measures: Sequence[Measure], edition: Edition) -> Iterator[Headline]:
@@ -94,9 +94,21 @@ class _ReaderRates:
         return rate(record, title, signed=signed, by=by)
 
 
+# By category: the answer, the sentence around its rates, and these, the first of which decides.
+_VERDICTS: Final[dict[str, tuple[Answer, str, tuple[str, ...]]]] = {
+    USES: ("yes", "It used the image: {}.", ("cgr", "is", "gsp")),
+    IGNORES: ("no", "It gave the same answers whatever it was shown: {}.", ("uar", "cgr", "is")),
+    UNSTABLE: (
+        "cannot tell",
+        f"Its answers are unstable: {{}}; below {UNSTABLE_BELOW} % any black box changes answers, "
+        "and what covering the finding changes is no sign of having looked.",
+        ("is", "cgr"),
+    ),
+}
+
+
 def _verdict(rates: _ReaderRates, category: Measure, edition: Edition) -> Told:
     word = category.label
-    known = [record for name, _ in _RATES if (record := rates.get(name)) is not None]
     if not rates.sees:
         start = "It got no image (text only), so it cannot have looked"
         right = rates.get("accuracy")
@@ -104,35 +116,25 @@ def _verdict(rates: _ReaderRates, category: Measure, edition: Edition) -> Told:
             return Told("no", f"{start}.", category)
         still = f"it was still right in {rates.rate(right, 'accuracy')} of the cases"
         return Told("no", f"{start}; {still}.", right)
-    if word == USES:
-        said = rates.said("cgr", "is", "gsp")
-        return Told("yes", f"It used the image: {said}.", rates.get("cgr") or category)
-    if word == IGNORES:
-        said = rates.said("uar", "cgr", "is")
-        start = "It gave the same answers whatever it was shown"
-        return Told("no", f"{start}: {said}.", rates.get("uar") or category)
-    if word == UNSTABLE:
-        sentence = (
-            f"Its answers are unstable: {rates.said('is', 'cgr')}; below {UNSTABLE_BELOW} % any "
-            "black box changes answers, and what covering the finding changes is no sign of having "
-            "looked."
-        )
-        return Told("cannot tell", sentence, rates.get("is") or category)
-    said = rates.said("cgr", "is", "uar")
+    if word in _VERDICTS:
+        answer, sentence, names = _VERDICTS[word]
+        return Told(answer, sentence.format(rates.said(*names)), rates.get(names[0]) or category)
+    known = [record for name in _RATES if (record := rates.get(name)) is not None]
     if word == INSUFFICIENT:
         least = edition.minimum_n
-        few = [f"{title} on {rates.n(name)}" for name, title in _RATES if rates.n(name) < least]
+        few = [f"{title} on {n}" for name, title in _RATES.items() if (n := rates.n(name)) < least]
         stands = f" ({listed(few)} of the {least} cases needed)" if few else ""
         start = f"Too few cases to tell{stands}"
         measure = min(known, key=lambda record: record.n or 0) if known else category
-        return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure)
-    if missing := [title for name, title in _RATES if rates.get(name) is None]:
+    elif missing := [title for name, title in _RATES.items() if rates.get(name) is None]:
         start = f"It cannot be told without {listed(missing)}"
         measure = known[0] if known else category
-        return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure)
-    cgr = known[0]
-    sentence = f"The measures do not decide it: {_unmet_conditions(rates, category, edition)}."
-    return Told("cannot tell", sentence, (rates.get("gsp") or cgr) if cgr.value else cgr)
+    else:
+        cgr = known[0]
+        sentence = f"The measures do not decide it: {_unmet_conditions(rates, category, edition)}."
+        return Told("cannot tell", sentence, (rates.get("gsp") or cgr) if cgr.value else cgr)
+    said = rates.said("cgr", "is", "uar")
+    return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure)
 
 
 def _unmet_conditions(rates: _ReaderRates, category: Measure, edition: Edition) -> str:
@@ -173,6 +175,68 @@ _CONDITION_WORDS: Final = {
     "blank": "a black image",
     "no_image": "no image at all",
 }
+_ASKED_AGAIN: Final = {
+    "always": ["Every original was asked a second time."],
+    "sampled": ["Where decoding was not greedy the original was asked a second time."],
+    "never": [],
+}
+# What follows from a rule's value: how replies were read, and how they were counted.
+_SAID_BY_RULE: Final[Mapping[str, Mapping[Any, str]]] = {
+    "parser": {
+        2: (
+            "{start} Yes or No by its first word or, failing that, by the whole words yes and no "
+            "in its first 60 characters, thinking removed; a reply with neither or both is "
+            "unparsed."
+        ),
+        1: (
+            "{start} Yes or No by its first word or, failing that, by the letters yes and no "
+            "anywhere in its first 60 characters, as published."
+        ),
+    },
+    "failures": {
+        "apart": (
+            "Unparsed, refused and unanswered are counted apart and never as wrong; rates stand on "
+            "parsed answers."
+        ),
+        "as_text": "Errors and refusals{which} are read like any text, as published.",
+    },
+    "normals": {
+        "no": "On a normal film the right answer to whether anything is abnormal is No.",
+        "yes": "On a normal film Yes counts as right, as published.",
+    },
+    "stability": {
+        whose: (
+            "CGR is the share of correct Yes on boxed findings that the target mask flips; UAR the "
+            "share of correct answers that another patient's image of the same finding and label "
+            f"leaves; IS the share of {word} answers on boxed cases that the irrelevant mask "
+            "leaves."
+        )
+        for whose, word in (("correct", "correct"), ("all", "parsed"))
+    },
+    "gsp": {
+        "paired": (
+            "GSP is the flips under the target mask less those under the irrelevant one, case by "
+            "case over correct Yes answered under both."
+        ),
+        "difference": (
+            "GSP is CGR - (1 - IS), two rates each over its own cases, without an interval."
+        ),
+    },
+    "fallback_swaps": {
+        "leave_out": "Swapped images that could not be matched on the label are left out of UAR."
+    },
+    "intervals": {
+        "wilson": (
+            "Intervals are 95 %: Wilson's for rates and Newcombe's for GSP, with a design effect "
+            "for several cases of one patient; differences between readers resample patients "
+            "{boot:,} times (seed {seed})."
+        ),
+        "bootstrap": (
+            "Intervals are 95 % percentile bootstraps over cases ({boot:,} resamples, seed "
+            "{seed}), as published."
+        ),
+    },
+}
 
 
 def methods(rules: Edition, options: Options, asked_under: str | None = None) -> list[str]:
@@ -181,22 +245,29 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     `asked_under` is the edition the readers were asked under, where that is not `rules`; empty
     where somebody else asked them, so that what they were shown is not known here.
     """
-    return [
-        carried_out(f'The causal audit of "{_PAPER_TITLE}" (arXiv:2606.17710)', BOOK, rules),
-        *_asked_sentences(rules, options, asked_under),
-        *_reading_sentences(rules, imported=asked_under == ""),
-        *_counting_sentences(rules, options),
-    ]
-
-
-# ---------------------------------------------------------------- what was asked
-
-
-def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
+    said = [carried_out(f'The causal audit of "{_PAPER_TITLE}" (arXiv:2606.17710)', BOOK, rules)]
+    facts = {"start": "A reply means", "which": "", "boot": rules.boot, "seed": rules.seed}
     if asked_under == "":
-        yield taken_over("answers")
-        return
-    shown = rules if asked_under is None else BOOK.asked_under(asked_under)
+        # Whether recorded answers were kept is in the tables, and so in the signature, alone.
+        said += [
+            taken_over("answers"),
+            "Answers that those results record were kept as they are, where the signature has the "
+            'word "recorded" for the parser; the rules of reading are for replies read here.',
+        ]
+        facts |= {"start": "A reply read here means", "which": " in replies read here"}
+    else:
+        shown = rules if asked_under is None else BOOK.asked_under(asked_under)
+        said += _asked_sentences(shown, options)
+    for rule, words in _SAID_BY_RULE.items():
+        if sentence := words.get(getattr(rules, rule)):
+            said.append(sentence.format(**facts))
+    said.append(_category_sentence(rules))
+    if options.ratings is not None:
+        said.append("Boxes were also rated by people, and CGR is given for those rated accurate.")
+    return said
+
+
+def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
     words = question("", "[finding]", None, options.phrasing)
     yield (
         f'Of each case readers were asked: "{words}"; of a sentence of a report, whether it '
@@ -214,153 +285,84 @@ def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) 
         f"Each case was shown as far as it allows under {len(conditions)} "
         f"condition{'s' * (len(conditions) > 1)}: {'; '.join(conditions)}."
     )
-    covered = (
-        "exactly the box" if shown.masks == "half_open" else "one row and column more than the box"
-    )
+    more = "one row and column more than the box"
+    covered = "exactly the box" if shown.masks == "half_open" else more
+    kind, _, quality = shown.wire.partition(":")
+    wire = f"JPEG of quality {quality}" if kind == "jpeg" else "PNG"
     yield (
         f"Images were stretched to {options.px} x {options.px} pixels (bilinear) and sent as "
-        f"{_wire_words(shown.wire)}; masks were black unless said otherwise and covered {covered}."
+        f"{wire}; masks were black unless said otherwise and covered {covered}."
     )
-    yield from _subsample_sentence(shown, options)
-    plain, thinking = (_decoding(shown, options, reasoning) for reasoning in (False, True))
+    again = []
+    if options.more_px:
+        again.append(f"at {listed([str(px) for px in options.more_px])} pixels")
+    if options.more_phrasings:
+        several = "s" * (len(options.more_phrasings) > 1)
+        again.append(f"in the phrasing{several} {listed(options.more_phrasings)}")
+    if again:
+        among = f"A sub-sample of up to {options.subset} cases" if options.subset else "All cases"
+        how = "boxed cases" if shown.robustness == "boxed" else "balanced over findings and answers"
+        drawn = f" ({how}, seed {shown.seed})" if options.subset else ""
+        yield f"{among}{drawn} were asked again {listed(again)}."
+    plain, thinking = DECODING[False], DECODING[True]
     yield (
         f"Decoding was {'greedy' if plain.greedy else 'sampled'} with at most {plain.max_tokens} "
         f"new tokens ({thinking.max_tokens} for reasoning readers), unless a reader's own settings "
         "say otherwise; readers without images got the question alone."
     )
-    again = {
-        "always": "Every original was asked a second time.",
-        "sampled": "Where decoding was not greedy the original was asked a second time.",
-    }
-    if options.repeat in again:
-        yield again[options.repeat]
+    yield from _ASKED_AGAIN[options.repeat]
 
 
-def _subsample_sentence(shown: Edition, options: Options) -> Iterator[str]:
-    parts = []
-    if options.more_px:
-        parts.append(f"at {listed([str(px) for px in options.more_px])} pixels")
-    if options.more_phrasings:
-        parts.append(f"in the phrasing{'s' * (len(options.more_phrasings) > 1)} ")
-        parts[-1] += listed(options.more_phrasings)
-    if not parts:
-        return
-    among = f"A sub-sample of up to {options.subset} cases" if options.subset else "All cases"
-    how = "boxed cases" if shown.robustness == "boxed" else "balanced over findings and answers"
-    drawn = f" ({how}, seed {shown.seed})" if options.subset else ""
-    yield f"{among}{drawn} were asked again {listed(parts)}."
-
-
-def _decoding(rules: Edition, options: Options, reasoning: bool) -> Decoding:
-    """As a trial has it, so that no number stands here a second time."""
-    case = GroundingCase(case_id="", source="", image_path="", label=0, finding="-")
-    return next(trials(case, Traits(reasoning=reasoning), rules, options, "")).request.decoding
-
-
-def _wire_words(wire: str) -> str:
-    kind, _, quality = wire.partition(":")
-    return f"JPEG of quality {quality}" if kind == "jpeg" else "PNG"
-
-
-# ---------------------------------------------------------------- how it was read and counted
-
-
-def _reading_sentences(rules: Edition, *, imported: bool) -> Iterator[str]:
-    # Whether recorded answers were kept is in the tables, and so in the signature, alone.
-    start = "A reply means"
-    if imported:
-        yield (
-            "Answers that those results record were kept as they are, where the signature has the "
-            'word "recorded" for the parser; the rules of reading are for replies read here.'
-        )
-        start = "A reply read here means"
-    if rules.parser == 2:
-        yield (
-            f"{start} Yes or No by its first word or, failing that, by the whole words yes "
-            "and no in its first 60 characters, thinking removed; a reply with neither or both is "
-            "unparsed."
-        )
-    else:
-        yield (
-            f"{start} Yes or No by its first word or, failing that, by the letters yes and no "
-            "anywhere in its first 60 characters, as published."
-        )
-    if rules.failures == "apart":
-        yield (
-            "Unparsed, refused and unanswered are counted apart and never as wrong; rates stand on "
-            "parsed answers."
-        )
-    else:
-        which = " in replies read here" if imported else ""
-        yield f"Errors and refusals{which} are read like any text, as published."
-    if rules.normals == "no":
-        yield "On a normal film the right answer to whether anything is abnormal is No."
-    else:
-        yield "On a normal film Yes counts as right, as published."
-
-
-def _counting_sentences(rules: Edition, options: Options) -> Iterator[str]:
-    yield (
-        "CGR is the share of correct Yes on boxed findings that the target mask flips; UAR the "
-        "share of correct answers that another patient's image of the same finding and label "
-        "leaves; IS the share of "
-        f"{'correct' if rules.stability == 'correct' else 'parsed'} answers on boxed cases that "
-        "the irrelevant mask leaves."
-    )
-    if rules.gsp == "paired":
-        yield (
-            "GSP is the flips under the target mask less those under the irrelevant one, case by "
-            "case over correct Yes answered under both."
-        )
-    else:
-        yield "GSP is CGR - (1 - IS), two rates each over its own cases, without an interval."
-    if rules.fallback_swaps == "leave_out":
-        yield "Swapped images that could not be matched on the label are left out of UAR."
-    if rules.intervals == "wilson":
-        yield (
-            "Intervals are 95 %: Wilson's for rates and Newcombe's for GSP, with a design effect "
-            f"for several cases of one patient; differences between readers resample patients "
-            f"{rules.boot:,} times (seed {rules.seed})."
-        )
-    else:
-        yield (
-            f"Intervals are 95 % percentile bootstraps over cases ({rules.boot:,} resamples, seed "
-            f"{rules.seed}), as published."
-        )
+def _category_sentence(rules: Edition) -> str:
     needs = ["CGR above 0" if rules.intervals == "wilson" else "a lower bound of CGR above 0"]
     if rules.category_needs_gsp == "yes":
         needs.append("a lower bound of GSP above 0")
-    least = (
-        f", and no category is given below {rules.minimum_n} cases under any of the three"
-        if rules.minimum_n
-        else ""
-    )
+    least = f", and no category is given below {rules.minimum_n} cases under any of the three"
     uses = listed([*needs, f"IS of at least {STEADY_FROM} %"])
-    yield (
+    return (
         f"A reader is unstable below an IS of {UNSTABLE_BELOW} %, ignores the image where CGR is "
-        f"0, UAR 100 % and IS 100 %, and uses it with {uses}; all else is indeterminate{least}."
+        f"0, UAR 100 % and IS 100 %, and uses it with {uses}; all else is "
+        f"indeterminate{least if rules.minimum_n else ''}."
     )
-    if options.ratings is not None:
-        yield "Boxes were also rated by people, and CGR is given for those rated accurate."
 
 
 # ---------------------------------------------------------------- limitations
 # What the numbers of a grounding run cannot tell: in any case, and as its measures show.
 
 
-_HEADLINE_RATES: Final = {"accuracy": "accuracy", "cgr": "CGR", "uar": "UAR", "is": "IS"}
 _FEW: Final = 100  # cases under a rate, as the paper wants them [D21]
 _WIDE: Final = 0.2  # twenty percentage points from end to end
 _PARSED: Final = 0.95
+_LIMITED_BY_RULE: Final[Mapping[str, tuple[Any, str]]] = {
+    "normals": (
+        "yes",
+        "The published key counts Yes as right on normal films, which favours readers that always "
+        "say Yes.",
+    ),
+    "parser": (
+        1,
+        'The published parser takes the letters "no" inside any word, as in normal or nodule, for '
+        "No.",
+    ),
+    "intervals": (
+        "bootstrap",
+        "The published intervals have no width where all answers agree and take several cases of "
+        "one patient for independent ones.",
+    ),
+    "gsp": (
+        "difference",
+        "GSP has no interval, since its two rates stand on different cases.",
+    ),
+    "category_needs_gsp": (
+        "no",
+        "The published rule for use of the image does not ask whether a mask elsewhere changes as "
+        "many answers.",
+    ),
+}
 
 
-def limitations(measures: Sequence[Measure], edition: Edition, options: Options) -> list[str]:
+def limitations(measures: Sequence[Measure], edition: Edition, options: Options) -> Iterator[str]:
     """Sentences an author may paste: those that always hold first, then this run's own."""
-    index = Index(measures)
-    return [*_standing_limitations(edition, options), *_measured_limitations(index)]
-
-
-def _standing_limitations(edition: Edition, options: Options) -> Iterator[str]:
     yield (
         "A category describes behaviour on these cases and questions; it is no evidence of "
         "clinical safety, and a changed answer shows that the image mattered, not that it was "
@@ -378,50 +380,29 @@ def _standing_limitations(edition: Edition, options: Options) -> Iterator[str]:
         )
     if not set(options.conditions) - {"original"}:
         yield "Only the original image was shown, so that nothing can be said of its use."
-    untried = [
-        *(["at another resolution"] if not options.more_px else []),
-        *(["in another phrasing"] if not options.more_phrasings else []),
-    ]
+    untried = ["at another resolution"] * (not options.more_px)
+    untried += ["in another phrasing"] * (not options.more_phrasings)
     if untried:
         yield f"Whether the numbers hold {listed(untried, 'or')} was not tested."
-    for applies, sentence in (
-        (
-            edition.normals == "yes",
-            "The published key counts Yes as right on normal films, which favours readers that "
-            "always say Yes.",
-        ),
-        (
-            edition.parser == 1,
-            'The published parser takes the letters "no" inside any word, as in normal or nodule, '
-            "for No.",
-        ),
-        (
-            edition.intervals == "bootstrap",
-            "The published intervals have no width where all answers agree and take several cases "
-            "of one patient for independent ones.",
-        ),
-        (
-            edition.gsp == "difference",
-            "GSP has no interval, since its two rates stand on different cases.",
-        ),
-        (
-            edition.category_needs_gsp == "no",
-            "The published rule for use of the image does not ask whether a mask elsewhere changes "
-            "as many answers.",
-        ),
-    ):
-        if applies:
+    for rule, (value, sentence) in _LIMITED_BY_RULE.items():
+        if getattr(edition, rule) == value:
             yield sentence
-
-
-# ---------------------------------------------------------------- what the measures show
+    yield from _measured_limitations(Index(measures))
 
 
 def _measured_limitations(index: Index) -> Iterator[str]:
-    yield from _source_limitation(index)
+    """What the measures show."""
+    sources = index.groups("accuracy", "source")
+    if len(sources) == 1:
+        yield (
+            f"All cases come from one source ({sources[0]}); whether the numbers hold elsewhere "
+            "was not tested."
+        )
+    elif sources:
+        yield "Whether the numbers hold at other sites than those of the cases was not tested."
     by_rate = {
         title: [record for reader in index.readers if (record := index.known(reader, name))]
-        for name, title in _HEADLINE_RATES.items()
+        for name, title in ({"accuracy": "accuracy"} | _RATES).items()
     }
     for title, records in by_rate.items():
         yield from few_cases(records, _FEW, f"{title} stands")
@@ -437,25 +418,13 @@ def _measured_limitations(index: Index) -> Iterator[str]:
             f"{readers_listed(text_only)} got no image: what masks and swaps do to "
             f"{'its' if len(text_only) == 1 else 'their'} answers is so by construction."
         )
-    for condition, rest in (("target_mask", "CGR"), ("swap", "UAR"), ("irrelevant_mask", "IS")):
-        name = rest.lower()
+    for condition, name in (("target mask", "cgr"), ("swap", "uar"), ("irrelevant mask", "is")):
         none = [r for r in index.readers if (m := index.get(r, name)) and m.value is None]
         if none:
             yield (
-                f"{rest} is undefined for {readers_listed(none)}: no correct answer that counts "
-                f"was also answered under {condition.replace('_', ' ')}."
+                f"{_RATES[name]} is undefined for {readers_listed(none)}: no correct answer that "
+                f"counts was also answered under {condition}."
             )
-
-
-def _source_limitation(index: Index) -> Iterator[str]:
-    sources = index.groups("accuracy", "source")
-    if len(sources) == 1:
-        yield (
-            f"All cases come from one source ({sources[0]}); whether the numbers hold elsewhere "
-            "was not tested."
-        )
-    elif sources:
-        yield "Whether the numbers hold at other sites than those of the cases was not tested."
 
 
 def _unread_replies(index: Index) -> Iterator[str]:
@@ -476,6 +445,6 @@ def _unread_replies(index: Index) -> Iterator[str]:
         lost = {r: n for r, m in accuracies if m is not None and (n := m.left_out.get(word))}
         if lost:
             yield (
-                f"{sum(lost.values())} original questions to {readers_listed(list(lost))} {what} "
+                f"{sum(lost.values())} original questions to {readers_listed(lost)} {what} "
                 "and are in no rate."
             )

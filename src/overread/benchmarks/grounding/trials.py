@@ -186,8 +186,11 @@ def _lot(seed: int, case: str) -> bytes:
 
 
 # One word is asked for; a reasoning reader needs room to think first (GROUNDING 5).
-_ONE_WORD: Final = Decoding(max_tokens=10, temperature=0.0, top_logprobs=5)
-_REASONED: Final = Decoding(max_tokens=2048, temperature=0.0, top_logprobs=5)
+DECODING: Final = {
+    reasoning: Decoding(max_tokens=tokens, temperature=0.0, top_logprobs=5)
+    for reasoning, tokens in ((False, 10), (True, 2048))
+}
+"""How readers are decoded, by whether they reason."""
 _SYSTEM: Final = Message("system", (REASONING_SYSTEM_MESSAGE,))
 
 # One black pixel, a PNG: stretched to any size it is the same picture for every case, so that
@@ -229,7 +232,7 @@ def trials(
     """
     if traits.modality == "vision" and not _has_finding(case, edition):
         return
-    decoding = _REASONED if traits.reasoning else _ONE_WORD
+    decoding = DECODING[traits.reasoning]
     greedy = traits.adjust(decoding).greedy
     for image, phrasing, px, repeat in _asked(case, traits, edition, options, subset, greedy):
         pictures = _pictures(case, image_of(image), edition, px, root)
