@@ -16,10 +16,11 @@ from overread.judging import Role
 from overread.judging.question import Compared, Label, Question, Verdict, verdicts_in
 from overread.judging.rubric import CHANGES, Change
 from overread.measuring.notes import with_method
-from overread.stats import Interval, wilson
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from overread.stats import Interval
 
 UNFIT: Final = "judge unfit"
 NOT_CHECKED: Final = "judge not checked"
@@ -121,6 +122,8 @@ def _below(side: Interval) -> bool:
 
 
 def _share(hits: Sequence[bool]) -> Interval:
+    from overread.stats import wilson
+
     return wilson(sum(hits), len(hits))
 
 
@@ -201,7 +204,7 @@ def _shift_measure(by: dict[str, str], before: Sequence[Label], after: Sequence[
     pairs = list(zip(before, after, strict=True))
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     changed, missing = sum(a != b for a, b in both), len(pairs) - len(both)
-    share = wilson(changed, len(both))
+    share = _share([a != b for a, b in both])
     record = Measure(
         reader="",
         measure=SHIFT,

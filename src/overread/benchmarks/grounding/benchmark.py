@@ -21,28 +21,14 @@ from overread.benchmarks.base import (
 )
 from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.grounding.answers import (
-    RECORDED,
-    Answer,
-    KeptReply,
-    Reading,
-    answer_of,
-    read_kept,
-)
-from overread.benchmarks.grounding.cases import (
-    IMAGE_COLUMNS,
-    NEEDED,
-    CaseRow,
-    Dataset,
-    GroundingCase,
-    load_cases,
-    manifest_path,
-    refuse_films,
-    row_of,
-)
+from overread.benchmarks.grounding import answers, cases, exhibits, report_sentences, trials
+from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
-from overread.benchmarks.grounding.trials import Subset, askable, robustness_subset, trials
-from overread.benchmarks.tables import cells_of, read_again, schema_of
+from overread.benchmarks.grounding.exhibits import planes
+from overread.benchmarks.grounding.exhibits import tables as shown_tables
+from overread.benchmarks.grounding.trials import Subset
+from overread.benchmarks.sentences import PHANTOM, made_up
+from overread.benchmarks.tables import cells_of, read_again
 from overread.case import (
     BadInput,
     Card,
@@ -80,6 +66,8 @@ class Grounding(Benchmark):
     pictures = True
     transfers = True
     book = BOOK
+    case_type = cases.CaseRow
+    answer_type = answers.Answer
     drawn = ("_subset",)
     compared = (
         ComparedWords.share("accuracy", "accuracy", "is right on"),
@@ -94,9 +82,9 @@ class Grounding(Benchmark):
 
     def dataset_at(self, path: Path) -> str:
         """The set of a manifest, or of a folder that holds `manifest.csv`."""
-        self.path = manifest_path(path)
-        found = Dataset.at(self.path)
-        refuse_films(self.path)
+        self.path = cases.manifest_path(path)
+        found = cases.Dataset.at(self.path)
+        cases.refuse_films(self.path)
         return found.label
 
     def check_opened(self) -> None:
@@ -108,14 +96,14 @@ class Grounding(Benchmark):
 
     def policy_at(self, path: str | Path) -> Policy:
         """Who may see the set: the strictest card where its manifest and its images stand."""
-        manifest = manifest_path(path)
-        rows = rows_of(manifest, NEEDED)
-        images = (row.get(column, "").strip() for _, row in rows for column in IMAGE_COLUMNS)
+        manifest = cases.manifest_path(path)
+        rows = rows_of(manifest, cases.NEEDED)
+        images = (row.get(name, "").strip() for _, row in rows for name in cases.IMAGE_COLUMNS)
         return self._policy_of(manifest, images)
 
     def policy_opened(self) -> Policy:
         """The same by the cases, so that the manifest is read once."""
-        images = (getattr(case, name) for case in self.cases() for name in IMAGE_COLUMNS)
+        images = (getattr(case, name) for case in self.cases() for name in cases.IMAGE_COLUMNS)
         return self._policy_of(self.kept_path, images)
 
     def _policy_of(self, manifest: Path, images: Iterable[str | None]) -> Policy:
@@ -124,37 +112,28 @@ class Grounding(Benchmark):
             held_at(self._root_of(manifest), ("", *filter(None, images))),
         )
 
-    @property
-    def case_schema(self) -> Mapping[str, Any]:
-        return schema_of(CaseRow)
-
-    @property
-    def answer_schema(self) -> Mapping[str, Any]:
-        return schema_of(Answer)
-
     def load(self) -> Loaded[GroundingCase]:
-        manifest = self.kept_path
-        loaded = load_cases(manifest, self.rules)
-        return Loaded(list(askable(loaded, self.rules, self.options, manifest.name)))
+        name = self.kept_path.name
+        loaded = cases.load_cases(self.kept_path, self.rules)
+        return Loaded(list(trials.askable(loaded, self.rules, self.options, name)))
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
-        return cells_of(row_of(case))
+        return cells_of(cases.row_of(case))
 
     def stratum(self, case: GroundingCase) -> tuple[str, ...]:
         return case.source, case.finding or "", str(case.label)
 
     def trials(self, case: GroundingCase, traits: Traits) -> Iterator[Trial]:
-        return trials(case, traits, self.rules, self.options, self.root, self._subset)
+        return trials.trials(case, traits, self.rules, self.options, self.root, self._subset)
 
     @cached_property
     def _subset(self) -> Subset:
         """The cases that further resolutions and phrasings are asked of."""
-        options = self.options
-        if not options.more_px and not options.more_phrasings:
+        if not self.options.more_px and not self.options.more_phrasings:
             return Subset()
         chosen = self._chosen
-        cases = (case for case in self.cases() if chosen is None or case.case_id in chosen)
-        return robustness_subset(cases, self.rules, options.subset, self.rules.seed)
+        among = (case for case in self.cases() if chosen is None or case.case_id in chosen)
+        return trials.robustness_subset(among, self.rules, self.options.subset)
 
     @cached_property
     def root(self) -> str:
@@ -183,17 +162,18 @@ class Grounding(Benchmark):
     def answer(
         self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
     ) -> Sequence[Any]:
-        return cells_of(answer_of(trial, reply, traits, self.rules, reason))
+        return cells_of(answers.answer_of(trial, reply, traits, self.rules, reason))
 
     def reread(self, tables: Tables, *, reparse: bool = False) -> Tables:
         """Kept replies read again under this edition; `reparse` those too that a file recorded."""
         traits = {record.name: record.traits for record in tables.readers}
 
-        def read(row: KeptReply) -> Reading | None:
-            return read_kept(row, traits.get(row.reader, Traits()), self.rules, reparse=reparse)
+        def read(row: answers.KeptReply) -> answers.Reading | None:
+            known = traits.get(row.reader, Traits())
+            return answers.read_kept(row, known, self.rules, reparse=reparse)
 
-        answers = read_again(tables.answers, KeptReply, Reading, read)
-        return msgspec.structs.replace(tables, answers=answers)
+        again = read_again(tables.answers, answers.KeptReply, answers.Reading, read)
+        return msgspec.structs.replace(tables, answers=again)
 
     def measure(self, tables: Tables) -> list[Measure]:
         from overread.benchmarks.grounding.measures import measure
@@ -201,16 +181,14 @@ class Grounding(Benchmark):
         return measure(tables, self.rules, self.options)
 
     def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
-        from overread.benchmarks.grounding.exhibits import exhibits
-
-        made = exhibits(measures, signature)
+        made = exhibits.exhibits(measures, signature)
         if not any(self._misplaced(measure.reader) for measure in measures):
             return made
         return (msgspec.structs.replace(each, notes=(*each.notes, MISPLACED)) for each in made)
 
     def _misplaced(self, reader: str) -> bool:
         """Whether a reader is a control shown films it was not made for."""
-        return reader.startswith("control:") and not self.dataset.startswith("phantom-")
+        return reader.startswith("control:") and not self.dataset.startswith(PHANTOM)
 
     def controls(self) -> Mapping[str, Reader]:
         from overread.benchmarks.grounding.controls import grounding_controls
@@ -241,27 +219,18 @@ class Grounding(Benchmark):
     # ------------------------------------------------------------ for the report
 
     def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        from overread.benchmarks.grounding.report_sentences import headlines
-
-        for told in headlines(measures, self.rules):
-            if self._misplaced(told.reader):
-                yield msgspec.structs.replace(told, sentence=f"{told.sentence} {MISPLACED}")
-            else:
-                yield told
+        for told in report_sentences.headlines(measures, self.rules):
+            more = f" {MISPLACED}" if self._misplaced(told.reader) else ""
+            yield msgspec.structs.replace(told, sentence=told.sentence + more)
 
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
-        from overread.benchmarks.grounding.report_sentences import methods
-
-        return methods(self.rules, self.options, asked_under)
+        return report_sentences.methods(self.rules, self.options, asked_under)
 
     def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        from overread.benchmarks.grounding.report_sentences import limitations
-        from overread.benchmarks.sentences import made_up
-
         first = made_up(self.dataset)
         if any(self._misplaced(measure.reader) for measure in measures):
             first.append(MISPLACED)
-        return [*first, *limitations(measures, self.rules, self.options)]
+        return [*first, *report_sentences.limitations(measures, self.rules, self.options)]
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
         from overread.benchmarks.grounding.measures import per_case
@@ -282,30 +251,25 @@ class Grounding(Benchmark):
     def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
         from overread.benchmarks.grounding.cards import cards
 
-        opened = None if self.path is None else self._as_shown
+        def opened(name: str) -> tuple[GroundingCase, Sequence[Trial]] | None:
+            case = self.by_id.get(name) if self.path is not None else None
+            return None if case is None else (case, self.shown_of(name))
+
         misplaced = frozenset(r.name for r in tables.readers if self._misplaced(r.name))
         return cards(tables, chosen, self.rules, self.options, opened, misplaced)
-
-    def _as_shown(self, name: str) -> tuple[GroundingCase, Sequence[Trial]] | None:
-        case = self.by_id.get(name)
-        return None if case is None else (case, self.shown_of(name))
 
     def transferred(
         self, first: Sequence[Measure], second: Sequence[Measure], vision_only: frozenset[str]
     ) -> Transferred:
-        from overread.benchmarks.grounding.exhibits.tables import transferred
-
-        return transferred(first, second, vision_only, exact=self.rules.name != "authors")
+        exact = self.rules.name != "authors"
+        return shown_tables.transferred(first, second, vision_only, exact=exact)
 
     def transfer_table(self, found: Transferred, names: tuple[str, str], signature: str) -> Table:
-        from overread.benchmarks.grounding.exhibits.tables import transfer_table
-
-        return transfer_table(found, names, signature)
+        return shown_tables.transfer_table(found, names, signature)
 
     def transfer_figure(self, found: Transferred, names: tuple[str, str]) -> Figure:
-        from overread.benchmarks.grounding.exhibits.planes import transfer_figure
-
-        return transfer_figure([(r, x, y) for r, name, x, y in found.pairs if name == "uar"], names)
+        drawn = [(reader, x, y) for reader, name, x, y in found.pairs if name == "uar"]
+        return planes.transfer_figure(drawn, names)
 
     @classmethod
     def error_sheet(cls) -> ErrorSheet:
@@ -353,7 +317,7 @@ class Grounding(Benchmark):
 
         blind = [r.name for r in tables.readers if r.traits.modality == "vision"]
         read = tables.answers.filter(~pl.col("reader").is_in(blind))
-        recorded = (read["rung"] == RECORDED).fill_null(False)
+        recorded = (read["rung"] == answers.RECORDED).fill_null(False)
         if recorded.is_empty() or not recorded.any():
             return str(self.rules.parser)
-        return RECORDED if recorded.all() else f"{self.rules.parser}+{RECORDED}"
+        return answers.RECORDED if recorded.all() else f"{self.rules.parser}+{answers.RECORDED}"

@@ -107,8 +107,8 @@ def cards(
     chosen: Sequence[str],
     edition: Edition,
     options: Options,
-    opened: Opened | None = None,
-    misplaced: frozenset[str] = frozenset(),
+    opened: Opened,
+    misplaced: frozenset[str],
 ) -> Iterator[Card]:
     """The cards of these cases, in this order; a name that is no case's is passed over.
 
@@ -197,10 +197,8 @@ def _image_name(image: str) -> str:
 # ---------------------------------------------------------------- the pictures
 
 
-def _slides(
-    name: str, edition: Edition, options: Options, opened: Opened | None
-) -> Iterator[Slide]:
-    found = opened(name) if opened is not None else None
+def _slides(name: str, edition: Edition, options: Options, opened: Opened) -> Iterator[Slide]:
+    found = opened(name)
     if found is None:
         return
     case, trials = found

@@ -77,19 +77,19 @@ def askable(
             f'{name}: edition {edition.name} has no key for "{source}", so no answer could be '
             "right or wrong. Use --edition corrected, or add --set other_sources=label."
         )
-    chosen = options.conditions
-    fills = [word for word in FILLS if word in chosen]
-    if fills and not any_box:
-        _refuse_condition(
-            name, fills[0], "no case has a box to hide", f"Leave {', '.join(fills)} out"
-        )
-    if "opposite_swap" in chosen and not any_opposite:
-        _refuse_condition(
-            name, "opposite_swap", "opposite_image_path is empty throughout", _BUILD_REMEDY
-        )
-    if "matched" in chosen and not most_matched:
-        _refuse_condition(name, "matched", "matched_boxes is empty throughout", _BUILD_REMEDY)
-    if "matched" in chosen and most_matched < options.draws:
+    fills = [word for word in FILLS if word in options.conditions]
+    build = "Build the manifest with overread build, or leave the condition out"
+    for words, there, lack, remedy in (
+        (fills, any_box, "no case has a box to hide", f"Leave {', '.join(fills)} out"),
+        (["opposite_swap"], any_opposite, "opposite_image_path is empty throughout", build),
+        (["matched"], most_matched, "matched_boxes is empty throughout", build),
+    ):
+        for word in words:
+            if word in options.conditions and not there:
+                raise BadInput(
+                    f"{name}: condition {word} cannot be asked of any case: {lack}. {remedy}."
+                )
+    if "matched" in options.conditions and most_matched < options.draws:
         raise BadInput(
             f"{name}: --set draws={options.draws}, but no case has more than {most_matched} "
             f"matched boxes. Use --set draws={most_matched}, or build the manifest with more."
@@ -100,13 +100,6 @@ def askable(
             f"{name}: --set px={sizes}: further sizes are asked of cases with a box, and there is "
             "none. Give one size."
         )
-
-
-_BUILD_REMEDY = "Build the manifest with overread build, or leave the condition out"
-
-
-def _refuse_condition(name: str, word: str, lack: str, remedy: str) -> None:
-    raise BadInput(f"{name}: condition {word} cannot be asked of any case: {lack}. {remedy}.")
 
 
 # ---------------------------------------------------------------- the sub-sample
@@ -131,9 +124,7 @@ class Candidate(NamedTuple):
     finding: str
 
 
-def robustness_subset(
-    cases: Iterable[GroundingCase], edition: Edition, n: int, seed: int = 0
-) -> Subset:
+def robustness_subset(cases: Iterable[GroundingCase], edition: Edition, n: int) -> Subset:
     """n cases for further resolutions and n for further phrasings; all that qualify if n is 0.
 
     Resolutions are asked of boxed cases, for what they may change is whether a mask matters.
@@ -154,8 +145,8 @@ def robustness_subset(
         both = frozenset(any_sample([c.case for c in with_box], n))
         return Subset(both, both)
     return Subset(
-        frozenset(balanced_sample(with_box, n, seed)),
-        frozenset(balanced_sample(about_findings, n, seed)),
+        frozenset(balanced_sample(with_box, n, edition.seed)),
+        frozenset(balanced_sample(about_findings, n, edition.seed)),
     )
 
 
@@ -170,16 +161,16 @@ def balanced_sample(candidates: Iterable[Candidate], n: int, seed: int = 0) -> t
         strata.setdefault(answer, {}).setdefault(finding, []).append(case)
     held = {a: sum(map(len, findings.values())) for a, findings in strata.items()}
     chosen: list[str] = []
+
+    def lot(case: str) -> bytes:
+        return blake2b(f"{seed}:{case}".encode(), digest_size=16).digest()
+
     for answer, share in even_shares(n or sum(held.values()), held).items():
         findings = strata[answer]
         sizes = {finding: len(ids) for finding, ids in findings.items()}
         for finding, k in even_shares(share, sizes).items():
-            chosen += sorted(findings[finding], key=lambda case: _lot(seed, case))[:k]
+            chosen += sorted(findings[finding], key=lot)[:k]
     return tuple(chosen)
-
-
-def _lot(seed: int, case: str) -> bytes:
-    return blake2b(f"{seed}:{case}".encode(), digest_size=16).digest()
 
 
 # ---------------------------------------------------------------- trials
@@ -210,13 +201,6 @@ _NO_SUBSET: Final = Subset()
 _MIRROR_LOST: Final = 0.1
 
 
-class _Asked(NamedTuple):
-    image: str
-    phrasing: str
-    px: int
-    repeat: int = 0
-
-
 def trials(
     case: GroundingCase,
     traits: Traits,
@@ -230,63 +214,48 @@ def trials(
     First what the headline numbers stand on and the other conditions beside it, then the original
     again, then further resolutions and phrasings if the case is in the sub-sample.
     """
-    if traits.modality == "vision" and not _has_finding(case, edition):
+    wordless = traits.modality == "vision"
+    # A reader without text only knows findings; a sentence it cannot judge [D23].
+    no_sentences = edition.vision_on_sentences == "no" and case.source == SENTENCE_SOURCE
+    if wordless and (no_sentences or case.finding is None):
         return
-    decoding = DECODING[traits.reasoning]
-    greedy = traits.adjust(decoding).greedy
-    for image, phrasing, px, repeat in _asked(case, traits, edition, options, subset, greedy):
+    for image, phrasing, px, repeat in _asked(case, traits, edition, options, subset):
         pictures = _pictures(case, image_of(image), edition, px, root)
-        if pictures is None or (not pictures and traits.modality == "vision"):
+        if pictures is None or (not pictures and wordless):
             continue
         text = question(case.source, case.finding, case.error_sentence, phrasing)
         user = Message("user", (*pictures, text))
-        yield Trial(
-            case.case_id,
-            {"image": image, "phrasing": phrasing, "px": px},
-            Request((_SYSTEM, user) if traits.reasoning else (user,), decoding),
-            repeat,
-        )
+        messages = (_SYSTEM, user) if traits.reasoning else (user,)
+        request = Request(messages, DECODING[traits.reasoning])
+        yield Trial(case.case_id, {"image": image, "phrasing": phrasing, "px": px}, request, repeat)
 
 
 def _asked(
-    case: GroundingCase,
-    traits: Traits,
-    edition: Edition,
-    options: Options,
-    subset: Subset,
-    greedy: bool,
-) -> Iterator[_Asked]:
+    case: GroundingCase, traits: Traits, edition: Edition, options: Options, subset: Subset
+) -> Iterator[tuple[str, str, int, int]]:
+    """Image, phrasing, px and repeat of each question."""
     images = _chosen_images(options.conditions, options.draws)
     phrasing, px = options.phrasing, options.px
     for image in images:
-        yield _Asked(image, phrasing, px)
+        yield image, phrasing, px, 0
+    greedy = traits.adjust(DECODING[traits.reasoning]).greedy
     if options.repeat == "always" or (options.repeat == "sampled" and not greedy):
-        yield _Asked("original", phrasing, px, 1)
+        yield "original", phrasing, px, 1
     if case.case_id in subset.px:
         for size in options.more_px:
             for image in _AT_SIZES[edition.robustness]:
                 if image in images:
-                    yield _Asked(image, phrasing, size)
-    if case.case_id in subset.phrasing and _reads_words(traits, edition):
+                    yield image, phrasing, size, 0
+    # Words cannot matter to a reader without text; the authors ask it all the same.
+    reads = traits.modality != "vision" or edition.robustness == "boxed"
+    if case.case_id in subset.phrasing and reads:
         for words in options.more_phrasings:
             for image in _IN_WORDS[edition.robustness]:
                 if image in images:
-                    yield _Asked(image, words, px)
+                    yield image, words, px, 0
 
 
 _chosen_images = lru_cache(images_of)
-
-
-def _reads_words(traits: Traits, edition: Edition) -> bool:
-    """Whether words can matter to this reader; the authors ask one without text all the same."""
-    return traits.modality != "vision" or edition.robustness == "boxed"
-
-
-def _has_finding(case: GroundingCase, edition: Edition) -> bool:
-    """A reader without text only knows findings; a sentence it cannot judge [D23]."""
-    if case.source == SENTENCE_SOURCE and edition.vision_on_sentences == "no":
-        return False
-    return case.finding is not None
 
 
 def _pictures(
@@ -305,19 +274,14 @@ def _pictures(
             "opposite": case.opposite_image_path,
         }[image.kind]
         return None if path is None else (Picture(Source(root, path), (resize,), edition.wire),)
-    hidden = _occluders(case, _boxes_to_hide(case, image, edition), image.fill, edition, px)
+    if image.kind == "matched":
+        boxes = case.draws[image.draw - 1] if image.draw <= len(case.draws) else ()
+    else:
+        boxes = case.targets if image.kind == "target" else case.controls
+    hidden = _occluders(case, boxes, image.fill, edition, px) if boxed(case, edition) else ()
     if not hidden:
         return None
     return (Picture(Source(root, case.image_path), (resize, *hidden), edition.wire),)
-
-
-def _boxes_to_hide(case: GroundingCase, image: Image, edition: Edition) -> tuple[Box, ...]:
-    """What is hidden: nothing where the case has no such box."""
-    if not boxed(case, edition):
-        return ()
-    if image.kind == "matched":
-        return case.draws[image.draw - 1] if image.draw <= len(case.draws) else ()
-    return case.targets if image.kind == "target" else case.controls
 
 
 def _occluders(
