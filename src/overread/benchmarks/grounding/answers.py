@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.tables import Int8, Int32, alternatives_of, joined_notes, notes_of
@@ -230,7 +231,7 @@ def read_kept(row: KeptReply, traits: Traits, edition: Edition, *, reparse: bool
     if not row.recorded:
         return reading
     # The file's confidence is all there is.
-    return msgspec.structs.replace(reading, p_yes=row.p_yes, p_reason=row.p_reason)
+    return replace(reading, p_yes=row.p_yes, p_reason=row.p_reason)
 
 
 def unanswered(edition: Edition) -> Reading:

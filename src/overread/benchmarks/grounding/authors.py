@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from overread.benchmarks.grounding.cases import CONTROL, ERROR_GROUPS
 from overread.benchmarks.grounding.marks import NO_ROW, Marks, Study
@@ -64,8 +64,7 @@ def any_sample(ids: Sequence[str], n: int) -> tuple[str, ...]:
 def with_their_groups(specs: Iterable[Spec]) -> tuple[Spec, ...]:
     """The measures, given by the groups that the published code has."""
     return tuple(
-        msgspec.structs.replace(spec, groups=_GROUPS.get(spec.name, ())) if spec.of else spec
-        for spec in specs
+        replace(spec, groups=_GROUPS.get(spec.name, ())) if spec.of else spec for spec in specs
     )
 
 
@@ -74,16 +73,14 @@ def bootstrapped_rate(m: Marks, record: Measure, counted: Counted, edition: Edit
     outcomes = _outcomes(m, record, counted)
     n, k = int(outcomes.size), int(outcomes.sum())
     if not n:
-        return noted(msgspec.structs.replace(record, n=0, k=0), NOTHING)
-    made = msgspec.structs.replace(record, value=k / n, n=n, k=k)
+        return noted(replace(record, n=0, k=0), NOTHING)
+    made = replace(record, value=k / n, n=n, k=k)
     if _is_bare(record, edition):
         return made
     drawn = m.drawn.get(outcomes.tobytes())
     if drawn is None:
         drawn = bootstrap_proportion(outcomes, edition.boot, edition.seed)
-    bounded = msgspec.structs.replace(
-        made, se=wilson(k, n).sd, sd_boot=drawn.sd, low=drawn.low, high=drawn.high
-    )
+    bounded = replace(made, se=wilson(k, n).sd, sd_boot=drawn.sd, low=drawn.low, high=drawn.high)
     return with_method(bounded, _of_cases(edition))
 
 
@@ -122,7 +119,7 @@ def premium_of_rates(cgr: Measure, stable: Measure) -> Measure:
     made = Measure(reader=cgr.reader, measure="gsp")
     if cgr.value is None or stable.value is None:
         return noted(made, NOTHING, "CGR or IS is undefined")
-    made = msgspec.structs.replace(made, value=cgr.value - (1 - stable.value))
+    made = replace(made, value=cgr.value - (1 - stable.value))
     said = remarked(made, "two rates, each over its own cases; no interval")
     return with_method(said, Method(kind="difference"))
 
@@ -132,7 +129,7 @@ def plain_wilson(record: Measure) -> Measure:
     assert record.k is not None
     assert record.n
     found = wilson(record.k, record.n)
-    bounded = msgspec.structs.replace(record, se=found.sd, low=found.low, high=found.high)
+    bounded = replace(record, se=found.sd, low=found.low, high=found.high)
     return with_method(bounded, Method(kind="wilson"))
 
 
@@ -164,7 +161,7 @@ def error_group_means(m: Marks, run: Study, counted: Counted, name: str) -> Iter
         made = Measure(reader=m.reader, measure=name, by={"error_group": group})
         found = [rates[kind] for kind in names if kind in rates]
         if found:
-            made = msgspec.structs.replace(made, value=float(np.mean(found)))
+            made = replace(made, value=float(np.mean(found)))
             yield with_method(made, Method(kind="mean of types"))
         else:
             yield noted(made, NOTHING, "no error type has one of the published names")
@@ -216,7 +213,7 @@ def paired_bootstraps(
     results = paired_bootstrap_many(outcomes, edition.boot, edition.seed, exact_ties=False)
     return [
         with_method(
-            msgspec.structs.replace(
+            replace(
                 record,
                 value=result.point,
                 n=result.n,

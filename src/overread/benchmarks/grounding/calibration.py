@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.edition import Edition
@@ -128,13 +128,13 @@ def _make_auroc(run: Study, m: Marks) -> Iterator[Measure]:
             return
         low, high = run.once(("published auroc",), lambda: _published_bounds(run))[m.reader]
         how = Method(kind="bootstrap", boot=run.edition.boot, seed=run.edition.seed)
-        yield with_method(msgspec.structs.replace(made, value=value, low=low, high=high), how)
+        yield with_method(replace(made, value=value, low=low, high=high), how)
     else:
         interval = auroc(found.p_yes, found.truth, m.facts.patients[found.places])
         if interval.point is None:
             yield noted(made, NOTHING, "one class only")
             return
-        made = msgspec.structs.replace(
+        made = replace(
             made, value=interval.point, se=interval.sd, low=interval.low, high=interval.high
         )
         if interval.low is None:
@@ -158,11 +158,11 @@ def _make_brier(run: Study, m: Marks) -> Iterator[Measure]:
         return
     interval = brier(found.p_yes, found.truth, m.facts.patients[found.places])
     value = float(np.mean((found.p_yes - found.truth) ** 2))
-    made = msgspec.structs.replace(made, value=value)
+    made = replace(made, value=value)
     if run.published or interval.low is None:
         yield made
         return
-    bounded = msgspec.structs.replace(made, se=interval.sd, low=interval.low, high=interval.high)
+    bounded = replace(made, se=interval.sd, low=interval.low, high=interval.high)
     yield with_method(bounded, Method(kind="clustered"))
 
 
@@ -181,17 +181,17 @@ def _pairs(found: Calibrated, kind: str) -> tuple[Floats, Floats]:
 _KINDS: Final = ("ece_answer", "ece_label", "ece_authors")
 
 
-def columns(run: Study) -> Mapping[Column, Floats]:
+def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
     """What ECE's interval needs of every resample: per bin, confidence less outcome; and n.
 
-    n_b/N · |mean c - mean o| is |Σc - Σo| / N, so the bin's own count is not needed.
+    n_b/N · |mean c - mean o| is |Σc - Σo| / N, so the bin's own count is not needed. The published
+    code gives ECE no interval.
     """
-    found: dict[Column, Floats] = {}
-    for m in () if run.published else run.marks:  # the published code gives ECE no interval
+    for m in run.marks:
         part = calibrated(m, run.edition)
         if part.withheld:
             continue
-        found["ece", m.reader, "n"] = _spread_out(part, np.ones(part.places.size), m)
+        yield ("ece", m.reader, "n"), _spread_out(part, np.ones(part.places.size), m)
         for kind in _KINDS:
             confidence, outcome = _pairs(part, kind)
             bins = np.minimum(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, _BINS - 1)
@@ -199,8 +199,7 @@ def columns(run: Study) -> Mapping[Column, Floats]:
             for b in range(_BINS):
                 gap = np.where(bins == b, np.rint(_UNIT * (confidence - outcome)), 0.0)
                 if gap.any():
-                    found[kind, m.reader, str(b)] = _spread_out(part, gap, m)
-    return found
+                    yield (kind, m.reader, str(b)), _spread_out(part, gap, m)
 
 
 def _spread_out(part: Calibrated, values: Floats, marks: Marks) -> Floats:
@@ -218,7 +217,7 @@ def _ece_maker(name: str) -> Callable[[Study, Marks], Iterator[Measure]]:
             yield made
             return
         value = ece(*_pairs(found, kind))
-        made = msgspec.structs.replace(made, value=value)
+        made = replace(made, value=value)
         if run.published or found.places.size < 2 or value is None:
             yield made
             return
@@ -299,11 +298,11 @@ def _mean_confidence(
     if n == 0:
         return noted(made, NOTHING, "no answer with a probability is in this regime")
     value = float(kept.mean())
-    made = msgspec.structs.replace(made, value=value)
+    made = replace(made, value=value)
     if n < 2:
         return noted(made, ONE_CLUSTER)
     se = float(kept.std(ddof=1) / np.sqrt(n)) if kept.min() < kept.max() else 0.0
-    made = msgspec.structs.replace(made, se=se)
+    made = replace(made, se=se)
     if run.published:
         return made
     effect = design_effect(kept, m.facts.patients[members])
@@ -311,7 +310,7 @@ def _mean_confidence(
     low, high = min(max(0.0, value - half), value), max(min(1.0, value + half), value)
     if not low < high:
         return noted(made, ALIKE, "all are equally sure; no interval")
-    bounded = msgspec.structs.replace(made, low=low, high=high)
+    bounded = replace(made, low=low, high=high)
     return with_method(bounded, Method(kind="normal", effect=effect))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from overread.benchmarks.grounding.edition import Edition
 from overread.case import Measure
@@ -31,7 +32,7 @@ STEADY_FROM: Final = 90
 SWEEP: Final = (50, 60, 70, 80, 90)
 
 
-class Findings(msgspec.Struct, frozen=True, kw_only=True):
+class Findings(msgspec.Struct, frozen=True):
     """The measures a category stands on."""
 
     cgr: Measure
@@ -71,7 +72,7 @@ def category(
 ) -> Measure:
     """The record with the edition's word, and what a reader of the table should know beside it."""
     word = _word(findings, edition)
-    record = msgspec.structs.replace(record, label=word)
+    record = replace(record, label=word)
     if word == INSUFFICIENT:
         record = remarked(record, _why_insufficient(findings, edition))
     published = _published(findings, edition)
@@ -86,7 +87,7 @@ def category(
     if word == INDETERMINATE and _looks_elsewhere(findings):
         record = remarked(record, "the answer follows something outside the box")
     if edition.stability == "correct":
-        other = _word(msgspec.structs.replace(findings, is_=findings.is_all), edition)
+        other = _word(replace(findings, is_=findings.is_all), edition)
         if other != word:
             record = remarked(record, f"with IS over all parsed answers it would be {other}")
     return record if sees else noted(record, NO_PICTURE)
@@ -101,10 +102,7 @@ def _first_match(*, unstable: bool, untouched: bool, grounded: bool) -> str:
 
 
 def _word(
-    findings: Findings,
-    edition: Edition,
-    below: int = UNSTABLE_BELOW,
-    steady: int = STEADY_FROM,
+    findings: Findings, edition: Edition, below: int = UNSTABLE_BELOW, steady: int = STEADY_FROM
 ) -> str:
     if edition.minimum_n and _why_insufficient(findings, edition):
         return INSUFFICIENT
@@ -130,10 +128,7 @@ def _no_more_than_chance(findings: Findings) -> bool:
 
 
 def _published(
-    findings: Findings,
-    edition: Edition,
-    below: int = UNSTABLE_BELOW,
-    steady: int = STEADY_FROM,
+    findings: Findings, edition: Edition, below: int = UNSTABLE_BELOW, steady: int = STEADY_FROM
 ) -> str:
     """The word of the published rule, from its rounded table where there is one."""
     cgr, uar, stable = findings.cgr, findings.uar, findings.is_

@@ -6,22 +6,16 @@ cases only; fewer than ten shared cases make no comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.category import FEW_PARSED
 from overread.benchmarks.grounding.marks import NO_ROW, Column, Marks, Study
-from overread.benchmarks.grounding.rates import (
-    BY_NAME,
-    COMPARED,
-    decided,
-    hits,
-    rated,
-)
+from overread.benchmarks.grounding.rates import BY_NAME, COMPARED, decided, hits, rated
 from overread.case import Measure
 from overread.measuring.contrasts import paired_shares, rank_correlation
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask, ratio
@@ -87,18 +81,13 @@ def _pair_key(c: Comparison) -> tuple[str, str, str]:
     return c.metric, first, second
 
 
-def columns(run: Study) -> Mapping[Column, Floats]:
+def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
     """Per pair of readers and measure, the difference of outcomes and who is shared."""
-    found: dict[Column, Floats] = {}
-    for c in () if run.published else planned(run):
-        key = _pair_key(c)
-        if ("shared", *key) in found:
-            continue
+    for key, c in {_pair_key(c): c for c in planned(run)}.items():
         shared = _shared(run, c)
         one, two = (hits(_counted(run, run.of(name), c.metric)) for name in key[1:])
-        found["shared", *key] = shared.astype(float)
-        found["diff", *key] = np.where(shared, one.astype(float) - two, 0.0)
-    return found
+        yield ("shared", *key), shared.astype(float)
+        yield ("diff", *key), np.where(shared, one.astype(float) - two, 0.0)
 
 
 def compared(run: Study) -> dict[tuple[str, str], list[Measure]]:
@@ -149,7 +138,7 @@ def _resampled_difference(run: Study, c: Comparison) -> Measure:
     one, two = (hits(_counted(run, m, c.metric))[shared] for m in (c.a, c.b))
     change = one.astype(np.int64) - two.astype(np.int64)
     n, d = int(change.size), int(change.sum())
-    made = msgspec.structs.replace(_difference_record(run, c), value=d / n, n=n)
+    made = replace(_difference_record(run, c), value=d / n, n=n)
     sign = 1 if c.a.reader == key[1] else -1
     totals = np.rint(run.resampled(("diff", *key), ("shared", *key))) * (sign, 1)
     drawn = totals[totals[:, 1] > 0].astype(np.int64)
@@ -161,8 +150,8 @@ def _resampled_difference(run: Study, c: Comparison) -> Measure:
         patients = run.clusters[shared]
         p = sign_flip_p(change, patients) or p
         found = paired_shares(made, one, two, patients)
-        found = msgspec.structs.replace(found, se=None, sd_boot=0.0)
-    return msgspec.structs.replace(found, p=p)
+        found = replace(found, se=None, sd_boot=0.0)
+    return replace(found, p=p)
 
 
 # ---------------------------------------------------------------- the text-only gap
@@ -182,7 +171,7 @@ def _make_text_gap(run: Study, m: Marks) -> Iterator[Measure]:
         return
     best = max(known, key=lambda name: known[name])
     own = decided(_counted(run, m, "accuracy"))
-    made = msgspec.structs.replace(made, value=mine - known[best], n=int(own.sum()))
+    made = replace(made, value=mine - known[best], n=int(own.sum()))
     made = remarked(made, f"{best}: {known[best]:.4f}")
     if run.published:
         yield made

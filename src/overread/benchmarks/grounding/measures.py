@@ -31,15 +31,11 @@ def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]
     """Every declared measure of every reader, in the run's order."""
     run = Study(tables, edition, options)
     specs = authors.with_their_groups(SPECS) if edition.name == "authors" else SPECS
-    for columns in (
-        rates.columns,
-        calibration.columns,
-        comparisons.columns,
-        rates.columns_beside,
-    ):
-        run.need(columns(run))
-    if run.published:
+    if run.published:  # each of the published bootstraps has a stream of its own
         authors.draw_bootstraps(run, _rates_and_groups(run, specs))
+    else:
+        every = (rates.columns, calibration.columns, comparisons.columns, rates.columns_beside)
+        run.need(dict(column for columns in every for column in columns(run)))
     records = run.finish(
         made for marks in run.marks for spec in specs for made in made_by(run, marks, spec)
     )

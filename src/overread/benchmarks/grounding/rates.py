@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.category import Findings, category, sweep
@@ -52,12 +52,8 @@ _OVERLAPPING: Final = "whose irrelevant box covers some of the finding"
 
 def counted_rate(population: Mask, deciding: Codes, hit: Mask, remark: str = "") -> Counted:
     """Whom a rate is about, whose answers decide it, and which of these are hits."""
-    return Counted(
-        np.where(deciding >= 0, hit, np.nan),
-        population,
-        np.maximum(-deciding, 0).astype(np.int8),
-        remark=remark,
-    )
+    why = np.maximum(-deciding, 0).astype(np.int8)
+    return Counted(np.where(deciding >= 0, hit, np.nan), population, why, remark=remark)
 
 
 def decided(counted: Counted) -> Mask:
@@ -87,14 +83,6 @@ def _accuracy(run: Study, m: Marks, condition: Condition) -> Counted:
         share = int(wrong_way.sum()) / int(keyed.sum())
         remark = f"with key {word} for normal films {share:.4f}"
     return counted_rate(m.truth >= 0, m.original, right, remark)
-
-
-def _sensitivity(run: Study, m: Marks, condition: Condition) -> Counted:
-    return counted_rate(m.truth == 1, m.original, m.original == 1)
-
-
-def _specificity(run: Study, m: Marks, condition: Condition) -> Counted:
-    return counted_rate(m.truth == 0, m.original, m.original == 0)
 
 
 def _cgr(run: Study, m: Marks, condition: Condition) -> Counted:
@@ -210,17 +198,13 @@ def rate_of(m: Marks, record: Measure, counted: Counted, run: Study, unit: Unit)
     else:
         made = SHARE_OF(record, counted, run, unit)
         sd = None if record.by or made.low is None else run.sd_of_rate(made.measure, made.reader)
-        made = made if sd is None else msgspec.structs.replace(made, sd_boot=sd)
-    lost = _replies_lost(counted)
+        made = made if sd is None else replace(made, sd_boot=sd)
+    left = left_out_of(counted)
+    lost = left.get("unparsed", 0) + left.get("refused", 0)
     if not lost or not made.n or made.k is None:
         return made
     low, high = made.k / (made.n + lost), (made.k + lost) / (made.n + lost)
     return remarked(made, f"with the replies among them between {low:.4f} and {high:.4f}")
-
-
-def _replies_lost(counted: Counted) -> int:
-    left = left_out_of(counted)
-    return left.get("unparsed", 0) + left.get("refused", 0)
 
 
 def rated(
@@ -247,34 +231,26 @@ def overall(run: Study, m: Marks, name: str) -> Measure:
 # ---------------------------------------------------------------- columns to be resampled
 
 
-def columns(run: Study) -> Mapping[Column, Floats]:
+def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
     """Per reader and rate, who decides it and who is a hit; and the premium's changes."""
-    found: dict[Column, Floats] = {}
-    if run.published:
-        return found  # the published bootstrap has a stream of its own
     for m in run.marks:
         for name in _RESAMPLED:
-            found |= _rate_columns(run, m, name)
+            yield from _rate_columns(run, m, name)
         both, change = _changes(m, "target_mask", "irrelevant_mask")
-        found["asked", "gsp", m.reader] = both.astype(float)
-        found["hits", "gsp", m.reader] = np.where(both, change, 0).astype(float)
-    return found
+        yield ("asked", "gsp", m.reader), both.astype(float)
+        yield ("hits", "gsp", m.reader), np.where(both, change, 0).astype(float)
 
 
-def columns_beside(run: Study) -> Mapping[Column, Floats]:
+def columns_beside(run: Study) -> Iterator[tuple[Column, Floats]]:
     """The same of what is asked beside the headline: after all others, which it must not move."""
-    found: dict[Column, Floats] = {}
-    for m in () if run.published else run.marks:
-        found |= _rate_columns(run, m, "retest")
-    return found
+    for m in run.marks:
+        yield from _rate_columns(run, m, "retest")
 
 
-def _rate_columns(run: Study, m: Marks, name: str) -> dict[Column, Floats]:
+def _rate_columns(run: Study, m: Marks, name: str) -> Iterator[tuple[Column, Floats]]:
     counted = counted_once(run, m, BY_NAME[name], PLAIN)
-    return {
-        ("asked", name, m.reader): decided(counted).astype(float),
-        ("hits", name, m.reader): hits(counted).astype(float),
-    }
+    yield ("asked", name, m.reader), decided(counted).astype(float)
+    yield ("hits", name, m.reader), hits(counted).astype(float)
 
 
 # ---------------------------------------------------------------- the premium
@@ -295,7 +271,7 @@ def _make_gsp(run: Study, m: Marks) -> Iterator[Measure]:
     else:
         record = premium(m, "target_mask", ["irrelevant_mask"])
         sd = run.sd_of_rate("gsp", m.reader) if record.low is not None else None
-        yield msgspec.structs.replace(record, sd_boot=sd)
+        yield replace(record, sd_boot=sd)
     for image in m.further:
         found = image_of(image)
         control = f"irrelevant_{found.fill}"
@@ -336,34 +312,26 @@ def premium(
 
 def _make_image_contingent(run: Study, m: Marks) -> Iterator[Measure]:
     """1 - UAR: the share of correct answers that a like image of another patient changes."""
-    uar = overall(run, m, "uar")
+    uar = replace(overall(run, m, "uar"), measure="image_contingent")
     if uar.value is None or uar.n is None or uar.k is None:
-        yield msgspec.structs.replace(uar, measure="image_contingent")
+        yield uar
         return
-    said = leaving_out(Measure(reader=m.reader, measure="image_contingent"), uar.left_out)
-    yield msgspec.structs.replace(
-        uar,
-        measure=said.measure,
-        value=(uar.n - uar.k) / uar.n,
-        k=uar.n - uar.k,
-        low=None if uar.high is None else 1 - uar.high,
-        high=None if uar.low is None else 1 - uar.low,
-        note=said.note,
-    )
+    k = uar.n - uar.k
+    low, high = (None if end is None else 1 - end for end in (uar.high, uar.low))
+    said = replace(uar, value=k / uar.n, k=k, low=low, high=high, note=None)
+    yield leaving_out(said, uar.left_out)
 
 
 def _make_category(run: Study, m: Marks) -> Iterator[Measure]:
-    cgr, uar, is_, is_all, gsp, retest = (
-        overall(run, m, name) for name in ("cgr", "uar", "is", "is_all", "gsp", "retest")
-    )
-    findings = Findings(cgr=cgr, uar=uar, is_=is_, is_all=is_all, gsp=gsp, retest=retest)
+    names = ("cgr", "uar", "is", "is_all", "gsp", "retest")
+    findings = Findings(*(overall(run, m, name) for name in names))
     # A category stands on no more cases than the smallest of the rates it is read from.
-    n = min(record.n or 0 for record in (cgr, uar, is_))
+    n = min(record.n or 0 for record in (findings.cgr, findings.uar, findings.is_))
     made = Measure(reader=m.reader, measure="category", n=n)
     yield category(made, findings, run.edition, sees=m.modality != "text")
     for threshold, swept in sweep(findings, run.edition):
         by = {"unstable_below": f"{threshold / 100:.2f}"}
-        yield msgspec.structs.replace(made, by=by, label=swept)
+        yield replace(made, by=by, label=swept)
 
 
 # ---------------------------------------------------------------- the declarations
@@ -393,10 +361,16 @@ SPECS: Final = (
         **_HEADLINE,
     ),
     _declared(
-        "sensitivity", "Yes on the original where the key is Yes", _sensitivity, groups=("finding",)
+        "sensitivity",
+        "Yes on the original where the key is Yes",
+        lambda run, m, condition: counted_rate(m.truth == 1, m.original, m.original == 1),
+        groups=("finding",),
     ),
     _declared(
-        "specificity", "No on the original where the key is No", _specificity, groups=("finding",)
+        "specificity",
+        "No on the original where the key is No",
+        lambda run, m, condition: counted_rate(m.truth == 0, m.original, m.original == 0),
+        groups=("finding",),
     ),
     _declared(
         "parse_rate", "replies in which an answer was found", _replies, conditions=_every_image

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import authors
@@ -19,12 +19,7 @@ from overread.measuring.estimates import Ints, clustered_share
 from overread.measuring.notes import NOTHING, noted, with_method
 from overread.measuring.specs import PLAIN, Counted, Spec, counted_once
 from overread.measuring.units import POINTS
-from overread.stats import (
-    design_effect,
-    exchangeable_groups_p,
-    independent_difference,
-    wilson,
-)
+from overread.stats import design_effect, exchangeable_groups_p, independent_difference, wilson
 
 # ---------------------------------------------------------------- injected errors
 # Does the verdict on a sentence change with the image? (GROUNDING 8)
@@ -100,10 +95,10 @@ def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
     if tested is None:
         return noted(made, NOTHING, "fewer than two groups of two")
     rates = [float(part.mean()) for part in parts.values() if part.size >= 2]
-    made = with_method(msgspec.structs.replace(made, p=tested[0]), tested[1])
+    made = with_method(replace(made, p=tested[0]), tested[1])
     if len(names) > 2:
-        return msgspec.structs.replace(made, value=max(rates) - min(rates))
-    made = msgspec.structs.replace(made, value=rates[0] - rates[1])
+        return replace(made, value=max(rates) - min(rates))
+    made = replace(made, value=rates[0] - rates[1])
     if run.published:
         return made
     intervals = []
@@ -111,7 +106,7 @@ def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
         effect = design_effect(part, patients[words == name])
         intervals.append(wilson(int(part.sum()), int(part.size), design_effect=effect))
     found = independent_difference(*intervals)
-    return msgspec.structs.replace(made, low=found.low, high=found.high, se=found.sd)
+    return replace(made, low=found.low, high=found.high, se=found.sd)
 
 
 def _permutation_p(
@@ -257,7 +252,7 @@ def _rated_record(run: Study, m: Marks, counted: Counted, by: Mapping[str, str])
     if not record.n:
         return record
     some = decided(counted)
-    record = msgspec.structs.replace(record, sd_boot=None)
+    record = replace(record, sd_boot=None)
     if run.published:
         record = authors.plain_wilson(record)
     else:
