@@ -178,15 +178,10 @@ def auroc_bounds(
     return dict(zip(samples, drawn, strict=True))
 
 
-def regimes_of_figure(m: Marks) -> Mapping[str, Mask]:
-    """Who stands where in the published figure: unparsed answers are incorrect, and flips [D8]."""
-    row = (m.original > NO_ROW) & ~np.isnan(m.p_yes)
-    grounded = m.correct & (m.target_mask > NO_ROW) & (m.target_mask != m.original)
-    return {
-        "grounded_correct": row & grounded,
-        "ungrounded_correct": row & m.correct & ~grounded,
-        "incorrect": row & ~m.correct,
-    }
+def regimes_of_figure(m: Marks) -> tuple[Mask, Mask]:
+    """Who stands in the published figure, and who flipped: unparsed answers do both [D8]."""
+    flipped: Mask = (m.target_mask > NO_ROW) & (m.target_mask != m.original)
+    return m.original > NO_ROW, flipped
 
 
 def regimes_by_swap(m: Marks) -> Mapping[str, Mask]:
@@ -211,21 +206,12 @@ def paired_bootstraps(
     outcomes = [(one, other) for _, one, other in planned]
     # Their means are floating-point numbers, and lose some ties; so do ours here.
     results = paired_bootstrap_many(outcomes, edition.boot, edition.seed, exact_ties=False)
-    return [
-        with_method(
-            replace(
-                record,
-                value=result.point,
-                n=result.n,
-                sd_boot=result.sd,
-                low=result.low,
-                high=result.high,
-                p=result.p,
-            ),
-            _of_cases(edition, "paired bootstrap"),
-        )
-        for (record, _, _), result in zip(planned, results, strict=True)
-    ]
+    how = _of_cases(edition, "paired bootstrap")
+    bounded = (
+        replace(record, value=r.point, n=r.n, sd_boot=r.sd, low=r.low, high=r.high, p=r.p)
+        for (record, _, _), r in zip(planned, results, strict=True)
+    )
+    return [with_method(record, how) for record in bounded]
 
 
 def permutation_of_cases(

@@ -9,7 +9,7 @@ what became of the answer, and by tenth of P(Yes).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
@@ -104,66 +104,62 @@ def calibrated(marks: Marks, edition: Edition) -> Calibrated:
     )
 
 
-def _calibrated_record(found: Calibrated, m: Marks, name: str) -> Measure:
-    """A record of whom calibration is about, which says what is odd about them."""
-    made = Measure(reader=m.reader, measure=name, n=int(found.places.size))
-    if found.withheld:
-        return noted(made, WITHHELD, found.withheld)
-    return remarked(made, found.note)
+def _calibrated(run: Study, m: Marks) -> Calibrated:
+    return run.once(("calibrated", m.reader), lambda: calibrated(m, run.edition))
+
+
+_Number: TypeAlias = Callable[[Study, Marks, Calibrated, Measure], Measure]
+
+
+def _maker(name: str, number: _Number) -> Callable[[Study, Marks], Iterator[Measure]]:
+    """What makes a number of whom calibration is about; its record says what is odd about them."""
+
+    def make(run: Study, m: Marks) -> Iterator[Measure]:
+        found = _calibrated(run, m)
+        made = Measure(reader=m.reader, measure=name, n=int(found.places.size))
+        if found.withheld:
+            yield noted(made, WITHHELD, found.withheld)
+        else:
+            yield number(run, m, found, remarked(made, found.note))
+
+    return make
 
 
 # ---------------------------------------------------------------- AUROC and Brier
 
 
-def _make_auroc(run: Study, m: Marks) -> Iterator[Measure]:
+def _auroc(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     """AUROC of P(Yes) against the key, mid-rank with DeLong's interval by patient [D6]."""
-    found = run.once(("calibrated", m.reader), lambda: calibrated(m, run.edition))
-    made = _calibrated_record(found, m, "auroc")
-    if found.withheld:
-        yield made
-    elif run.edition.auroc == "stepwise":
+    if run.edition.auroc == "stepwise":
         value = auroc_stepwise(found.p_yes, found.truth)
-        if value is None:
-            yield noted(made, NOTHING, "one class only")
-            return
-        low, high = run.once(("published auroc",), lambda: _published_bounds(run))[m.reader]
-        how = Method(kind="bootstrap", boot=run.edition.boot, seed=run.edition.seed)
-        yield with_method(replace(made, value=value, low=low, high=high), how)
+        if value is not None:
+            low, high = run.once(("published auroc",), lambda: _published_bounds(run))[m.reader]
+            how = Method(kind="bootstrap", boot=run.edition.boot, seed=run.edition.seed)
+            return with_method(replace(made, value=value, low=low, high=high), how)
     else:
-        interval = auroc(found.p_yes, found.truth, m.facts.patients[found.places])
-        if interval.point is None:
-            yield noted(made, NOTHING, "one class only")
-            return
-        made = replace(
-            made, value=interval.point, se=interval.sd, low=interval.low, high=interval.high
-        )
-        if interval.low is None:
-            yield remarked(made, "too few of a class for an interval")
-        else:
-            yield with_method(made, Method(kind="delong"))
+        bounds = auroc(found.p_yes, found.truth, m.facts.patients[found.places])
+        made = replace(made, value=bounds.point, se=bounds.sd, low=bounds.low, high=bounds.high)
+        if bounds.low is not None:
+            return with_method(made, Method(kind="delong"))
+        if bounds.point is not None:
+            return remarked(made, "too few of a class for an interval")
+    return noted(made, NOTHING, "one class only")
 
 
 def _published_bounds(run: Study) -> dict[str, tuple[float | None, float | None]]:
-    found = {m.reader: calibrated(m, run.edition) for m in run.marks}
+    found = {m.reader: _calibrated(run, m) for m in run.marks}
     kept = {name: (part.p_yes, part.truth) for name, part in found.items() if not part.withheld}
     return authors.auroc_bounds(kept, run.edition)
 
 
-def _make_brier(run: Study, m: Marks) -> Iterator[Measure]:
+def _brier(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     """Mean (P(Yes) - y)²."""
-    found = run.once(("calibrated", m.reader), lambda: calibrated(m, run.edition))
-    made = _calibrated_record(found, m, "brier")
-    if found.withheld:
-        yield made
-        return
-    interval = brier(found.p_yes, found.truth, m.facts.patients[found.places])
-    value = float(np.mean((found.p_yes - found.truth) ** 2))
-    made = replace(made, value=value)
-    if run.published or interval.low is None:
-        yield made
-        return
-    bounded = replace(made, se=interval.sd, low=interval.low, high=interval.high)
-    yield with_method(bounded, Method(kind="clustered"))
+    made = replace(made, value=float(np.mean((found.p_yes - found.truth) ** 2)))
+    bounds = brier(found.p_yes, found.truth, m.facts.patients[found.places])
+    if run.published or bounds.low is None:
+        return made
+    bounded = replace(made, se=bounds.sd, low=bounds.low, high=bounds.high)
+    return with_method(bounded, Method(kind="clustered"))
 
 
 # ---------------------------------------------------------------- calibration errors
@@ -188,10 +184,10 @@ def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
     code gives ECE no interval.
     """
     for m in run.marks:
-        part = calibrated(m, run.edition)
+        part = _calibrated(run, m)
         if part.withheld:
             continue
-        yield ("ece", m.reader, "n"), _spread_out(part, np.ones(part.places.size), m)
+        yield ("ece", m.reader, "n"), _spread_out(part, 1.0, m)
         for kind in _KINDS:
             confidence, outcome = _pairs(part, kind)
             bins = np.minimum(np.digitize(confidence, np.linspace(0, 1, _BINS + 1)) - 1, _BINS - 1)
@@ -202,37 +198,27 @@ def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
                     yield (kind, m.reader, str(b)), _spread_out(part, gap, m)
 
 
-def _spread_out(part: Calibrated, values: Floats, marks: Marks) -> Floats:
+def _spread_out(part: Calibrated, values: Floats | float, marks: Marks) -> Floats:
     column = np.zeros(marks.truth.size)
     column[part.places] = values
     return column
 
 
-def _ece_maker(name: str) -> Callable[[Study, Marks], Iterator[Measure]]:
-    def make(run: Study, m: Marks) -> Iterator[Measure]:
-        kind = name if name != "ece" else f"ece_{run.edition.ece}"
-        found = run.once(("calibrated", m.reader), lambda: calibrated(m, run.edition))
-        made = _calibrated_record(found, m, name)
-        if found.withheld:
-            yield made
-            return
-        value = ece(*_pairs(found, kind))
-        made = replace(made, value=value)
-        if run.published or found.places.size < 2 or value is None:
-            yield made
-            return
-        bins = ((kind, m.reader, str(b)) for b in range(_BINS))
-        names = [*(name for name in bins if run.has(name)), ("ece", m.reader, "n")]
-        totals = run.resampled(*names)
-        drawn = _mean_gap(totals)
-        if np.nanmin(drawn) == np.nanmax(drawn):  # parts of _UNIT leave a hair to the value itself
-            yield noted(made, ALIKE)
-            return
-        # Binned errors are biased upward when resampled; the interval is stretched to its point.
-        estimate = Estimate(record=made, again=_mean_gap, counted=_counts(found, m), step=None)
-        yield run.resampling.finished(estimate, totals)
-
-    return make
+def _ece(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
+    kind = made.measure if made.measure != "ece" else f"ece_{run.edition.ece}"
+    made = replace(made, value=ece(*_pairs(found, kind)))
+    if run.published or found.places.size < 2 or made.value is None:
+        return made
+    bins = ((kind, m.reader, str(b)) for b in range(_BINS))
+    names = [*(name for name in bins if run.has(name)), ("ece", m.reader, "n")]
+    totals = run.resampled(*names)
+    drawn = _mean_gap(totals)
+    if np.nanmin(drawn) == np.nanmax(drawn):  # parts of _UNIT leave a hair to the value itself
+        return noted(made, ALIKE)
+    # Binned errors are biased upward when resampled; the interval is stretched to its point.
+    counted = _spread_out(found, 1.0, m) > 0
+    estimate = Estimate(record=made, again=_mean_gap, counted=counted, step=None)
+    return run.resampling.finished(estimate, totals)
 
 
 def _mean_gap(totals: Floats) -> Floats:
@@ -240,26 +226,20 @@ def _mean_gap(totals: Floats) -> Floats:
     return quotients(np.abs(totals[:, :-1]).sum(axis=1), totals[:, -1]) / _UNIT
 
 
-def _counts(found: Calibrated, m: Marks) -> Mask:
-    counted = np.zeros(m.truth.size, dtype=bool)
-    counted[found.places] = True
-    return counted
-
-
 # ---------------------------------------------------------------- confidence by regime and by tenth
 
 
 def _regimes(m: Marks, edition: Edition) -> Mapping[str, Mask]:
     """Grounded-correct, ungrounded-correct and incorrect: who stands where [D8]."""
+    among = m.parsed & (m.truth >= 0)
+    flipped = m.facts.boxed & (m.target_mask >= 0) & (m.target_mask != m.original)
     if edition.regimes == "figure":
-        return authors.regimes_of_figure(m)
-    parsed = m.parsed & (m.truth >= 0) & ~np.isnan(m.p_yes)
-    target = m.target_mask
-    grounded = m.correct & m.facts.boxed & (target >= 0) & (target != m.original)
+        among, flipped = authors.regimes_of_figure(m)
+    among = among & ~np.isnan(m.p_yes)
     return {
-        "grounded_correct": parsed & grounded,
-        "ungrounded_correct": parsed & m.correct & ~grounded,
-        "incorrect": parsed & ~m.correct,
+        "grounded_correct": among & m.correct & flipped,
+        "ungrounded_correct": among & m.correct & ~flipped,
+        "incorrect": among & ~m.correct,
     }
 
 
@@ -345,15 +325,15 @@ def _make_reliability(run: Study, m: Marks) -> Iterator[Measure]:
 
 
 SPECS: Final = (
-    Spec(name="auroc", says="how well P(Yes) tells Yes from No", make=_make_auroc),
+    Spec(name="auroc", says="how well P(Yes) tells Yes from No", make=_maker("auroc", _auroc)),
     Spec(
         name="brier",
         says="mean squared distance of P(Yes) from the key",
         better="lower",
-        make=_make_brier,
+        make=_maker("brier", _brier),
     ),
     *(
-        Spec(name=name, says=says, better="lower", make=_ece_maker(name))
+        Spec(name=name, says=says, better="lower", make=_maker(name, _ece))
         for name, says in (
             ("ece", "the edition's calibration error"),
             ("ece_answer", "confidence in the answer given against its correctness"),

@@ -6,7 +6,7 @@ cases only; fewer than ten shared cases make no comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -38,10 +38,6 @@ class Comparison(NamedTuple):
     metric: str
     a: Marks
     b: Marks
-
-    @property
-    def family(self) -> str:
-        return f"{self.kind}|{self.metric}"
 
 
 def planned(run: Study) -> list[Comparison]:
@@ -90,19 +86,13 @@ def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
         yield ("diff", *key), np.where(shared, one.astype(float) - two, 0.0)
 
 
-def compared(run: Study) -> dict[tuple[str, str], list[Measure]]:
-    """The records of all comparisons by (reader, measure); q comes later, by family."""
+def compared(run: Study) -> list[Measure]:
+    """The records of all comparisons; q comes later, by family."""
     kept = [c for c in planned(run) if int(_shared(run, c).sum()) >= _FEWEST]
-    if run.published:
-        records = authors.paired_bootstraps(
-            [(_difference_record(run, c), *_paired_outcomes(run, c)) for c in kept], run.edition
-        )
-    else:
-        records = [_resampled_difference(run, c) for c in kept]
-    found: dict[tuple[str, str], list[Measure]] = {}
-    for record in records:
-        found.setdefault((record.reader, record.measure), []).append(record)
-    return found
+    if not run.published:
+        return [_resampled_difference(run, c) for c in kept]
+    made = [(_difference_record(run, c), *_paired_outcomes(run, c)) for c in kept]
+    return authors.paired_bootstraps(made, run.edition)
 
 
 def _paired_outcomes(run: Study, c: Comparison) -> tuple[Ints, Ints]:
@@ -114,9 +104,9 @@ def _paired_outcomes(run: Study, c: Comparison) -> tuple[Ints, Ints]:
 
 def _difference_record(run: Study, c: Comparison) -> Measure:
     one, two = (float(outcomes.mean()) for outcomes in _paired_outcomes(run, c))
-    family = c.family
+    family = f"{c.kind}|{c.metric}"
     if run.edition.families != "pooled" and c.kind == BASELINE:
-        family = f"{c.family}|{c.b.reader}"
+        family += f"|{c.b.reader}"
     return Measure(
         reader=c.a.reader,
         measure=f"diff_{c.metric}",
@@ -162,8 +152,8 @@ def _make_text_gap(run: Study, m: Marks) -> Iterator[Measure]:
     if m.modality != "multimodal":
         return
     made = Measure(reader=m.reader, measure="text_gap")
-    rates = {one.reader: _plain_rate(run, one) for one in (*run.text_only, m)}
-    mine = rates.pop(m.reader)
+    mine = _plain_rate(run, m)
+    rates = {one.reader: _plain_rate(run, one) for one in run.text_only}
     known = {name: rate for name, rate in rates.items() if rate is not None}
     if not known or mine is None:
         why = "no text-only reader in this run" if not known else "no parsed answer with a key"
@@ -176,15 +166,13 @@ def _make_text_gap(run: Study, m: Marks) -> Iterator[Measure]:
     if run.published:
         yield made
         return
+
+    def gap(totals: Floats) -> Floats:
+        return ratio(totals[:, :2]) - ratio(totals[:, 2:])
+
     names = [(what, "accuracy", r) for r in (m.reader, best) for what in ("hits", "asked")]
-    estimate = Estimate(
-        record=made, again=_gap_of_rates, counted=own, limits=(-1.0, 1.0), step=None
-    )
+    estimate = Estimate(record=made, again=gap, counted=own, limits=(-1.0, 1.0), step=None)
     yield run.resampling.finished(estimate, run.resampled(*names))
-
-
-def _gap_of_rates(totals: Floats) -> Floats:
-    return ratio(totals[:, :2]) - ratio(totals[:, 2:])
 
 
 def _plain_rate(run: Study, m: Marks) -> float | None:
@@ -195,8 +183,9 @@ def _plain_rate(run: Study, m: Marks) -> float | None:
 
 def _difference_maker(name: str) -> Callable[[Study, Marks], Iterator[Measure]]:
     def make(run: Study, m: Marks) -> Iterator[Measure]:
-        found = run.once(("compared",), lambda: compared(run))
-        yield from found.get((m.reader, name), [])
+        for record in run.once(("compared",), lambda: compared(run)):
+            if (record.reader, record.measure) == (m.reader, name):
+                yield record
 
     return make
 
@@ -228,28 +217,30 @@ SPECS: Final = (
 # with CGR at 224 over all cases [D15]. Their paired p is not reproduced: it pairs cases that are
 # not the same.
 
-_AT_SIZE: Final = ("accuracy", "cgr", "uar", "is")
+# What is given at every size, and the image it needs.
+_AT_SIZE: Final = {
+    "accuracy": "original",
+    "cgr": "target_mask",
+    "uar": "swap",
+    "is": "irrelevant_mask",
+}
 # Below this many parsed answers an accuracy says nothing (GROUNDING 12).
 _FEWEST_PARSED: Final = 50
 
 
 def robustness(run: Study) -> Iterator[Measure]:
     """Every measure at every further resolution and phrasing, beside the headline's."""
-    if not run.marks:
-        return
     sizes = {px: run.at(px, run.options.phrasing) for px in run.options.more_px}
-    if sizes:
+    if sizes and run.marks:
         yield from _at_sizes(run, sizes)
     further = {name: run.at(run.options.px, name) for name in run.options.more_phrasings}
-    if further:
+    if further and run.marks:
         yield from _in_phrasings(run, further)
 
 
-def _asked_of(found: Sequence[Marks]) -> Mask:
+def _asked_of(found: Iterable[Sequence[Marks]]) -> Mask:
     """The cases of the sub-sample: those anybody was asked about."""
-    some = np.zeros(found[0].truth.size, dtype=bool)
-    for marks in found:
-        some |= marks.original > NO_ROW
+    some: Mask = np.any([m.original > NO_ROW for marks in found for m in marks], axis=0)
     return some
 
 
@@ -260,21 +251,18 @@ def _of(run: Study, m: Marks, metric: str) -> Counted:
     return of(run, m, PLAIN)
 
 
-def _at_sizes(run: Study, sizes: dict[int, list[Marks]]) -> Iterator[Measure]:
+def _at_sizes(run: Study, sizes: Mapping[int, Sequence[Marks]]) -> Iterator[Measure]:
     base = str(run.options.px)
-    subset = _asked_of([marks for found in sizes.values() for marks in found])
+    subset = _asked_of(sizes.values())
     same_cases = not run.published
     rates: dict[tuple[str, int], list[tuple[float | None, float | None]]] = {}
     for place, headline in enumerate(run.marks):
-        for name in _AT_SIZE:
-            here = _of(run, headline, name)
-            here = here.within(subset) if same_cases else here
-            needed = {"cgr": "target_mask", "uar": "swap", "is": "irrelevant_mask"}
-            image = needed.get(name, "original")
-            found = {px: readers[place] for px, readers in sizes.items()}
-            found = {px: marks for px, marks in found.items() if marks.asked(image)}
+        for name, image in _AT_SIZE.items():
+            found = {px: m for px, marks in sizes.items() if (m := marks[place]).asked(image)}
             if not found:
                 continue
+            here = _of(run, headline, name)
+            here = here.within(subset) if same_cases else here
             at_base = rated(run, headline, name, here, {"px": base})
             yield at_base
             for px, marks in found.items():
@@ -301,11 +289,10 @@ def _paired_change(
     return paired_shares(made, hits(there)[both], hits(here)[both], m.facts.patients[both])
 
 
-def _in_phrasings(run: Study, further: dict[str, list[Marks]]) -> Iterator[Measure]:
+def _in_phrasings(run: Study, further: Mapping[str, Sequence[Marks]]) -> Iterator[Measure]:
     """Parse rate first: an accuracy over few parsed answers is not one."""
-    subset = _asked_of([marks for found in further.values() for marks in found])
-    phrased = {run.options.phrasing: list(run.marks), **further}
-    for phrasing, found in phrased.items():
+    subset = _asked_of(further.values())
+    for phrasing, found in {run.options.phrasing: run.marks, **further}.items():
         by = {"phrasing": phrasing}
         for m in found:
             if not m.asked("original"):

@@ -44,25 +44,15 @@ def _make_rexerr(run: Study, m: Marks) -> Iterator[Measure]:
 # ---------------------------------------------------------------- groups of patients
 # Does image use differ between women and men, views, ages? Permutation tests (GROUNDING 11).
 
-# The published family of five, in its order, and the sixth that completes it [D35].
-_GAP_TESTS: Final = {
-    "five": (("sex", "cgr"), ("sex", "uar"), ("view", "cgr"), ("age", "cgr"), ("age", "uar")),
-    "six": (
-        ("sex", "cgr"),
-        ("sex", "uar"),
-        ("view", "cgr"),
-        ("view", "uar"),
-        ("age", "cgr"),
-        ("age", "uar"),
-    ),
-}
 _PERMUTATIONS: Final = {"cases": 1000, "patients": 2000}
 
 
 def _gap_maker(metric: str) -> Callable[[Study, Marks], Iterator[Measure]]:
     def make(run: Study, m: Marks) -> Iterator[Measure]:
-        for attribute, tested in _GAP_TESTS[run.edition.subgroup_tests]:
-            if tested == metric:
+        for attribute in ("sex", "view", "age"):
+            # The sixth test completes the published family of five [D35].
+            sixth = (attribute, metric) == ("view", "uar")
+            if run.edition.subgroup_tests == "six" or not sixth:
                 yield _gap_test(run, m, attribute, metric)
 
     return make
@@ -153,10 +143,6 @@ SPECS: Final = (
 
 # A rating is recognised by how it begins (GROUNDING 14).
 _RATINGS: Final = {"acc": "accurate", "par": "partial", "inac": "inaccurate", "can": "cannot_tell"}
-_RATED_SETS: Final[Mapping[str, tuple[str, ...]]] = {
-    "accurate": ("accurate",),
-    "accurate_or_partial": ("accurate", "partial"),
-}
 _LOW_N: Final = 10
 FEW_RATED: Final = "few_rated"
 """Flag of a rate on so few rated boxes that it says little."""
@@ -169,60 +155,46 @@ def read_ratings(paths: str) -> dict[str, str]:
     display_id and rating) and `case_mapping.csv` (display_id to case_id), as a packet comes back.
     """
     found: dict[str, str] = {}
-    for path in (Path(part.strip()) for part in paths.split(",")):
-        for case, rating in (
-            _rating_packet(path) if path.is_dir() else _rating_sheet(path)
-        ).items():
-            found.setdefault(case, rating)
+    for part in paths.split(","):
+        found = _ratings_in(Path(part.strip())) | found
     if not found:
         raise BadInput(f"--set ratings={paths}: no case is rated there. Give the filled sheets.")
     return found
 
 
-def _rating_sheet(path: Path) -> dict[str, str]:
-    if not path.is_file():
+def _ratings_in(path: Path) -> dict[str, str]:
+    """The ratings of one reader."""
+    sheet, name, cases = path, "case_id", None
+    if path.is_dir():
+        sheet, mapping, name = path / "cases.csv", path / "case_mapping.csv", "display_id"
+        for file in (sheet, mapping):
+            if not file.is_file():
+                raise BadInput(
+                    f"{path} has no {file.name}. Give the packet as it came back, whole."
+                )
+        rows = rows_of(mapping, ("display_id", "case_id"))
+        cases = {cells["display_id"].strip(): cells["case_id"].strip() for _, cells in rows}
+    elif not path.is_file():
         raise BadInput(f"--set ratings={path}: there is no such file or folder.")
     found: dict[str, str] = {}
-    for line, cells in rows_of(path, ("case_id", "rating")):
-        if rating := _read_rating(path, line, cells["rating"]):
-            _add_rating(found, cells["case_id"].strip(), rating, f"{path.name} row {line}")
+    for line, cells in rows_of(sheet, (name, "rating")):
+        said, case, where = cells["rating"].strip(), cells[name].strip(), f"{sheet.name} row {line}"
+        if not said:
+            continue
+        rating = next(
+            (word for start, word in _RATINGS.items() if said.lower().startswith(start)), None
+        )
+        if rating is None:
+            known = ", ".join(_RATINGS.values())
+            raise BadInput(f'{where}: rating is "{said[:40]}"; it is {known}.')
+        if cases is not None:
+            if case not in cases:
+                raise BadInput(f'{sheet} row {line}: display_id "{case}" is not in the mapping.')
+            case = cases[case]
+        if case in found:
+            raise BadInput(f'{where}: case "{case}" is rated already. Keep one rating a reader.')
+        found[case] = rating
     return found
-
-
-def _rating_packet(folder: Path) -> dict[str, str]:
-    sheet, mapping = folder / "cases.csv", folder / "case_mapping.csv"
-    for path in (sheet, mapping):
-        if not path.is_file():
-            raise BadInput(f"{folder} has no {path.name}. Give the packet as it came back, whole.")
-    cases = {
-        cells["display_id"].strip(): cells["case_id"].strip()
-        for _, cells in rows_of(mapping, ("display_id", "case_id"))
-    }
-    found: dict[str, str] = {}
-    for line, cells in rows_of(sheet, ("display_id", "rating")):
-        display = cells["display_id"].strip()
-        if rating := _read_rating(sheet, line, cells["rating"]):
-            if display not in cases:
-                raise BadInput(f'{sheet} row {line}: display_id "{display}" is not in the mapping.')
-            _add_rating(found, cases[display], rating, f"{sheet.name} row {line}")
-    return found
-
-
-def _add_rating(found: dict[str, str], case: str, rating: str, where: str) -> None:
-    if case in found:
-        raise BadInput(f'{where}: case "{case}" is rated already. Keep one rating a reader.')
-    found[case] = rating
-
-
-def _read_rating(path: Path, line: int, text: str) -> str | None:
-    word = text.strip().lower()
-    if not word:
-        return None
-    for start, rating in _RATINGS.items():
-        if word.startswith(start):
-            return rating
-    known = ", ".join(_RATINGS.values())
-    raise BadInput(f'{path.name} row {line}: rating is "{text.strip()[:40]}"; it is {known}.')
 
 
 def cgr_by_rating(run: Study, ratings: Mapping[str, str]) -> Iterator[Measure]:
@@ -231,10 +203,13 @@ def cgr_by_rating(run: Study, ratings: Mapping[str, str]) -> Iterator[Measure]:
     if unknown:
         raise BadInput(f'the ratings name case "{unknown[0]}", which is not among the cases.')
     rated_as = np.array([ratings.get(name, "") for name in run.cases])
-    groups = [Group({"coverage": "all"}, run.everyone)]
-    for name, members in _RATED_SETS.items():
-        groups.append(Group({"coverage": name}, np.isin(rated_as, members)))
-    accurate = groups[1]
+    accurate = Group({"coverage": "accurate"}, rated_as == "accurate")
+    either = np.isin(rated_as, ("accurate", "partial"))
+    groups = (
+        Group({"coverage": "all"}, run.everyone),
+        accurate,
+        Group({"coverage": "accurate_or_partial"}, either),
+    )
     for m in run.marks:
         counted = counted_once(run, m, BY_NAME["cgr"], PLAIN)
         if run.edition.coverage_unparsed == "no_flip":
