@@ -390,7 +390,7 @@ def _difference(tables):
     from overread.benchmarks.grounding import comparisons
 
     study = Study(tables, BOOK.edition("corrected", {"boot": "300"}), Options())
-    study.need(comparisons.columns(study))
-    records = comparisons.compared(study)["a", "diff_accuracy"]
+    study.need(dict(comparisons.columns(study)))
+    records = [one for one in comparisons.compared(study) if one.measure == "diff_accuracy"]
     (found,) = (record for record in records if record.by["comparison"] == "pairwise")
     return found

@@ -164,26 +164,23 @@ def read_ratings(paths: str) -> dict[str, str]:
 
 def _ratings_in(path: Path) -> dict[str, str]:
     """The ratings of one reader."""
-    sheet, name, cases = path, "case_id", None
+    sheet, column, cases = path, "case_id", None
     if path.is_dir():
-        sheet, mapping, name = path / "cases.csv", path / "case_mapping.csv", "display_id"
-        for file in (sheet, mapping):
-            if not file.is_file():
-                raise BadInput(
-                    f"{path} has no {file.name}. Give the packet as it came back, whole."
-                )
+        sheet, mapping, column = path / "cases.csv", path / "case_mapping.csv", "display_id"
+        for name in (sheet.name, mapping.name):
+            if not (path / name).is_file():
+                raise BadInput(f"{path} has no {name}. Give the packet as it came back, whole.")
         rows = rows_of(mapping, ("display_id", "case_id"))
         cases = {cells["display_id"].strip(): cells["case_id"].strip() for _, cells in rows}
     elif not path.is_file():
         raise BadInput(f"--set ratings={path}: there is no such file or folder.")
     found: dict[str, str] = {}
-    for line, cells in rows_of(sheet, (name, "rating")):
-        said, case, where = cells["rating"].strip(), cells[name].strip(), f"{sheet.name} row {line}"
+    for line, cells in rows_of(sheet, (column, "rating")):
+        where = f"{sheet.name} row {line}"
+        said, case = cells["rating"].strip(), cells[column].strip()
         if not said:
             continue
-        rating = next(
-            (word for start, word in _RATINGS.items() if said.lower().startswith(start)), None
-        )
+        rating = next((r for start, r in _RATINGS.items() if said.lower().startswith(start)), None)
         if rating is None:
             known = ", ".join(_RATINGS.values())
             raise BadInput(f'{where}: rating is "{said[:40]}"; it is {known}.')
