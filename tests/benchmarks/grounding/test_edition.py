@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CONDITIONS, CORRECTED, Edition
+from overread.benchmarks.grounding.conditions import PAPER as CONDITIONS
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED, Edition
 from overread.case import BadInput
 
 

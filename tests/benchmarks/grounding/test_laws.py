@@ -10,7 +10,7 @@ import pytest
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.grounding import Grounding
-from overread.benchmarks.grounding.edition import CONDITIONS
+from overread.benchmarks.grounding.conditions import PAPER as CONDITIONS
 from overread.case import Measure, Traits
 from support.registered import metrics
 

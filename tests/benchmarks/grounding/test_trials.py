@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from overread.benchmarks.grounding.authors import any_sample
 from overread.benchmarks.grounding.cases import load_cases, truth
 from overread.benchmarks.grounding.conditions import FILLS, PAPER, WORDS, images_of
-from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CONDITIONS, CORRECTED, Options
+from overread.benchmarks.grounding.conditions import PAPER as CONDITIONS
+from overread.benchmarks.grounding.edition import AUTHORS, BOOK, CORRECTED, Options
 from overread.benchmarks.grounding.prompts import REASONING_SYSTEM_MESSAGE
 from overread.benchmarks.grounding.trials import (
     BLANK,

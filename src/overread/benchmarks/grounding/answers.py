@@ -59,41 +59,27 @@ def parse(text: str, reasoning: bool, edition: Edition) -> Parsed:
     if not text:
         return Parsed(-1, "none")
     if reasoning:
-        answer = _of_word(_last_line(text))
+        last = next(line for line in reversed(text.splitlines()) if line.strip())
+        answer = _of_word(last.strip())
         if answer >= 0:
             return Parsed(answer, "last_line")
     answer = _of_word(text.split(maxsplit=1)[0])
     if answer >= 0:
         return Parsed(answer, "first_token")
-    answer = _by_words(text) if strict else _by_substring(text)
-    if answer >= 0:
-        return Parsed(answer, "words" if strict else "substring")
-    return Parsed(-1, "none")
+    # One character more than may match: "no" at the very end must not be the start of "nodule".
+    start = text.lower()[: _REACH + 1]
+    if strict:
+        found = {match[1] for match in _WORD.finditer(start) if match.end() <= _REACH}
+    else:
+        found = {word for word in ("yes", "no") if word in start[:_REACH]}
+    if len(found) != 1:
+        return Parsed(-1, "none")
+    return Parsed(int(found == {"yes"}), "words" if strict else "substring")
 
 
 def _of_word(candidate: str) -> int:
     word = candidate.lower().rstrip(_TRAILING)
     return 1 if word in _YES_WORDS else 0 if word in _NO_WORDS else -1
-
-
-def _last_line(text: str) -> str:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
-
-
-def _by_substring(text: str) -> int:
-    start = text.lower()[:_REACH]
-    return _either("yes" in start, "no" in start)
-
-
-def _by_words(text: str) -> int:
-    # One character more than may match: "no" at the very end must not be the start of "nodule".
-    start = text.lower()[: _REACH + 1]
-    found = {match[1] for match in _WORD.finditer(start) if match.end() <= _REACH}
-    return _either("yes" in found, "no" in found)
-
-
-def _either(yes: bool, no: bool) -> int:
-    return -1 if yes == no else 1 if yes else 0
 
 
 def _without_thinking(text: str) -> str:
@@ -187,18 +173,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-class KeptReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a kept row is looked at when it is read again."""
+class KeptReply(Answer, frozen=True, kw_only=True):
+    """A kept row, which is read again."""
 
     reader: str
-    rung: str | None
-    p_yes: float | None
-    p_reason: str | None
-    text: str | None
-    tokens: list[str] | None
-    logprobs: list[float] | None
-    refused: bool
-    recorded: bool
 
 
 def read_reply(

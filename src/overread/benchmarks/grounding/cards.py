@@ -36,12 +36,12 @@ FACETS: Final = ("finding", "view", "sex", "label", "source")
 """What cards are filtered by; `label` is the right answer under the edition."""
 
 _LABELS: Final = {1: "Yes", 0: "No"}
-_SLIDE_IMAGES: Final = ("original", "target_mask", "irrelevant_mask", "swap")
+# The first four are the slides of a card.
 _IMAGE_NAMES: Final = {
     "original": "original",
-    "swap": "another patient's image, same finding and label",
     "target_mask": "finding covered",
     "irrelevant_mask": "covered elsewhere",
+    "swap": "another patient's image, same finding and label",
     "opposite_swap": "another patient's image, opposite label",
     "blank": "black image",
     "no_image": "no image",
@@ -160,9 +160,9 @@ def _reader_lines(rows: Sequence[dict[str, Any]]) -> tuple[list[tuple[str, str]]
     """What a reader answered under each condition, and its reply to the original, where that is
     more than its answer."""
     first = {row["image"]: row for row in reversed(rows) if row["repeat"] == 0}
-    lines = [
-        (_image_name(image), _answer_line(first[image])) for image in sorted(first, key=_image_rank)
-    ]
+    others = sorted(set(first) - set(_IMAGE_NAMES))
+    order = [image for image in (*_IMAGE_NAMES, *others) if image in first]
+    lines = [(_image_name(image), _answer_line(first[image])) for image in order]
     again = next((row for row in rows if row["repeat"] > 0 and row["image"] == "original"), None)
     if again is not None:
         lines.append(("original, asked again", _answer_line(again)))
@@ -183,11 +183,6 @@ def _answer_line(row: dict[str, Any]) -> str:
         return word
     sure = row["p_yes"] if answer == 1 else 1 - row["p_yes"]
     return f"{word}, {100 * sure:.1f} % sure"
-
-
-def _image_rank(image: str) -> tuple[int, str]:
-    order = (*_SLIDE_IMAGES, *_IMAGE_NAMES)
-    return (order.index(image) if image in order else len(order)), image
 
 
 def _image_name(image: str) -> str:
@@ -211,7 +206,7 @@ def _slides(name: str, edition: Edition, options: Options, opened: Opened) -> It
     }
     targets = case.targets if boxed(case, edition) else ()
     findings = tuple(("finding", at_resolution(box, options.px)) for box in targets)
-    for image in _SLIDE_IMAGES:
+    for image in tuple(_IMAGE_NAMES)[:4]:
         if image == "irrelevant_mask" and image not in pictures:
             image = "matched_1"
         for picture in pictures.get(image, ()):
@@ -248,6 +243,8 @@ def ungrounded(
 
     The same run and seed give the same rows, and fewer rows are a part of more.
     """
+    import polars as pl
+
     names = [one.name for one in tables.readers]
     if reader not in names:
         raise BadInput(f'reader is "{reader}"; the readers of this run are {", ".join(names)}.')
@@ -256,7 +253,9 @@ def ungrounded(
     every = marks_at(tables, edition, facts_of(tables.cases, edition), options.px, options.phrasing)
     marks = every[names.index(reader)]
     stayed = marks.said_yes & (marks.target_mask == 1)
-    replies = _reply_texts(tables, reader, options)
+    own = (pl.col("reader") == reader) & (pl.col("repeat") == 0)
+    said = _headline_answers(tables, edition, options).filter(own).select("case", "image", "text")
+    replies = {(case, image): text or "" for case, image, text in said.iter_rows()}
     pools: dict[str, list[dict[str, Any]]] = {}
     for row, left in zip(tables.cases.iter_rows(named=True), stayed, strict=True):
         if left:
@@ -280,19 +279,6 @@ def ungrounded(
         for finding in sorted(pools)
         for row in sorted(pools[finding], key=by_lot)[:n]
     ]
-
-
-def _reply_texts(tables: Tables, reader: str, options: Options) -> dict[tuple[str, str], str]:
-    import polars as pl
-
-    own: pl.DataFrame = tables.answers.filter(
-        (pl.col("reader") == reader)
-        & (pl.col("px") == options.px)
-        & (pl.col("phrasing") == options.phrasing)
-        & (pl.col("repeat") == 0)
-    )
-    rows = own.select("case", "image", pl.col("text").fill_null("")).iter_rows()
-    return {(case, image): text for case, image, text in rows}
 
 
 def write_review(path: Path, rows: Sequence[ReviewRow]) -> None:

@@ -111,7 +111,8 @@ def _word(
     else:
         word = _by_counts(findings, _count(findings.cgr)[0] > 0, below, steady)
     needs_more = word == USES and edition.category_needs_gsp == "yes"
-    if needs_more and (not _above_zero(findings.gsp) or _no_more_than_chance(findings)):
+    above_zero = findings.gsp.low is not None and findings.gsp.low > 0
+    if needs_more and (not above_zero or _no_more_than_chance(findings)):
         return INDETERMINATE
     return word
 
@@ -133,14 +134,8 @@ def _published(
     """The word of the published rule, from its rounded table where there is one."""
     cgr, uar, stable = findings.cgr, findings.uar, findings.is_
     if edition.intervals == "bootstrap":
-        return published_rule(
-            _percent(cgr.value),
-            _percent(cgr.low),
-            _percent(uar.value),
-            _percent(stable.value),
-            below,
-            steady,
-        )
+        flips, low, kept, steadily = map(_percent, (cgr.value, cgr.low, uar.value, stable.value))
+        return published_rule(flips, low, kept, steadily, below, steady)
     k, n = _count(cgr)
     # Their lower bound is above 0 when fewer than 2.5 % of resamples hold no flip at all.
     return _by_counts(findings, k > 0 and (1 - k / n) ** n < 0.025, below, steady)
@@ -177,10 +172,6 @@ def _looks_elsewhere(findings: Findings) -> bool:
     if kept == swapped or cgr.low is None or stable.value is None:
         return False
     return cgr.low <= 1 - stable.value
-
-
-def _above_zero(gsp: Measure) -> bool:
-    return gsp.low is not None and gsp.low > 0
 
 
 def _count(record: Measure) -> tuple[int, int]:

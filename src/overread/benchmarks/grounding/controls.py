@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import TypeAlias
 
@@ -49,6 +49,7 @@ _BY_DISPLAY = {words: finding for finding, words in DISPLAY_NAMES.items()}
 _BRIGHT_FILM = 116  # between the medians of the two exposures, bedside and upright
 _WHITE = 238  # lead prints whiter than anything in a chest
 _MARKER_SHARE = 10 / 224**2
+_UNSEEN = 0.05
 
 
 def _said(decide: Callable[[Prompt], float], graded: bool, prompt: Prompt) -> Said:
@@ -96,12 +97,11 @@ def _decide_prior(prompt: Prompt) -> float:
 
 def _decide_looks(prompt: Prompt) -> float:
     """Measures the asked finding where it would show. Any abnormality is the likeliest of all."""
-
     finding = asked_finding(prompt.text)
     if finding is None or not prompt.pictures:
         return _UNSEEN
     seen = _view(prompt.pictures[0])
-    return max(probability(seen, f) for f in (SEEN if finding == NORMAL else (finding,)))
+    return max(_probability(seen, f) for f in (_SCORES if finding == NORMAL else (finding,)))
 
 
 def _decide_global(prompt: Prompt) -> float:
@@ -109,8 +109,6 @@ def _decide_global(prompt: Prompt) -> float:
 
     A mask hides too little of a film to carry its median across the gap between the exposures.
     """
-    import numpy as np
-
     if asked_finding(prompt.text) is None or not prompt.pictures:
         return _UNSEEN
     median = float(np.median(_decoded(prompt.pictures[0])))
@@ -132,31 +130,14 @@ def _decide_unstable(prompt: Prompt) -> float:
     return float(digest.digest()[0] & 1)
 
 
-_UNSEEN = 0.05
-
-
 # Several controls may be shown the same bytes; a picture is decoded once for those that follow.
 @lru_cache(maxsize=32)
-def _pixels(media_type: str, data: bytes) -> npt.NDArray[np.uint8]:
+def _decoded(shown: Shown) -> npt.NDArray[np.uint8]:
     from overread.imaging import pixels
 
-    found = pixels(Shown(media_type, data))
+    found = pixels(shown)
     found.setflags(write=False)
     return found
-
-
-@lru_cache(maxsize=32)
-def _view_of(media_type: str, data: bytes) -> View:
-
-    return view(_pixels(media_type, data))
-
-
-def _decoded(shown: Shown) -> npt.NDArray[np.uint8]:
-    return _pixels(shown.media_type, shown.data)
-
-
-def _view(shown: Shown) -> View:
-    return _view_of(shown.media_type, shown.data)
 
 
 # ---------------------------------------------------------------- a detector that looks
@@ -187,9 +168,10 @@ class View(msgspec.Struct, frozen=True):
     lungs: tuple[Grey, Grey]
 
 
-def view(pixels: npt.NDArray[np.uint8]) -> View:
-    """Bring any picture to the detector's size and scale."""
-    image = Image.fromarray(pixels).convert("L")
+@lru_cache(maxsize=32)
+def _view(shown: Shown) -> View:
+    """Any picture brought to the detector's size and scale."""
+    image = Image.fromarray(_decoded(shown)).convert("L")
     if image.size != (_VIEW_SIDE, _VIEW_SIDE):
         image = image.resize((_VIEW_SIDE, _VIEW_SIDE), Image.Resampling.BILINEAR)
     grey = np.asarray(image, np.float32)
@@ -207,24 +189,24 @@ def _grown(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return np.asarray(rows[:, :-2] | rows[:, 1:-1] | rows[:, 2:])
 
 
-def probability(seen: View, finding: str) -> float:
+def _probability(seen: View, finding: str) -> float:
     """P(finding) between 0 and 1; what the detector has no measure for counts as not seen."""
-    measure = SEEN.get(finding)
-    if measure is None:
-        return 0.05
-    score, threshold, scale = measure(seen)
+    if finding not in _SCORES:
+        return _UNSEEN
+    score, threshold, scale = _SCORES[finding](seen)
     if math.isnan(score):
-        return 0.05
+        return _UNSEEN
     return 1.0 / (1.0 + math.exp(-max(-8.0, min(8.0, (score - threshold) / scale))))
 
 
 # ---------------------------------------------------------------- measures
 
+_Span: TypeAlias = tuple[float, float]
 _Score: TypeAlias = tuple[float, float, float]
 """What was measured, from where on it means Yes, and how soft that bound is."""
 
 
-def _zone(half: Grey, out: tuple[float, float], down: tuple[float, float]) -> float:
+def _zone(half: Grey, out: _Span, down: _Span) -> float:
     """Mean density of a zone of one half; NaN where too much of it is black.
 
     `out` and `down` are shares of the film: from the midline outward, from the top downward.
@@ -235,37 +217,27 @@ def _zone(half: Grey, out: tuple[float, float], down: tuple[float, float]) -> fl
     return float(zone[shown].mean()) if shown.mean() >= _ENOUGH_SHOWN else math.nan
 
 
-def _asymmetry(seen: View, out: tuple[float, float], down: tuple[float, float]) -> float:
+def _asymmetry(seen: View, out: _Span, down: _Span) -> float:
     """How much denser the left half of the film is than the right half in mirrored zones."""
     return _zone(seen.lungs[0], out, down) - _zone(seen.lungs[1], out, down)
 
 
-def _largest(values: list[float]) -> float:
-    kept = [v for v in values if not math.isnan(v)]
-    return max(kept) if kept else math.nan
+def _most_uneven(seen: View, zones: Iterable[tuple[_Span, _Span]]) -> float:
+    """The most by which the lungs differ in any of these zones, as far as they can be seen."""
+    found = (abs(_asymmetry(seen, out, down)) for out, down in zones)
+    return max((one for one in found if not math.isnan(one)), default=math.nan)
 
 
-def _opacity(seen: View, rows: tuple[float, ...], threshold: float) -> _Score:
+def _opacity(seen: View, rows: tuple[float, ...]) -> _Score:
     """Denser than the other lung in any zone at these heights. Zones keep clear of the heart."""
-    zones = [abs(_asymmetry(seen, (0.19, 0.31), (v - 0.045, v + 0.045))) for v in rows]
-    return _largest(zones), threshold, 0.12
-
-
-def _anywhere(seen: View) -> _Score:
-    return _opacity(seen, (0.26, 0.32, 0.38, 0.44, 0.50, 0.56, 0.62), 0.5)
-
-
-def _lung_base(seen: View) -> _Score:
-    return _opacity(seen, (0.56, 0.61, 0.66), 0.5)
+    zones = (((0.19, 0.31), (height - 0.045, height + 0.045)) for height in rows)
+    return _most_uneven(seen, zones), 0.5, 0.12
 
 
 def _free_air(seen: View) -> _Score:
     """One upper lung blacker than the other, as where no vessels and no lung are left."""
-    zones = [
-        abs(_asymmetry(seen, (0.10, 0.22), (0.17, 0.25))),
-        abs(_asymmetry(seen, (0.17, 0.28), (0.22, 0.32))),
-    ]
-    return _largest(zones), 0.4, 0.12
+    zones = (((0.10, 0.22), (0.17, 0.25)), ((0.17, 0.28), (0.22, 0.32)))
+    return _most_uneven(seen, zones), 0.4, 0.12
 
 
 def _wings(seen: View) -> _Score:
@@ -290,7 +262,9 @@ def _heart(seen: View) -> _Score:
     return reach / (0.72 * _VIEW_SIDE), 0.45, 0.015
 
 
-SEEN: Mapping[str, Callable[[View], _Score]] = {
+_anywhere = partial(_opacity, rows=(0.26, 0.32, 0.38, 0.44, 0.50, 0.56, 0.62))
+_lung_base = partial(_opacity, rows=(0.56, 0.61, 0.66))
+_SCORES: Mapping[str, Callable[[View], _Score]] = {
     "atelectasis": _lung_base,
     "cardiomegaly": _heart,
     "consolidation": _anywhere,

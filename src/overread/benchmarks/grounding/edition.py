@@ -26,8 +26,6 @@ from overread.benchmarks.rules import (
     whole,
 )
 
-CONDITIONS: Final = PAPER
-
 
 def _wire(text: str) -> str:
     kind, _, quality = text.partition(":")
