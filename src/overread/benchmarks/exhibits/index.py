@@ -79,14 +79,12 @@ class Index:
 class Column(NamedTuple):
     """A measure of one group, as it heads a column of a table, a lane or an axis.
 
-    `question` is what judges were asked for it; `unit` what it is printed in, where that is not the
-    unit of its measure.
+    `unit` is what it is printed in, where that is not the unit of its measure.
     """
 
     heading: str
     measure: str
     by: tuple[tuple[str, str], ...] = ()
-    question: str = ""
     unit: Unit | None = None
 
     def of(self, index: Index, reader: str, **more: str) -> Measure | None:

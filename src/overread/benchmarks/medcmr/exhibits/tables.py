@@ -38,12 +38,12 @@ from overread.case import Measure, Table
 ACCURACY: Final = Column("accuracy", "accuracy")
 # The paper's abbreviations are those of its Table 2: Con, Coh, VA, GT.
 COMPONENTS: Final = (
-    Column("Con", "clarity", question="clarity"),
-    Column("Coh", "coherence", question="coherence"),
-    Column("VA", "visual", question="visual"),
-    Column("GT", "truth", question="truth"),
+    Column("Con", "clarity"),
+    Column("Coh", "coherence"),
+    Column("VA", "visual"),
+    Column("GT", "truth"),
 )
-SCORE: Final = Column("S", "score", question="score")
+SCORE: Final = Column("S", "score")
 FEW: Final = 10
 """Groups of fewer items are marked."""
 
