@@ -119,10 +119,11 @@ class MedCMR(Benchmark):
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse pairs of readers that are not in the run, and sheets that are not there."""
         self.options.check_pairs(readers)
-        for name in ("errors", "ranks"):
-            for sheet in (getattr(self.options, name) or "").split(","):
-                if sheet and not Path(sheet).is_file():
-                    raise BadInput(f"--set {name}={sheet}: there is no such file. Give its path.")
+        named = [(f"errors={sheet}", sheet) for sheet in self.options.sheets("errors")]
+        named += [(f"ranks={sheet}", sheet) for sheet in self.options.sheets("ranks")]
+        for said, sheet in named:
+            if not sheet.is_file():
+                raise BadInput(f"--set {said}: there is no such file. Give its path.")
 
     # ------------------------------------------------------------ asking
 

@@ -128,6 +128,10 @@ class Options(AskedOptions, frozen=True, kw_only=True):
     ranks: Annotated[str | None, files(_RANKS_ARE)] = None
     pairs: Annotated[tuple[tuple[str, str], ...], _reader_pairs] = ()
 
+    def sheets(self, name: Literal["errors", "ranks"]) -> list[Path]:
+        """The files that people filled."""
+        return [Path(file) for file in (getattr(self, name) or "").split(",") if file]
+
     def check_pairs(self, readers: Sequence[str]) -> None:
         """Refuse a pair that is not among these readers."""
         for base, medical in self.pairs:

@@ -4,43 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
+from overread.benchmarks.base import Tables
 from overread.benchmarks.files.sheets import as_filled
+from overread.benchmarks.medcmr import people_sheets
 from overread.benchmarks.medcmr.edition import Options
-from overread.benchmarks.medcmr.people_sheets import (
-    ERRORS,
-    Error,
-    Rank,
-    choices_of,
-    listed,
-    read_error_sheet,
-    read_ranks,
-    short,
-)
+from overread.benchmarks.medcmr.people_sheets import ERRORS, Error, Rank
 from overread.benchmarks.medcmr.scores import scored
-from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Asking, Study
+from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Study
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput, Measure
-from overread.measuring.estimates import (
-    Estimate,
-    Floats,
-    Mask,
-    clustered_share,
-    columns_of,
-    counted_in,
-    estimated,
-    mean_of_columns,
-)
+from overread.measuring import estimates
+from overread.measuring.estimates import Estimate, Floats, Mask
 from overread.measuring.notes import joined
-
-if TYPE_CHECKING:
-    from overread.benchmarks.base import Tables
-
 
 # ---------------------------------------------------------------- labelled errors
 # Why readers are wrong, as people labelled it: shares of five kinds (MEDCMR, "Analyses" 2).
@@ -61,14 +41,14 @@ def error_measures(study: Study, tables: Tables, options: Options) -> list[Measu
     The share of the labelled errors that have the label, over all and by dimension. Over all they
     stand as they were sampled, dimensions alike, not as often as the reader makes them.
     """
-    if options.errors is None:
+    if not options.errors:
         return []
-    rows = _rows(study, tables, listed(options.errors))
+    rows = _rows(study, tables, options)
     return [
         record
         for reader in study.readers
-        if any(row.reader == reader for row in rows)
-        for record in _of_reader(study, reader, [row for row in rows if row.reader == reader])
+        if (own := [row for row in rows if row.reader == reader])
+        for record in _of_reader(study, reader, own)
     ]
 
 
@@ -81,46 +61,36 @@ def _of_reader(study: Study, reader: str, rows: Sequence[_Row]) -> Iterator[Meas
         if by and not inside.any():
             continue
         counted = inside & wrong & (said != "")
-        note = joined(
-            _count(inside & wrong & (said == ""), "not labelled"),
-            _count(inside & ~wrong, "right under these rules, left out"),
-        )
+        left = {
+            "not labelled": int((inside & wrong & (said == "")).sum()),
+            "right under these rules, left out": int((inside & ~wrong).sum()),
+        }
+        note = joined(*(f"{n} {what}" for what, n in left.items() if n))
+        clusters = study.clusters[at[counted]]
         for error in ERRORS:
-            record = Measure(
-                reader=reader, measure="error_share", by={**by, "error": error}, note=note
-            )
-            yield clustered_share(record, said[counted] == error, study.clusters[at[counted]])
+            by_error = {**by, "error": error}
+            record = Measure(reader=reader, measure="error_share", by=by_error, note=note)
+            yield estimates.clustered_share(record, said[counted] == error, clusters)
 
 
-def _count(which: Mask, what: str) -> str | None:
-    n = int(which.sum())
-    return f"{n} {what}" if n else None
-
-
-def _rows(study: Study, tables: Tables, paths: Sequence[Path]) -> list[_Row]:
+def _rows(study: Study, tables: Tables, options: Options) -> list[_Row]:
     """What the sheets say, each row matched with the run."""
     places = {as_filled(case): place for place, case in enumerate(study.cases)}
     readers = {as_filled(name): name for name in study.readers}
-    asked = choices_of(tables, study.readers)
+    asked = people_sheets.choices_of(tables, study.readers)
     right = {marks.reader: marks.right(MCQ) for marks in study.marks}
     found: list[_Row] = []
-    seen: dict[tuple[int, str], str] = {}
-    for label in (one for path in paths for one in read_error_sheet(path)):
-        where = f"{label.file} row {label.line}"
-        reader, place = readers.get(label.reader), places.get(label.case)
-        if reader is None:
-            raise BadInput(
-                f'{where}: reader is "{short(label.reader)}"; the readers of this run are '
-                f"{', '.join(readers)}."
-            )
+    seen: dict[tuple[str, str], str] = {}
+    sheets = map(people_sheets.read_error_sheet, options.sheets("errors"))
+    for label in (one for sheet in sheets for one in sheet):
+        reader = people_sheets.reader_named(label.where, label.reader, readers)
+        place, short = places.get(label.case), people_sheets.short
         if place is None or (study.cases[place], reader) not in asked:
             raise BadInput(
-                f'{where}: case is "{short(label.case)}", which is no multiple-choice item that '
-                f"{short(reader)} was asked in this run. Give the run the errors are of."
+                f'{label.where}: case is "{short(label.case)}", which is no multiple-choice item '
+                f"that {short(reader)} was asked in this run. Give the run the errors are of."
             )
-        first = seen.setdefault((place, reader), where)
-        if first != where:
-            raise BadInput(f"{where}: the same case and reader as {first}; keep one row.")
+        people_sheets.refuse_same(seen, label.case, reader, label.where)
         found.append(_Row(place, reader, label.error, not right[reader][place]))
     return found
 
@@ -149,9 +119,9 @@ def alignment_measures(study: Study, tables: Tables, options: Options) -> list[M
     that is ranked below it, 1/2 at a tie; a win ratio is the mean over items. Without `versus` it
     is the mean over a reader's opponents, as in the paper's Figure 4.
     """
-    if options.ranks is None:
+    if not options.ranks:
         return []
-    ranked = read_ranks(listed(options.ranks), tables)
+    ranked = people_sheets.read_ranks(options.sheets("ranks"), tables)
     named = {rank.reader for rank in ranked}
     readers = [reader for reader in study.readers if reader in named]
     judges = _judges(study, ranked, readers)
@@ -167,48 +137,31 @@ def _of_component(
     component: str, readers: Sequence[str], sides: _Sides, label: str | None, *, judged: bool
 ) -> Iterator[Estimate | Measure]:
     by = {"component": component}
-    note = (
-        f"{sides.left_out} ranked replies without a judge in common left out"
-        if sides.left_out
-        else None
-    )
+    said = f"{sides.left_out} ranked replies without a judge in common left out"
+    record = Measure(reader="", measure="win_ratio", note=said if sides.left_out else None)
     raters = {"human": sides.human, **({"judge": sides.judge} if judged else {})}
-    pairs = list(combinations(range(len(readers)), 2))
+    everyone = range(len(readers))
+    # Every pair of readers, then each reader against all others.
+    against = [(one, [two], {"versus": readers[two]}) for one, two in combinations(everyone, 2)]
+    against += [(one, [two for two in everyone if two != one], {}) for one in everyone]
     ratios: dict[tuple[str, ...], dict[str, float | None]] = {}
-
-    def estimates() -> Iterator[tuple[tuple[str, ...], str, Estimate]]:
-        for rater, table in raters.items():
-            told = label if rater == "judge" else None
-            record = Measure(reader="", measure="win_ratio", note=note, label=told)
-            # Every pair of readers, then each reader against all others.
-            everyone = range(len(readers))
-            sides = [(one, [two], {"versus": readers[two]}) for one, two in pairs]
-            sides += [(one, [two for two in everyone if two != one], {}) for one in everyone]
-            for one, others, versus in sides:
-                if not others:
-                    continue
-                own = msgspec.structs.replace(
-                    record, reader=readers[one], by={**by, **versus, "rater": rater}
-                )
-                points = np.stack([_points(table[:, one], table[:, two]) for two in others], 1)
-                yield (readers[one], *versus.values()), rater, _mean(own, points)
-
-    for names, rater, made in estimates():
-        ratios.setdefault(names, {})[rater] = made.record.value
-        yield made
+    for rater, table in raters.items():
+        worth = label if rater == "judge" else None
+        for one, others, versus in against:
+            if not others:
+                continue
+            own = {**by, **versus, "rater": rater}
+            told = replace(record, reader=readers[one], by=own, label=worth)
+            # 1 where the first is better, 1/2 at a tie, 0 where it is worse.
+            points = (np.sign(table[:, [one]] - table[:, others]) + 1) / 2
+            columns, counted = estimates.columns_of(points), estimates.counted_in(points)
+            made = estimates.estimated(told, columns, estimates.mean_of_columns, counted)
+            ratios.setdefault((readers[one], *versus.values()), {})[rater] = made.record.value
+            yield made
     for of, size in (({}, 2), ({"of": "reader"}, 1)):
         some = {names: found for names, found in ratios.items() if len(names) == size}
         yield _gap({**by, **of}, some, label, judged=judged)
     yield _rho({**by, "with": "human"}, sides, label, judged=judged)
-
-
-def _mean(record: Measure, points: Floats) -> Estimate:
-    return estimated(record, columns_of(points), mean_of_columns, counted_in(points))
-
-
-def _points(one: Floats, two: Floats) -> Floats:
-    """1 where the first is better, 1/2 at a tie, 0 where it is worse; NaN where one is missing."""
-    return (np.sign(one - two) + 1) / 2
 
 
 def _gap(
@@ -227,10 +180,10 @@ def _gap(
     }
     if not gaps:
         why = "no reply is both ranked and judged" if judged else "not judged"
-        return msgspec.structs.replace(record, n=0, note=why)
+        return replace(record, n=0, note=why)
     widest = max(gaps, key=lambda names: gaps[names])
     whose = f"largest of {len(gaps)}: {' against '.join(widest)}; no interval"
-    return msgspec.structs.replace(record, value=gaps[widest], n=len(gaps), note=whose)
+    return replace(record, value=gaps[widest], n=len(gaps), note=whose)
 
 
 def _rho(
@@ -246,13 +199,13 @@ def _rho(
     """
     record = Measure(reader="", measure="rho", by=by, label=label)
     if not judged:
-        return msgspec.structs.replace(record, n=0, note="not judged")
+        return replace(record, n=0, note="not judged")
     human, judge = (_centred(table) for table in (sides.human, sides.judge))
     columns = np.stack([(human * judge).sum(1), (human**2).sum(1), (judge**2).sum(1)], axis=1)
     counted: Mask = (~np.isnan(sides.human)).sum(axis=1) > 1
     pairs = int((~np.isnan(sides.human[counted])).sum())
-    made = estimated(
-        msgspec.structs.replace(record, note=f"{pairs} replies ranked within their items"),
+    made = estimates.estimated(
+        replace(record, note=f"{pairs} replies ranked within their items"),
         columns,
         pooled_rho,
         counted,
@@ -261,7 +214,7 @@ def _rho(
     )
     if made.record.value is None:
         why = "people or judges see no difference anywhere" if pairs else "nothing in common"
-        return msgspec.structs.replace(record, n=int(counted.sum()), note=why)
+        return replace(record, n=int(counted.sum()), note=why)
     return made
 
 
@@ -275,9 +228,9 @@ def pooled_rho(totals: Floats) -> Floats:
 
 def _centred(table: Floats) -> Floats:
     """Twice the mid-ranks within each row less their mean, k + 1; 0 where there is none."""
-    ranks = doubled_ranks(table)
     there = ~np.isnan(table)
-    return np.where(there, ranks - (there.sum(axis=1, keepdims=True) + 1), 0.0)
+    ranks = doubled_ranks(table) - (there.sum(axis=1, keepdims=True) + 1)
+    return np.where(there, ranks, 0.0)
 
 
 def doubled_ranks(table: Floats) -> Floats:
@@ -290,31 +243,17 @@ def doubled_ranks(table: Floats) -> Floats:
     return np.where(np.isnan(table), np.nan, 1.0 + 2 * below + same)
 
 
-def _asking(study: Study, place: int) -> Asking:
-    return OPEN if study.facts.kinds[place] == "open" else REFORMULATED
-
-
 def _judges(study: Study, ranked: Sequence[Rank], readers: Sequence[str]) -> list[str]:
     """Who judged all these readers' replies: means over different judges are not compared."""
-    places = {case: place for place, case in enumerate(study.cases)}
+    kinds = dict(zip(study.cases, study.facts.kinds.tolist(), strict=True))
     marks = {one.reader: one for one in study.marks}
-    used = {(rank.reader, _asking(study, places[rank.case])) for rank in ranked}
+    used = {(rank.reader, OPEN if kinds[rank.case] == "open" else REFORMULATED) for rank in ranked}
     found = [
         set(scored(study, marks[reader], asking).judges)
         for reader, asking in sorted(used)
         if reader in readers and asking in marks[reader].said
     ]
     return sorted(set.intersection(*found)) if found else []
-
-
-def _alike(gave: Mask) -> Mask:
-    """Items x judges: who scored all of an item's replies that anybody scored.
-
-    `gave` is items x readers x judges. Replies are ranked by the same judges, or a kinder one would
-    lift those that another could not be read on.
-    """
-    found: Mask = np.all(gave | ~np.any(gave, axis=2, keepdims=True), axis=1)
-    return found
 
 
 def _sides(
@@ -346,7 +285,10 @@ def _sides(
     gave = np.zeros((*human.shape, len(judges)), dtype=bool)
     for at, given in askings:
         gave[:, at] |= given.gave(component, judges)
-    same = _alike(gave & ~np.isnan(human)[:, :, None])
+    # Replies are ranked by the judges who scored all of an item's replies that anybody scored, or
+    # a kinder one would lift those that another could not be read on.
+    gave &= ~np.isnan(human)[:, :, None]
+    same = np.all(gave | ~np.any(gave, axis=2, keepdims=True), axis=1)
     for at, given in askings:
         units, _ = given.units(component, judges, same)
         judge[:, at] = np.where(np.isnan(units), judge[:, at], units)

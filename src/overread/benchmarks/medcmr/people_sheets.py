@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.base import ErrorRow
+from overread.benchmarks.base import ErrorRow, Tables
 from overread.benchmarks.files.fields import quoted
 from overread.benchmarks.files.sheets import as_filled, filled_rows
 from overread.benchmarks.letter_parser import LETTERS
@@ -20,22 +20,39 @@ from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
 from overread.judging.sheet import guarded, write_csv
 
-if TYPE_CHECKING:
-    from overread.benchmarks.base import Tables
-
-
-# ---------------------------------------------------------------- sheets as csv
-# Sheets that people fill: csv files that go out to a spreadsheet and come back.
-
-
-def listed(paths: str) -> list[Path]:
-    """The files of a setting that may name several by commas."""
-    return [Path(part) for part in paths.split(",")]
+# ---------------------------------------------------------------- cells of a sheet
 
 
 def short(text: str) -> str:
     """A cell as a complaint quotes it: one line, forty characters."""
     return quoted(guarded(text))
+
+
+def reader_named(where: str, cell: str, readers: Mapping[str, str]) -> str:
+    """The reader of the run that a cell names; `readers` are by what a sheet makes of each."""
+    if cell not in readers:
+        known = ", ".join(readers)
+        raise BadInput(f'{where}: reader is "{short(cell)}"; the readers of this run are {known}.')
+    return readers[cell]
+
+
+def refuse_same(seen: dict[tuple[str, str], str], case: str, reader: str, where: str) -> None:
+    """Refuse a second row about one reply; `seen` says where each stands."""
+    first = seen.setdefault((case, reader), where)
+    if first != where:
+        raise BadInput(f"{where}: the same case and reader as {first}; keep one row.")
+
+
+def _check_readers(tables: Tables, readers: Iterable[str]) -> None:
+    known = [one.name for one in tables.readers]
+    for name in readers:
+        if name not in known:
+            raise BadInput(f'reader is "{name}"; the readers of this run are {", ".join(known)}.')
+
+
+def _lot(*parts: str | int) -> bytes:
+    """A number drawn for a case: the order of these says nothing of the cases."""
+    return blake2b(msgspec.json.encode(parts), digest_size=16).digest()
 
 
 # ---------------------------------------------------------------- sheets of errors
@@ -55,16 +72,13 @@ SPELLINGS: Final[Mapping[str, Error]] = {
     "medical knowledge": "knowledge",
     "question misunderstanding": "question",
 }
-
-
 COLUMNS: Final = ErrorRow.__struct_fields__
 
 
 class ErrorLabel(msgspec.Struct, frozen=True, kw_only=True):
     """One row of a sheet that came back; `error` is None where it is not labelled yet."""
 
-    file: str
-    line: int
+    where: str
     case: str
     reader: str
     error: Error | None
@@ -84,11 +98,12 @@ def sample_errors(
     lost against its base. The same run and seed give the same rows whatever their order, and fewer
     rows are a part of more.
     """
-    _check_readers(tables, (reader, *([] if right_for is None else [right_for])))
+    asked = (reader,) if right_for is None else (reader, right_for)
+    _check_readers(tables, asked)
     if n_per_dimension < 1:
         raise BadInput(f"{n_per_dimension} errors of a dimension are asked for; give 1 or more.")
     cases = {case.case_id: case for case in cases_in(tables.cases)}
-    answers = choices_of(tables, (reader,) if right_for is None else (reader, right_for))
+    answers = choices_of(tables, asked)
     if not any(who == reader for _, who in answers):
         raise BadInput(
             f"{reader} was not asked a multiple-choice item with its own image: nothing to label."
@@ -102,9 +117,11 @@ def sample_errors(
         lost = right_for is None or (other is not None and other["choice"] == case.answer)
         if row["choice"] != case.answer and lost:
             pools.setdefault(case.dimension or "", []).append((case_id, row))
+    # Dimensions in the paper's order; those of other sets after them, none last.
+    places = {**{name: at for at, name in enumerate(DIMENSIONS)}, "": len(DIMENSIONS) + 1}
     return [
         _row(cases[case_id], reader, row)
-        for dimension in sorted(pools, key=_place)
+        for dimension in sorted(pools, key=lambda one: (places.get(one, len(DIMENSIONS)), one))
         for case_id, row in sorted(pools[dimension], key=lambda one: _lot(seed, one[0]))[
             :n_per_dimension
         ]
@@ -135,26 +152,19 @@ def read_error_sheet(path: Path) -> list[ErrorLabel]:
     found: list[ErrorLabel] = []
     seen: dict[tuple[str, str], int] = {}
     for line, row in filled_rows(path, ("case", "reader", "label")):
-        said = " ".join(row["label"].casefold().split())
+        where, said = f"{path.name} row {line}", " ".join(row["label"].casefold().split())
+        case, reader = row["case"], row["reader"]
         if said and said not in SPELLINGS:
-            raise BadInput(
-                f'{path.name} row {line}: label is "{short(row["label"])}"; expected '
-                f"{', '.join(ERRORS)}, or nothing."
-            )
-        if not row["case"] or not row["reader"]:
-            missing = "reader" if row["case"] else "case"
-            raise BadInput(f"{path.name} row {line}: {missing} is empty. Leave it as it was.")
-        first = seen.setdefault((row["case"], row["reader"]), line)
+            expected = f"expected {', '.join(ERRORS)}, or nothing"
+            raise BadInput(f'{where}: label is "{short(row["label"])}"; {expected}.')
+        if not case or not reader:
+            missing = "reader" if case else "case"
+            raise BadInput(f"{where}: {missing} is empty. Leave it as it was.")
+        first = seen.setdefault((case, reader), line)
         if first != line:
-            raise BadInput(
-                f"{path.name} row {line}: the same case and reader as row {first}; keep one row."
-            )
+            raise BadInput(f"{where}: the same case and reader as row {first}; keep one row.")
         error = SPELLINGS[said] if said else None
-        found.append(
-            ErrorLabel(
-                file=path.name, line=line, case=row["case"], reader=row["reader"], error=error
-            )
-        )
+        found.append(ErrorLabel(where=where, case=case, reader=reader, error=error))
     return found
 
 
@@ -174,38 +184,11 @@ def _row(case: MedCase, reader: str, row: Mapping[str, Any]) -> ErrorRow:
     )
 
 
-def _place(dimension: str) -> tuple[int, str]:
-    """Dimensions in the paper's order; those of other sets after them, none last."""
-    known = list(DIMENSIONS)
-    place = known.index(dimension) if dimension in known else len(known) + (not dimension)
-    return place, dimension
-
-
-def _lot(*parts: str | int) -> bytes:
-    """A number drawn for a case: the order of these says nothing of the cases."""
-    return blake2b(msgspec.json.encode(parts), digest_size=16).digest()
-
-
-def _check_readers(tables: Tables, readers: Iterable[str]) -> None:
-    known = [one.name for one in tables.readers]
-    for name in readers:
-        if name not in known:
-            raise BadInput(f'reader is "{name}"; the readers of this run are {", ".join(known)}.')
-
-
 # ---------------------------------------------------------------- sheets of ranks
 # Rankings of replies by people: the blinded sheet, and what came back (MEDCMR, "Analyses" 4).
 
-RANK_COLUMNS: Final = (
-    "case",
-    "question",
-    "images",
-    "caption",
-    "reference",
-    "code",
-    "reply",
-    *COMPONENTS,
-)
+_SHOWN: Final = ("case", "question", "images", "caption", "reference", "code", "reply")
+RANK_COLUMNS: Final = (*_SHOWN, *COMPONENTS)
 # 1 is best; a tie has one rank for both, the higher (1, 1, 3) or the one between (1.5, 1.5, 3).
 _RANK: Final = re.compile(r"(\d{1,3})(?:\.([05])0*)?", re.ASCII)
 
@@ -258,13 +241,8 @@ def write_rank_sheet(
         raise BadInput(f"There is no open item that all of {', '.join(readers)} answered.")
     cells = []
     for case in chosen:
-        shown = (
-            case.case_id,
-            case.question,
-            "\n".join(case.images),
-            case.caption or "",
-            case.answer,
-        )
+        images, caption = "\n".join(case.images), case.caption or ""
+        shown = (case.case_id, case.question, images, caption, case.answer)
         codes = sorted((code_of(case.case_id, who), said[case.case_id, who]) for who in readers)
         cells += [(*shown, code, reply, *([""] * len(COMPONENTS))) for code, reply in codes]
     write_csv(path, RANK_COLUMNS, cells)
@@ -290,14 +268,10 @@ def read_ranks(paths: Sequence[Path], tables: Tables) -> list[Rank]:
             where = f"{path.name} row {line}"
             case = cases.get(row["case"])
             if case is None:
-                raise BadInput(
-                    f'{where}: case is "{short(row["case"])}", which is not in this run. Give the '
-                    "run that was ranked."
-                )
+                said = f'{where}: case is "{short(row["case"])}", which is not in this run'
+                raise BadInput(f"{said}. Give the run that was ranked.")
             reader = _reader(where, row, case, readers)
-            first = seen.setdefault((case, reader), where)
-            if first != where:
-                raise BadInput(f"{where}: the same case and reader as {first}; keep one row.")
+            refuse_same(seen, case, reader, where)
             most = sizes[row["case"]]
             doubled = {
                 name: _doubled(where, name, row[name], most) for name in COMPONENTS if row[name]
@@ -312,12 +286,7 @@ def read_ranks(paths: Sequence[Path], tables: Tables) -> list[Rank]:
 
 def _reader(where: str, row: Mapping[str, str], case: str, readers: Mapping[str, str]) -> str:
     if row.get("reader"):
-        if row["reader"] not in readers:
-            raise BadInput(
-                f'{where}: reader is "{short(row["reader"])}"; the readers of this run are '
-                f"{', '.join(readers)}."
-            )
-        return readers[row["reader"]]
+        return reader_named(where, row["reader"], readers)
     for reader in readers.values():
         if code_of(case, reader) == row.get("code", "").casefold():
             return reader
