@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import msgspec
+import polars as pl
+from msgspec.structs import replace
 
-from overread.benchmarks.base import ReaderRecord
+from overread.benchmarks.base import ReaderRecord, Tables
+from overread.benchmarks.medcmr import choice_measures, people_measures
 from overread.benchmarks.medcmr.cases import MedCase, cases_in
-from overread.benchmarks.medcmr.choice_measures import (
-    ACCURACY,
-    CHOICE_SPECS,
-    chance,
-    gained_and_lost,
-)
+from overread.benchmarks.medcmr.choice_measures import ACCURACY, CHOICE_SPECS
 from overread.benchmarks.medcmr.edition import Edition, Options
 from overread.benchmarks.medcmr.leakage import LEAKAGE_SPECS
-from overread.benchmarks.medcmr.people_measures import alignment_measures, error_measures
 from overread.benchmarks.medcmr.scores import SCORE_BY_CASE, SCORE_SPECS, score_comparisons
 from overread.benchmarks.medcmr.study import Labels, Study, facts_of
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
@@ -32,18 +28,11 @@ from overread.measuring.contrasts import with_q
 from overread.measuring.estimates import Estimate, Resampling
 from overread.measuring.specs import contrasts_of, made_by, named, values
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from overread.benchmarks.base import Tables
-
-
 # ---------------------------------------------------------------- size
 # Does size help? Correlation of scores with log parameters over readers ("Analyses" 6).
 
 _LEAST: Final = 3
-# What is set beside size; those of the first also by dimension.
-_BY_DIMENSION: Final = ("accuracy",)
+# What is set beside size; the first also by dimension.
 _OF: Final = ("accuracy", "accuracy_macro", *COMPONENTS, "score", "score_macro")
 
 
@@ -58,56 +47,40 @@ def scale_measures(records: Sequence[Measure], readers: Sequence[ReaderRecord]) 
         return []
     found: dict[tuple[str, str], dict[str, float]] = {}
     for record in records:
-        known = record.value is not None and record.reader in sizes
-        plain = record.by == {} and record.measure in _OF
-        each = list(record.by) == ["dimension"] and record.measure in _BY_DIMENSION
-        if plain or each:
+        each = list(record.by) == ["dimension"] and record.measure == _OF[0]
+        if each or (not record.by and record.measure in _OF):
             group = found.setdefault((record.measure, record.by.get("dimension", "")), {})
-            if known and record.value is not None:
+            if record.value is not None and record.reader in sizes:
                 group[record.reader] = record.value
     order = sorted(found, key=lambda key: (bool(key[1]), _OF.index(key[0])))
-    return [made for key in order for made in _correlations(key, found[key], sizes)]
+    return [made for key in order for made in _correlations(*key, found[key], sizes)]
 
 
 def _correlations(
-    key: tuple[str, str], values: Mapping[str, float], sizes: Mapping[str, float]
+    of: str, dimension: str, values: Mapping[str, float], sizes: Mapping[str, float]
 ) -> Iterator[Measure]:
     from overread.stats import fisher_interval, pearson, spearman, spearman_exact_p
 
-    of, dimension = key
-    by = {"of": of, "with": "log_params", **({"dimension": dimension} if dimension else {})}
     names = [name for name in sizes if name in values]
-    x, y = [math.log(sizes[name]) for name in names], [values[name] for name in names]
-    r = pearson(x, y) if len(names) >= _LEAST else None
+    size, score = [sizes[name] for name in names], [values[name] for name in names]
+    r = pearson([math.log(one) for one in size], score) if len(names) >= _LEAST else None
+    by = {"of": of, "with": "log_params", **({"dimension": dimension} if dimension else {})}
     started = Measure(reader="", measure="r", by=by, n=len(names))
     if r is None:
-        why = (
-            f"needs {_LEAST} readers with params_b and this score"
-            if len(names) < _LEAST
-            else "sizes or scores do not vary"
-        )
-        for measure in ("r", "rho"):
-            yield msgspec.structs.replace(started, measure=measure, note=why)
+        few = f"needs {_LEAST} readers with params_b and this score"
+        why = few if len(names) < _LEAST else "sizes or scores do not vary"
+        yield from (replace(started, measure=measure, note=why) for measure in ("r", "rho"))
         return
-    bounds = fisher_interval(r, len(names))
-    yield msgspec.structs.replace(
-        started,
-        value=r,
-        low=None if bounds is None else bounds[0],
-        high=None if bounds is None else bounds[1],
-        method=None if bounds is None else "fisher z",
-        note="no interval: needs 4 readers that are not on one line" if bounds is None else None,
-    )
+    if (bounds := fisher_interval(r, len(names))) is None:
+        why = "no interval: needs 4 readers that are not on one line"
+        yield replace(started, value=r, note=why)
+    else:
+        yield replace(started, value=r, low=bounds[0], high=bounds[1], method="fisher z")
     # Sizes themselves: their order is that of their logarithms.
-    p, how = spearman_exact_p([sizes[name] for name in names], y)
-    yield msgspec.structs.replace(
-        started,
-        measure="rho",
-        value=spearman([sizes[name] for name in names], y),
-        p=p,
-        method=f"p: {how}",
-        family="size by dimension" if dimension else "size",
-    )
+    p, how = spearman_exact_p(size, score)
+    family = "size by dimension" if dimension else "size"
+    rho = replace(started, measure="rho", value=spearman(size, score), p=p, family=family)
+    yield replace(rho, method=f"p: {how}")
 
 
 # ---------------------------------------------------------------- all measures
@@ -135,8 +108,8 @@ def measure(
     study = Study(tables, verdicts, edition, chosen, labels)
     records = study.finish(_made(study))
     records.extend(scale_measures(records, tables.readers))
-    records.extend(alignment_measures(study, tables, chosen))
-    records.extend(error_measures(study, tables, chosen))
+    records.extend(people_measures.alignment_measures(study, tables, chosen))
+    records.extend(people_measures.error_measures(study, tables, chosen))
     return with_q(records)
 
 
@@ -186,37 +159,32 @@ def agreement_measures(
     for _, group in groupby(pairs, key=lambda one: one.judges):
         own = list(group)
         clusters = facts.clusters[[at[case] for case in own[0].cases]]
-        yield from Resampling(clusters, boot=edition.boot, seed=edition.seed).finish(
-            [
-                Estimate(
-                    record=one.record,
-                    columns=one.columns,
-                    again=one.again,
-                    counted=one.counted,
-                    limits=one.limits,
-                    step=one.unit,
-                )
-                for one in own
-            ]
-        )
+        estimates = [
+            Estimate(
+                record=one.record,
+                columns=one.columns,
+                again=one.again,
+                counted=one.counted,
+                limits=one.limits,
+                step=one.unit,
+            )
+            for one in own
+        ]
+        yield from Resampling(clusters, boot=edition.boot, seed=edition.seed).finish(estimates)
 
 
 def _made(study: Study) -> Iterator[Estimate | Measure]:
-    yield from chance(study)
-    yield from _sizes(study)
+    yield from choice_measures.chance(study)
+    # What was declared of a reader's size, in billions of parameters.
+    for reader in study.declared:
+        if reader.params_b is not None:
+            yield Measure(reader=reader.name, measure="params_b", value=reader.params_b)
     for marks in study.marks:
         for spec in SPECS:
             yield from made_by(study, marks, spec)
     yield from contrasts_of(study, study.marks, ACCURACY)
-    yield from gained_and_lost(study)
+    yield from choice_measures.gained_and_lost(study)
     yield from score_comparisons(study)
-
-
-def _sizes(study: Study) -> Iterator[Measure]:
-    """`params_b`: what was declared of a reader's size, in billions of parameters."""
-    for reader in study.declared:
-        if reader.params_b is not None:
-            yield Measure(reader=reader.name, measure="params_b", value=reader.params_b)
 
 
 # ---------------------------------------------------------------- values by case
