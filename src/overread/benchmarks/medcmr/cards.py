@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.cards import (
-    about_cases,
-    deal,
-    facet_values,
-    index_of,
-    rows_by_reader,
-    slides_of,
-    title_of,
-)
+from overread.benchmarks import cards as shared
+from overread.benchmarks.base import Tables
 from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, COMPONENTS_OF, GRIDS
-from overread.case import Card, Said, Table, Trial
+from overread.case import Card, Said, Slide, Table, Trial
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.base import Tables
 
-
-# ---------------------------------------------------------------- what a reader said
-# What one reader said about one item: its choices, or its reasoning and the scores it got.
+# ---------------------------------------------------------------- what a reader said of an item
 
 # By reader, case, form and image, and by judge: the raw scores; None where it cannot be read.
-Scores: TypeAlias = Mapping[tuple[str, str, str, str], Mapping[str, Mapping[str, float] | None]]
+Given: TypeAlias = Mapping[str, Mapping[str, float] | None]
+Scores: TypeAlias = Mapping[tuple[str, str, str, str], Given]
+Row: TypeAlias = Mapping[str, Any]
 
 IMAGES: Final = {
     "original": "image",
@@ -53,9 +45,8 @@ def scores_of(verdicts: pl.DataFrame | None) -> Scores:
     if verdicts is None:
         return found
     columns = ("judge", "reader", "case", "question", "about", "check", "outcome", "payload")
-    for judge, reader, case, question, told, check, outcome, payload in verdicts.select(
-        columns
-    ).iter_rows():
+    rows = verdicts.select(columns).iter_rows()
+    for judge, reader, case, question, told, check, outcome, payload in rows:
         about = msgspec.json.decode(told)
         if check or about.get("variant") or question not in COMPONENTS_OF:
             continue
@@ -68,7 +59,7 @@ def scores_of(verdicts: pl.DataFrame | None) -> Scores:
 def said_of(
     reader: str,
     case: MedCase,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     scores: Scores,
     right: bool | None,
     flipped: bool | None,
@@ -82,12 +73,11 @@ def said_of(
         else:
             given = scores.get((reader, case.case_id, row["form"], row["image"]), {})
             lines.extend(_opened(row, given))
-    return Said(
-        reader=reader, lines=tuple(lines), text=_words(ordered), right=right, flipped=flipped
-    )
+    words = _words(ordered)
+    return Said(reader=reader, lines=tuple(lines), text=words, right=right, flipped=flipped)
 
 
-def _rank(row: Mapping[str, Any]) -> tuple[int, int, int]:
+def _rank(row: Row) -> tuple[int, int, int]:
     forms, images = [*_FORMS], [*IMAGES]
     return (
         forms.index(row["form"]) if row["form"] in forms else len(forms),
@@ -96,36 +86,36 @@ def _rank(row: Mapping[str, Any]) -> tuple[int, int, int]:
     )
 
 
-def _named(row: Mapping[str, Any]) -> str:
+def _named(row: Row) -> str:
     """`choice, black image`, `choice, options turned by 2`."""
-    name = _FORMS.get(row["form"], str(row["form"]))
-    image = row["image"]
-    parts = [name, *([] if image == "original" else [IMAGES.get(image, str(image))])]
-    return ", ".join([*parts, *([f"options turned by {row['order']}"] if row["order"] else [])])
+    form, image, order = row["form"], row["image"], row["order"]
+    parts = [_FORMS.get(form, str(form))]
+    if image != "original":
+        parts.append(IMAGES.get(image, str(image)))
+    return ", ".join([*parts, f"options turned by {order}"] if order else parts)
 
 
-def _choice(case: MedCase, row: Mapping[str, Any]) -> str:
+def _choice(case: MedCase, row: Row) -> str:
     """The option in the case's own letters, whatever order it was shown in."""
-    if row["outcome"] != "answered" or row["choice"] is None:
-        outcome = row["outcome"]
-        if outcome != "unparsed":
-            return str(outcome)
-        return f"names no single option: “{cut(row['text'] or '', _OPTION)}”"
-    choice = str(row["choice"])
-    place = LETTERS.find(choice)
+    if row["outcome"] == "answered" and row["choice"] is not None:
+        return ": ".join(_chosen_option(case, str(row["choice"]), _OPTION))
+    if row["outcome"] != "unparsed":
+        return str(row["outcome"])
+    return f"names no single option: “{cut(row['text'] or '', _OPTION)}”"
+
+
+def _chosen_option(case: MedCase, letter: str, most: int) -> tuple[str, str]:
+    """The option of a letter, cut, and whether it is right."""
+    place = LETTERS.find(letter)
     words = case.options[place] if 0 <= place < len(case.options) else ""
-    mark = "right" if choice == case.answer else "wrong"
-    return f"{choice}) {cut(words, _OPTION)}: {mark}"
+    return f"{letter}) {cut(words, most)}", "right" if letter == case.answer else "wrong"
 
 
-def _opened(
-    row: Mapping[str, Any], given: Mapping[str, Mapping[str, float] | None]
-) -> Iterator[tuple[str, str]]:
+def _opened(row: Row, given: Given) -> Iterator[tuple[str, str]]:
     name = _named(row)
-    spoken = row["outcome"] in ("answered", "unparsed") and (row["text"] or "").strip()
-    if not spoken:
-        word = "a blank reply" if row["outcome"] in ("answered", "unparsed") else row["outcome"]
-        yield name, f"{word}: scores 0"
+    replied = row["outcome"] in ("answered", "unparsed")
+    if not replied or not (row["text"] or "").strip():
+        yield name, f"{'a blank reply' if replied else row['outcome']}: scores 0"
         return
     answer = row["answer"] if row["outcome"] == "answered" else None
     yield name, cut(answer) if answer else "no answer section"
@@ -149,7 +139,7 @@ def _scored(raw: Mapping[str, float] | None) -> str:
     return f"{', '.join(parts)}; S = {10 * sum(raw[one] for one in COMPONENTS):g} of 100"
 
 
-def _words(rows: Sequence[Mapping[str, Any]]) -> str:
+def _words(rows: Sequence[Row]) -> str:
     """The first reply to the item's own images, where it is more than a letter."""
     own = [row for row in rows if row["image"] == "original" and not row["order"]]
     for row in own:
@@ -177,7 +167,7 @@ _COLUMNS: Final = ("form", "image", "order", "outcome", "choice", "reasoning", "
 
 
 def _facets(tables: Tables) -> pl.DataFrame:
-    return facet_values(tables.cases, dict(zip(FACETS, FACETS, strict=True)))
+    return shared.facet_values(tables.cases, dict(zip(FACETS, FACETS, strict=True)))
 
 
 def card_index(tables: Tables) -> pl.DataFrame:
@@ -207,7 +197,7 @@ def card_index(tables: Tables) -> pl.DataFrame:
         .join(turned, on=keys, how="left")
         .select(*keys, pl.when(replied).then(right).alias("right"), "flipped")
     )
-    return index_of(tables, _facets(tables), told)
+    return shared.index_of(tables, _facets(tables), told)
 
 
 def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -> Iterator[Card]:
@@ -216,20 +206,24 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
     Slides are what readers were shown: the item's own images, and the black ones and another
     item's where these were asked. The caption is on the card, though no reader saw it.
     """
-    own = about_cases(tables, chosen)
-    scores, rows = scores_of(own.verdicts), rows_by_reader(own.answers, _COLUMNS)
+    own = shared.about_cases(tables, chosen)
+    scores = scores_of(own.verdicts)
+    rows = shared.rows_by_reader(own.answers, _COLUMNS)
 
     def said(case: MedCase, reader: str, right: bool | None, flipped: bool | None) -> Said:
         return said_of(reader, case, rows[case.case_id, reader], scores, right, flipped)
 
-    return deal(
+    def slides(case: MedCase) -> Iterator[Slide]:
+        return shared.slides_of(opened(case.case_id) if opened else (), IMAGES)
+
+    return shared.deal(
         chosen,
         {case.case_id: case for case in cases_in(own.cases)},
         card_index(own),
         _facets(own),
-        title=lambda case: title_of(case.question, case.case_id),
+        title=lambda case: shared.title_of(case.question, case.case_id),
         texts=_texts,
-        slides=lambda case: slides_of(opened(case.case_id) if opened else (), IMAGES),
+        slides=slides,
         said=said,
     )
 
@@ -259,66 +253,67 @@ _HEADS: Final = {"clarity": "Con", "coherence": "Coh", "visual": "VA", "truth": 
 _RIGHT: Final = GRIDS["truth"][-1] / 2
 
 
-_RowsSaid = Mapping[tuple[str, str, str], Mapping[str, Any]]
-_Told = Callable[[MedCase, str, Mapping[str, Any]], tuple[str, ...]]
+class _Shown(NamedTuple):
+    """How items of a kind are shown: the title, columns, what an error is, and a note."""
+
+    title: str
+    columns: tuple[str, ...]
+    error: str
+    notes: tuple[str, ...] = ()
 
 
-class _View(NamedTuple):
-    """What the tables are made of: the first readers, what they said, and how it was scored."""
-
-    readers: Sequence[str]
-    said: _RowsSaid
-    scores: Scores
-    signature: str
-    left: int
-
-    def table(
-        self,
-        name: str,
-        title: str,
-        columns: Sequence[str],
-        cases: Sequence[MedCase],
-        head: Callable[[MedCase], tuple[str, ...]],
-        told: _Told,
-        notes: Iterable[str],
-    ) -> Table:
-        """A row for each case and reader; what is of the case stands in its first."""
-        rows = []
-        for case in cases:
-            first = (_facts_of(case), cut(case.question, 2 * CUT), *head(case))
-            for reader in self.readers:
-                row = self.said.get((reader, case.case_id, case.kind))
-                if row is not None:
-                    rows.append((*first, reader, *told(case, reader, row)))
-                    first = ("",) * len(first)
-        return Table(
-            name=name,
-            title=title,
-            columns=("item", "question", *columns),
-            rows=tuple(rows),
-            signature=self.signature,
-            notes=tuple(notes),
-        )
+_KINDS: Final = {
+    "mcq": _Shown(
+        "Some multiple-choice items, errors first",
+        ("item", "question", "options", "right", "reader", "chose", "so it is"),
+        "chose another option",
+    ),
+    "open": _Shown(
+        "Some open items, errors first",
+        ("item", "question", "true answer", "reader", "reasoning", "answer", "scores"),
+        "had less than half of the truth",
+        ("Scores: Con, Coh, VA, GT, each from 0 to 100, as the judge gave them.",),
+    ),
+}
 
 
 def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Table]:
     """Multiple-choice items, then open ones; those that the first reader errs on come first."""
     readers = [reader.name for reader in tables.readers][:_FIRST_READERS]
     said = _rows_said(tables.answers, readers)
+    scores, cases = scores_of(tables.verdicts), cases_in(tables.cases)
     left = len(tables.readers) - len(readers)
-    view = _View(readers, said, scores_of(tables.verdicts), signature, left)
-    cases = cases_in(tables.cases)
-    for kind, make in (("mcq", _choices), ("open", _opens)):
-        own = [
-            case
-            for case in cases
-            if case.kind == kind and any((r, case.case_id, kind) in said for r in readers)
-        ]
-        if own:
-            yield make(view, _chosen(view, own, edition.seed))
+
+    def given(case: MedCase, reader: str) -> Given:
+        return scores.get((reader, case.case_id, "open", "original"), {})
+
+    def right(case: MedCase) -> bool:
+        row = said.get((readers[0], case.case_id, case.kind))
+        return row is not None and _right(case, row, given(case, readers[0]))
+
+    for kind, shown in _KINDS.items():
+        rows: list[tuple[str, ...]] = []
+        asked = {case for _, case, form in said if form == kind}
+        own = [case for case in cases if case.kind == kind and case.case_id in asked]
+        for case in _drawn(own, right, edition.seed):
+            # What is of the case stands in its first row.
+            first = (_facts_of(case), cut(case.question, 2 * CUT), *_case_cells(case))
+            for reader in readers:
+                if (row := said.get((reader, case.case_id, kind))) is not None:
+                    rows.append((*first, reader, *_reply_cells(case, row, given(case, reader))))
+                    first = ("",) * len(first)
+        if rows:
+            yield Table(
+                name=f"cases_{kind}",
+                title=shown.title,
+                columns=shown.columns,
+                rows=tuple(rows),
+                signature=signature,
+                notes=(*shown.notes, *_notes(shown.error, left)),
+            )
 
 
-def _rows_said(answers: pl.DataFrame, readers: Sequence[str]) -> _RowsSaid:
+def _rows_said(answers: pl.DataFrame, readers: Sequence[str]) -> dict[tuple[str, str, str], Row]:
     """What was said to the item as the set has it: by reader, case and form."""
     own = answers.filter(
         (answers["image"] == "original")
@@ -326,111 +321,69 @@ def _rows_said(answers: pl.DataFrame, readers: Sequence[str]) -> _RowsSaid:
         & (answers["form"] != "reformulated")
         & answers["reader"].is_in(list(readers))
     )
-    columns = ("reader", "case", "form", "outcome", "choice", "reasoning", "answer", "text")
-    return {
-        (row["reader"], row["case"], row["form"]): row
-        for row in own.select(columns).iter_rows(named=True)
-    }
+    kept = own.select("reader", "case", *_COLUMNS).iter_rows(named=True)
+    return {(row["reader"], row["case"], row["form"]): row for row in kept}
 
 
-def _chosen(view: _View, cases: Sequence[MedCase], seed: int) -> list[MedCase]:
+def _drawn(cases: Sequence[MedCase], right: Callable[[MedCase], bool], seed: int) -> list[MedCase]:
     """A handful by lot: two thirds errors of the first reader, as far as there are any."""
 
     def lot(case: MedCase) -> bytes:
         return blake2b(f"{seed}|{case.case_id}".encode(), digest_size=8).digest()
 
     drawn = sorted(cases, key=lot)
-    errors = [case for case in drawn if not _right(view, case)]
-    others = [case for case in drawn if _right(view, case)]
-    most = max(ITEMS - len(others), ITEMS - ITEMS // 3)
-    kept = errors[:most]
+    errors = [case for case in drawn if not right(case)]
+    others = [case for case in drawn if right(case)]
+    kept = errors[: max(ITEMS - len(others), ITEMS - ITEMS // 3)]
     return [*kept, *others[: ITEMS - len(kept)]]
 
 
-def _right(view: _View, case: MedCase) -> bool:
-    """Whether the first reader is."""
-    reader = view.readers[0]
-    row = view.said.get((reader, case.case_id, case.kind))
-    if row is None or row["outcome"] not in ("answered", "unparsed"):
+def _right(case: MedCase, row: Row, given: Given) -> bool:
+    if row["outcome"] not in ("answered", "unparsed"):
         return False
     if case.kind == "mcq":
         return bool(row["choice"] == case.answer)
-    given = view.scores.get((reader, case.case_id, "open", "original"), {}).values()
-    truths = [one["truth"] for one in given if one is not None and "truth" in one]
+    truths = [one["truth"] for one in given.values() if one is not None and "truth" in one]
     # Where nobody judged, nothing is known to be an error.
     return not truths or sum(truths) / len(truths) >= _RIGHT
 
 
 def _facts_of(case: MedCase) -> str:
-    said = [one for one in (case.dimension, case.modality, case.system) if one]
-    return f"{cut(case.case_id, 60)}{': ' if said else ''}{', '.join(cut(s, 60) for s in said)}"
+    said = [cut(one, 60) for one in (case.dimension, case.modality, case.system) if one]
+    return f"{cut(case.case_id, 60)}{': ' if said else ''}{', '.join(said)}"
 
 
-def _choices(view: _View, cases: Sequence[MedCase]) -> Table:
-    def head(case: MedCase) -> tuple[str, ...]:
-        options = " ".join(
-            f"{letter}) {cut(text, _SHOWN_OPTION)}"
-            for letter, text in zip(LETTERS, case.options, strict=False)
-        )
-        return options, f"{case.answer}) {cut(case.truth, _SHOWN_OPTION)}"
-
-    return view.table(
-        "cases_mcq",
-        "Some multiple-choice items, errors first",
-        ("options", "right", "reader", "chose", "so it is"),
-        cases,
-        head,
-        lambda case, reader, row: _choice_cells(case, row),
-        _notes("chose another option", view.left),
-    )
+def _case_cells(case: MedCase) -> tuple[str, ...]:
+    if case.kind == "open":
+        return (cut(case.answer),)
+    options = [_chosen_option(case, one, _SHOWN_OPTION)[0] for one in LETTERS[: len(case.options)]]
+    return " ".join(options), _chosen_option(case, case.answer, _SHOWN_OPTION)[0]
 
 
-def _choice_cells(case: MedCase, row: Mapping[str, Any]) -> tuple[str, str]:
-    choice = row["choice"]
-    if choice is None:
-        text = cut(row["text"] or "", _SHOWN_OPTION)
-        return text or "nothing", "invalid" if row["outcome"] == "unparsed" else row["outcome"]
-    place = LETTERS.find(choice)
-    words = case.options[place] if 0 <= place < len(case.options) else ""
-    return f"{choice}) {cut(words, _SHOWN_OPTION)}", "right" if choice == case.answer else "wrong"
+def _reply_cells(case: MedCase, row: Row, given: Given) -> tuple[str, ...]:
+    outcome, text, answer = row["outcome"], row["text"] or "", row["answer"] or ""
+    if case.kind == "mcq":
+        if row["choice"] is not None:
+            return _chosen_option(case, row["choice"], _SHOWN_OPTION)
+        said = cut(text, _SHOWN_OPTION) or "nothing"
+        return said, "invalid" if outcome == "unparsed" else outcome
+    scores = _scores_in_percent(given)
+    if outcome not in ("answered", "unparsed"):
+        return "", outcome, scores
+    return cut(row["reasoning"] or ("" if answer else text)), cut(answer), scores
 
 
-def _opens(view: _View, cases: Sequence[MedCase]) -> Table:
-    def told(case: MedCase, reader: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-        reasoning = row["reasoning"] or ("" if row["answer"] else row["text"]) or ""
-        words = (cut(reasoning), cut(row["answer"] or ""))
-        if row["outcome"] not in ("answered", "unparsed"):
-            words = ("", row["outcome"])
-        return *words, _scores_in_percent(
-            view.scores.get((reader, case.case_id, "open", "original"), {})
-        )
-
-    return view.table(
-        "cases_open",
-        "Some open items, errors first",
-        ("true answer", "reader", "reasoning", "answer", "scores"),
-        cases,
-        lambda case: (cut(case.answer),),
-        told,
-        (
-            "Scores: Con, Coh, VA, GT, each from 0 to 100, as the judge gave them.",
-            *_notes("had less than half of the truth", view.left),
-        ),
-    )
-
-
-def _scores_in_percent(given: Mapping[str, Mapping[str, float] | None]) -> str:
+def _scores_in_percent(given: Given) -> str:
     """`judge: Con 100, Coh 50, VA 25, GT 0`."""
-    said = [
-        f"{judge}: "
-        + ", ".join(
-            f"{head} {100 * raw[name] / GRIDS[name][-1]:.0f}"
-            for name, head in _HEADS.items()
-            if raw.get(name) is not None
-        )
-        for judge, raw in given.items()
-        if raw is not None
-    ]
+    said = []
+    for judge, raw in given.items():
+        if raw is not None:
+            parts = [
+                f"{head} {100 * raw[name] / GRIDS[name][-1]:.0f}"
+                for name, head in _HEADS.items()
+                if name in raw
+            ]
+            said.append(f"{judge}: {', '.join(parts)}")
     return "; ".join(said) or "not judged"
 
 

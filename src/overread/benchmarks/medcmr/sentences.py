@@ -5,37 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from overread.benchmarks import sentences as shared
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
 from overread.benchmarks.medcmr.trials import ANSWER_ONLY, REASONED_TOKENS
-from overread.benchmarks.sentences import (
-    IN_TRAINING,
-    OWN_RUBRICS,
-    PHANTOM,
-    TESTS,
-    Told,
-    decoded,
-    edition_line,
-    gets_no_picture,
-    is_lexical,
-    judge_limits,
-    least,
-    listed,
-    made_up,
-    rate,
-    reply_limits,
-    shift_limit,
-    side_of,
-    taken_over,
-    tried_judges,
-    unseeing_limit,
-)
+from overread.benchmarks.sentences import Told, gets_no_picture, is_lexical, listed, rate, side_of
 from overread.case import Headline, Measure
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 
-# ---------------------------------------------------------------- headline
-# Can it integrate evidence on hard cases? One sentence per reader, from its choices.
+# ---------------------------------------------------------------- headline: a sentence per reader
 
 QUESTION: Final = "Can it integrate evidence on hard cases?"
 HALF: Final = 0.5
@@ -73,7 +52,7 @@ def headlines(measures: Sequence[Measure], dataset: str = "") -> Iterator[Headli
         accuracy, score = index.get(reader, "accuracy"), index.get(reader, "score")
         if accuracy is None and score is None:
             continue
-        found = _Found(index, reader, chance, made_up=dataset.startswith(PHANTOM))
+        found = _Found(index, reader, chance, made_up=dataset.startswith(shared.PHANTOM))
         if accuracy is None or accuracy.value is None:
             said = _without_choices(found, accuracy, score)
         else:
@@ -136,13 +115,9 @@ class _Found(NamedTuple):
         if score is None:
             return ""
         said = f"; judges gave its open answers S = {rate(score, 'score')}"
-        judges = {
-            record.by["judge"]
-            for record in self.records.all("score", "judge")
-            if record.reader == self.reader
-        }
         worth = [score.label] if score.label else []
-        if any(is_lexical(judge) for judge in judges):
+        own = [r for r in self.records.all("score", "judge") if r.reader == self.reader]
+        if any(is_lexical(record.by["judge"]) for record in own):
             worth.append("by a judge that compares words and knows no medicine")
             if not self.made_up:
                 worth.append("which counts for nothing outside made-up cases")
@@ -151,35 +126,32 @@ class _Found(NamedTuple):
 
 def _by_accuracy(found: _Found, accuracy: Measure) -> Told:
     falls, picture = found.picture
-    numbers = f"{found.right(accuracy)}; {picture}{found.opened}."
-    if found.chance is None or found.chance.value is None:
-        start = "It cannot be told without a level of chance"
-        return Told("cannot tell", f"{start}: {numbers}", accuracy)
-    beside_chance = side_of(accuracy, found.chance.value)
-    if not beside_chance:
-        return Told("cannot tell", f"Too few items to tell: {numbers}", accuracy)
-    if beside_chance == "below":
-        return Told("no", f"It does no better than guessing: {numbers}", accuracy)
-    if beside_chance == "holds":
-        return Told("cannot tell", f"It cannot be told from guessing: {numbers}", accuracy)
-    if side_of(accuracy, HALF) != "above":
+    chance = None if found.chance is None else found.chance.value
+    beside_chance = None if chance is None else side_of(accuracy, chance)
+    if chance is None:
+        word, start = "cannot tell", "It cannot be told without a level of chance"
+    elif not beside_chance:
+        word, start = "cannot tell", "Too few items to tell"
+    elif beside_chance == "below":
+        word, start = "no", "It does no better than guessing"
+    elif beside_chance == "holds":
+        word, start = "cannot tell", "It cannot be told from guessing"
+    elif side_of(accuracy, HALF) != "above":
         start = "It does better than guessing, but is not surely right more often than wrong"
-        return Told("in part", f"{start}: {numbers}", accuracy)
-    if falls:
-        start = "It is mostly right, and looks at the picture for it"
-        return Told("yes", f"{start}: {numbers}", accuracy)
-    start = "It is mostly right, but its use of the picture is not shown"
-    return Told("in part", f"{start}: {numbers}", accuracy)
+        word = "in part"
+    elif falls:
+        word, start = "yes", "It is mostly right, and looks at the picture for it"
+    else:
+        word, start = "in part", "It is mostly right, but its use of the picture is not shown"
+    return Told(word, f"{start}: {found.right(accuracy)}; {picture}{found.opened}.", accuracy)
 
 
 def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | None) -> Told:
     measure = score if score is not None and score.value is not None else accuracy or score
     assert measure is not None
-    why = (
-        "no multiple-choice item was asked"
-        if accuracy is None
-        else f"accuracy has no value ({accuracy.note or 'no items'})"
-    )
+    why = "no multiple-choice item was asked"
+    if accuracy is not None:
+        why = f"accuracy has no value ({accuracy.note or 'no items'})"
     open_ended = found.opened or "; nobody judged its open answers"
     tail = ", and S has no level of chance to be set against" if found.opened else ""
     tail = tail if found.sees else f"{tail}; {_WORDS_ALONE}"
@@ -187,7 +159,6 @@ def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | N
 
 
 # ---------------------------------------------------------------- limitations
-# What the numbers of a Med-CMR run cannot tell, in whole sentences that an author may paste.
 
 _FEW: Final = 100
 _UNUSED: Final = {
@@ -199,30 +170,26 @@ _UNUSED: Final = {
 
 
 def limitations(measures: Sequence[Measure], dataset: str = "") -> list[str]:
-    """What the set and these measures give cause to say, then what holds for every run."""
+    """What the set and these measures give cause to say, then what holds for every run.
+
+    Whole sentences that an author may paste.
+    """
     index = Index(measures)
-    standing = [
-        *(_CHOICES if index.every("accuracy") else ()),
-        *(_OPEN if index.every("score") else ()),
-        *(_PUBLISHED if _published(index) else ()),
-        *_STANDING,
-    ]
+    # All items of a kind that the release has were asked.
+    whole = any(
+        record.n == _ITEMS.get(record.by["kind"]) for record in index.all("unanswered_rate", "kind")
+    )
     return [
-        *made_up(dataset),
-        *reply_limits(index, _UNUSED),
+        *shared.made_up(dataset),
+        *shared.reply_limits(index, _UNUSED),
         *_of_choices(index),
         *_of_images(index),
         *_of_judges(index),
-        *standing,
+        *(_CHOICES if index.every("accuracy") else ()),
+        *(_OPEN if index.every("score") else ()),
+        *(_PUBLISHED if whole else ()),
+        *_STANDING,
     ]
-
-
-def _published(index: Index) -> bool:
-    """Whether all items of a kind that the release has were asked."""
-    return any(
-        record.n == _ITEMS.get(record.by.get("kind", ""))
-        for record in index.all("unanswered_rate", "kind")
-    )
 
 
 def _of_choices(index: Index) -> Iterator[str]:
@@ -252,7 +219,7 @@ def _of_images(index: Index) -> Iterator[str]:
             "Whether the score depends on the picture was not asked: some of it may come from the "
             "words of question and options."
         )
-    yield from unseeing_limit((*asked, *index.every("unanswered_rate")), "answered")
+    yield from shared.unseeing_limit((*asked, *index.every("unanswered_rate")), "answered")
 
 
 def _of_judges(index: Index) -> Iterator[str]:
@@ -272,14 +239,14 @@ def _of_judges(index: Index) -> Iterator[str]:
         )
     if NOT_CHECKED in labels:
         yield f"A judge was not tried on enough replies of known truth ({NOT_CHECKED})."
-    yield from judge_limits(judges, "scored")
+    yield from shared.judge_limits(judges, "scored")
     rates = [r for r in index.every("judged_rate") if r.value is not None and r.value < 1]
     if rates:
         yield (
-            f"Not every verdict could be read, of one reader only {rate(least(rates))}; what has "
+            f"Not every verdict could be read, of one reader only {rate(shared.least(rates))}; what has "
             "none is left out of the scores."
         )
-    yield from shift_limit(index, "scores")
+    yield from shared.shift_limit(index, "scores")
     if not index.every("win_ratio"):
         yield (
             "No person ranked these readers' replies: whether people agree with the judge is not "
@@ -302,15 +269,17 @@ _PUBLISHED: Final = (
     "The published set has 3,999 open items where the paper counts 3,998; nothing was deleted. "
     "Its items were filtered by what some models got wrong, which is hard on models like those.",
 )
-_STANDING: Final = (IN_TRAINING, "Answering examination questions is not clinical performance.")
+_STANDING: Final = (
+    shared.IN_TRAINING,
+    "Answering examination questions is not clinical performance.",
+)
 
 
 # ---------------------------------------------------------------- methods
-# How the numbers of a Med-CMR run came about, in whole sentences that an author may paste.
 
 
 def methods(edition: Edition, options: Options, asked_under: str | None = None) -> list[str]:
-    """What was asked, how replies were read and judged, and how they were counted.
+    """What was asked, how replies were read, judged and counted, in sentences an author may paste.
 
     `asked_under` is the edition the readers were asked under, where that is not this one; empty
     where somebody else asked them, so that what they were shown is not known here.
@@ -326,7 +295,7 @@ def methods(edition: Edition, options: Options, asked_under: str | None = None) 
 
 def _asked(edition: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
     if asked_under == "":
-        yield taken_over()
+        yield shared.taken_over()
         return
     shown = edition if asked_under is None else BOOK.asked_under(asked_under)
     forms = {
@@ -338,9 +307,7 @@ def _asked(edition: Edition, options: Options, asked_under: str | None) -> Itera
         "Following Med-CMR, every reader was asked questions about one or more medical images, "
         f"with the images first and in the paper's words: {kinds}."
     )
-    size = (
-        f"shrunk to at most {options.px} pixels on the longer side" if options.px else "as they are"
-    )
+    shrunk = f"shrunk to at most {options.px} pixels on the longer side"
     tokens = {
         "mcq": (
             f"{options.letter_tokens} tokens for a letter "
@@ -349,7 +316,7 @@ def _asked(edition: Edition, options: Options, asked_under: str | None) -> Itera
         "open": f"{options.open_tokens} for an open answer",
     }
     most = listed([tokens[kind] for kind in options.kinds])
-    yield f"Images were sent without loss, {size}; {decoded(options.temperature, most)}"
+    yield f"Images were sent without loss, {shrunk if options.px else 'as they are'}; {shared.decoded(options.temperature, most)}"
     others = {
         "blank": "all-black images of the same size",
         "swap": f"those of another item of the dimension, drawn with seed {shown.seed}",
@@ -393,14 +360,16 @@ def _judged(edition: Edition, options: Options) -> Iterator[str]:
         "form a panel, whose number is the mean of theirs."
     )
     if options.rubrics:
-        yield OWN_RUBRICS
+        yield shared.OWN_RUBRICS
     again = f", asked for again up to {edition.reask} times" if edition.reask else ""
     yield (
         f"A verdict with a score that is missing or off its scale is invalid{again}, and never "
         "guessed."
     )
     if options.checks:
-        tried = tried_judges(options.checks, "scored", "was right on less than {} of either side")
+        tried = shared.tried_judges(
+            options.checks, "scored", "was right on less than {} of either side"
+        )
         yield f"{tried} Clarity and coherence cannot be checked so."
 
 
@@ -414,9 +383,9 @@ def _counted(edition: Edition) -> Iterator[str]:
         f"Intervals are at 95 %: Wilson's for shares, with the design effect of the clusters, and "
         f"otherwise from {edition.boot} bootstrap resamples with seed {edition.seed}; {together}. "
         "Chance is the mean over items of 1 over the number of options. Comparisons are paired by "
-        f"item; {TESTS}"
+        f"item; {shared.TESTS}"
     )
-    yield edition_line(edition)
+    yield shared.edition_line(edition)
     if edition.name == "authors":
         yield (
             "The paper's scripts are not public: this edition does what the paper says, and where "
