@@ -126,6 +126,7 @@ class _Found(NamedTuple):
 
 def _by_accuracy(found: _Found, accuracy: Measure) -> Told:
     falls, picture = found.picture
+    word: shared.Answer
     chance = None if found.chance is None else found.chance.value
     beside_chance = None if chance is None else side_of(accuracy, chance)
     if chance is None:
@@ -243,8 +244,8 @@ def _of_judges(index: Index) -> Iterator[str]:
     rates = [r for r in index.every("judged_rate") if r.value is not None and r.value < 1]
     if rates:
         yield (
-            f"Not every verdict could be read, of one reader only {rate(shared.least(rates))}; what has "
-            "none is left out of the scores."
+            f"Not every verdict could be read, of one reader only {rate(shared.least(rates))}; "
+            "what has none is left out of the scores."
         )
     yield from shared.shift_limit(index, "scores")
     if not index.every("win_ratio"):
@@ -316,7 +317,8 @@ def _asked(edition: Edition, options: Options, asked_under: str | None) -> Itera
         "open": f"{options.open_tokens} for an open answer",
     }
     most = listed([tokens[kind] for kind in options.kinds])
-    yield f"Images were sent without loss, {shrunk if options.px else 'as they are'}; {shared.decoded(options.temperature, most)}"
+    size, decoded = shrunk if options.px else "as they are", shared.decoded
+    yield f"Images were sent without loss, {size}; {decoded(options.temperature, most)}"
     others = {
         "blank": "all-black images of the same size",
         "swap": f"those of another item of the dimension, drawn with seed {shown.seed}",
