@@ -1,6 +1,6 @@
 """Cases from whatever lies at a path: the release, a set of another layout, or one's own.
 
-tems of a user's own: a csv, JSON lines or a JSON list.
+Items of a user's own: a csv, JSON lines or a JSON list.
 
 Columns or fields: `question`, `image` (below the data root; several as a list in `images`, in a
 csv as JSON or by semicolons), `answer`; and, if they are known, `caption`, `dimension`, `subtype`,
