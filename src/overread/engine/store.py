@@ -19,19 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from overread.case import BadInput, Policy, Reader, Reply
-from overread.engine.store_file import (
-    APPLICATION,
-    PATIENCE,
-    Life,
-    alive,
-    create_private,
-    held_elsewhere,
-    is_network_mount,
-    make_private,
-    only_writer,
-    refuse_foreign,
-    this_process,
-)
+from overread.engine import store_file
+from overread.engine.store_file import PATIENCE, Life, held_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +109,7 @@ class Kept(NamedTuple):
     before: bool
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class Listed(msgspec.Struct, frozen=True):
     """What is kept of one reader for one data set; times are "" where no reply has one."""
 
     benchmark: str
@@ -152,13 +141,13 @@ class Store:
         self._tell = tell
         fresh = not self.path.exists()
         if fresh:
-            create_private(self.path)
-        self._network = is_network_mount(self.path)
-        self._alone = only_writer(self.path) if self._network else None
+            store_file.create_private(self.path)
+        self._network = store_file.is_network_mount(self.path)
+        self._alone = store_file.only_writer(self.path) if self._network else None
         try:
             if not fresh:
-                refuse_foreign(self.path)
-            make_private(self.path)
+                store_file.refuse_foreign(self.path)
+            store_file.make_private(self.path)
             self._write = self._connect()
             self._read = self._connect()
             self._prepare()
@@ -169,14 +158,14 @@ class Store:
                 f"{self.path}: cannot be used as a reply store ({error}). "
                 "Give another file with --store, or move this one away."
             ) from None
-        newest = self._read.execute("SELECT max(rowid) FROM replies").fetchone()[0]
-        self._last_row, self._opened = int(newest or 0), int(time.time())
+        self._last_row = _number(self._read, "SELECT max(rowid) FROM replies")
+        self._opened = int(time.time())
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
         self.under_way: set[bytes] = set()  # what this process is asking, for all its readers
         self.damaged = 0  # replies that could not be read, and are asked for again
         self._askers: dict[tuple[str, str, bool], Asker] = {}
-        self._life = this_process()
+        self._life = store_file.this_process()
         self._owner = 0
         self._beat = 0.0
         # Heartbeats of other places: which one, and when it was first seen by our own clock.
@@ -208,10 +197,10 @@ class Store:
                 time.sleep(0.01)
 
     def _prepare(self) -> None:
-        if self._format() == _SCHEMA_VERSION:
+        if _number(self._write, "PRAGMA user_version") == _SCHEMA_VERSION:
             return
         with self._writing(_NO_TIME):
-            version = self._format()
+            version = _number(self._write, "PRAGMA user_version")
             if version == _SCHEMA_VERSION:
                 return  # another process prepared it while we waited for the lock
             if version not in (0, 1):
@@ -223,11 +212,8 @@ class Store:
             for statement in (began + _NEW_IN_FORMAT_2).split(";"):
                 if statement.strip():
                     self._write.execute(statement)
-            self._write.execute(f"PRAGMA application_id={APPLICATION}")
+            self._write.execute(f"PRAGMA application_id={store_file.APPLICATION}")
             self._write.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
-
-    def _format(self) -> int:
-        return int(self._write.execute("PRAGMA user_version").fetchone()[0])
 
     @contextmanager
     def _writing(self, gives_up: float = _GIVES_UP) -> Iterator[None]:
@@ -285,8 +271,8 @@ class Store:
         """
         labels = {one.label for one in readers}
         with self._lock, self._writing():
-            query = "SELECT seq FROM sqlite_sequence WHERE name='readers'"
-            begins = int((self._write.execute(query).fetchone() or (0,))[0]) + 1
+            last = _number(self._write, "SELECT seq FROM sqlite_sequence WHERE name='readers'")
+            begins = last + 1
             numbers = [self._enrolled(one, dataset, begins if fresh else 0) for one in readers]
             for one, number in zip(readers, numbers, strict=True):
                 since = self._since(self._write, one.identity, labels, dataset)
@@ -301,8 +287,8 @@ class Store:
             return self._add_reader(one, begins, None if renamed else dataset, "")
         self._check_label(self._write, one)
         query = "SELECT max(id) FROM readers WHERE identity=? AND use=? AND label=?"
-        found = self._write.execute(query, (one.identity, one.use, one.label)).fetchone()[0]
-        return int(found) if found is not None else self._add_reader(one, 0, None, "")
+        found = _number(self._write, query, one.identity, one.use, one.label)
+        return found or self._add_reader(one, 0, None, "")
 
     def _bound(self, connection: sqlite3.Connection, one: Enrolment) -> tuple[int, str, int] | None:
         """The row of another label as which a reader last answered, that label, and when."""
@@ -321,11 +307,8 @@ class Store:
         if bound is None:
             return
         number, label, last = bound
-        query = (
-            "SELECT EXISTS (SELECT 1 FROM readers "
-            "WHERE identity=? AND use=? AND label=? AND since > 0 AND id > ?)"
-        )
-        if not connection.execute(query, (one.identity, one.use, one.label, number)).fetchone()[0]:
+        query = "SELECT 1 FROM readers WHERE identity=? AND use=? AND label=? AND since>0 AND id>?"
+        if not _number(connection, query, one.identity, one.use, one.label, number):
             raise BadInput(_other_label(one, label, last))
 
     def _add_reader(self, one: Enrolment, since: int, dataset: int | None, served: str) -> int:
@@ -352,11 +335,11 @@ class Store:
     def foresee(self, readers: Sequence[Enrolment], benchmark: str, dataset: str) -> None:
         """As `enrol`, for a forecast: refuses the same labels, and writes nothing down."""
         query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=?"
-        found = self._read.execute(query, (benchmark, dataset)).fetchone()
+        found = _number(self._read, query, benchmark, dataset)
         labels = {one.label for one in readers}
         for one in readers:
             self._check_label(self._read, one)
-            since = self._since(self._read, one.identity, labels, found[0] if found else 0)
+            since = self._since(self._read, one.identity, labels, found)
             self._askers[one.identity, one.label, one.judges] = Asker(None, since)
 
     def asker(self, reader: Reader, *, judges: bool = False) -> Asker:
@@ -429,7 +412,7 @@ class Store:
 
     def count(self) -> int:
         """How many replies the store holds."""
-        return int(self._read.execute("SELECT count(*) FROM replies").fetchone()[0])
+        return _number(self._read, "SELECT count(*) FROM replies")
 
     def listing(self) -> list[Listed]:
         """What is kept here of each data set and reader, and from when."""
@@ -440,26 +423,13 @@ class Store:
             "GROUP BY d.id, a.identity, a.label ORDER BY 1, 2, 4"
         ).fetchall()
         return [
-            Listed(
-                benchmark=str(benchmark),
-                dataset=str(dataset),
-                policy=str(policy),
-                reader=str(label),
-                replies=int(count),
-                first=moment(_whole(first)),
-                last=moment(_whole(last)),
-            )
-            for benchmark, dataset, policy, label, count, first, last in rows
+            Listed(str(bench), str(dataset), str(policy), str(label), count, *map(moment, times))
+            for bench, dataset, policy, label, count, *times in rows
         ]
 
     def _select(self, query: str, keys: Sequence[bytes | int]) -> list[Any]:
-        found: list[Any] = []
-        for start in range(0, len(keys), _VARIABLES):
-            part = keys[start : start + _VARIABLES]
-            marks = ",".join("?" * len(part))
-            with self._read_lock:
-                found += self._read.execute(f"{query} ({marks})", part).fetchall()
-        return found
+        with self._read_lock:
+            return _over(self._read, query, keys)
 
     # ------------------------------------------------------------ writing
 
@@ -471,7 +441,7 @@ class Store:
                 "INSERT OR IGNORE INTO datasets (benchmark, dataset, policy) VALUES (?,?,?)", row
             )
             query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=? AND policy=?"
-            return int(self._write.execute(query, row).fetchone()[0])
+            return _number(self._write, query, *row)
 
     def commit(
         self,
@@ -495,14 +465,14 @@ class Store:
         with self._lock, self._writing():
             if asker.since:  # what counts no more makes room
                 older = f"DELETE FROM replies WHERE coalesce(reader, 0) < {asker.since:d}"  # noqa: S608
-                self._over(f"{older} AND key IN", [row[0] for row in encoded])
+                _over(self._write, f"{older} AND key IN", [row[0] for row in encoded])
             self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
             self._insert("INSERT OR REPLACE INTO failures VALUES", failed)
             if encoded and by is not None:
                 self._write.execute("UPDATE readers SET last=? WHERE id=?", (now, by))
-            if self._write.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0]:
-                self._over("DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
-            self._over("DELETE FROM claims WHERE key IN", done)
+            if _number(self._write, "SELECT EXISTS (SELECT 1 FROM failures)"):
+                _over(self._write, "DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
+            _over(self._write, "DELETE FROM claims WHERE key IN", done)
 
     def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
         if not rows:
@@ -515,12 +485,6 @@ class Store:
             values = [value for row in part for value in row]
             self._write.execute(f"{query} {marks}", values)
 
-    def _over(self, query: str, keys: Sequence[bytes]) -> None:
-        for start in range(0, len(keys), _VARIABLES):
-            part = keys[start : start + _VARIABLES]
-            marks = ",".join("?" * len(part))
-            self._write.execute(f"{query} ({marks})", part)
-
     # ------------------------------------------------------------ claims
 
     def claim(self, keys: Sequence[bytes], asker: Asker = _ANYBODY) -> Claimed:
@@ -528,40 +492,36 @@ class Store:
 
         A damaged reply is taken away, and with it the answer to its key.
         """
-        marks = ",".join("?" * len(keys))
         with self._lock, self._loosely(), self._writing():
             self._keep_alive()
-            query = f"SELECT key, rowid, at, reader, reply FROM replies WHERE key IN ({marks})"  # noqa: S608
+            query = "SELECT key, rowid, at, reader, reply FROM replies WHERE key IN"
             answered: dict[bytes, bool] = {}
             damaged: list[bytes] = []
             nobodys: list[bytes] = []
-            for key, row, at, reader, value in self._write.execute(query, keys).fetchall():
+            for key, row, at, reader, value in _over(self._write, query, keys):
                 if self._decoded(value) is None:
                     damaged.append(key)
                 elif _whole(reader) >= asker.since:
                     answered[key] = self._before(_whole(at), row)
                     if reader is None:
                         nobodys.append(key)
-            self._over("DELETE FROM replies WHERE key IN", damaged)
+            _over(self._write, "DELETE FROM replies WHERE key IN", damaged)
             self.damaged += len(damaged)
             if nobodys and asker.number is not None:
-                self._adopt(nobodys, asker.number)
+                # Replies of format 1 are the reader's whose key they have.
+                query = f"UPDATE replies SET reader={asker.number:d} WHERE key IN"  # noqa: S608
+                _over(self._write, query, nobodys)
+                query = "UPDATE readers SET last=coalesce(last, 0) WHERE id=?"
+                self._write.execute(query, (asker.number,))
             lately = sum(not before for before in answered.values())
             wanted = [key for key in keys if key not in answered]
             before = self._write.total_changes
             self._insert("INSERT OR IGNORE INTO claims VALUES", [(k, self._owner) for k in wanted])
             if self._write.total_changes - before == len(wanted):
                 return Claimed(set(wanted), set(answered), set(), lately)
-            query = f"SELECT key FROM claims WHERE owner=? AND key IN ({marks})"  # noqa: S608
-            ours = {row[0] for row in self._write.execute(query, (self._owner, *keys))}
+            query = f"SELECT key FROM claims WHERE owner={self._owner:d} AND key IN"  # noqa: S608
+            ours = {row[0] for row in _over(self._write, query, keys)}
         return Claimed(ours, set(answered), set(wanted) - ours, lately)
-
-    def _adopt(self, keys: Sequence[bytes], number: int) -> None:
-        """Replies of format 1 are the reader's whose key they have. Inside a transaction."""
-        query = f"UPDATE replies SET reader={number:d} WHERE key IN"  # noqa: S608
-        self._over(query, keys)
-        query = "UPDATE readers SET last=coalesce(last, 0) WHERE id=?"
-        self._write.execute(query, (number,))
 
     def beat(self) -> None:
         """Say that this process still asks what it has claimed."""
@@ -617,7 +577,7 @@ class Store:
         self, owner: int, place: object, pid: object, began: object, beat: object, now: float
     ) -> bool:
         if isinstance(place, str) and isinstance(pid, int) and isinstance(began, int) and pid > 0:
-            known = alive(Life(place, pid, began), self._life)
+            known = store_file.alive(Life(place, pid, began), self._life)
             if known is not None:
                 return known
         heard, since = self._heard.get(owner, (None, now))
@@ -678,18 +638,14 @@ class Store:
                         self._write.execute("DELETE FROM datasets WHERE id=?", (number,))
                     elif dataset is None:
                         self._write.execute("DELETE FROM readers WHERE id=?", (number,))
-                if names:
-                    self._unbind()
+                if names:  # a label holds no longer than there are replies under it
+                    self._write.execute(
+                        "UPDATE readers SET last=(SELECT max(coalesce(at, 0)) FROM replies "
+                        "WHERE reader=readers.id)"
+                    )
             if names:
                 self._vacuum(" of ".join(filter(None, (reader, dataset))))
         return removed, sorted({name for _, name in names})
-
-    def _unbind(self) -> None:
-        """A label holds no longer than there are replies under it. Inside a transaction."""
-        query = "SELECT max(coalesce(at, 0)), reader FROM replies WHERE reader > 0 GROUP BY reader"
-        left = self._write.execute(query).fetchall()
-        self._write.execute("UPDATE readers SET last=NULL")
-        self._write.executemany("UPDATE readers SET last=? WHERE id=?", left)
 
     def _vacuum(self, what: str) -> None:
         try:
@@ -704,6 +660,21 @@ class Store:
                 f"{self.path}: {what} is deleted, but another process is reading the "
                 "store, so its bytes are still in the file. They go when that process ends."
             )
+
+
+def _over(connection: sqlite3.Connection, query: str, keys: Sequence[bytes | int]) -> list[Any]:
+    """The rows of a query that ends in `IN`, over however many keys."""
+    found: list[Any] = []
+    for start in range(0, len(keys), _VARIABLES):
+        part = keys[start : start + _VARIABLES]
+        marks = ",".join("?" * len(part))
+        found += connection.execute(f"{query} ({marks})", part).fetchall()
+    return found
+
+
+def _number(connection: sqlite3.Connection, query: str, *values: object) -> int:
+    """The one number that a query gives; 0 where it gives none."""
+    return int((connection.execute(query, values).fetchone() or (0,))[0] or 0)
 
 
 def _whole(value: object) -> int:
@@ -725,10 +696,11 @@ def _locked(error: sqlite3.Error) -> bool:
     return "locked" in str(error)
 
 
-def moment(at: int) -> str:
+def moment(at: object) -> str:
     """A time of the store as people and files write it; "" for one that is not known."""
     try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if at else ""
+        seconds = _whole(at)
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S UTC}" if seconds else ""
     except (OverflowError, OSError, ValueError):
         return ""
 

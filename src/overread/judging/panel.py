@@ -6,32 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import get_args
 
-import msgspec
-
 from overread.case import BadInput
 from overread.judging import Role
 
 # A role is a word before the first "="; a spec has its kind and a colon before any "=".
 _ROLE = re.compile(r"\s*([A-Za-z_ -]*?)\s*=(.*)", re.DOTALL)
-
-
-class Panel(msgspec.Struct, frozen=True):
-    """The judges of each role, by their specs, in the order given."""
-
-    seats: dict[Role, tuple[str, ...]]
-
-    @property
-    def specs(self) -> tuple[str, ...]:
-        """Every judge once, however many roles it has."""
-        return tuple(dict.fromkeys(spec for specs in self.seats.values() for spec in specs))
-
-    def roles_of(self, spec: str) -> tuple[Role, ...]:
-        return tuple(role for role, specs in self.seats.items() if spec in specs)
-
-    @property
-    def empty(self) -> tuple[Role, ...]:
-        """Roles without a judge, whose measures have no value."""
-        return tuple(role for role, specs in self.seats.items() if not specs)
 
 
 def parse_judge(text: str) -> tuple[tuple[Role, ...], str]:
@@ -62,9 +41,14 @@ def parse_judge(text: str) -> tuple[tuple[Role, ...], str]:
     return said, spec
 
 
-def panel_of(texts: Sequence[str], roles: Sequence[Role], benchmark: str) -> Panel:
-    """The panel that the options name, over the roles that the benchmark has."""
-    seats: dict[Role, tuple[str, ...]] = dict.fromkeys(roles, ())
+def panel_of(
+    texts: Sequence[str], roles: Sequence[Role], benchmark: str
+) -> dict[str, tuple[Role, ...]]:
+    """The judges that the options name, each once by its spec, and the roles of each.
+
+    They come in the order of the benchmark's roles, and within a role in the order given.
+    """
+    seats: dict[Role, list[str]] = {role: [] for role in roles}
     for text in texts:
         said, spec = parse_judge(text)  # in no line: nobody has looked for keys in it yet
         for role in said or tuple(roles):
@@ -75,8 +59,9 @@ def panel_of(texts: Sequence[str], roles: Sequence[Role], benchmark: str) -> Pan
                 )
             if spec in seats[role]:
                 raise BadInput(f"a judge is given twice for the role {role}; give it once.")
-            seats[role] += (spec,)
-    return Panel(seats)
+            seats[role].append(spec)
+    specs = dict.fromkeys(spec for own in seats.values() for spec in own)
+    return {spec: tuple(role for role, own in seats.items() if spec in own) for spec in specs}
 
 
 def with_rubric(spec: str) -> tuple[str, str]:

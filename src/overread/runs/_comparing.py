@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import msgspec
 from overread.benchmarks.base import ComparedWords, Tables, Transferred
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value
 from overread.case import BadInput, Figure, Measure, Table
-from overread.records import Measures, RunRecord, read_measures, read_record
+from overread.records import read_measures, read_record
 from overread.runs._kept import Kept, benchmark_of, kept_runs
 
 if TYPE_CHECKING:
@@ -95,16 +95,12 @@ def _check_alike(runs: Sequence[Kept]) -> None:
             f"{first.folder} ({first.record.signature}) and {other.folder} "
             f"({other.record.signature})"
         )
-        if _digest(first) != _digest(other):
+        if first.record.dataset.rpartition("@")[2] != other.record.dataset.rpartition("@")[2]:
             raise BadInput(f"{both} are over different cases. Compare runs of one data set.")
         if first.record.edition != other.record.edition:
             raise BadInput(
                 f"{both} are under different editions. Measure one again with `overread measure`."
             )
-
-
-def _digest(kept: Kept) -> str:
-    return kept.record.dataset.rpartition("@")[2]
 
 
 def _check_known(option: str, given: Sequence[str], known: Sequence[str]) -> None:
@@ -120,8 +116,9 @@ class _Together:
     def __init__(self, runs: Sequence[Kept]) -> None:
         self.runs = runs
         self.record = runs[0].record
-        self.labels = labels_of(runs)
         bench = runs[0].bench
+        names = [[reader.name for reader in run.record.readers] for run in runs]
+        self.labels = _with_their_run(runs, names, Counter(chain.from_iterable(names)))
         # Together, not run by run: a benchmark counts only judges and settings that all share.
         self.values: Mapping[str, pl.DataFrame] = bench.per_case(joined_tables(runs, self.labels))
         self.words = {name: bench.words_of(name) for name in self.values}
@@ -137,7 +134,7 @@ class _Together:
         from overread.report.comparing import comparison_line, differences
 
         every = list(combinations(self.readers, 2))
-        shown = set(self._shown(every, readers))
+        shown = self._shown(every, readers)
         found: list[Measure] = []
         for name, values in self.values.items():
             if measures and name not in measures:
@@ -173,26 +170,22 @@ class _Together:
 
     def _shown(
         self, every: Sequence[tuple[str, str]], wanted: Sequence[str]
-    ) -> Sequence[tuple[str, str]]:
-        if not wanted:
-            return every
-        meant = {
-            label
-            for own in self.labels
-            for name, label in own.items()
-            if name in wanted or label in wanted
-        }
+    ) -> set[tuple[str, str]]:
+        both = (pair for own in self.labels for pair in own.items())
+        meant = {pair[1] for pair in both if not wanted or set(pair) & set(wanted)}
         if len(wanted) == 1 and len(meant) == 1:
-            return [pair for pair in every if meant & set(pair)]
-        return [pair for pair in every if meant.issuperset(pair)]
+            return {pair for pair in every if meant & set(pair)}
+        return {pair for pair in every if meant.issuperset(pair)}
 
     def _notes(self) -> Iterator[str]:
         """What sets the runs apart, and what every number here is."""
         sizes = [run.record.n_cases for run in self.runs]
-        if len(set(sizes)) > 1 or any(run.record.partial for run in self.runs):
+        partial = [str(run.folder) for run in self.runs if run.record.partial]
+        if len(set(sizes)) > 1 or partial:
             yield (
                 f"Compared on the cases that both readers of a pair have; the runs have "
-                f"{', '.join(map(str, sizes))} cases{_partial(self.runs)}."
+                f"{', '.join(map(str, sizes))} cases"
+                + (f", {', '.join(partial)} a sample of the set." if partial else ".")
             )
         for key, values in differing([run.record.signature for run in self.runs]).items():
             yield f"The runs differ in {key}: {'; '.join(values)}."
@@ -224,11 +217,6 @@ class _Together:
         )
 
 
-def _partial(runs: Sequence[Kept]) -> str:
-    partial = [str(run.folder) for run in runs if run.record.partial]
-    return f", {', '.join(partial)} a sample of the set" if partial else ""
-
-
 def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:
     from overread.report.comparing import amount
 
@@ -241,15 +229,13 @@ def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:
     return words.measure, record.reader, record.by["versus"], value, n, p, q
 
 
-def labels_of(runs: Sequence[Kept]) -> list[dict[str, str]]:
-    """By run each reader's name here: its own, with the run where another run has it too."""
-    met = Counter(reader.name for run in runs for reader in run.record.readers)
+def _with_their_run(
+    runs: Sequence[Kept], names: Sequence[Sequence[str]], met: Mapping[str, int]
+) -> list[dict[str, str]]:
+    """By run each one's name here: its own, with the run where it was met more than once."""
     return [
-        {
-            reader.name: reader.name if met[reader.name] == 1 else f"{reader.name} ({run.folder})"
-            for reader in run.record.readers
-        }
-        for run in runs
+        {name: name if met[name] == 1 else f"{name} ({run.folder})" for name in own}
+        for run, own in zip(runs, names, strict=True)
     ]
 
 
@@ -268,11 +254,14 @@ def joined_tables(runs: Sequence[Kept], labels: Sequence[Mapping[str, str]]) -> 
         run.tables.answers.with_columns(pl.col("reader").replace(dict(own)))
         for run, own in zip(runs, labels, strict=True)
     ]
+    names = [[judge.name for judge in run.record.judges] for run in runs]
+    known = {(judge.name, judge.identity) for run in runs for judge in run.record.judges}
+    judges = _with_their_run(runs, names, Counter(name for name, _ in known))
     verdicts = [
         run.tables.verdicts.with_columns(
-            pl.col("reader").replace(dict(own)), pl.col("judge").replace(judges)
+            pl.col("reader").replace(dict(own)), pl.col("judge").replace(theirs)
         )
-        for run, own, judges in zip(runs, labels, _judges(runs), strict=True)
+        for run, own, theirs in zip(runs, labels, judges, strict=True)
         if run.tables.verdicts is not None
     ]
     return Tables(
@@ -287,22 +276,6 @@ def joined_tables(runs: Sequence[Kept], labels: Sequence[Mapping[str, str]]) -> 
         partial=any(run.tables.partial for run in runs),
         asked_under=first.asked_under,
     )
-
-
-def _judges(runs: Sequence[Kept]) -> list[dict[str, str]]:
-    known: dict[str, set[str]] = {}
-    for run in runs:
-        for judge in run.record.judges:
-            known.setdefault(judge.name, set()).add(judge.identity)
-    return [
-        {
-            judge.name: judge.name
-            if len(known[judge.name]) == 1
-            else f"{judge.name} ({run.folder})"
-            for judge in run.record.judges
-        }
-        for run in runs
-    ]
 
 
 def differing(signatures: Sequence[str]) -> dict[str, list[str]]:
@@ -334,42 +307,33 @@ def transfer(first: str | Path, second: str | Path) -> Transfer:
     """Compare two runs of a benchmark by reader name. Both must stand under one edition."""
     from overread.benchmarks.registry import class_of, classes
 
-    folders = (Path(first), Path(second))
-    records: list[RunRecord] = []
-    measures: list[Measures] = []
-    for folder in folders:
-        record = read_record(folder)
+    here, there = read_record(Path(first)), read_record(Path(second))
+    for folder, record in ((first, here), (second, there)):
         if not class_of(record.benchmark).transfers:
             have = " or ".join(one.name for one in classes() if one.transfers)
             raise BadInput(f"{folder} is a run of {record.benchmark}; transfer takes {have} runs.")
-        if records and record.benchmark != records[0].benchmark:
-            raise BadInput(
-                f"{folders[0]} is a run of {records[0].benchmark}, {folder} one of "
-                f"{record.benchmark}. Give two of one benchmark."
-            )
-        records.append(record)
-        measures.append(read_measures(folder))
-    if measures[0].edition != measures[1].edition:
+    if here.benchmark != there.benchmark:
         raise BadInput(
-            f"{folders[0]} stands under {measures[0].edition}, {folders[1]} under "
-            f"{measures[1].edition}. Measure one again: overread measure RUN --edition …"
+            f"{first} is a run of {here.benchmark}, {second} one of {there.benchmark}. "
+            "Give two of one benchmark."
         )
-    vision = frozenset(
-        entry.name
-        for record in records
-        for entry in record.readers
-        if entry.traits.modality == "vision"
-    )
-    bench = benchmark_of(records[0])
-    found = bench.transferred(measures[0].measures, measures[1].measures, vision)
+    one, two = read_measures(Path(first)), read_measures(Path(second))
+    if one.edition != two.edition:
+        raise BadInput(
+            f"{first} stands under {one.edition}, {second} under {two.edition}. "
+            "Measure one again: overread measure RUN --edition …"
+        )
+    everybody = (*here.readers, *there.readers)
+    vision = frozenset(entry.name for entry in everybody if entry.traits.modality == "vision")
+    bench = benchmark_of(here)
+    found = bench.transferred(one.measures, two.measures, vision)
     if not found.pairs:
-        raise BadInput(f"{folders[0]} and {folders[1]} have no reader in common by name.")
-    names = (records[0].dataset, records[1].dataset)
-    signature = "\n".join(m.signature for m in measures)
+        raise BadInput(f"{first} and {second} have no reader in common by name.")
+    names, signature = (here.dataset, there.dataset), f"{one.signature}\n{two.signature}"
     return Transfer(
-        first=str(folders[0]),
-        second=str(folders[1]),
-        edition=measures[0].edition,
+        first=str(first),
+        second=str(second),
+        edition=one.edition,
         pairs=found.pairs,
         correlations=found.correlations,
         table=bench.transfer_table(found, names, signature),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,10 +28,7 @@ _CORE = (
 )  # fmt: skip
 # The modules of an extra, and what cannot be done without them.
 _EXTRAS = {
-    "dicom": (
-        ("pylibjpeg", "openjpeg", "gdcm"),
-        "some compressed DICOM files cannot be decoded",
-    ),
+    "dicom": (("pylibjpeg", "openjpeg", "gdcm"), "some compressed DICOM files cannot be decoded"),
     "nifti": (("nibabel",), "clips in NIfTI, such as CAMUS, cannot be opened"),
 }
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -60,7 +57,7 @@ def examine(
     return [
         Finding("overread", "ok", f"{__version__} on Python {platform.python_version()}"),
         *(_package(name) for name in _CORE),
-        *_extras(),
+        *(_extra(name, *extra) for name, extra in _EXTRAS.items()),
         *_environment(),
         _store(store),
         *(found for path in cases for found in _cases(path, benchmark, settings or {})),
@@ -75,38 +72,31 @@ def _package(name: str) -> Finding:
         return Finding(name, "wrong", "not installed; run pip install overread again")
 
 
-def _extras() -> list[Finding]:
-    findings = []
-    for extra, (modules, without) in _EXTRAS.items():
-        missing = [name for name in modules if find_spec(name) is None]
-        if missing:
-            detail = f'not installed, so {without}; pip install "overread[{extra}]"'
-            findings.append(Finding(f"extra {extra}", "note", detail))
-        else:
-            findings.append(Finding(f"extra {extra}", "ok", "installed"))
-    return findings
+def _extra(extra: str, modules: Sequence[str], without: str) -> Finding:
+    if all(find_spec(name) is not None for name in modules):
+        return Finding(f"extra {extra}", "ok", "installed")
+    detail = f'not installed, so {without}; pip install "overread[{extra}]"'
+    return Finding(f"extra {extra}", "note", detail)
 
 
-def _environment() -> list[Finding]:
-    findings = []
+def _environment() -> Iterator[Finding]:
     try:
         config = load_config()
     except BadInput as error:
-        return [Finding("configuration", "wrong", str(error))]
+        yield Finding("configuration", "wrong", str(error))
+        return
     hosts = ", ".join(config.share_with) or "nobody outside this network"
-    findings.append(Finding("credentialed data may go to", "ok", hosts))
+    yield Finding("credentialed data may go to", "ok", hosts)
     key = "set" if environment().get("OPENAI_API_KEY") else "not set (local servers need none)"
-    findings.append(Finding("OPENAI_API_KEY", "ok", key))
-    proxies = sorted({name for name in _PROXIES if environment().get(name)})
-    if proxies:
+    yield Finding("OPENAI_API_KEY", "ok", key)
+    for proxy in sorted(name for name in _PROXIES if environment().get(name))[:1]:
         detail = "is set but never used by itself; give a reader the option proxy= if it needs one"
-        findings.append(Finding(proxies[0], "note", detail))
-    return findings
+        yield Finding(proxy, "note", detail)
 
 
 def _store(path: Path | None) -> Finding:
     try:
-        place = path if path is not None else default_store(load_config())
+        place = default_store(load_config(), path)
     except BadInput:
         return Finding("store", "wrong", "its place is not known while the configuration is wrong")
     if is_network_mount(place):
@@ -125,22 +115,26 @@ def _store(path: Path | None) -> Finding:
         return Finding("store", "wrong", f"{place}: {str(error).removeprefix(f'{place}: ')}")
 
 
-def _cases(path: str, benchmark: str | None, settings: Mapping[str, str]) -> list[Finding]:
+def _cases(path: str, benchmark: str | None, settings: Mapping[str, str]) -> Iterator[Finding]:
     what = f"cases {path}"
     try:
         bench = _opened(path, benchmark, settings)
         total, pictures, clips = _looked_at(bench)
     except BadInput as error:
-        return [Finding(what, "wrong", str(error))]
+        yield Finding(what, "wrong", str(error))
+        return
     seen = f"{total:,} cases"
     if pictures:
         detail = f"{seen}, but {pictures:,} pictures are not there; check --set root="
-        return [Finding(what, "wrong", detail)]
+        yield Finding(what, "wrong", detail)
+        return
     if clips:
         detail = f"{seen}, but {len(clips):,} clips cannot be shown; the first: {clips[0]}"
-        return [Finding(what, "wrong", detail), *_left_out(bench, what)]
-    found = Finding(what, "ok", f"{seen} of {bench.dataset}, {bench.policy}, for {bench.name}")
-    return [found, *_left_out(bench, what)]
+        yield Finding(what, "wrong", detail)
+    else:
+        detail = f"{seen} of {bench.dataset}, {bench.policy}, for {bench.name}"
+        yield Finding(what, "ok", detail)
+    yield from _left_out(bench, what)
 
 
 def _opened(path: str, benchmark: str | None, settings: Mapping[str, str]) -> Benchmark:
@@ -198,7 +192,7 @@ def _looked_at(bench: Benchmark) -> tuple[int, int, list[str]]:
     return total, missing, refused
 
 
-def _left_out(bench: Benchmark, what: str) -> list[Finding]:
+def _left_out(bench: Benchmark, what: str) -> Iterator[Finding]:
     """A line for each reason why something in the set is not asked about, the commonest first."""
     kinds: dict[str, list[tuple[str, str]]] = {}
     for name, reason in bench.left_out or ():
@@ -206,12 +200,12 @@ def _left_out(bench: Benchmark, what: str) -> list[Finding]:
         file, _, rest = reason.partition(": ")
         kind = re.sub(r"\d+", "0", rest if "." in file or "/" in file else reason)
         kinds.setdefault(kind, []).append((name, reason))
-    findings = []
     for alike in sorted(kinds.values(), key=len, reverse=True):
         name, reason = alike[0]
         detail = f"{len(alike):,}, such as {name}: {reason}"
-        findings.append(Finding(f"{what}, left out", "note", detail))
-    return findings + [Finding(f"{what}, asked", "note", remark) for remark in bench.remarks]
+        yield Finding(f"{what}, left out", "note", detail)
+    for remark in bench.remarks:
+        yield Finding(f"{what}, asked", "note", remark)
 
 
 async def _server(text: str) -> Finding:
@@ -232,7 +226,6 @@ async def _server(text: str) -> Finding:
         return Finding(what, "ok", f"{answers} and lists its models with a key only")
     if status == 404:
         return Finding(what, "note", f"{answers}: no models there; most base URLs end in /v1")
-    missing = unlisted(spec.model, names)
-    if missing:
+    if missing := unlisted(spec.model, names):
         return Finding(what, "note", f"{answers}; {missing}")
-    return Finding(what, "ok", f"{answers}" + (f" and lists {spec.model}" if names else ""))
+    return Finding(what, "ok", answers + (f" and lists {spec.model}" if names else ""))

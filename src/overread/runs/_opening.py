@@ -147,9 +147,9 @@ def open_judges(
     words = [judge for judge in judges if isinstance(judge, str)]
     panel = panel_of(words, bench.roles, bench.name)
     seats: list[tuple[tuple[Role, ...], str, str | dict[str, Any] | Reader]] = []
-    for text in panel.specs:
+    for text, roles in panel.items():
         spec, rubric = with_rubric(text)
-        seats.append((panel.roles_of(text), rubric, spec))
+        seats.append((roles, rubric, spec))
     for judge in judges:
         if isinstance(judge, Mapping):
             table = dict(judge)
