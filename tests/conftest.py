@@ -33,8 +33,37 @@ settings.register_profile(
 )
 settings.load_profile("suite")
 
-# Whole runs, servers, browsers and processes: part of the suite, and of no quick look.
-SLOW = ("bench", "browser", "cli", "integration", "runs")
+# Part of the suite, and of no quick look: whole runs, servers, browsers and processes, and files in
+# which nearly every test takes a third of a second or waits for something shared that does. A
+# single test of that kind is marked where it stands.
+SLOW = (
+    "bench",
+    "browser",
+    "cli",
+    "integration",
+    "runs",
+    "benchmarks/grounding/exhibits/test_exhibits.py",
+    "benchmarks/grounding/test_golden.py",
+    "benchmarks/grounding/test_golden_calibration.py",
+    "benchmarks/grounding/test_golden_robustness.py",
+    "benchmarks/heartbeat/exhibits/test_exhibits.py",
+    "benchmarks/heartbeat/test_real_echo.py",
+    "benchmarks/heartbeat/test_sets_end_to_end.py",
+    "benchmarks/m3cot/test_judge_fitness.py",
+    "benchmarks/m3cot/test_measures.py",
+    "benchmarks/test_walk.py",
+    "imaging/test_real_files.py",
+    "phantoms/test_chest_set.py",
+    "phantoms/test_heart_set.py",
+    "phantoms/test_question_set.py",
+    "phantoms/test_vignette_plan.py",
+    "phantoms/test_vignette_set.py",
+    "readers/test_framing.py",
+    "report/test_numbers_on_the_page.py",
+    "sight/test_clips.py",
+    "sight/test_sight.py",
+    "test_skip_listing.py",
+)
 
 
 @pytest.fixture(scope="session")
@@ -47,9 +76,10 @@ def shared() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make quick` leaves out what is marked slow, by hand or by the folder it stands in."""
+    """`make quick` leaves out what is marked slow, by hand or by the file or folder it stands in."""
+    slow = {HERE / name for name in SLOW}
     for item in items:
-        if item.path.relative_to(HERE).parts[0] in SLOW:
+        if not slow.isdisjoint((item.path, *item.path.parents)):
             item.add_marker(pytest.mark.slow)
 
 

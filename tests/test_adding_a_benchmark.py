@@ -77,6 +77,7 @@ def test_everything_else_works_for_it_too(lights: Path, overread: Overread) -> N
     assert "lights" in page
 
 
+@pytest.mark.slow
 def test_with_phantoms_it_joins_demo_and_selfcheck(
     lights: Path, overread: Overread, monkeypatch: pytest.MonkeyPatch
 ) -> None:

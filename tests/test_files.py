@@ -84,6 +84,7 @@ def test_a_damaged_gzip_is_one_line(spoil: object) -> None:
         files.inflate(spoil(data), "a.gz")  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_a_gzip_of_gigabytes_is_refused_on_the_way() -> None:
     bomb = gzip.compress(b"\0" * (1 << 26), 9) * 32  # two gigabytes in two megabytes
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

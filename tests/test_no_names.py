@@ -75,6 +75,7 @@ def test_no_room_outside_names_a_measure() -> None:
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_a_benchmark_loads_no_other(benchmark: str) -> None:
     """Nor does its page, or the page of errors."""

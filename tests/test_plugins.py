@@ -63,6 +63,7 @@ def test_an_unknown_name_is_answered_with_all_there_are_and_where_they_come_from
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -125,6 +126,7 @@ def test_nothing_is_imported_before_it_is_named(
 # ---------------------------------------------------------------- readers
 
 
+@pytest.mark.slow
 def test_a_package_adds_a_kind_of_reader(
     place: Path, monkeypatch: pytest.MonkeyPatch, workspace: Path, overread: Overread
 ) -> None:

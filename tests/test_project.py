@@ -207,3 +207,9 @@ def test_importing_overread_imports_nothing_heavy() -> None:
     heavy = {"numpy", "scipy", "polars", "aiohttp", "PIL", "pydicom", "typer", "rich", "pydantic"}
     assert "overread" in loaded
     assert not heavy & loaded
+
+
+def test_what_is_named_slow_exists(pytestconfig):
+    declared = pytestconfig.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py")).SLOW
+    assert len(set(declared)) == len(declared) > 0
+    assert [name for name in declared if not (ROOT / "tests" / name).exists()] == []

@@ -58,6 +58,7 @@ def test_every_trial_is_asked_once_and_read_back_in_plan_order(store, studio) ->
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     for asked, kept, answered in ((300, 0, 300), (400, 300, 100)):
         with Store(tmp_path / "store.sqlite") as store:
@@ -220,6 +221,7 @@ def test_a_text_only_reader_never_receives_pixels_nor_has_them_rendered(store, s
     assert seen[0].pictures == ()
 
 
+@pytest.mark.slow
 def test_two_runs_on_one_store_ask_nothing_twice(tmp_path: Path) -> None:
     place = tmp_path / "store.sqlite"
     readers = [Scripted(delay=0.002), Scripted(delay=0.003)]
@@ -288,6 +290,7 @@ def test_unreadable_or_missing_pictures_in_front_do_not_stop_a_run(
     assert (tally.answered, tally.failed) == (120, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 1200])
 def test_a_run_of_pictures_that_cannot_be_read_stops(store, studio, tmp_path: Path, n: int) -> None:
     plan = films(tmp_path, n, missing=n)
@@ -498,6 +501,7 @@ def test_patience_counts_all_the_waits_of_a_trial(store, studio) -> None:
     assert set(tally.reasons) == {"HTTP 429 (asks to wait 0.2 seconds; patience=0.5)"}
 
 
+@pytest.mark.slow
 def test_what_waits_to_be_kept_is_bounded_by_its_length(store, studio, monkeypatch) -> None:
     """A few long replies fill the queue as many short ones do."""
     monkeypatch.setattr(import_module("overread.engine.ask"), "_PENDING_SIZE", 1_000_000)

@@ -168,6 +168,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["images", "video"])
 def test_thirty_six_thousand_trials_have_keys_in_seconds_and_flat_memory(
     store: Store, tmp_path: Path, form: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,6 +177,7 @@ def test_requests_per_minute_space_calls_out() -> None:
     assert asyncio.run(go()) >= 0.5  # ten gaps of 50 ms: a lower bound, never a race
 
 
+@pytest.mark.slow
 def test_tokens_per_minute_hold_calls_back() -> None:
     pace = Pace(Limits(concurrency=64, tokens_per_minute=6000))  # 100 a second, 1,000 in hand
 

@@ -139,6 +139,7 @@ def test_a_run_resumes_from_a_copy_of_the_archive(tmp_path: Path, root: str) -> 
     assert asked(str(copy)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zip", "parquet"])
 def test_an_archive_changed_in_place_with_its_old_size_and_time_is_noticed(
     store, tmp_path, root, table, kind

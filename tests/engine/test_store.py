@@ -47,6 +47,7 @@ def test_a_reply_comes_back_as_it_was(store: Store) -> None:
     assert store.get(KEYS)[KEYS[0]].reply == reply
 
 
+@pytest.mark.slow
 @given(st.text(), st.lists(st.tuples(st.text(), st.floats(allow_nan=False)), max_size=5))
 def test_any_text_survives(tmp_path_factory, text: str, logprobs: list[tuple[str, float]]) -> None:
     place = tmp_path_factory.mktemp("store") / "store.sqlite"
@@ -300,6 +301,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_begin_together_all_open_a_fresh_store(tmp_path: Path) -> None:
     start = partial(
         subprocess.Popen, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1

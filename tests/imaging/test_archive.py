@@ -288,6 +288,7 @@ def test_an_archive_cut_anywhere_is_refused_in_one_line(tmp_path, members):
         assert "Fetch it again" in line
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_a_damaged_byte_is_refused_or_changes_nothing(tmp_path_factory, data):
@@ -517,6 +518,7 @@ def found(path: Path) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.slow
 @given(MEMBERS, st.binary(max_size=30), st.binary(max_size=30), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_every_member_is_found_as_zipfile_finds_it(
@@ -538,6 +540,7 @@ def test_every_member_is_found_as_zipfile_finds_it(
     assert found(path) == expected(path)
 
 
+@pytest.mark.slow
 def test_more_members_than_sixteen_bits_count(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
         for number in range(70_000):

@@ -130,6 +130,7 @@ def test_whatever_the_pixels_a_mask_of_their_shape_comes_back(seed: int, h: int,
     assert (grey == before).all()
 
 
+@pytest.mark.slow
 def test_on_phantoms_every_finding_is_inside_and_the_corners_are_not(tmp_path: Path) -> None:
     cases = list(load_cases(write_chest_set(tmp_path / "set", n=16, seed=5)))
     boxed = [case for case in cases if case.box is not None]
@@ -160,6 +161,7 @@ def real_boxes(films: Path) -> Iterator[tuple[str, str, Box]]:
             yield row["image"], row["kind"], box
 
 
+@pytest.mark.slow
 def test_on_real_films_every_lung_and_every_finding_is_inside(films: Path) -> None:
     masks: dict[str, Mask] = {}
     outside: list[tuple[str, str]] = []

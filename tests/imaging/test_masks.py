@@ -226,6 +226,7 @@ def test_a_folder_is_no_clip_and_no_picture(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- real masks
 
 
+@pytest.mark.slow
 def test_real_overlays_sit_on_the_ventricle(shared: Path) -> None:
     """As large as the list says in every frame, and darker than what surrounds them: a cavity."""
     root = shared / "data" / "echo"

@@ -45,6 +45,7 @@ def within(box, height=HEIGHT, width=WIDTH):
 # ---------------------------------------------------------------- all ways
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(boxes, st.sampled_from(WAYS), st.booleans())
 def test_what_lies_outside_the_box_stays_as_it_was(box, how, colour):

@@ -342,6 +342,7 @@ def test_a_replaced_file_is_decoded_anew(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- real clips
 
 
+@pytest.mark.slow
 def test_real_clips_have_the_frames_their_list_states(shared: Path) -> None:
     folder = shared / "data" / "echo"
     rows = list(csv.DictReader((folder / "manifest.csv").open()))

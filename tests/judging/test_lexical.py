@@ -280,6 +280,7 @@ def test_no_text_makes_it_raise_and_it_says_the_same_twice(
     assert ask(question, **material) == ask(question, **material)
 
 
+@pytest.mark.slow
 def test_long_hostile_replies_take_a_bounded_time() -> None:
     for unit in (
         "A. ",

@@ -150,6 +150,7 @@ def test_the_masks_are_the_dark_cavity_of_the_frames():
         assert frame[inside].mean() + 40 < frame[ring].mean()
 
 
+@pytest.mark.slow
 def test_the_masks_are_largest_and_smallest_at_the_phases_alone():
     for seed in range(3):
         one = heart(seed)

@@ -171,6 +171,7 @@ def test_one_worker_makes_every_order_in_this_process(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"1", "2"}
 
 
+@pytest.mark.slow
 def test_several_workers_make_every_order_once_and_in_other_processes(tmp_path):
     orders = plan_set(16, 0).films[:3]
     (tmp_path / "images").mkdir()
@@ -230,6 +231,7 @@ def test_the_door_to_the_phantoms_and_the_shared_jobs_load_no_numpy():
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_the_systems_refusal_from_any_process(tmp_path):
     """As the system would say it in this process: whoever asked for the set can tell the user."""
     orders = plan_set(16, 0).films[:4]

@@ -181,6 +181,7 @@ def test_the_constant_choice_is_that_of_the_seeded_order() -> None:
         assert sd == pytest.approx(statistics.stdev(shares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [(1, 3), (1, 2), (2, 3)])
 @pytest.mark.parametrize("apart", [12, 18, 36])
 @pytest.mark.parametrize("first", [100, 90, 60])

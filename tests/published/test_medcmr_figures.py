@@ -192,6 +192,7 @@ def spans(key, names):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "names"), [("dimension", DIMENSIONS), ("ability", ABILITIES)])
 def test_one_total_alone_gives_every_row(key, names):
     overall = [span_of(FOUND.find(r, "accuracy")) for r in READERS]

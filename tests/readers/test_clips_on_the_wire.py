@@ -142,6 +142,7 @@ def further(body: str) -> dict[str, Any]:
     return {name: value for name, value in json.loads(body).items() if name not in known}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("extra", "fields"),
     [

@@ -330,6 +330,7 @@ def test_a_path_that_is_not_there_hints_at_v1() -> None:
         reply_to(response(b"no", 404))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
 def test_a_byte_now_and_then_does_not_put_off_the_timeout(head: bytes) -> None:
     def trickle(_: bytes, wire: BinaryIO) -> None:
@@ -348,6 +349,7 @@ def test_a_byte_now_and_then_does_not_put_off_the_timeout(head: bytes) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_reply_of_over_a_million_characters_is_too_long() -> None:
     long = "x" * 1_000_001
     for message in ({"content": long}, {"content": "", "reasoning": long}):

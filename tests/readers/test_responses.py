@@ -167,6 +167,7 @@ def test_an_error_nested_without_end_is_a_failure(body: bytes) -> None:
     assert len(caught.value.reason) < 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [200, 500])
 def test_an_error_nested_as_deeply_as_can_just_be_read_is_a_failure(status: int) -> None:
     limit = sys.getrecursionlimit()

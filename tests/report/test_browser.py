@@ -101,6 +101,7 @@ def test_cards_that_have_no_room_are_left_out_and_counted() -> None:
     assert "flips: 6 of 50 shown; 3 of those chosen had no room on the page" in made
 
 
+@pytest.mark.slow
 def test_nine_readers_with_long_replies_stay_below_eight_megabytes() -> None:
     readers = [f"reader {number}" for number in range(9)]
     cards = [

@@ -49,6 +49,7 @@ def test_kappa_by_hand(pairs):
         assert found == (None if wanted is None else pytest.approx(float(wanted), abs=1e-12))
 
 
+@pytest.mark.slow
 @given(RATINGS)
 def test_kappa_is_agreement_beyond_chance(pairs):
     a, b = split(pairs)

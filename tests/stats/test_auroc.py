@@ -217,6 +217,7 @@ def test_scores_that_depend_on_the_patient_alone_have_no_variance_but_width():
     assert found.high - found.low > 0.1
 
 
+@pytest.mark.slow
 def test_coverage_with_repeated_patients():
     """95 % intervals should hold the truth about 95 % of the time; without clusters they do not."""
     random = np.random.RandomState(11)

@@ -60,6 +60,7 @@ def test_sums_of_vectors_packed_side_by_side(copies):
         assert np.array_equal(sums, vector[places].sum(axis=1))
 
 
+@pytest.mark.slow
 def test_many_at_once_are_each_alone():
     random = np.random.RandomState(0)
     sizes = [0, 1, 30, 30, 30, 30, 64, 65, 100]
@@ -89,6 +90,7 @@ def test_values_that_are_not_zero_or_one_are_averaged(values):
     assert found.sd == means.std(ddof=1)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=25))
 def test_paired_bootstrap_is_the_obvious_resampling(pairs):
     a, b = (np.array(column) for column in zip(*pairs, strict=True))

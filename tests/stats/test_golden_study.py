@@ -109,6 +109,7 @@ def test_reliability_bins_of_the_figure(model):
         assert found.rate == pytest.approx(bin_["pos_rate"], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_paired_comparisons():
     eligible = read("mimic/expected/eligible_cases.json")
     wanted = read("mimic/derived_recommended.json")["paired"]
@@ -136,6 +137,7 @@ def test_paired_comparisons():
         assert found == pytest.approx([theirs_[name] for name in names], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_subgroup_tests():
     manifest = {row["case_id"]: row for row in rows(MIMIC / "manifest.csv")}
     eligible = read("mimic/expected/eligible_cases.json")

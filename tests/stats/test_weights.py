@@ -113,6 +113,7 @@ def test_the_resamples_are_frozen():
     ]
 
 
+@pytest.mark.slow
 def test_a_ratio_agrees_with_resampling_patients_one_by_one():
     random = np.random.RandomState(3)
     patients = np.repeat(np.arange(60), random.randint(1, 5, 60))

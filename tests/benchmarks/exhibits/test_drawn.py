@@ -22,6 +22,7 @@ def drawn(spec):
     return Figure(name="x", title="x", spec=spec, alt="x").svg()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("panels", "rows"), [(1, 1), (4, 1), (5, 2)])
 def test_panels_stand_beside_each_other_while_there_is_room(panels, rows):
     names = [Panel(f"p{at}", line=20) for at in range(panels)]

@@ -107,6 +107,7 @@ def test_a_row_beside_says_what_this_one_leaves_empty() -> None:
     assert refused(both, "none", how="number").startswith('a.csv row 7: none is ""')
 
 
+@pytest.mark.slow
 @given(st.text(), st.sampled_from(["text", "fact", "number", "whole", "flag", "texts", "boxes"]))
 def test_a_cell_is_read_or_refused_in_one_line(cell: str, how: str) -> None:
     told = ""

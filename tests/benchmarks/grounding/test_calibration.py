@@ -69,6 +69,7 @@ def slow_ece(pairs):
     )
 
 
+@pytest.mark.slow
 @EDITIONS
 @settings(max_examples=30)
 @given(made=made_up())
@@ -204,6 +205,7 @@ def test_patients_whose_confidences_cancel_out_still_leave_a_width(bench):
 # ---------------------------------------------------------------- regimes
 
 
+@pytest.mark.slow
 @EDITIONS
 @settings(max_examples=30)
 @given(made=made_up())

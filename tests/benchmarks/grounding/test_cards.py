@@ -68,6 +68,7 @@ def slowly(cases, answers, rules):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
 @given(data=st.data())
 @settings(max_examples=60)

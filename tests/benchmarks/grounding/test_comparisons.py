@@ -126,6 +126,7 @@ def test_uar_is_compared_where_both_were_right(readers):
     assert (record.n, record.value) == (11, pytest.approx((7 - 2) / 11))
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(made=made_up(readers=2, fewest=12, most=32))
 def test_a_difference_is_the_mean_of_paired_outcomes(bench, made):

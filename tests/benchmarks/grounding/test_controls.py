@@ -134,6 +134,7 @@ def test_unstable_hangs_on_any_pixel(films):
     assert ask("unstable", "edema", shown(pixels)) == ask("unstable", "edema", shown(pixels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("px", "wire", "every"), WIRES)
 def test_global_follows_the_exposure_and_no_mask_moves_it(films, px, wire, every):
     for film in films[::every]:
@@ -144,6 +145,7 @@ def test_global_follows_the_exposure_and_no_mask_moves_it(films, px, wire, every
             assert says("global", film, "irrelevant_box", px, wire) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("px", "wire", "every"), WIRES)
 def test_shortcut_follows_the_marker_and_no_mask_moves_it(films, px, wire, every):
     for film in films[::every]:

@@ -359,6 +359,7 @@ def test_a_study_without_readers(bench):
 # ---------------------------------------------------------------- coverage of an interval
 
 
+@pytest.mark.slow
 def test_intervals_of_a_difference_hold_the_truth_when_patients_repeat(bench):
     """Two equally good readers; every patient has four cases that go wrong together.
 

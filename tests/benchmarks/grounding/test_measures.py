@@ -356,6 +356,7 @@ def test_as_the_definitions_read(bench, edition, data):
         assert rows == want[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
 def test_means_of_the_golden_study_are_its_rates(study, edition):
     made = study(edition, boot="100")

@@ -30,6 +30,7 @@ def test_every_proportion_is_what_counting_case_by_case_gives(bench, edition, ma
         assert found(name, "r0").value == (k / n if n else None)
 
 
+@pytest.mark.slow
 @EDITIONS
 @settings(max_examples=25)
 @given(made=made_up(fewest=8))
@@ -57,6 +58,7 @@ def test_groups_are_counts_over_their_members(bench, edition, made):
         assert (record.k, record.n) == own[record.measure]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(made=made_up(readers=2, most=12))
 def test_no_interval_of_the_sound_edition_has_zero_width(bench, made):
@@ -102,6 +104,7 @@ EXTRA = (
 )
 
 
+@pytest.mark.slow
 @EDITIONS
 @settings(max_examples=15)
 @given(made=made_up(), more=made_up())
@@ -122,6 +125,7 @@ def test_further_conditions_leave_every_other_record_alone(bench, edition, made,
         assert len(after.measures) > len(before.measures)
 
 
+@pytest.mark.slow
 @EDITIONS
 @settings(max_examples=15)
 @given(made=made_up(readers=2))

@@ -94,6 +94,7 @@ _FRAMES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(_FRAMES, st.randoms(use_true_random=False))
 def test_keyed_phases_do_not_depend_on_the_order_of_frames(

@@ -59,6 +59,7 @@ def slowly(votes, bits, edition):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
 @given(data=st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -408,6 +408,7 @@ def test_labels_the_other_way_round_do_not_move_the_window(tmp_path):
     assert ef.value == pytest.approx(0)
 
 
+@pytest.mark.slow
 def test_masks_of_the_cases_give_ef_and_their_baselines(tmp_path):
     """The same clips, answers and windows, once run and once imported, have the same EF."""
     cases = write_heart_set(tmp_path / "hearts", 3, seed=5, workers=1)

@@ -194,6 +194,7 @@ def test_absurd_answers_do_not_overflow():
     assert pearson(x, np.array([9.0, 1.0, 2.0]), least=3) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 100), min_size=2, max_size=60))
 def test_the_bounds_of_a_median_hold_it(values):
     low, middle, high = median_bounds(np.array(values), 1.0)

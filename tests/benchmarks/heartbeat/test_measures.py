@@ -79,6 +79,7 @@ def assert_same(one, two):
 laws = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", QUICK, ids=["authors", "corrected"])
 @laws
 @given(tables=runs(), seed=st.integers(0, 99))
@@ -91,6 +92,7 @@ def test_the_order_of_the_rows_does_not_matter(edition, tables, seed):
     assert_same(measure(tables, edition), measure(shuffled, edition))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", QUICK, ids=["authors", "corrected"])
 @laws
 @given(tables=runs())
@@ -112,6 +114,7 @@ def test_the_names_of_videos_and_patients_do_not_matter(edition, tables):
     assert_same(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", QUICK, ids=["authors", "corrected"])
 @laws
 @given(tables=runs())
@@ -455,6 +458,7 @@ def cubes(draw):
     return cube(pair), true, cube(vote), bits
 
 
+@pytest.mark.slow
 @given(cubes())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_as_the_definitions_read(made):

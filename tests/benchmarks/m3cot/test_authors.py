@@ -89,6 +89,7 @@ jsonish = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     question=st.sampled_from(QUESTIONS),
     text=st.none() | st.text() | jsonish.map(json.dumps) | jsonish.map(lambda x: f"```json\n{json.dumps(x)}```"),

@@ -183,6 +183,7 @@ def test_gold_steps_stand_beside_the_given_ones():
     assert said.text == "1. an opacity"
 
 
+@pytest.mark.slow
 def test_hostile_and_endless_words_are_kept_short_and_do_no_harm():
     words = "<script>\u202e</style>" + "x" * 100_000
     many = [{"type": "feature", "judgment": words, "text": words}] * 300
@@ -270,6 +271,7 @@ def test_slides_are_what_readers_were_shown_where_the_set_is_open(tmp_path):
     assert all(card.slides == () for card in BENCH.cards(tables, tables.cases["case"].to_list()))
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_answers_are_indexed_in_columns():
     n, readers = 11_112, [f"r{i}" for i in range(9)]
     one = odd_run(0, n=2)

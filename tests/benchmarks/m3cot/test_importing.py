@@ -374,6 +374,7 @@ def tasks_of(root, n=1079):
 OF_ROWS = {1041: 0.3835612055924049, 1048: 0.38071581196581195, 1079: 0.309082483781279}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("height", OF_ROWS)
 @pytest.mark.parametrize("known", ["types", "cases"])
 def test_the_authors_rows_are_those_of_their_table(tmp_path, height, known):
@@ -644,6 +645,7 @@ ODD = st.recursive(
 PLACES = ("m_cot.json", "m_summary.json", "recall/m/1.json", "lines.jsonl", "m_cot_accuracy.json")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ODD, st.sampled_from(PLACES))
 def test_whatever_a_file_holds_it_is_read_or_refused_in_one_line(tmp_path_factory, holds, place):

@@ -233,6 +233,7 @@ def test_a_zip_that_is_no_workbook_is_one_line(tmp_path):
 PLACES = st.floats(0, 1, exclude_max=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(PLACES | st.none(), st.lists(st.tuples(PLACES, st.integers(1, 255)), min_size=1, max_size=5))
 def test_damage_anywhere_is_one_line_or_no_matter(tmp_path_factory, cut, flips):
@@ -274,6 +275,7 @@ def rewritten(path, change):
             parts.writestr(name, change(data.decode()).encode() if first else data)
 
 
+@pytest.mark.slow
 def test_a_sheet_that_claims_to_be_huge_is_read_as_it_is(tmp_path):
     root = write_m3cot(tmp_path, [Item(1)])
 
@@ -307,6 +309,7 @@ CELLS = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(*[CELLS] * (len(HEADER) - 1)), min_size=1, max_size=4))
 def test_odd_cells_make_a_case_or_a_reason(tmp_path_factory, rows):
@@ -527,6 +530,7 @@ STEP = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.fixed_dictionaries(

@@ -121,6 +121,7 @@ def test_made_up_cases_are_called_so():
     assert "made up" not in limits([])
 
 
+@pytest.mark.slow
 def test_odd_runs_never_raise():
     for seed in range(4):
         for judged in (True, False):
@@ -291,6 +292,7 @@ def test_who_gets_no_image_is_known_from_the_run_without_another_image_asked():
         assert all("it got no image" in one.sentence for one in made)
 
 
+@pytest.mark.slow
 def test_every_reader_gets_one_and_no_number_is_undefined():
     records = everything_measured()
     found = list(BENCH.headlines(records))

@@ -247,6 +247,7 @@ jsonish = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     question=st.sampled_from(QUESTIONS),

@@ -132,6 +132,7 @@ def test_never_raises(text):
     read_sections(f"Answer:{text}\nReasoning{text}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

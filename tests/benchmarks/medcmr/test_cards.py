@@ -249,6 +249,7 @@ def test_slides_are_what_readers_were_shown_where_the_set_is_open(tmp_path):
     assert all(card.slides == () for card in BENCH.cards(tables, names))
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_answers_are_indexed_in_columns():
     n, readers = 4_500, [f"r{i}" for i in range(9)]
     cells = [("original", 0), ("original", 1), ("blank", 0), ("swap", 0), ("text", 0)]

@@ -567,6 +567,7 @@ def run(name, words):
     return tables, rules, options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [{}, {"orders": "4"}, {"orders": "2", "reformulate": "3", "images": "original,blank"}],

@@ -93,6 +93,7 @@ def test_as_the_slow_tables_have_it(one: str, two: str) -> None:
         assert edit_similarity(one, two) == 1 - slow_edits(a, b) / max(len(a), len(b))
 
 
+@pytest.mark.slow
 def test_a_reply_that_never_stopped_is_cut() -> None:
     rng = random.Random(1)
     long = " ".join(rng.choice("abcdefgh") for _ in range(LONGEST))

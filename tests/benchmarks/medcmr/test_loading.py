@@ -318,6 +318,7 @@ OPTIONS = st.lists(st.text(max_size=4), max_size=11) | st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     st.fixed_dictionaries(

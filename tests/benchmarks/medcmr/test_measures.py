@@ -71,6 +71,7 @@ def assert_same(one, two):
         assert numbers(record) == numbers(keyed(two)[which]), which
 
 
+@pytest.mark.slow
 @EDITIONS
 @laws
 @given(seed=seeds, n=sizes)
@@ -84,6 +85,7 @@ def test_a_loop_over_the_rows_gives_every_value(edition, seed, n):
         assert made[which].n == count, which
 
 
+@pytest.mark.slow
 @EDITIONS
 @laws
 @given(seed=seeds, n=sizes)
@@ -116,6 +118,7 @@ def test_every_record_is_in_order(edition, seed, n):
         assert record.low is None or (low <= record.low and record.high <= high)
 
 
+@pytest.mark.slow
 @EDITIONS
 @laws
 @given(seed=seeds, n=sizes, other=seeds)
@@ -131,6 +134,7 @@ def test_the_order_of_rows_does_not_matter(edition, seed, n, other):
     assert_same(chosen_measures(tables, edition, PAIRED), chosen_measures(mixed, edition, PAIRED))
 
 
+@pytest.mark.slow
 @laws
 @given(seed=seeds, n=sizes)
 def test_names_of_items_images_and_readers_do_not_matter(seed, n):
@@ -161,6 +165,7 @@ def test_names_of_items_images_and_readers_do_not_matter(seed, n):
     assert_same(renamed, after)
 
 
+@pytest.mark.slow
 @laws
 @given(seed=seeds, n=sizes)
 def test_the_macro_mean_is_the_mean_of_the_dimensions(seed, n):
@@ -178,6 +183,7 @@ def test_the_macro_mean_is_the_mean_of_the_dimensions(seed, n):
         assert record.value == pytest.approx(sum(parts) / len(parts), abs=1e-12)
 
 
+@pytest.mark.slow
 @laws
 @given(seed=seeds, n=sizes)
 def test_shares_of_outcomes_and_letters_add_up(seed, n):
@@ -193,6 +199,7 @@ def test_shares_of_outcomes_and_letters_add_up(seed, n):
         assert sum(rate.k for rate in rates) <= rates[0].n
 
 
+@pytest.mark.slow
 @laws
 @given(seed=seeds, n=sizes)
 def test_the_other_way_round_a_difference_changes_its_sign(seed, n):
@@ -285,6 +292,7 @@ def _full(n_mcq, n_open, readers):
     return Tables(cases=every, answers=pl.concat(answers), readers=names)
 
 
+@pytest.mark.slow
 def test_the_whole_set_is_measured_in_seconds():
     tables = _full(16_655, 3_999, 2)
     began = time.process_time()
@@ -483,6 +491,7 @@ def test_without_answers_or_judges_there_is_nothing_to_compare():
     assert set(bench().per_case(empty)) == {"accuracy"}
 
 
+@pytest.mark.slow
 def test_it_says_which_way_is_better():
     assert bench().compared
     assert bench().higher_is_better == {"accuracy": True, "score": True}

@@ -93,6 +93,7 @@ SCORE = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(*[st.tuples(*[st.integers(1, 3)] * 4)] * 3,
                           *[st.tuples(SCORE, st.none() | SCORE)] * 3), min_size=1, max_size=6))  # fmt: skip

@@ -187,6 +187,7 @@ def test_the_sheet_says_which_items_to_reformulate(tmp_path: Path) -> None:
     assert reformulated_items(cases, options, 0) == {row.case for row in rows}
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE, st.sampled_from(("", *ERRORS))), max_size=5))
 @example([("=1+1", "r", '"', "format"), ("'=1+1", "r", "\r\n", "")])

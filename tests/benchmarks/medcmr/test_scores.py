@@ -203,6 +203,7 @@ ITEMS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(ITEMS, ITEMS)
 def test_as_a_slow_reading_of_the_protocol_has_it(mine, theirs) -> None:

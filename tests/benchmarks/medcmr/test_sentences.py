@@ -159,6 +159,7 @@ def test_open_answers_alone_cannot_tell():
     assert "nobody judged" in told(nobody).sentence
 
 
+@pytest.mark.slow
 def test_every_reader_gets_one_and_no_number_is_undefined():
     for seed in range(4):
         for judged in (True, False):
@@ -282,6 +283,7 @@ def test_the_published_set_and_made_up_ones_are_called_so():
     assert "made up" not in limits([])
 
 
+@pytest.mark.slow
 def test_odd_runs_never_raise():
     for seed in range(4):
         for judged in (True, False):

@@ -245,6 +245,7 @@ def test_no_text_raises_and_words_without_names_change_nothing(before, behind):
         assert read_verdict("score", f"{quiet}\n{PLAIN}").value == GOOD
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -256,6 +256,7 @@ def test_the_headline_holds_the_whole_interval_against_chance(pairs, answer):
 # ---------------------------------------------------------------- a whole run
 
 
+@pytest.mark.slow
 def test_the_controls_are_found_for_what_they_are_and_everything_follows(own, tmp_path):
     from overread.runs import compare, gate, report
 

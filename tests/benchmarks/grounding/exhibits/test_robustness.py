@@ -47,6 +47,7 @@ def correlation(x: list[float], y: list[float]) -> float | None:
 TENTHS = st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(pairs=st.lists(st.tuples(TENTHS, TENTHS), min_size=3, max_size=6))
 def test_the_correlation_and_its_p_by_listing_every_order(pairs):

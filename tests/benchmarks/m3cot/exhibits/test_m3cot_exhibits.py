@@ -306,6 +306,7 @@ def test_verdicts_that_could_not_be_read_are_counted():
 # ---------------------------------------------------------------- figures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readers", [1, 2, 9])
 def test_figures_are_drawn_and_say_their_numbers(readers):
     names = [f"reader-{i} '\"<b>" for i in range(readers)]

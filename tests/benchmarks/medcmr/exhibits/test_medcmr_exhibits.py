@@ -55,6 +55,7 @@ def test_what_is_wholly_unknown_makes_no_figure(measures):
     assert not [one for one in shown(nothing_known(measures)).values() if isinstance(one, Figure)]
 
 
+@pytest.mark.slow
 def test_any_kind_of_record_may_be_missing(measures):
     alone = [r for r in measures if r.reader in ("", LONG[0])]
     for name in {record.measure for record in measures}:
@@ -251,6 +252,7 @@ def test_letters_are_shown_with_every_order(made):
 # ---------------------------------------------------------------- figures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readers", [1, 3, 9])
 def test_figures_are_drawn_and_say_their_numbers(readers):
     made = shown(everything_measured(LONG[:readers]))
