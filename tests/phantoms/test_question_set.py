@@ -19,8 +19,14 @@ from overread.benchmarks.m3cot.cases import KINDS, STEPS, TASKS, kind_of
 from overread.benchmarks.m3cot.edition import Options
 from overread.benchmarks.m3cot.loading import READER
 from overread.benchmarks.m3cot.trials import swaps
-from overread.phantoms.question import LEAST, plan_questions, write_question_set
-from overread.phantoms.question_items import BUILDERS, asked, kinds_of
+from overread.phantoms.question import (
+    BUILDERS,
+    LEAST,
+    asked,
+    kinds_of,
+    plan_questions,
+    write_question_set,
+)
 from overread.phantoms.question_scenes import film_of, heart
 from overread.phantoms.smear import SIDE, WHITE_CELLS, smear
 

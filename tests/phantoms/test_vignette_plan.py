@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 from overread.phantoms.vignette import EACH, LEAST, Plan, Vignette, plan_vignettes
-from overread.phantoms.vignette_questions import QUESTIONS
-from overread.phantoms.vignette_views import VIEWS
+from overread.phantoms.vignette_views import QUESTIONS, VIEWS
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +68,10 @@ def test_every_question_is_put_in_both_kinds_by_and_by():
 def test_the_vocabulary_is_that_of_the_release():
     assert list(QUESTIONS) == list(DIMENSIONS)
     for view in VIEWS.values():
-        assert view.modality in MODALITIES
-        assert view.system in SYSTEMS
-    assert len({view.modality for view in VIEWS.values()}) >= 6
-    assert len({view.system for view in VIEWS.values()}) >= 5
+        assert view.words.modality in MODALITIES
+        assert view.words.system in SYSTEMS
+    assert len({view.words.modality for view in VIEWS.values()}) >= 6
+    assert len({view.words.system for view in VIEWS.values()}) >= 5
 
 
 def test_now_and_then_two_items_of_different_dimensions_share_a_picture():
@@ -91,7 +90,7 @@ def test_answers_are_true_of_their_pictures_and_other_options_are_not(large):
     for one in large.vignettes:
         picture = large.pictures[one.picture]
         assert picture.view == one.asked.view
-        said = one.asked.says[picture.facts[one.asked.facet]]
+        said = one.asked.answers[picture.facts[one.asked.facet]]
         if one.kind == "open":
             assert (one.answer, one.options) == (said, ())
         else:
@@ -111,8 +110,8 @@ def test_every_picture_has_a_value_of_every_facet_of_its_view(large):
 @pytest.mark.parametrize("dimension", list(QUESTIONS))
 def test_a_question_offers_five_answers_or_more_and_does_not_contain_them(dimension):
     for way in QUESTIONS[dimension]:
-        assert set(way.says) <= set(VIEWS[way.view].facets[way.facet])
-        said = set(way.says.values())
+        assert set(way.answers) <= set(VIEWS[way.view].facets[way.facet])
+        said = set(way.answers.values())
         assert len(said) >= 5
         for ask in way.asks:
             assert not any(text.casefold() in ask.casefold() for text in said)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib.resources import files
 from typing import Final, TypeAlias
 
 import msgspec
@@ -16,7 +14,7 @@ from overread.phantoms.chest_film import film
 from overread.phantoms.heart_body import SIDE as ECHO
 from overread.phantoms.heart_body import Patient, motion, patient
 from overread.phantoms.heart_echo import echo
-from overread.phantoms.sets import one_of
+from overread.phantoms.sets import one_of, read_facts
 from overread.phantoms.smear import Smear, smear
 
 # ---------------------------------------------------------------- what is known
@@ -41,6 +39,24 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     symptom: str
 
 
+class _Examination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Its name in an answer, which of the paper's 24 kinds it is, how a gold step names it."""
+
+    name: str
+    kind: str
+    forms: tuple[str, ...]
+    look: str
+
+
+class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a truth is put, with words in braces."""
+
+    ask: tuple[str, ...]
+    claim: str
+    told: tuple[str, ...]
+    every: str = ""
+
+
 class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The textbook facts, by the keys of findings, of smears, of cells and valves, of questions."""
 
@@ -48,11 +64,12 @@ class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     smear: dict[str, Condition]
     functions: dict[str, str]
     wrong: dict[str, tuple[str, ...]]
+    cells: dict[str, str]
+    examinations: dict[str, _Examination]
+    asked: dict[str, _Asked]
 
 
-FACTS: Final = msgspec.convert(
-    tomllib.loads((files("overread.phantoms") / "question_facts.toml").read_text("utf-8")), _Facts
-)
+FACTS: Final = read_facts("question_facts.toml", _Facts)
 
 
 # ---------------------------------------------------------------- pictures
@@ -149,12 +166,6 @@ def degraded(rng: np.random.Generator, pixels: Pixels) -> Pixels:
 
 # ---------------------------------------------------------------- scenes
 
-EXAMINATIONS: Final = {
-    "chest": "chest X-ray",
-    "heart": "transthoracic echocardiography",
-    "smear": "peripheral blood smear",
-}
-
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """A picture, its patient, and the first two steps of any reasoning about it."""
@@ -165,29 +176,18 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     # One of the paper's 24 names.
     examination: str
     modality: str
-    look: str
+    look: str = ""
     condition: Condition | None = None
     side: str = ""
     heart: Heart | None = None
 
 
-def examination(rng: np.random.Generator, source: str, view: str = "") -> str:
-    """The gold step that names the examination."""
-    forms = {
-        "chest": (
-            f"This is a frontal chest X-ray in {view} projection.",
-            f"The examination is a chest X-ray, {view} projection.",
-        ),
-        "heart": (
-            "This is a transthoracic echocardiography frame, apical four-chamber view.",
-            "The examination is transthoracic echocardiography in the apical four-chamber view.",
-        ),
-        "smear": (
-            "This is a peripheral blood smear with Wright-Giemsa stain under the microscope.",
-            "The examination is light microscopy of a stained peripheral blood smear.",
-        ),
-    }
-    return one_of(rng, forms[source])
+def _scene(
+    rng: np.random.Generator, source: str, pixels: Pixels, sex: str, age: int, view: str = ""
+) -> Scene:
+    shown = FACTS.examinations[source]
+    step = one_of(rng, shown.forms).format(view=view)
+    return Scene(pixels=pixels, sex=sex, age=age, examination=shown.kind, modality=step)
 
 
 def film_of(rng: np.random.Generator, *findings: str) -> Scene:
@@ -196,45 +196,22 @@ def film_of(rng: np.random.Generator, *findings: str) -> Scene:
     view, condition = one_of(rng, ("PA", "AP")), FACTS.chest[finding]
     shown = film(rng, view=view, finding=finding)
     small = Image.fromarray(shown.pixels).resize((_FILM, _FILM), Image.Resampling.BOX)
-    return Scene(
-        pixels=np.asarray(small),
-        sex=shown.person.sex,
-        age=shown.person.age,
-        examination="X-ray",
-        modality=examination(rng, "chest", view),
-        look=one_of(rng, condition.looks).format(side=shown.side, zone=shown.zone),
-        condition=condition,
-        side=shown.side,
-    )
+    scene = _scene(rng, "chest", np.asarray(small), shown.person.sex, shown.person.age, view)
+    look = one_of(rng, condition.looks).format(side=shown.side, zone=shown.zone)
+    return msgspec.structs.replace(scene, look=look, condition=condition, side=shown.side)
 
 
 def echo_scene(rng: np.random.Generator, *, dilated: bool = False, opened: bool = False) -> Scene:
     """An echo frame; what is seen is for the question to say."""
     shown = heart(rng, dilated=dilated, opened=opened)
-    return Scene(
-        pixels=shown.pixels,
-        sex=shown.person.sex,
-        age=shown.person.age,
-        examination="ultrasound",
-        modality=examination(rng, "heart"),
-        look="",
-        heart=shown,
-    )
+    scene = _scene(rng, "heart", shown.pixels, shown.person.sex, shown.person.age)
+    return msgspec.structs.replace(scene, heart=shown)
 
 
-def blood(
-    rng: np.random.Generator, field: Smear, look: str = "", condition: Condition | None = None
-) -> Scene:
-    """A smear of somebody."""
-    return Scene(
-        pixels=field.pixels,
-        sex=one_of(rng, "FM"),
-        age=int(rng.integers(19, 90)),
-        examination="cytology",
-        modality=examination(rng, "smear"),
-        look=look,
-        condition=condition,
-    )
+def blood(rng: np.random.Generator, field: Smear) -> Scene:
+    """A smear of somebody; what is seen is for the question to say."""
+    sex, age = one_of(rng, "FM"), int(rng.integers(19, 90))
+    return _scene(rng, "smear", field.pixels, sex, age)
 
 
 def sick_blood(rng: np.random.Generator) -> Scene:
@@ -250,4 +227,5 @@ def sick_blood(rng: np.random.Generator) -> Scene:
         sickled = int(rng.integers(9, 16))
         field = smear(rng, whites=["neutrophil"], platelets=platelets, reds=reds, sickled=sickled)
     condition = FACTS.smear[key]
-    return blood(rng, field, one_of(rng, condition.looks), condition)
+    look = one_of(rng, condition.looks)  # before the patient is drawn
+    return msgspec.structs.replace(blood(rng, field), look=look, condition=condition)

@@ -105,6 +105,11 @@ def one_of(rng: np.random.Generator, choices: Sequence[T]) -> T:
     return choices[int(rng.integers(len(choices)))]
 
 
+def read_facts(name: str, kind: type[T]) -> T:
+    """What phantoms say, from the file of that name beside this module."""
+    return msgspec.toml.decode((Path(__file__).parent / name).read_bytes(), type=kind)
+
+
 # ---------------------------------------------------------------- the folder
 
 

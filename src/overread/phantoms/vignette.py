@@ -22,8 +22,7 @@ from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, KINDS, Kind
 from overread.benchmarks.medcmr.release import ARCHIVE, FILES, FOLDER
 from overread.phantoms.sets import Job, SetMaker, one_of
-from overread.phantoms.vignette_questions import QUESTIONS, Question
-from overread.phantoms.vignette_views import VIEWS
+from overread.phantoms.vignette_views import QUESTIONS, VIEWS, Question
 
 # ---------------------------------------------------------------- which vignettes a set has
 #
@@ -91,7 +90,7 @@ def plan_vignettes(n: int, seed: int) -> Plan:
         for k, kind in enumerate(wanted):
             asked = ways[k % len(ways)]
             options, answer, truth = _answers(rng, asked, kind, letters)
-            values = [value for value, said in asked.says.items() if said == truth]
+            values = [value for value, said in asked.answers.items() if said == truth]
             place = _placed(rng, drafts, dimension, asked, one_of(rng, values))
             made.append(
                 Vignette(
@@ -133,7 +132,7 @@ def _answers(
     rng: np.random.Generator, asked: Question, kind: Kind, letters: Iterator[str]
 ) -> tuple[tuple[str, ...], str, str]:
     """The options, the answer as a file has it, and the truth in words."""
-    said = list(dict.fromkeys(asked.says.values()))
+    said = list(dict.fromkeys(asked.answers.values()))
     drawn = [said[k] for k in rng.permutation(len(said))]
     if kind == "open":
         return (), drawn[0], drawn[0]
@@ -227,8 +226,8 @@ def _row(vignette: Vignette, plan: Plan) -> dict[str, Any]:
         "task": _titled(DIMENSIONS[vignette.dimension]),
         "subtype": vignette.asked.subtype,
         "question type": _titled(ABILITIES[vignette.asked.ability]),
-        "modality": view.modality,
-        "organ system": view.system,
+        "modality": view.words.modality,
+        "organ system": view.words.system,
     }
 
 

@@ -19,11 +19,9 @@ from overread.phantoms.chest_film import film, stamp
 from overread.phantoms.heart_body import motion, patient
 from overread.phantoms.heart_echo import echo
 from overread.phantoms.question_scenes import Pixels, coloured, heart, marked, side_by_side
-from overread.phantoms.smear import SIDE, Cell, smear
 
 Field: TypeAlias = npt.NDArray[np.floating[Any]]
 
-OBJECTS: Final = ("coin", "finger ring", "sewing needle", "fish hook", "screw", "key")
 CORNERS: Final[Mapping[str, tuple[int, int]]] = {
     "upper left corner": (20, 20),
     "upper right corner": (FILM - 104, 20),
@@ -137,31 +135,6 @@ def beat_pair(rng: np.random.Generator, ejected: float) -> Pixels:
     return panels(*map(np.asarray, large))
 
 
-# ---------------------------------------------------------------- blood
-
-
-def cell_at(rng: np.random.Generator, kind: str, across: float, down: float) -> Cell:
-    """A white cell about that place, in shares of the field's side."""
-    x, y = (share * SIDE + rng.uniform(-22, 22) for share in (across, down))
-    return Cell(kind, float(x), float(y), 29.0)
-
-
-def blood(
-    rng: np.random.Generator,
-    *,
-    placed: Sequence[Cell] = (),
-    whites: Sequence[str] = (),
-    platelets: int = 5,
-    red: str = "normal",
-    sickled: int = 0,
-) -> Pixels:
-    """A field, reduced."""
-    field = smear(
-        rng, placed=placed, whites=whites, platelets=platelets, reds=60, red=red, sickled=sickled
-    )
-    return reduced(field.pixels)
-
-
 # ---------------------------------------------------------------- heads
 #
 # An axial slice, as CT or T2-weighted MRI shows it. Places are shares of the picture's side from
@@ -188,14 +161,6 @@ SHAPES: Final = (
     "spiculated like a star",
     "two-lobed like a dumbbell",
 )
-DISEASES: Final = (
-    "subdural haematoma",
-    "epidural haematoma",
-    "intracerebral haemorrhage",
-    "territorial infarct",
-    "hydrocephalus",
-)
-
 _WIDE, _HIGH, _BONE = 0.375, 0.455, 0.032  # the skull's outer half axes and its thickness
 # Pixels levels: outside, scalp, bone, brain, fluid of the ventricles, a focus.
 _CT: Final = (6, 88, 248, 112, 52, 232)
@@ -344,14 +309,6 @@ def _focus(shown: Field, focus: Focus, u: Field, v: Field, bright: float, dark: 
 #
 # A large square is ten pixels, 0.2 s wide and 5 mm high, as on paper of 25 mm/s.
 
-RHYTHMS: Final = (
-    "sinus rhythm",
-    "atrial fibrillation",
-    "2:1 atrioventricular block",
-    "ventricular bigeminy",
-    "ventricular tachycardia",
-)
-
 _WIDTH, _HEIGHT, _SQUARE = 256, 128, 10
 _FINE = 4
 _SECOND, _MM = 5 * _SQUARE, _SQUARE / 5  # in pixels
@@ -401,7 +358,7 @@ def regular(interval: float, *, st: float = 0.0, first: float = 0.5) -> list[Bea
 
 
 def rhythm(rng: np.random.Generator, name: str) -> npt.NDArray[np.uint8]:
-    """A strip of one of RHYTHMS."""
+    """A strip of the rhythm of that name."""
     first = rng.uniform(0.35, 0.55)
     if name == "sinus rhythm":
         return paper(rng, regular(rng.uniform(0.78, 0.92), first=first))

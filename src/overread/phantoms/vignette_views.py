@@ -1,9 +1,13 @@
-"""Kinds of pictures: what may be true of one, how it is drawn, and what an expert writes of it."""
+"""Kinds of pictures: what may be true of one, how it is drawn, what is written and asked of it.
+
+The words stand in vignette_facts.toml.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any, Final, TypeAlias
 
@@ -12,26 +16,73 @@ import numpy as np
 import numpy.typing as npt
 
 from overread.phantoms import vignette_pictures as pictures
-from overread.phantoms.smear import WHITE_CELLS
+from overread.phantoms.sets import read_facts
+from overread.phantoms.smear import SIDE, WHITE_CELLS, Cell, smear
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 # Facet by facet, what is true of one picture.
 Facts: TypeAlias = Mapping[str, str]
 
 
-class View(msgspec.Struct, frozen=True):
-    """Facets are independent: any value of one goes with any value of another.
-
-    `seen` is what an expert writes, with facets in braces, and `draw` shows it; both follow from
-    the facts alone. `also` gives further words for what is written.
-    """
+class _ViewWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`seen` is what an expert writes, with facets in braces."""
 
     modality: str
     system: str
+    seen: str
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """One way to ask for a facet of a view.
+
+    `says` gives, value by value, the answer that is then true, or the form of all answers; values
+    in `but` are not asked for. Each answer is wrong for every value that has another. `asks` are
+    forms of the question, none of which hints at the answer.
+    """
+
+    subtype: str
+    ability: str
+    view: str
+    facet: str
+    says: str | dict[str, str]
+    asks: tuple[str, ...]
+    but: tuple[str, ...] = ()
+
+    @cached_property
+    def answers(self) -> dict[str, str]:
+        """By value, the answer."""
+        values = [x for x in VIEWS[self.view].facets[self.facet] if x not in self.but]
+        if isinstance(self.says, str):
+            return {value: capitalized(self.says.format(value)) for value in values}
+        return {value: self.says.get(value) or self.says[_unsided(value)] for value in values}
+
+
+class _VignetteFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    looks: dict[str, dict[str, str]]
+    views: dict[str, _ViewWords]
+    questions: dict[str, tuple[Question, ...]]
+
+
+_FACTS: Final = read_facts("vignette_facts.toml", _VignetteFacts)
+QUESTIONS: Final[Mapping[str, tuple[Question, ...]]] = _FACTS.questions
+"""By dimension, the questions, which take turns."""
+
+
+class View(msgspec.Struct, frozen=True):
+    """Facets are independent: any value of one goes with any value of another.
+
+    What an expert writes and what `draw` shows both follow from the facts alone. `also` gives
+    further words for what is written.
+    """
+
+    name: str
     facets: Mapping[str, tuple[str, ...]]
     draw: Callable[[np.random.Generator, Facts], npt.NDArray[Any]]
-    seen: str
     also: Callable[[Facts], dict[str, str]] = lambda facts: {}
+
+    @property
+    def words(self) -> _ViewWords:
+        return _FACTS.views[self.name]
 
     def caption(self, facts: Facts) -> str:
         """What is seen: a thing that has looks by its looks, anything else by its name.
@@ -43,10 +94,10 @@ class View(msgspec.Struct, frozen=True):
             words[facet] = LOOKS.get(value, value).format(**facts)
             for place, part in enumerate(re.split(" and | with ", value), 1):
                 words[f"{facet}_{place}"] = LOOKS.get(part, part)
-        return self.seen.format(**words | self.also(facts))
+        return self.words.seen.format(**words | self.also(facts))
 
 
-def numbers(first: int, last: int, step: int = 1) -> tuple[str, ...]:
+def _numbers(first: int, last: int, step: int = 1) -> tuple[str, ...]:
     """Whole numbers as words of a facet, both ends included."""
     return tuple(map(str, range(first, last + 1, step)))
 
@@ -56,14 +107,13 @@ def capitalized(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-# ---------------------------------------------------------------- the words
+def _unsided(finding: str) -> str:
+    return finding.removeprefix("left ").removeprefix("right ")
 
-_CELLS: Final[Mapping[str, str]] = {
-    "neutrophil": "a nucleus of several lobes on thin strands in pale pink cytoplasm",
-    "eosinophil": "a bilobed nucleus amid coarse orange granules",
-    "lymphocyte": "a dense round nucleus that leaves a thin blue rim",
-    "monocyte": "an indented, kidney-shaped nucleus in wide grey-blue cytoplasm",
-}
+
+# ---------------------------------------------------------------- what may be true
+
+_KINDS: Final = _FACTS.looks
 PAIRS: Final = tuple(
     " and ".join(two) for two in combinations_with_replacement(sorted(WHITE_CELLS), 2)
 )
@@ -72,59 +122,29 @@ PLACES: Final[Mapping[str, tuple[float, float]]] = {
     for down, y in (("upper", 0.17), ("middle", 0.5), ("lower", 0.83))
     for across, x in (("left", 0.17), ("centre", 0.5), ("right", 0.83))
 }
-CONDITIONS: Final[Mapping[str, str]] = {
-    "sickle cell disease": "many red cells are dense crescents with pointed ends",
-    "iron deficiency": "the red cells are small rings of thin density with a wide pale middle",
-    "eosinophilia": "five white cells have two-lobed nuclei and coarse orange granules",
-    "lymphocytosis": "five white cells have dense round nuclei of smooth boundary and a thin rim",
-    "monocytosis": "five white cells are large with folded, kidney-shaped nuclei in grey-blue",
-}
 _SIDES: Final = ("left", "right")
-# What a film shows of a finding, on a side of the patient or not.
-_SITED: Final[Mapping[str, str]] = {
-    "pneumothorax": "a thin sharp line at the {side} apex with black, structureless space beyond "
-    "it",
-    "pleural effusion": "a homogeneous density over the {side} base whose upper boundary rises to "
-    "the side wall",
-    "pneumonia": "a patchy density of cloudy texture and ill-defined boundary in the {side} lung",
-    "atelectasis": "a raised {side} hemidiaphragm with band-shaped densities above it",
+_SITED: Final = {
+    f"{side} {kind}": look.format(side=side)
+    for kind, look in _KINDS["sited"].items()
+    for side in _SIDES
 }
-_UNSITED: Final[Mapping[str, str]] = {
-    "pulmonary edema": "a symmetric haze around both hila shaped like wings, with blurred vessel "
-    "boundaries",
-    "cardiomegaly": "a smooth cardiac silhouette wider than half of the chest, between clear lungs",
-}
-SITED: Final = tuple(f"{side} {kind}" for kind in _SITED for side in _SIDES)
-FINDINGS: Final = (*SITED, *_UNSITED)
-CHAMBERS: Final = tuple(
+LOOKS: Final[Mapping[str, str]] = {
+    value: look
+    for kind, looks in _KINDS.items()
+    if kind != "sited"
+    for value, look in looks.items()
+} | _SITED
+"""What is seen of a thing; `{side}` is another facet of the picture."""
+_CHAMBERS: Final = tuple(
     " and ".join(two)
     for two in combinations(("left ventricle", "right ventricle", "left atrium", "right atrium"), 2)
 )
-_METAL: Final[Mapping[str, str]] = {
-    "coin": "a homogeneous round disc",
-    "finger ring": "a circular band around an empty middle",
-    "sewing needle": "a thin straight line",
-    "fish hook": "a stem that bends back into a barbed curve",
-    "screw": "a stem with a flat head and a regular thread",
-    "key": "a round bow on a stem with two teeth at its end",
-}
 CHANGES: Final[Mapping[str, float]] = {
     "shrunk to about half": 0.5,
     "shrunk by about a quarter": 0.74,
     "stayed about the same": 1.0,
     "grown by about a third": 1.35,
     "grown to about double": 2.0,
-}
-_HEADS: Final[Mapping[str, str]] = {
-    "subdural haematoma": "a crescent-shaped high density along the whole inner table on the "
-    "patient's {side}, its inner boundary concave",
-    "epidural haematoma": "a lens-shaped high density that bulges from the inner table on the "
-    "patient's {side}, its inner boundary convex",
-    "intracerebral haemorrhage": "a homogeneous mass of high density with a wavy boundary deep in "
-    "the patient's {side} hemisphere",
-    "territorial infarct": "a wedge of low density with straight boundaries in the "
-    "patient's {side} hemisphere, without the texture of folds",
-    "hydrocephalus": "both ventricles wide, plump and of low density with smooth boundaries",
 }
 BEATS: Final = ("second", "third", "fourth", "fifth", "sixth")
 SHIFTS: Final[Mapping[str, int]] = {
@@ -134,35 +154,11 @@ SHIFTS: Final[Mapping[str, int]] = {
     "2 mm above the line": 2,
     "4 mm above the line": 4,
 }
-_STRIPS: Final[Mapping[str, str]] = {
-    "sinus rhythm": "narrow complexes at even distances, each after a small rounded wave",
-    "atrial fibrillation": "narrow complexes at uneven distances on a finely trembling baseline "
-    "without rounded waves before them",
-    "2:1 atrioventricular block": "narrow complexes at even distances and two small rounded waves "
-    "for each of them",
-    "ventricular bigeminy": "narrow and wide complexes in turn, a pause after each wide one",
-    "ventricular tachycardia": "wide complexes of one shape, fast, without a flat baseline between",
-}
-LOOKS: Final[Mapping[str, str]] = {
-    **_CELLS,
-    **CONDITIONS,
-    **{f"{side} {kind}": _SITED[kind].format(side=side) for kind in _SITED for side in _SIDES},
-    **_UNSITED,
-    **_METAL,
-    **_HEADS,
-    **_STRIPS,
-}
-"""What is seen of a thing; `{side}` is another facet of the picture."""
 _THREE_FINDINGS: Final = ("left pneumothorax", "right pleural effusion", "cardiomegaly")
 _THREE_RHYTHMS: Final = ("sinus rhythm", "atrial fibrillation", "ventricular tachycardia")
 _THREE_CONDITIONS: Final = ("sickle cell disease", "iron deficiency", "lymphocytosis")
-FILM_AND_STRIP: Final = tuple(map(" with ".join, product(_THREE_FINDINGS, _THREE_RHYTHMS)))
-BLOOD_AND_FILM: Final = tuple(map(" with ".join, product(_THREE_CONDITIONS, _THREE_FINDINGS)))
-_FEW: Final = numbers(2, 9)
-_FLECKS: Final = (
-    "Between the cells lie {platelets} small violet flecks of granular texture without a nucleus."
-)
-_STRIP: Final = "Rhythm strip on ruled paper, a thin sharp line: "
+_FEW: Final = _numbers(2, 9)
+_REGIONS: Final = tuple(pictures.REGIONS)
 _BAR: Final = 20  # millimetres of the bar on slices that have one
 
 
@@ -177,17 +173,18 @@ _CONDITIONS_DRAWN: Final[Mapping[str, dict[str, Any]]] = {
 }
 
 
+def _blood(rng: np.random.Generator, platelets: str, **cells: Any) -> Pixels:
+    return pictures.reduced(smear(rng, platelets=int(platelets), reds=60, **cells).pixels)
+
+
 def _one_cell(rng: np.random.Generator, facts: Facts) -> Pixels:
-    cell = pictures.cell_at(rng, "lymphocyte", *PLACES[facts["place"]])
-    return pictures.blood(rng, placed=[cell], platelets=int(facts["platelets"]))
-
-
-def _condition(rng: np.random.Generator, condition: str, platelets: int) -> Pixels:
-    return pictures.blood(rng, platelets=platelets, **_CONDITIONS_DRAWN[condition])
+    # About that place, in shares of the field's side.
+    x, y = (share * SIDE + rng.uniform(-22, 22) for share in PLACES[facts["place"]])
+    return _blood(rng, facts["platelets"], placed=[Cell("lymphocyte", float(x), float(y), 29.0)])
 
 
 def _finding(rng: np.random.Generator, finding: str, clips: int = 0) -> Pixels:
-    side, _, kind = finding.partition(" ") if finding in SITED else ("", "", finding)
+    side, _, kind = finding.partition(" ") if finding in _SITED else ("", "", finding)
     # What the films' generator calls it.
     name = "edema" if kind == "pulmonary edema" else kind.replace(" ", "_")
     return pictures.chest(rng, name, side, clips=clips)
@@ -254,14 +251,13 @@ def _film_strip(rng: np.random.Generator, facts: Facts) -> Pixels:
 
 def _blood_film(rng: np.random.Generator, facts: Facts) -> Pixels:
     condition, finding = facts["both"].split(" with ")
-    left = pictures.reduced(_condition(rng, condition, 5), 124)
+    left = pictures.reduced(_blood(rng, "5", **_CONDITIONS_DRAWN[condition]), 124)
     return pictures.panels(left, pictures.reduced(_finding(rng, finding), 124))
 
 
 def _shared(facts: Facts) -> str:
     """The region in which both slices have a lesion: another than the one of MRI alone."""
-    regions = tuple(pictures.REGIONS)
-    return regions[(regions.index(facts["further"]) + int(facts["turn"])) % len(regions)]
+    return _REGIONS[(_REGIONS.index(facts["further"]) + int(facts["turn"])) % len(_REGIONS)]
 
 
 def _scans(rng: np.random.Generator, facts: Facts) -> Pixels:
@@ -272,156 +268,78 @@ def _scans(rng: np.random.Generator, facts: Facts) -> Pixels:
 
 # ---------------------------------------------------------------- the views
 
-_SMEAR: Final = ("Pathology / Microscopy", "Other / NA")
-_ECHO: Final = ("Ultrasound", "Cardiovascular")
-_PAPER: Final = ("Physiologic Signals", "Cardiovascular")
-_CT: Final = ("CT", "Nervous")
-_MRI: Final = ("MRI", "Nervous")
-
-VIEWS: Final[Mapping[str, View]] = {
-    "two white cells": View(
-        *_SMEAR,
-        facets={"pair": PAIRS, "platelets": _FEW},
-        draw=lambda rng, facts: pictures.blood(
-            rng, whites=facts["pair"].split(" and "), platelets=int(facts["platelets"])
-        ),
-        seen="Stained blood film: pink discs with smooth round boundaries and two nucleated cells, "
-        f"one with {{pair_1}}, one with {{pair_2}}. {_FLECKS}",
+_VIEWS: Final = (
+    View(
+        "two white cells",
+        {"pair": PAIRS, "platelets": _FEW},
+        lambda rng, facts: _blood(rng, facts["platelets"], whites=facts["pair"].split(" and ")),
     ),
-    "one white cell": View(
-        *_SMEAR,
-        facets={"place": tuple(PLACES), "platelets": _FEW},
-        draw=_one_cell,
-        seen="Stained blood film: pink discs with smooth round boundaries and one nucleated cell "
-        f"with {_CELLS['lymphocyte']}, in the {{place}} of the field. {_FLECKS}",
+    View("one white cell", {"place": tuple(PLACES), "platelets": _FEW}, _one_cell),
+    View(
+        "blood",
+        {"condition": tuple(_KINDS["condition"]), "platelets": _FEW},
+        lambda rng, facts: _blood(rng, facts["platelets"], **_CONDITIONS_DRAWN[facts["condition"]]),
+        lambda facts: {"condition": capitalized(LOOKS[facts["condition"]])},
     ),
-    "blood": View(
-        *_SMEAR,
-        facets={"condition": tuple(CONDITIONS), "platelets": _FEW},
-        draw=lambda rng, facts: _condition(rng, facts["condition"], int(facts["platelets"])),
-        seen=f"Stained blood film. {{condition}}. {_FLECKS}",
-        also=lambda facts: {"condition": capitalized(CONDITIONS[facts["condition"]])},
+    View(
+        "film",
+        {"finding": (*_SITED, *_KINDS["unsited"]), "clips": _numbers(1, 6)},
+        lambda rng, facts: _finding(rng, facts["finding"], int(facts["clips"])),
+        lambda facts: {"lie": "clip lies" if facts["clips"] == "1" else "clips lie"},
     ),
-    "film": View(
-        "X-ray & Fluoroscopy",
-        "Respiratory",
-        facets={"finding": FINDINGS, "clips": numbers(1, 6)},
-        draw=lambda rng, facts: _finding(rng, facts["finding"], int(facts["clips"])),
-        seen="Frontal chest film with {finding}. Over the lungs {clips} short bright metal {lie}, "
-        "each a straight line with a sharp boundary.",
-        also=lambda facts: {"lie": "clip lies" if facts["clips"] == "1" else "clips lie"},
+    View(
+        "swallowed",
+        {"object": tuple(_KINDS["metal"]), "corner": tuple(pictures.CORNERS)},
+        lambda rng, facts: pictures.chest(rng, swallowed=facts["object"], corner=facts["corner"]),
     ),
-    "swallowed": View(
-        "X-ray & Fluoroscopy",
-        "Digestive",
-        facets={"object": pictures.OBJECTS, "corner": tuple(pictures.CORNERS)},
-        draw=lambda rng, facts: pictures.chest(
-            rng, swallowed=facts["object"], corner=facts["corner"]
-        ),
-        seen="Frontal chest film with clear lungs of normal vascular texture. In the midline an "
-        "object of metal density with a sharp boundary: {object}. A ringed lead letter stands in "
-        "the {corner} of the film.",
-    ),
-    "chambers": View(
-        *_ECHO,
-        facets={"pair": CHAMBERS, "valve": ("open", "shut")},
-        draw=lambda rng, facts: pictures.chambers(
+    View(
+        "chambers",
+        {"pair": _CHAMBERS, "valve": ("open", "shut")},
+        lambda rng, facts: pictures.chambers(
             rng, facts["pair"].split(" and "), facts["valve"] == "open"
         ),
-        seen="Apical four-chamber echocardiogram: black chambers of smooth boundary in walls of "
-        "speckled texture, the left ventricle at the upper right. The mitral leaflets are "
-        "{valve}. Red frames stand in the {pair_1} and in the {pair_2}.",
     ),
-    "beat": View(
-        *_ECHO,
-        facets={"ejected": numbers(20, 70, 10)},
-        draw=lambda rng, facts: pictures.beat_pair(rng, int(facts["ejected"]) / 100),
-        seen="Two apical four-chamber echocardiograms: end-diastole on the left, end-systole on "
-        "the right. The left ventricle is a black, bullet-shaped chamber of smooth boundary in "
-        "walls of speckled texture; its volume is smaller on the right by about {ejected} percent.",
+    View(
+        "beat",
+        {"ejected": _numbers(20, 70, 10)},
+        lambda rng, facts: pictures.beat_pair(rng, int(facts["ejected"]) / 100),
     ),
-    "ct": View(
-        *_CT,
-        facets={"disease": pictures.DISEASES, "side": _SIDES, "specks": numbers(1, 6)},
-        draw=_ct,
-        seen="Axial CT of the head: {disease}. Within the skull {specks} of bone density with a "
-        "sharp boundary.",
-        also=lambda facts: {"specks": _dots(facts["specks"])},
+    View(
+        "ct",
+        {"disease": tuple(_KINDS["head"]), "side": _SIDES, "specks": _numbers(1, 6)},
+        _ct,
+        lambda facts: {"specks": _dots(facts["specks"])},
     ),
-    "mri": View(
-        *_MRI,
-        facets={
-            "region": tuple(pictures.REGIONS),
-            "shape": pictures.SHAPES,
-            "across": numbers(8, 24, 4),
-        },
-        draw=_mri,
-        seen="Axial T2-weighted MRI of the head: bright slender ventricles, grey brain of folded "
-        "texture. In the {region} a bright lesion, {shape}, with a sharp boundary and a longest "
-        f"diameter of {{across}} mm. The bar is {_BAR} mm.",
+    View("mri", {"region": _REGIONS, "shape": pictures.SHAPES, "across": _numbers(8, 24, 4)}, _mri),
+    View("followed", {"change": tuple(CHANGES), "region": _REGIONS}, _followed),
+    View(
+        "course",
+        {"next": _numbers(7, 12), "step": _numbers(1, 3)},
+        _course,
+        lambda facts: dict(zip(("earlier", "later"), map(_dots, _counted(facts)), strict=True)),
     ),
-    "followed": View(
-        *_MRI,
-        facets={"change": tuple(CHANGES), "region": tuple(pictures.REGIONS)},
-        draw=_followed,
-        seen="Two axial T2-weighted MRI slices of one head, the earlier on the left. Each shows "
-        "one round, solid, bright lesion with a sharp boundary in the {region}; from left to right "
-        "its diameter has {change}.",
+    View(
+        "rhythm",
+        {"rhythm": tuple(_KINDS["rhythm"])},
+        lambda rng, facts: pictures.rhythm(rng, facts["rhythm"]),
     ),
-    "course": View(
-        *_CT,
-        facets={"next": numbers(7, 12), "step": numbers(1, 3)},
-        draw=_course,
-        seen="Two axial CT slices of one head, the earlier on the left, with normal slender "
-        "ventricles. Within the skull {earlier} of the density of bone on the left and {later} on "
-        "the right, each with a sharp boundary.",
-        also=lambda facts: dict(
-            zip(("earlier", "later"), map(_dots, _counted(facts)), strict=True)
-        ),
+    View("pace", {"squares": _numbers(2, 6), "segment": tuple(SHIFTS)}, _pace),
+    View("ectopic", {"beat": BEATS}, _ectopic),
+    View(
+        "film and strip",
+        {"both": tuple(map(" with ".join, product(_THREE_FINDINGS, _THREE_RHYTHMS)))},
+        _film_strip,
     ),
-    "rhythm": View(
-        *_PAPER,
-        facets={"rhythm": pictures.RHYTHMS},
-        draw=lambda rng, facts: pictures.rhythm(rng, facts["rhythm"]),
-        seen=f"{_STRIP}{{rhythm}}.",
+    View(
+        "blood and film",
+        {"both": tuple(map(" with ".join, product(_THREE_CONDITIONS, _THREE_FINDINGS)))},
+        _blood_film,
     ),
-    "pace": View(
-        *_PAPER,
-        facets={"squares": numbers(2, 6), "segment": tuple(SHIFTS)},
-        draw=_pace,
-        seen=f"{_STRIP}narrow complexes at even distances of {{squares}} large squares, each after "
-        "a small rounded wave. The segment after each complex is {segment}.",
+    View(
+        "ct and mri",
+        {"further": _REGIONS, "turn": _numbers(1, 5)},
+        _scans,
+        lambda facts: {"shared": _shared(facts)},
     ),
-    "ectopic": View(
-        *_PAPER,
-        facets={"beat": BEATS},
-        draw=_ectopic,
-        seen=f"{_STRIP}narrow complexes, each after a small rounded wave, but the {{beat}} complex "
-        "is wide, early and of another shape, and a pause comes after it.",
-    ),
-    "film and strip": View(
-        "X-ray & Fluoroscopy",
-        "Cardiovascular",
-        facets={"both": FILM_AND_STRIP},
-        draw=_film_strip,
-        seen="On the left a frontal chest film with {both_1}. On the right a rhythm strip: "
-        "{both_2}.",
-    ),
-    "blood and film": View(
-        "Pathology / Microscopy",
-        "Respiratory",
-        facets={"both": BLOOD_AND_FILM},
-        draw=_blood_film,
-        seen="On the left a stained blood film: {both_1}. On the right a frontal chest film with "
-        "{both_2}.",
-    ),
-    "ct and mri": View(
-        *_MRI,
-        facets={"further": tuple(pictures.REGIONS), "turn": numbers(1, 5)},
-        draw=_scans,
-        seen="One head, axial CT on the left and T2-weighted MRI on the right. Both show a round "
-        "lesion of high density or signal with a sharp boundary in the {shared}; on the MRI alone "
-        "there is another in the {further}.",
-        also=lambda facts: {"shared": _shared(facts)},
-    ),
-}
+)
+VIEWS: Final[Mapping[str, View]] = {view.name: view for view in _VIEWS}
