@@ -17,7 +17,6 @@ __all__ = [
     "Archive",
     "Cache",
     "DicomFacts",
-    "Entry",
     "Films",
     "Footage",
     "Place",
@@ -28,7 +27,6 @@ __all__ = [
     "body_mask",
     "check_masks",
     "check_there",
-    "cine_rate",
     "clip_images",
     "closed",
     "dicom_facts",
@@ -63,7 +61,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from overread.imaging._archive import Archive, Entry, archive, is_archive
+    from overread.imaging._archive import Archive, Place, archive, is_archive
     from overread.imaging._body import body_mask, matched_boxes
     from overread.imaging._boxes import (
         MINIMUM_SIDE,
@@ -80,14 +78,16 @@ if TYPE_CHECKING:
     )
     from overread.imaging._budget import Cache
     from overread.imaging._clips import Films, clip_images, mask_shape, masks_of, render_clip
-    from overread.imaging._files import Place, check_there, digest, locate, place, stamp
-    from overread.imaging._film_headers import YEARS_OF, DicomFacts, dicom_facts, film_size
-    from overread.imaging._footage import (
+    from overread.imaging._files import check_there, digest, locate, place, stamp
+    from overread.imaging._headers import (
+        YEARS_OF,
+        DicomFacts,
         Footage,
         Unplayable,
         bare_message,
         check_masks,
-        cine_rate,
+        dicom_facts,
+        film_size,
         is_dicom,
         probe_dicom,
         probe_nifti,
@@ -100,16 +100,15 @@ if TYPE_CHECKING:
 
 # What each module has for others.
 _MODULES = {
-    "_archive": "Archive Entry archive is_archive",
+    "_archive": "Archive Place archive is_archive",
     "_body": "body_mask matched_boxes",
     "_boxes": "MINIMUM_SIDE RESOLUTION at_resolution closed irrelevant_box irrelevant_boxes "
     "mirrored_share overlap overlap_fraction rescale_box within_square",
     "_budget": "Cache",
     "_clips": "Films clip_images mask_shape masks_of render_clip",
-    "_files": "Place check_there digest locate place stamp",
-    "_film_headers": "YEARS_OF DicomFacts dicom_facts film_size",
-    "_footage": "Footage Unplayable bare_message check_masks cine_rate is_dicom probe_dicom "
-    "probe_nifti probe_video",
+    "_files": "check_there digest locate place stamp",
+    "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
+    "film_size is_dicom probe_dicom probe_nifti probe_video",
     "_nifti": "nifti_package nifti_shape",
     "_open": "open_image",
     "_render": "RENDERER pixels render",

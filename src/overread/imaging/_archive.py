@@ -35,6 +35,20 @@ _LOCAL_HEADER = b"PK\x03\x04"
 _SEALED = 0x61
 
 
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """The file on the disk that holds a source's bytes, and how it was when it was looked at.
+
+    `kept_as` tells the source from others in the same file. `digest` is empty where the bytes must
+    be read to have it, and `path` for bytes held in memory.
+    """
+
+    path: str = ""
+    size: int = 0
+    mark: int = 0
+    kept_as: str = ""
+    digest: bytes = b""
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """A member as the archive's index has it; `why` it is not read, if it is not."""
 
@@ -71,8 +85,8 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
             raise BadInput(f"{name!r} in {self.path!r} {found.why}")
         return found
 
-    def digest(self, name: str) -> bytes:
-        """16 bytes for a member by its name, size and CRC-32: no byte of it is read.
+    def place(self, name: str) -> Place:
+        """Where a member stands. No byte of it is read: its digest is of name, size and CRC-32.
 
         What `read` gives has been checked against the same CRC.
         """
@@ -80,7 +94,8 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
         said = f"zip member\0{name}\0{entry.size}\0{entry.crc}"
         told = sha256(said.encode("utf-8", "surrogatepass")).digest()[:16]
         # By its name, for nothing of it is read: what is not surely another format.
-        return told if name.lower().endswith(_NOT_DICOM) else shown_as_dicom(told)
+        known = told if name.lower().endswith(_NOT_DICOM) else shown_as_dicom(told)
+        return Place(self.path, self.size, self.mark, digest=known)
 
     @budgeted
     def read(self, name: str) -> bytes:
@@ -169,9 +184,8 @@ def archive(path: str | Path, found: os.stat_result | None = None) -> Archive:
         raise BadInput(
             f"{str(path)!r} is not there, or no zip archive. Name a file ending in .zip."
         )
-    real = real_path(path)
     with _opening:
-        return _indexed(real, found.st_size, mark_of(found))
+        return _indexed(real_path(path), found.st_size, mark_of(found))
 
 
 def real_path(path: str | Path) -> str:
@@ -195,17 +209,21 @@ def _indexed(path: str, size: int, mark: int) -> Archive:
 def _entries(path: str) -> Iterator[tuple[str, Entry]]:
     seen: set[str] = set()
     try:
-        for member in members_of(path):
-            name = member.name
+        for name, flags, method, crc, packed, size, mode, offset in members_of(path):
             refuse_unsafe(name, path)
             if name[-1] == "/" or name.startswith("__MACOSX/"):
                 continue
-            why = "stands in it twice. Make the archive anew." if name in seen else _why_not(member)
+            why = ""
+            if name in seen:
+                why = "stands in it twice. Make the archive anew."
+            elif stat.S_ISLNK(mode):
+                why = "is a link, which is not followed. Put the file itself into the archive."
+            elif flags & _SEALED:
+                why = "is encrypted. Make the archive anew without a password."
+            elif method not in (_STORED, _DEFLATED):
+                why = f"is packed by method {method}; stored and deflated are read. Repack it."
             seen.add(name)
-            yield (
-                name,
-                Entry(member.size, member.crc, member.packed, member.offset, member.method, why),
-            )
+            yield name, Entry(size, crc, packed, offset, method, why)
     except OSError as error:
         raise BadInput(
             f"{path!r} cannot be read ({error.strerror}). Mend its rights or fetch it again."
@@ -232,16 +250,6 @@ def refuse_unsafe(name: str, path: str) -> None:
         )
 
 
-def _why_not(member: Member) -> str:
-    if stat.S_ISLNK(member.mode):
-        return "is a link, which is not followed. Put the file itself into the archive."
-    if member.flags & _SEALED:
-        return "is encrypted. Make the archive anew without a password."
-    if member.method not in (_STORED, _DEFLATED):
-        return f"is packed by method {member.method}; stored and deflated are read. Repack it."
-    return ""
-
-
 # --------------------- The index at the end of a zip archive (its central directory), read by hand
 #
 # `zipfile` takes three times as long over the 41,000 members of a large set, which is a good part
@@ -264,21 +272,11 @@ class Damaged(Exception):
     """Why the index cannot be read."""
 
 
-class Member(msgspec.Struct, frozen=True, gc=False):
-    """A member as the index has it. `mode` is that of the file system it came from."""
+def members_of(path: str) -> Iterator[tuple[str, int, int, int, int, int, int, int]]:
+    """Every member in the index's order: name, flags, method, CRC, packed size, size, mode, offset.
 
-    name: str
-    flags: int
-    method: int
-    crc: int
-    packed: int
-    size: int
-    mode: int
-    offset: int
-
-
-def members_of(path: str) -> Iterator[Member]:
-    """Every entry of the index in its order. Raises Damaged and OSError."""
+    `mode` is that of the file system it came from. Raises Damaged and OSError.
+    """
     with open(path, "rb", buffering=0) as file:
         listed, count, before = _directory(file.fileno())
     at = found = 0
@@ -295,7 +293,7 @@ def members_of(path: str) -> Iterator[Member]:
             size, packed, offset = _large(extra, size, packed, offset)
         found += 1
         name = _name(listed[start : start + named], flags)
-        yield Member(name, flags, method, crc, packed, size, mode >> 16, before + offset)
+        yield name, flags, method, crc, packed, size, mode >> 16, before + offset
     # A count of 16 bits that began anew is what older programs write.
     if at != whole or (found - count) % (1 << 16):
         raise Damaged(f"its index breaks off after {found} members")

@@ -12,20 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from overread.case import BadInput, Inline, Source
-from overread.imaging._archive import (
-    MOST_BYTES,
-    Archive,
-    archive,
-    is_archive,
-    looked_at,
-    mark_of,
-)
+from overread.imaging._archive import MOST_BYTES, Archive, Place, archive, looked_at, mark_of
 from overread.imaging._budget import hold
 from overread.imaging._dicom_file import looks_like_dicom, shown_as_dicom
-from overread.imaging._parquet import Rows, is_rows, rows
+from overread.imaging._parquet import Rows, rows
 
 # As many as an hour of a clip's masks; a guard against pointing at a whole data set.
 MOST_IMAGES = 100_000
@@ -42,7 +33,7 @@ def locate(source: Source, *, folder: bool = False) -> Path:
     What lies inside an archive has no path of its own: clips and folders of masks must be files.
     """
     root, name = source.root, source.name
-    if is_archive(root) or is_rows(root):
+    if looked_at(root, ".zip") or looked_at(root, ".parquet"):
         raise BadInput(
             f"{name!r} lies inside {root!r}; clips and masks are not read from archives. Unpack it "
             "and give its folder."
@@ -157,29 +148,11 @@ def stamp(path: str | Path) -> tuple[int, int]:
     return total, int.from_bytes(names.digest()[:7])
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """The file on the disk that holds a source's bytes, and how it was when it was looked at.
-
-    `kept_as` tells the source from others in the same file. `digest` is empty where the bytes must
-    be read to have it, and `path` for bytes held in memory.
-    """
-
-    path: str = ""
-    size: int = 0
-    mark: int = 0
-    kept_as: str = ""
-    digest: bytes = b""
-
-
 def place(source: Source) -> Place:
     """Where a source stands. Raises BadInput unless it is there; reads nothing of it."""
     held = _holder(source.root)
-    if isinstance(held, Archive):
-        known = held.digest(source.name)
-        return Place(held.path, held.size, held.mark, digest=known)
     if held is not None:
-        row = held.number(source.name)
-        return Place(held.path, held.size, held.mark, f"{held.path}#{row}")
+        return held.place(source.name)
     path = locate(source, folder=True)  # masks of a clip may be a folder
     with _reading(source.name):
         return Place(str(path), *stamp(path), str(path))
@@ -188,10 +161,8 @@ def place(source: Source) -> Place:
 def check_there(source: Source) -> None:
     """Raise BadInput unless the file, member or row is there and may be read."""
     held = _holder(source.root)
-    if isinstance(held, Archive):
-        held.entry(source.name)
-    elif held is not None:
-        held.number(source.name)
+    if held is not None:
+        held.place(source.name)
     else:
         locate(source)
 
@@ -276,10 +247,8 @@ def digest(source: Source | Inline) -> bytes:
     if isinstance(source, Inline):
         return _of_bytes(source.data)
     held = _holder(source.root)
-    if isinstance(held, Archive):
-        return held.digest(source.name)
     if held is not None:
-        return _of_bytes(held.read(source.name))
+        return held.place(source.name).digest or _of_bytes(held.read(source.name))
     path = locate(source, folder=True)
     with _reading(source.name):
         if path.is_dir():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import msgspec
 
 from overread.case import BadInput
-from overread.imaging._archive import MOST_BYTES, looked_at, mark_of, real_path
+from overread.imaging._archive import MOST_BYTES, Damaged, Place, looked_at, mark_of, real_path
 from overread.imaging._budget import budgeted, check_time, hold
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
             )
         return int(name)
 
+    def place(self, name: str) -> Place:
+        """Where a row stands. Raises BadInput if there is none."""
+        return Place(self.path, self.size, self.mark, f"{self.path}#{self.number(name)}")
+
     @budgeted
     def read(self, name: str) -> bytes:
         """The bytes of the image in this row."""
@@ -75,11 +79,6 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
         return sum({page.beside for page in read}) + 3 * (inflated + valued)
 
 
-def is_rows(path: str | Path) -> bool:
-    """Whether this is a parquet file: a regular file whose name ends in .parquet."""
-    return looked_at(path, ".parquet") is not None
-
-
 def rows(path: str | Path, found: os.stat_result | None = None) -> Rows:
     """The parquet file, opened once for as long as it does not change.
 
@@ -90,9 +89,8 @@ def rows(path: str | Path, found: os.stat_result | None = None) -> Rows:
         raise BadInput(
             f"{str(path)!r} is not there, or no parquet file. Name a file ending in .parquet."
         )
-    real = real_path(path)
     with _reading:
-        return _opened(real, found.st_size, mark_of(found))
+        return _opened(real_path(path), found.st_size, mark_of(found))
 
 
 _reading = threading.Lock()
@@ -164,10 +162,6 @@ _FIRST_LOOK = 1 << 12  # bytes: most heads of pages are shorter
 _DEEPEST, _LONGEST_NAME = 16, 256
 _DICTIONARY = 2
 _FIXED = {3: 1, 7: 8, 13: 16}
-
-
-class Damaged(Exception):
-    """Why the pages cannot be found."""
 
 
 class Page(NamedTuple):
