@@ -185,24 +185,15 @@ def volumes(kept: Rhythm) -> Volumes:
     for k, (first, following) in enumerate(pairwise(kept.ed)):
         last = kept.es[k]
         out = np.arange(last - first + 1) / (last - first)
-        filling = np.arange(following - last + 1) / (following - last)
+        share = np.arange(following - last + 1) / (following - last)
         large, small, after = kept.ed_volumes[k], kept.es_volumes[k], kept.ed_volumes[k + 1]
-        found[first - kept.ed[0] : last - kept.ed[0] + 1] = large - (large - small) * _ejected(out)
-        found[last - kept.ed[0] : following - kept.ed[0] + 1] = small + (after - small) * _filled(
-            filling
-        )
+        ejected = out - 0.25 * np.sin(2 * np.pi * out) / (2 * np.pi)
+        early = 1 - (1 - np.clip(share / 0.5, 0, 1)) ** 2
+        late = np.clip((share - 0.7) / 0.3, 0, 1) ** 1.5
+        filled = 0.52 * early + 0.16 * share + 0.32 * late
+        found[first - kept.ed[0] : last - kept.ed[0] + 1] = large - (large - small) * ejected
+        found[last - kept.ed[0] : following - kept.ed[0] + 1] = small + (after - small) * filled
     return found[-kept.ed[0] : kept.frames - kept.ed[0]]
-
-
-def _ejected(share: Volumes) -> Volumes:
-    return share - 0.25 * np.sin(2 * np.pi * share) / (2 * np.pi)
-
-
-def _filled(share: Volumes) -> Volumes:
-    early = 1 - (1 - np.clip(share / 0.5, 0, 1)) ** 2
-    late = np.clip((share - 0.7) / 0.3, 0, 1) ** 1.5
-    found: Volumes = 0.52 * early + 0.16 * share + 0.32 * late
-    return found
 
 
 def opening(kept: Rhythm) -> Volumes:
@@ -217,9 +208,8 @@ def opening(kept: Rhythm) -> Volumes:
         early = np.exp(-(((share - 0.25) / 0.16) ** 2))
         late = 0.8 * np.exp(-(((share - 0.82) / 0.1) ** 2))
         ends = np.clip(share / 0.08, 0, 1) * np.clip((1 - share) / 0.08, 0, 1)
-        found[last - kept.ed[0] : following - kept.ed[0] + 1] = ends * np.maximum(
-            np.maximum(early, late), 0.4
-        )
+        widest = np.maximum(np.maximum(early, late), 0.4)
+        found[last - kept.ed[0] : following - kept.ed[0] + 1] = ends * widest
     return found[-kept.ed[0] : kept.frames - kept.ed[0]]
 
 
@@ -270,8 +260,7 @@ def profile(share: Field) -> Field:
     """f: the radius at a share of the length, as a share of R; 0 above the apex."""
     up = np.clip(share / _WIDEST, 0, 1)
     down = np.clip((share - _WIDEST) / (1 - _WIDEST), 0, None)
-    found: Field = np.sqrt(up * (2 - up)) - _NARROWING * down * down
-    return found
+    return np.asarray(np.sqrt(up * (2 - up)) - _NARROWING * down * down)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -124,10 +124,6 @@ def _function(scene: Scene, form: str, name: str, **words: str) -> Item:
     """What the thing of that name does."""
     others = [text for other, text in FACTS.functions.items() if other != name]
     return scene, _truth(form, [FACTS.functions[name]], others, **words)
-
-
-def _valve_function(rng: np.random.Generator) -> Item:
-    return _function(scenes.echo_scene(rng), "valve's function", "mitral valve")
 
 
 def _chamber_referred(rng: np.random.Generator) -> Item:
@@ -332,7 +328,10 @@ BUILDERS: Final[Mapping[str, tuple[Builder[Item], ...]]] = {
     "Localization": (_chest_place, _cell_place),
     "Cause": (partial(_added, "Cause", "smear"), partial(_added, "Cause", "chest")),
     "Examination Type": tuple(partial(_examination, of) for of in ("heart", "smear", "chest")),
-    "Function": (_cell_function, _valve_function),
+    "Function": (
+        _cell_function,
+        lambda rng: _function(scenes.echo_scene(rng), "valve's function", "mitral valve"),
+    ),
     "Referring Recognition": (_chamber_referred, _cell_referred),
     "Prediction": (partial(_added, "Prediction", "chest"), partial(_added, "Prediction", "smear")),
     "Grading": (_larger_heart, _more_sickled),
@@ -366,21 +365,8 @@ class Order(msgspec.Struct, frozen=True):
     kind: Kind
 
 
-class Made(msgspec.Struct, frozen=True):
+def _item(folder: Path, seed: int, order: Order) -> dict[str, Any]:
     """A finished item: one line of questions.jsonl."""
-
-    case_id: str
-    question: str
-    answer: str
-    image: str
-    task: str
-    steps: tuple[Step, ...]
-    kind: Kind
-    patient: str
-    examination: str
-
-
-def _item(folder: Path, seed: int, order: Order) -> Made:
     rng = np.random.default_rng([seed, 1, order.number])
     scene, truth = BUILDERS[order.task][order.way](rng)
     opened = opening(rng, order.record, scene.sex, scene.age)
@@ -389,20 +375,20 @@ def _item(folder: Path, seed: int, order: Order) -> Made:
     image = f"{IMAGES}/{order.name}.png"
     # Fast compression: grain hardly compresses, and the set is made while somebody waits.
     Image.fromarray(scene.pixels).save(folder / image, compress_level=1)
-    return Made(
-        order.name,
-        question,
-        answer,
-        image,
-        order.task,
-        tuple(Step(which, text) for which, text in told),
-        order.kind,
-        f"{order.record:05d}",
-        scene.examination,
-    )
+    return {
+        "case_id": order.name,
+        "question": question,
+        "answer": answer,
+        "image": image,
+        "task": order.task,
+        "steps": [Step(which, text) for which, text in told],
+        "kind": order.kind,
+        "patient": f"{order.record:05d}",
+        "examination": scene.examination,
+    }
 
 
-JOB = Job("question", __name__, Order, Made, _item, "pictures")
+JOB = Job("question", __name__, Order, dict[str, Any], _item, "pictures")
 
 
 EACH = 2
@@ -425,16 +411,9 @@ def plan_questions(n: int, seed: int) -> tuple[Order, ...]:
         turn = math.lcm(ways, len(kinds))  # after which every kind has met other ways
         for k in range(share):
             number = len(orders)
-            orders.append(
-                Order(
-                    number,
-                    f"question_{names[number]:05d}",
-                    int(records[number]),
-                    task,
-                    k % ways,
-                    kinds[(k + k // turn + place) % len(kinds)],
-                )
-            )
+            name, record = f"question_{names[number]:05d}", int(records[number])
+            kind = kinds[(k + k // turn + place) % len(kinds)]
+            orders.append(Order(number, name, record, task, k % ways, kind))
     return tuple(orders)
 
 
@@ -449,9 +428,9 @@ def _shares(n: int) -> dict[str, int]:
     return {task: EACH + int(extra) for task, extra in zip(tasks, given, strict=True)}
 
 
-def _write(folder: Path, plan: Sequence[Order], made: Sequence[Made]) -> None:
+def _write(folder: Path, plan: Sequence[Order], made: Sequence[dict[str, Any]]) -> None:
     """The items in the order of their names."""
-    items = sorted(made, key=lambda one: one.case_id)
+    items = sorted(made, key=lambda one: str(one["case_id"]))
     (folder / _INDEX).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in items))
 
 

@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw
 from scipy import ndimage
 
 from overread.phantoms.chest_film import film
+from overread.phantoms.heart import echo
 from overread.phantoms.heart_body import SIDE as ECHO
 from overread.phantoms.heart_body import Patient, motion, patient
-from overread.phantoms.heart_echo import echo
 from overread.phantoms.sets import one_of, read_facts
 from overread.phantoms.smear import Smear, smear
 
@@ -160,8 +160,7 @@ def degraded(rng: np.random.Generator, pixels: Pixels) -> Pixels:
     sigma = (3.2, 3.2, 0)[: pixels.ndim]
     dull = 0.55 * ndimage.gaussian_filter(pixels.astype(np.float32), sigma) + 60
     noisy = dull + rng.normal(0, 14, pixels.shape)
-    found: Pixels = np.clip(noisy, 0, 255).astype(np.uint8)
-    return found
+    return np.asarray(np.clip(noisy, 0, 255), np.uint8)
 
 
 # ---------------------------------------------------------------- scenes

@@ -38,13 +38,11 @@ _VIOLET: Final = (0.42, 0.75, 0.22)
 
 def _edge(inside: Field, soft: float = 2.0) -> Field:
     """1 inside, 0 outside, with a ramp; `inside` in pixels."""
-    found: Field = np.clip(inside / soft + 0.5, 0, 1)
-    return found
+    return np.asarray(np.clip(inside / soft + 0.5, 0, 1))
 
 
 def _dye(colour: tuple[float, float, float], thickness: Field) -> Dyed:
-    found: Dyed = thickness.astype(np.float32)[..., None] * np.asarray(colour, np.float32)
-    return found
+    return thickness.astype(np.float32)[..., None] * np.asarray(colour, np.float32)
 
 
 def _disc(u: Field, v: Field, radius: float, rng: np.random.Generator, odd: float) -> Field:
@@ -54,8 +52,7 @@ def _disc(u: Field, v: Field, radius: float, rng: np.random.Generator, odd: floa
     for k in (2, 3, 4):
         height, phase = np.float32(rng.normal(0, odd / k)), np.float32(rng.uniform(0, 2 * np.pi))
         wave = wave + height * np.cos(k * angle + phase)
-    found: Field = radius * (1 + wave) - np.hypot(u, v)
-    return found
+    return np.asarray(radius * (1 + wave) - np.hypot(u, v))
 
 
 # ---------------------------------------------------------------- red cells
@@ -64,8 +61,7 @@ def _disc(u: Field, v: Field, radius: float, rng: np.random.Generator, odd: floa
 def _red(u: Field, v: Field, radius: float, grain: Field, rng: np.random.Generator) -> Dyed:
     """A biconcave disc: thin in the middle third."""
     inside = _disc(u, v, radius, rng, 0.035)
-    share = np.clip(1 - inside / radius, 0, 1)
-    pallor = np.clip((share - 0.16) / 0.46, 0, 1)
+    pallor = np.clip((np.clip(1 - inside / radius, 0, 1) - 0.16) / 0.46, 0, 1)
     thick = 0.40 + 0.70 * pallor * pallor * (3 - 2 * pallor)
     return _dye(_HAEMOGLOBIN, thick * _edge(inside) * rng.uniform(0.9, 1.1))
 
@@ -73,8 +69,7 @@ def _red(u: Field, v: Field, radius: float, grain: Field, rng: np.random.Generat
 def _pale(u: Field, v: Field, radius: float, grain: Field, rng: np.random.Generator) -> Dyed:
     """Small and pale: haemoglobin in a thin rim only."""
     inside = _disc(u, v, radius * rng.uniform(0.70, 0.82), rng, 0.06)
-    share = np.clip(1 - inside / (0.76 * radius), 0, 1)
-    rim = np.clip((share - 0.60) / 0.28, 0, 1)
+    rim = np.clip((np.clip(1 - inside / (0.76 * radius), 0, 1) - 0.60) / 0.28, 0, 1)
     thick = 0.10 + 0.72 * rim * rim * (3 - 2 * rim)
     return _dye(_HAEMOGLOBIN, thick * _edge(inside) * rng.uniform(0.85, 1.05))
 
@@ -100,8 +95,7 @@ def _white(
     core = _edge(nucleus, 2.5)
     texture = np.clip(1 + chromatin * grain, 0.5, 1.5) * core
     rest = (_edge(cytoplasm, 3) * (1 - core)).astype(np.float32)
-    found: Dyed = body * rest[..., None] + _dye(_NUCLEUS, texture)
-    return found
+    return body * rest[..., None] + _dye(_NUCLEUS, texture)
 
 
 def _lobes(u: Field, v: Field, places: list[tuple[float, float, float]], strand: float) -> Field:
@@ -160,9 +154,8 @@ def _monocyte(u: Field, v: Field, radius: float, grain: Field, rng: np.random.Ge
     whole = _disc(u + 0.1 * size, v, 0.66 * size, rng, 0.05)
     notch = np.hypot(u - 0.62 * size, 0.8 * v) - 0.36 * size
     folded = whole - 0.12 * size * np.exp(-np.clip(notch, 0, None) / (0.1 * size))
-    nucleus = np.minimum(folded, notch)
-    found = _white(inside, _dye(_GREY, 1 + 0.15 * grain), nucleus, grain, 0.25)
-    return found * np.float32(0.92)
+    body, nucleus = _dye(_GREY, 1 + 0.15 * grain), np.minimum(folded, notch)
+    return _white(inside, body, nucleus, grain, 0.25) * np.float32(0.92)
 
 
 WHITE_CELLS: Final[Mapping[str, Paint]] = {
@@ -173,11 +166,14 @@ WHITE_CELLS: Final[Mapping[str, Paint]] = {
 }
 
 
-def platelet(u: Field, v: Field, radius: float, grain: Field, rng: np.random.Generator) -> Dyed:
+def _platelet(u: Field, v: Field, radius: float, grain: Field, rng: np.random.Generator) -> Dyed:
     """A small violet fleck without a nucleus, granular in the middle."""
     inside = _disc(u, v, radius, rng, 0.16)
     core = np.clip(inside / (0.7 * radius), 0, 1)
     return _dye(_VIOLET, (0.55 + 0.7 * core * (1 + 0.3 * grain)) * _edge(inside, 2.5))
+
+
+_CELLS: Final[Mapping[str, Paint]] = {**RED_CELLS, **WHITE_CELLS, "platelet": _platelet}
 
 
 # ---------------------------------------------------------------- the field
@@ -268,9 +264,6 @@ def _size(kind: str, radius: float) -> float:
     return radius * _ROOM.get(kind, 1.0)
 
 
-# ---------------------------------------------------------------- the picture
-
-
 def _drawn(rng: np.random.Generator, cells: Sequence[Cell]) -> npt.NDArray[np.uint8]:
     grain = ndimage.gaussian_filter(rng.standard_normal((SIDE, SIDE), np.float32), 0.85, truncate=3)
     grain = (grain / grain.std()).repeat(_FINE, axis=0).repeat(_FINE, axis=1)
@@ -281,19 +274,14 @@ def _drawn(rng: np.random.Generator, cells: Sequence[Cell]) -> npt.NDArray[np.ui
     fine = np.exp(dyes, out=dyes)
     passed = sum(fine[k::_FINE, j::_FINE] for k in range(_FINE) for j in range(_FINE)) / _FINE**2
     light = [rng.uniform(238, 246), rng.uniform(228, 236), rng.uniform(228, 238)]
-    shown = passed * np.asarray(light, np.float32) * _lamp(rng)[..., None]
-    blurred = ndimage.gaussian_filter(shown, (0.6, 0.6, 0), truncate=3)
-    blurred += np.float32(1.6) * rng.standard_normal(blurred.shape, np.float32)
-    found: npt.NDArray[np.uint8] = np.clip(blurred, 0, 255).astype(np.uint8)
-    return found
-
-
-def _lamp(rng: np.random.Generator) -> Field:
-    """Uneven light: a little less to the corners, and a drift across the field."""
+    # Uneven light: a little less to the corners, and a drift across the field.
     drift = ndimage.zoom(rng.standard_normal((6, 6), np.float32), SIDE / 6, order=1)
     away = (np.arange(SIDE, dtype=np.float32) / SIDE - 0.5) ** 2
-    found: Field = 1 + 0.012 * drift - 0.16 * (away[:, None] + away)
-    return found
+    lamp = 1 + 0.012 * drift - 0.16 * (away[:, None] + away)
+    shown = passed * np.asarray(light, np.float32) * lamp[..., None]
+    blurred = ndimage.gaussian_filter(shown, (0.6, 0.6, 0), truncate=3)
+    blurred += np.float32(1.6) * rng.standard_normal(blurred.shape, np.float32)
+    return np.asarray(np.clip(blurred, 0, 255), np.uint8)
 
 
 def _add(dyes: Field, cell: Cell, grain: Field, rng: np.random.Generator) -> None:
@@ -309,8 +297,4 @@ def _add(dyes: Field, cell: Cell, grain: Field, rng: np.random.Generator) -> Non
     cos, sin = np.float32(np.cos(turn)), np.float32(np.sin(turn))
     u: Field = right * cos + down * sin
     v: Field = down * cos - right * sin
-    held += _paint(cell.kind)(u, v, radius, grain[window], rng)
-
-
-def _paint(kind: str) -> Paint:
-    return platelet if kind == "platelet" else {**RED_CELLS, **WHITE_CELLS}[kind]
+    held += _CELLS[cell.kind](u, v, radius, grain[window], rng)

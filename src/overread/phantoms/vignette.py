@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Sequence
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,14 +82,21 @@ def plan_vignettes(n: int, seed: int) -> Plan:
     rng = np.random.default_rng([seed, 0])
     # Record numbers are in no order of anything, so that they say nothing.
     records = iter((rng.permutation(n) + 10_000).tolist())
-    letters = _deck(rng)
+    # In random order, each once in every five.
+    letters = (LETTERS[k] for _ in count() for k in rng.permutation(_OFFERED))
     drafts: list[_Draft] = []
     made: list[Vignette] = []
     for dimension, wanted in _wanted(n).items():
         ways = QUESTIONS[dimension]
         for k, kind in enumerate(wanted):
             asked = ways[k % len(ways)]
-            options, answer, truth = _answers(rng, asked, kind, letters)
+            said = list(dict.fromkeys(asked.answers.values()))
+            drawn = [said[at] for at in rng.permutation(len(said))]
+            options: tuple[str, ...] = ()
+            truth = answer = drawn[0]
+            if kind == "mcq":
+                options, answer = tuple(drawn[:_OFFERED]), next(letters)
+                truth = options[LETTERS.index(answer)]
             values = [value for value, said in asked.answers.items() if said == truth]
             place = _placed(rng, drafts, dimension, asked, one_of(rng, values))
             made.append(
@@ -106,8 +113,18 @@ def plan_vignettes(n: int, seed: int) -> Plan:
                 )
             )
     names = rng.permutation(len(drafts))
-    pictures = tuple(_finished(rng, k, int(names[k]), draft) for k, draft in enumerate(drafts))
-    return Plan(tuple(_numbered(rng, made)), pictures)
+    pictures: list[Picture] = []
+    for number, draft in enumerate(drafts):
+        # What no item asks for is drawn at random.
+        facets = VIEWS[draft.view].facets.items()
+        facts = {facet: draft.facts.get(facet) or one_of(rng, some) for facet, some in facets}
+        pictures.append(Picture(number, f"vignette_{names[number]:05d}", draft.view, facts))
+    numbered: list[Vignette] = []
+    for kind in KINDS:  # each in random order, numbered from 1
+        some = [one for one in made if one.kind == kind]
+        for index, k in enumerate(rng.permutation(len(some)), start=1):
+            numbered.append(msgspec.structs.replace(some[k], index=index))
+    return Plan(tuple(numbered), tuple(pictures))
 
 
 def _wanted(n: int) -> dict[str, list[Kind]]:
@@ -115,30 +132,11 @@ def _wanted(n: int) -> dict[str, list[Kind]]:
     opened = max(EACH * len(DIMENSIONS), round(n / 4))
     counts: tuple[tuple[Kind, int], ...] = (("mcq", n - opened), ("open", opened))
     found: dict[str, list[Kind]] = {dimension: [] for dimension in DIMENSIONS}
-    for kind, count in counts:
-        each, more = divmod(count, len(DIMENSIONS))
+    for kind, due in counts:
+        each, more = divmod(due, len(DIMENSIONS))
         for place, dimension in enumerate(DIMENSIONS):
             found[dimension].extend(repeat(kind, each + (place < more)))
     return found
-
-
-def _deck(rng: np.random.Generator) -> Iterator[str]:
-    """Letters in random order, each once in every five."""
-    while True:
-        yield from (LETTERS[k] for k in rng.permutation(_OFFERED))
-
-
-def _answers(
-    rng: np.random.Generator, asked: Question, kind: Kind, letters: Iterator[str]
-) -> tuple[tuple[str, ...], str, str]:
-    """The options, the answer as a file has it, and the truth in words."""
-    said = list(dict.fromkeys(asked.answers.values()))
-    drawn = [said[k] for k in rng.permutation(len(said))]
-    if kind == "open":
-        return (), drawn[0], drawn[0]
-    letter = next(letters)
-    options = tuple(drawn[:_OFFERED])
-    return options, letter, options[LETTERS.index(letter)]
 
 
 def _placed(
@@ -156,15 +154,6 @@ def _placed(
     return len(drafts) - 1
 
 
-def _finished(rng: np.random.Generator, number: int, name: int, draft: _Draft) -> Picture:
-    """What no item asks for is drawn at random."""
-    facets: Mapping[str, tuple[str, ...]] = VIEWS[draft.view].facets
-    facts = {
-        facet: draft.facts.get(facet) or one_of(rng, values) for facet, values in facets.items()
-    }
-    return Picture(number, f"vignette_{name:05d}", draft.view, facts)
-
-
 def _put(rng: np.random.Generator, asked: Question, record: int) -> str:
     """The question in words. `record` is unique within a set, and so is the question."""
     forms = (
@@ -174,14 +163,6 @@ def _put(rng: np.random.Generator, asked: Question, record: int) -> str:
     )
     ask = one_of(rng, asked.asks)
     return f"{one_of(rng, forms)} {ask}"
-
-
-def _numbered(rng: np.random.Generator, made: list[Vignette]) -> Iterator[Vignette]:
-    """Each kind in random order, numbered from 1."""
-    for kind in KINDS:
-        some = [one for one in made if one.kind == kind]
-        for index, k in enumerate(rng.permutation(len(some)), start=1):
-            yield msgspec.structs.replace(some[k], index=index)
 
 
 # ---------------------------------------------------------------- pictures

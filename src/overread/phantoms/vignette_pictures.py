@@ -16,8 +16,8 @@ from scipy import ndimage
 
 from overread.phantoms.chest_body import FILM
 from overread.phantoms.chest_film import film, stamp
+from overread.phantoms.heart import echo
 from overread.phantoms.heart_body import motion, patient
-from overread.phantoms.heart_echo import echo
 from overread.phantoms.question_scenes import Pixels, coloured, heart, marked, side_by_side
 
 Field: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -188,7 +188,8 @@ def head(
 ) -> Pixels:
     """One slice; `side` is the patient's."""
     air, scalp, bone, brain, fluid, bright = _MRI if mri else _CT
-    u, v = _places()
+    at = (np.arange(HEAD) + 0.5) / HEAD - 0.5
+    u, v = np.meshgrid(at, at)
     sway = 1 + rng.uniform(-0.015, 0.015, 2)
     inner = _inside(u, v, (_WIDE - _BONE) * sway[0], (_HIGH - _BONE) * sway[1])
     skull = _inside(u, v, _WIDE * sway[0], _HIGH * sway[1])
@@ -198,8 +199,10 @@ def head(
     tissue = brain + (8 if mri else -6) * np.clip(folds, -0.5, 2)
     tissue = _over(tissue, -np.abs(u) + 0.004, brain - 20 if mri else brain + 30)  # the falx
     wide = 2.3 if disease == "hydrocephalus" else 1.0
-    for hand in (-1, 1):
-        tissue = _over(tissue, _ventricle(u * hand, v, wide), fluid)
+    for hand in (-1, 1):  # a lateral ventricle on either side: a bent slender body
+        bent = u * hand - 0.035 * wide**0.5 - 0.9 * v * v
+        inside = _inside(bent, v + 0.01, 0.024 * wide, 0.125 * wide**0.35)
+        tissue = _over(tissue, inside, fluid)
     if disease not in ("", "hydrocephalus"):
         tissue = _ill(tissue, disease, (-u if side == "right" else u), v, inner)
     shown = _over(np.full_like(u, air), skin, scalp)
@@ -207,8 +210,7 @@ def head(
     for focus in foci:
         shown = _focus(shown, focus, u, v, bright, brain - 45)
     shown = ndimage.gaussian_filter(shown, 0.7) + rng.normal(0, 3.2, shown.shape)
-    found: Pixels = np.clip(np.rint(shown), 0, 255).astype(np.uint8)
-    return found
+    return np.asarray(np.clip(np.rint(shown), 0, 255), np.uint8)
 
 
 def narrow_slice(pixels: Pixels) -> Pixels:
@@ -224,50 +226,29 @@ def ruled(pixels: Pixels, mm: int) -> Pixels:
     return found
 
 
-def scattered(
-    rng: np.random.Generator, count: int, apart: float = 0.075
-) -> list[tuple[float, float]]:
-    """So many places in the brain, apart from each other and from the ventricles."""
+def specks(rng: np.random.Generator, count: int) -> list[Focus]:
+    """So many dots of a few pixels in the brain, apart from each other and from the ventricles."""
     found: list[tuple[float, float]] = []
     while len(found) < count:
         x, y = rng.uniform(-0.27, 0.27), rng.uniform(-0.36, 0.36)
         free = (x / 0.28) ** 2 + (y / 0.37) ** 2 < 1 and (abs(x) > 0.12 or abs(y) > 0.22)
-        if free and abs(x) > 0.03 and all(np.hypot(x - a, y - b) > apart for a, b in found):
+        if free and abs(x) > 0.03 and all(np.hypot(x - a, y - b) > 0.075 for a, b in found):
             found.append((float(x), float(y)))
-    return found
-
-
-def specks(rng: np.random.Generator, count: int) -> list[Focus]:
-    """So many dots of a few pixels."""
-    return [Focus(x, y, rng.uniform(5.5, 7.0)) for x, y in scattered(rng, count)]
+    return [Focus(x, y, rng.uniform(5.5, 7.0)) for x, y in found]
 
 
 # ---------------------------------------------------------------- shapes, as shares inside
 
 
-def _places() -> tuple[Field, Field]:
-    at = (np.arange(HEAD) + 0.5) / HEAD - 0.5
-    u, v = np.meshgrid(at, at)
-    return u, v
-
-
 def _inside(u: Field, v: Field, wide: float, high: float) -> Field:
     """About how far inside an ellipse."""
-    found: Field = (1 - np.hypot(u / wide, v / high)) * min(wide, high)
-    return found
+    return np.asarray((1 - np.hypot(u / wide, v / high)) * min(wide, high))
 
 
 def _over(below: Field, inside: Field, above: Field | float) -> Field:
     """One field laid on another where `inside` is above 0, with a ramp of a pixel."""
     share = np.clip(inside * HEAD + 0.5, 0, 1)
-    found: Field = below * (1 - share) + above * share
-    return found
-
-
-def _ventricle(u: Field, v: Field, wide: float) -> Field:
-    """One lateral ventricle, at u > 0: a bent slender body."""
-    bent = u - 0.035 * wide**0.5 - 0.9 * v * v
-    return _inside(bent, v + 0.01, 0.024 * wide, 0.125 * wide**0.35)
+    return np.asarray(below * (1 - share) + above * share)
 
 
 def _ill(tissue: Field, disease: str, u: Field, v: Field, inner: Field) -> Field:
@@ -327,9 +308,7 @@ class Beat(msgspec.Struct, frozen=True):
     st: float = 0.0
 
 
-def paper(
-    rng: np.random.Generator, beats: list[Beat], tremble: float = 0.0
-) -> npt.NDArray[np.uint8]:
+def paper(rng: np.random.Generator, beats: list[Beat], tremble: float = 0.0) -> Pixels:
     """The strip of these beats; `tremble` is the height of a disordered baseline in millimetres."""
     x = np.arange(_WIDTH * _FINE) / _FINE
     height = _trace(x / _SECOND, beats)
@@ -357,7 +336,7 @@ def regular(interval: float, *, st: float = 0.0, first: float = 0.5) -> list[Bea
     return [Beat(float(at), st=st) for at in np.arange(first - interval, ends, interval)]
 
 
-def rhythm(rng: np.random.Generator, name: str) -> npt.NDArray[np.uint8]:
+def rhythm(rng: np.random.Generator, name: str) -> Pixels:
     """A strip of the rhythm of that name."""
     first = rng.uniform(0.35, 0.55)
     if name == "sinus rhythm":
@@ -409,5 +388,4 @@ def _trace(seconds: Field, beats: list[Beat]) -> Field:
 
 
 def _bump(t: Field, width: float) -> Field:
-    found: Field = np.exp(-((t / width) ** 2) / 2)
-    return found
+    return np.asarray(np.exp(-((t / width) ** 2) / 2))
