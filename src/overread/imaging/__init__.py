@@ -94,8 +94,7 @@ if TYPE_CHECKING:
         probe_video,
     )
     from overread.imaging._nifti import nifti_package, nifti_shape
-    from overread.imaging._open import open_image
-    from overread.imaging._render import RENDERER, pixels, render
+    from overread.imaging._render import RENDERER, open_image, pixels, render
     from overread.imaging._video import lossless_clip, movie_frames
 
 # What each module has for others.
@@ -110,8 +109,7 @@ _MODULES = {
     "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
     "film_size is_dicom probe_dicom probe_nifti probe_video",
     "_nifti": "nifti_package nifti_shape",
-    "_open": "open_image",
-    "_render": "RENDERER pixels render",
+    "_render": "RENDERER open_image pixels render",
     "_video": "lossless_clip movie_frames",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}

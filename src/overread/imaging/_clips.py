@@ -20,10 +20,16 @@ from overread.case import BadInput, Clip, Inline, Overlay, Shown, ShownClip, Sou
 from overread.imaging._budget import budgeted, check_time, hold
 from overread.imaging._dicom_file import looks_like_dicom
 from overread.imaging._files import images_of, locate, name_of, read, stamp
-from overread.imaging._formats import MOST_PIXELS, check_size, refuse_beyond, refuse_damaged
+from overread.imaging._formats import (
+    MOST_PIXELS,
+    check_size,
+    damage_refused,
+    refuse_beyond,
+    refuse_damaged,
+    refuse_empty,
+)
 from overread.imaging._nifti import decode_nifti, decode_nifti_masks, looks_like_nifti, nifti_shape
-from overread.imaging._open import one_line, open_mask
-from overread.imaging._render import applied, blended, check, encoded, jpeg_quality
+from overread.imaging._render import applied, blended, check, encoded, jpeg_quality, open_mask
 from overread.imaging._video import container_of, decode_video, movie
 
 if TYPE_CHECKING:
@@ -137,9 +143,8 @@ def decode(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray
         raise BadInput(f"{name}: a clip of no frames was asked for. Name at least one frame.")
     if min(wanted) < 0:
         raise BadInput(f"{name}: there is no frame {min(wanted)}; frames are counted from 0.")
-    if not data:
-        raise BadInput(f"{name}: the file is empty (0 bytes). Fetch it again.")
-    try:
+    refuse_empty(data, name)
+    with damage_refused(name):
         if container_of(data) is not None:
             return decode_video(data, name, wanted)
         if data[128:132] != b"DICM" and looks_like_nifti(data):
@@ -148,10 +153,6 @@ def decode(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray
             from overread.imaging._dicom import decode_dicom
 
             return decode_dicom(data, name, wanted)
-    except (BadInput, ImportError):
-        raise
-    except Exception as error:  # decoders meet hostile bytes: whatever they raise is one refusal
-        refuse_damaged(name, one_line(error))
     raise BadInput(
         f"{name}: unknown format; a clip is an AVI, MP4, MKV, DICOM or NIfTI file. "
         "Convert it to AVI or MP4."

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
 from overread.case import BadInput
@@ -49,6 +50,28 @@ def check_size(width: int, height: int, name: str) -> None:
 def refuse_damaged(name: str, why: str) -> NoReturn:
     """The one line for a file that is broken."""
     raise BadInput(f"{name}: damaged or cut short ({why}). Fetch it again or leave it out.")
+
+
+def one_line(error: BaseException, most: int = 200) -> str:
+    """What a decoder said, on one line."""
+    return (" ".join(str(error).split()) or type(error).__name__)[:most].rstrip(".")
+
+
+@contextmanager
+def damage_refused(name: str) -> Iterator[None]:
+    """Decoders meet hostile bytes: whatever they raise is one refusal."""
+    try:
+        yield
+    except (BadInput, ImportError):
+        raise
+    except Exception as error:
+        refuse_damaged(name, one_line(error))
+
+
+def refuse_empty(data: bytes, name: str, what: str = "file") -> None:
+    """The one line for a file without a byte."""
+    if not data:
+        raise BadInput(f"{name}: the {what} is empty (0 bytes). Fetch it again.")
 
 
 def refuse_beyond(name: str, wanted: Collection[int], count: int) -> None:

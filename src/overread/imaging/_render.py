@@ -1,4 +1,5 @@
-"""A picture's recipe -> the bytes a reader receives."""
+"""A picture's recipe -> the bytes a reader receives: an image file opened as 8-bit grey or RGB, the
+operations carried out, and the result encoded."""
 
 from __future__ import annotations
 
@@ -6,10 +7,19 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image
+from PIL import (
+    BmpImagePlugin,
+    Image,
+    ImageChops,
+    JpegImagePlugin,
+    PngImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
 
 from overread.case import (
     BadInput,
+    Box,
     Fill,
     Mirror,
     Occlude,
@@ -20,15 +30,17 @@ from overread.case import (
     Shown,
     Within,
 )
-from overread.imaging._budget import budgeted
+from overread.imaging import _formats as formats
+from overread.imaging._budget import ClockedFile, budgeted, hold
+from overread.imaging._dicom_file import looks_like_dicom
 from overread.imaging._files import name_of, read
-from overread.imaging._formats import MOST_PIXELS
+from overread.imaging._formats import MOST_PIXELS, Plain, damage_refused
 from overread.imaging._occlude import mirrored, occluded
-from overread.imaging._open import open_image, open_mask
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
 
 # Part of every reply's key: raise it whenever the same recipe gives other pixels. Where it does so
 # of DICOM files alone, raise DICOM_RENDERER, which is part of their digests.
@@ -74,6 +86,7 @@ def jpeg_quality(wire: str) -> int | None:
 
 
 def check(operation: Operation) -> None:
+    """Refuse what cannot be carried out."""
     match operation:
         case Resize(width, height):
             if width < 1 or height < 1 or width * height > MOST_PIXELS:
@@ -88,26 +101,14 @@ def check(operation: Operation) -> None:
                     "Mend the recipe."
                 )
         case Fill(box, value):
-            if box.w < 1 or box.h < 1:
-                raise BadInput(
-                    f"fill of a box {box.w} wide and {box.h} high; a box needs both above 0. "
-                    "Mend the box."
-                )
+            _check_box(box, "fill of a box {} wide and {} high; a box needs both")
             if not 0 <= value <= 255:
                 raise BadInput(f"fill with {value}; a grey value is 0 to 255. Mend the recipe.")
         case Mirror(boxes, apart):
             for box in (*boxes, *apart):
-                if box.w < 1 or box.h < 1:
-                    raise BadInput(
-                        f"a box {box.w} wide and {box.h} high cannot be mirrored; it needs both "
-                        "above 0. Mend the box."
-                    )
+                _check_box(box, "a box {} wide and {} high cannot be mirrored; it needs both")
         case Occlude(box, _, seed):
-            if box.w < 1 or box.h < 1:
-                raise BadInput(
-                    f"a box {box.w} wide and {box.h} high cannot hide anything; it needs both "
-                    "above 0. Mend the box."
-                )
+            _check_box(box, "a box {} wide and {} high cannot hide anything; it needs both")
             if not 0 <= seed < 2**32:
                 raise BadInput(
                     f"noise of seed {seed}; a seed is 0 to {2**32 - 1}. Mend the recipe."
@@ -120,20 +121,31 @@ def check(operation: Operation) -> None:
                 )
 
 
+def _check_box(box: Box, said: str) -> None:
+    if box.w < 1 or box.h < 1:
+        raise BadInput(f"{said.format(box.w, box.h)} above 0. Mend the box.")
+
+
 def applied(image: Image.Image, operation: Operation) -> Image.Image:
+    """The image with one operation carried out."""
     match operation:
         case Resize(width, height):
             return image.resize((width, height), Image.Resampling.BILINEAR)
         case Within(px):
             return _within(image, px)
         case Fill(box, value):
-            return _filled(image, box.x, box.y, box.x + box.w, box.y + box.h, value)
+            left, top = max(box.x, 0), max(box.y, 0)
+            right, bottom = min(box.x + box.w, image.width), min(box.y + box.h, image.height)
+            if left < right and top < bottom:
+                colour: Any = value if image.mode == "L" else (value, value, value)
+                image.paste(colour, (left, top, right, bottom))
+            return image
         case Occlude():
             return occluded(image, operation)
         case Mirror():
             return mirrored(image, operation)
-        case Overlay():
-            return _overlaid(image, operation)
+        case Overlay(source, color, alpha):
+            return blended(image, open_mask(read(source), name_of(source)), color, alpha)
 
 
 def _within(image: Image.Image, px: int) -> Image.Image:
@@ -148,22 +160,6 @@ def _within(image: Image.Image, px: int) -> Image.Image:
             f"{height}; both must be above 0. Crop it, or allow more pixels."
         )
     return image.resize((width, height), Image.Resampling.LANCZOS)
-
-
-def _filled(
-    image: Image.Image, left: int, top: int, right: int, bottom: int, value: int
-) -> Image.Image:
-    left, top = max(left, 0), max(top, 0)
-    right, bottom = min(right, image.width), min(bottom, image.height)
-    if left < right and top < bottom:
-        colour: Any = value if image.mode == "L" else (value, value, value)
-        image.paste(colour, (left, top, right, bottom))
-    return image
-
-
-def _overlaid(image: Image.Image, overlay: Overlay) -> Image.Image:
-    mask = open_mask(read(overlay.mask), name_of(overlay.mask))
-    return blended(image, mask, overlay.color, overlay.alpha)
 
 
 def blended(
@@ -190,3 +186,156 @@ def encoded(image: Image.Image, quality: int | None) -> Shown:
         return Shown("image/png", file.getvalue())
     image.save(file, "JPEG", quality=quality)
     return Shown("image/jpeg", file.getvalue())
+
+
+# ---------------------------------------------------------------- opening a file
+
+# Bytes a pixel takes from the decoder to the 8-bit image, all copies on the way that are there at
+# once counted; and those of a row and a column (pointers, and what resampling looks up).
+_A_PIXEL = {"1": 3, "L": 3, "P": 15, "RGB": 8, "I;16": 9, "I;16B": 9, "I;16L": 9}
+_ANY_PIXEL, _A_ROW, _A_COLUMN = 16, 120, 80
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+@budgeted
+def open_image(data: bytes, name: str) -> Image.Image:
+    """Open PNG, JPEG, TIFF, BMP, WebP or DICOM as an 8-bit image of mode "L" or "RGB".
+
+    What is grey stays "L". Otherwise:
+
+    - 1 bit becomes 0 and 255. Grey of 2 to 16 unsigned bits is scaled from the *full range of its
+      type* (16 bits: v / 257, rounded), so two files of one set stay comparable. 32-bit and signed
+      integers and floats have no such range: smallest to largest finite value becomes 0 to 255, a
+      constant image becomes 0, and NaN becomes 0. 16-bit *colour* keeps the high byte (Pillow's).
+    - Alpha is dropped onto black: v * alpha / 255, rounded. A palette becomes its colours, and
+      grey if all of them are grey.
+    - CMYK becomes RGB by Pillow's formula (255 - c)(255 - k) / 255. There is no colour management.
+    - The EXIF or TIFF orientation is applied. Nothing else of the metadata is kept.
+    - Several pages or frames are refused, as are damaged files, more than 89 million pixels, and
+      what would take more memory or time than is given to a file (`_budget`).
+
+    Every refusal is a `BadInput` of one line that names `name`. Safe to call from many threads.
+    """
+    formats.refuse_empty(data, name)
+    with damage_refused(name):
+        opened = _decode(data, name)
+        if opened is not None:
+            return _eight_bits(*opened, name)
+        if looks_like_dicom(data):
+            from overread.imaging._dicom import open_dicom
+
+            return open_dicom(data, name)
+    raise BadInput(
+        f"{name}: unknown format; an image is a PNG, JPEG, TIFF, BMP or DICOM file. "
+        "Convert it to PNG."
+    )
+
+
+@budgeted
+def open_mask(data: bytes, name: str) -> Image.Image:
+    """Open a mask: 255 where the *stored* value is not zero, else 0.
+
+    Stored, because label masks keep small numbers in 16 bits, which scaling would turn to 0.
+    """
+    formats.refuse_empty(data, name, "mask")
+    with damage_refused(name):
+        opened = _decode(data, name)
+        if opened is None:
+            raise BadInput(f"{name}: a mask is a PNG, JPEG, TIFF or BMP. Convert it to PNG.")
+        stored, plain = opened
+        if _is_deep(stored):
+            from overread.imaging._grey import not_zero
+
+            image = _turned(not_zero(stored), plain)
+        else:
+            image = _eight_bits(stored, plain, name)
+    if image.mode == "RGB":
+        red, green, blue = image.split()
+        image = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    return image.point([0] + [255] * 255)
+
+
+def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
+    """Decode with exactly the plug-in its first bytes ask for; None if no plug-in of ours does.
+
+    `Image.open` would try its plug-ins in turn and check for bombs by a warning.
+    """
+    kind: type[ImageFile]
+    if data[128:132] == b"DICM":  # first of all: its preamble may be a TIFF's
+        return None
+    if data.startswith(formats.PNG):
+        plain, kind = formats.strip_png(data, name), PngImagePlugin.PngImageFile
+    elif data.startswith(formats.JPEG):
+        plain, kind = formats.strip_jpeg(data, name), JpegImagePlugin.JpegImageFile
+    elif data.startswith(formats.TIFF):
+        plain, kind = formats.strip_tiff(data, name), TiffImagePlugin.TiffImageFile
+    elif data.startswith(b"BM"):
+        plain, kind = Plain(data), BmpImagePlugin.BmpImageFile
+    elif formats.is_webp(data):
+        plain, kind = formats.strip_webp(data, name), WebPImagePlugin.WebPImageFile
+    else:
+        return None
+    hold(2 * len(plain.data), name)
+    image = kind(ClockedFile(plain.data, name))
+    formats.check_size(*image.size, name)
+    width, height = image.size
+    pixel = _A_PIXEL.get(image.mode, _ANY_PIXEL)
+    hold(width * height * pixel + height * _A_ROW + width * _A_COLUMN, name)
+    if kind is JpegImagePlugin.JpegImageFile:
+        # In one piece: between pieces the interpreter's lock is taken again, and threads wait.
+        image.decodermaxblock = max(len(plain.data), image.decodermaxblock)
+    image.load()
+    return image, plain
+
+
+def _is_deep(image: Image.Image) -> bool:
+    return image.mode in ("I", "F") or image.mode.startswith("I;")
+
+
+def _eight_bits(image: Image.Image, plain: Plain, name: str) -> Image.Image:
+    mode = image.mode
+    shown = image
+    if mode in ("L", "RGB"):
+        pass
+    elif _is_deep(image):
+        from overread.imaging._grey import scaled
+
+        shown = scaled(image, plain)
+    elif mode == "1":
+        shown = image.convert("L")
+    elif mode == "P":
+        see_through = "transparency" in image.info
+        flat = _onto_black(image.convert("RGBA")) if see_through else image.convert("RGB")
+        colours = image.getpalette("RGB") or []
+        grey = colours[0::3] == colours[1::3] == colours[2::3]
+        shown = flat.getchannel(0) if grey else flat
+    elif mode in ("LA", "PA", "RGBA"):
+        flat = _onto_black(image.convert("RGBA") if mode == "PA" else image)
+        shown = flat.getchannel(0) if plain.grey and flat.mode == "RGB" else flat
+    elif mode in ("CMYK", "YCbCr", "RGBX"):
+        shown = (ImageChops.invert(image) if plain.inverted else image).convert("RGB")
+    else:
+        raise BadInput(f"{name}: colours stored as {mode} are not read. Convert it to RGB PNG.")
+    shown = _turned(shown, plain)
+    shown.info = {}
+    return shown
+
+
+def _onto_black(image: Image.Image) -> Image.Image:
+    colours = image.mode[:-1]
+    black = Image.new(colours, image.size)
+    black.paste(image.convert(colours), mask=image.getchannel("A"))
+    return black
+
+
+def _turned(image: Image.Image, plain: Plain) -> Image.Image:
+    turn = _TURNS.get(plain.orientation)
+    return image if turn is None else image.transpose(turn)

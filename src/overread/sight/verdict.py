@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
@@ -15,6 +15,7 @@ from overread.stats import binomial_tail, rank_sum_p
 
 SightVerdict = Literal["arrives and reads", "arrives", "does not arrive", "cannot tell"]
 ALPHA = 0.01
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +56,7 @@ def judge_sight(
     read = sum(_digits_read(digits[number], reply.text) for number, reply in first.items())
     p_read = binomial_tail(read, shown, 0.1)
     p_move, measured_by = movement(first, again)
-    extra = _extra_tokens(first, bare)
+    extra = _tokens(first.values(), bare)
     evidence = [
         f"digits read: {read} of {shown} (chance of that blindly: p = {p_read:.2g})",
         movement_line(p_move, measured_by, len(first)),
@@ -71,7 +72,11 @@ def judge_sight(
         verdict = "does not arrive"
     else:
         verdict = "cannot tell"
-        evidence.append(_doubt(extra, measured_by))
+        evidence.append(
+            f"neither tokens nor log-probabilities are reported, and its {measured_by} do not move"
+            if extra is None
+            else "tokens are counted for pictures, yet nothing the reader says moves with them"
+        )
     return Sight(
         reader=reader,
         verdict=verdict,
@@ -84,18 +89,12 @@ def judge_sight(
     )
 
 
-def _doubt(extra: float | None, measured_by: str) -> str:
-    if extra is not None:
-        return "tokens are counted for pictures, yet nothing the reader says moves with them"
-    return f"neither tokens nor log-probabilities are reported, and its {measured_by} do not move"
-
-
 def _digits_read(digits: str, text: str) -> int:
     """How many digits stand in their places in the last run of as many digits that was said."""
-    text = re.sub(r"<think>.*?</think>", " ", text, flags=re.DOTALL)
-    runs = re.findall(rf"(?<!\d)\d(?:[ ,.-]{{0,2}}\d){{{DIGITS - 1}}}(?!\d)", text)
-    said = re.sub(r"\D", "", runs[-1]) if runs else ""
-    return sum(a == b for a, b in zip(digits, said, strict=False))
+    runs = re.findall(
+        rf"(?<!\d)\d(?:[ ,.-]{{0,2}}\d){{{DIGITS - 1}}}(?!\d)", _THOUGHT.sub(" ", text)
+    )
+    return _in_place(digits, re.sub(r"\D", "", runs[-1]) if runs else "")
 
 
 def movement(first: Mapping[int, Reply], again: Mapping[int, Reply]) -> tuple[float | None, str]:
@@ -103,17 +102,13 @@ def movement(first: Mapping[int, Reply], again: Mapping[int, Reply]) -> tuple[fl
     numbers = sorted(set(first) & set(again))
     with_logprobs = all(r.logprobs for m in (first, again) for r in m.values())
     measured_by = "log-probabilities" if with_logprobs else "replies"
-    distance = _logprob_distance if with_logprobs else _text_distance
+    distance = _logprob_distance if with_logprobs else lambda a, b: a.text.strip() != b.text.strip()
     if len(numbers) < 2:
         return None, measured_by
     same = [distance(first[n], again[n]) for n in numbers]
     neighbours = zip(numbers, numbers[1:] + numbers[:1], strict=True)
     other = [distance(first[n], again[m]) for n, m in neighbours]
     return rank_sum_p(other, same), measured_by
-
-
-def _text_distance(a: Reply, b: Reply) -> float:
-    return float(a.text.strip() != b.text.strip())
 
 
 def _logprob_distance(a: Reply, b: Reply) -> float:
@@ -125,8 +120,9 @@ def _logprob_distance(a: Reply, b: Reply) -> float:
     return round(moved + 10.0 * (len(one.keys() ^ two.keys()) > 0), 4)
 
 
-def _extra_tokens(first: Mapping[int, Reply], bare: Reply | None) -> float | None:
-    counts = [r.tokens_in for r in first.values() if r.tokens_in is not None]
+def _tokens(replies: Iterable[Reply | None], bare: Reply | None) -> float | None:
+    """What a reply has more prompt tokens than the bare question, on average."""
+    counts = [r.tokens_in for r in replies if r is not None and r.tokens_in is not None]
     if not counts or bare is None or bare.tokens_in is None:
         return None
     return sum(counts) / len(counts) - bare.tokens_in
@@ -203,7 +199,7 @@ def judge_clips(
     p_read = binomial_tail(late, (FRAMES - HALF) * len(said), 0.1)
     thin, p_thin, how = _thinned(digits, said)
     p_move, measured_by = movement(first, again)
-    extra = _tokens(first[min(first)] if first else None, parts.none)
+    extra = _tokens([first[min(first)]] if first else [], parts.none)
     counted = _counted(form, extra, parts)
     evidence = [
         f"digits read in their places: {read} of {FRAMES * len(said)}, of the later half {late} of "
@@ -248,7 +244,7 @@ def judge_clips(
 
 def said_of(text: str) -> tuple[int | None, str]:
     """How many frames a reply says there are, and the digits it gives them."""
-    text = re.sub(r"<think>.*?</think>", " ", text, flags=re.DOTALL)
+    text = _THOUGHT.sub(" ", text)
     count = re.findall(r"FRAMES\W{0,3}(\d{1,6})(?!\d)", text, re.IGNORECASE)
     rest = re.sub(r"FRAMES\W{0,3}\d+", " ", text, flags=re.IGNORECASE)
     runs = re.findall(r"\d(?:[ ,.;-]{0,2}\d)*", rest)
@@ -272,36 +268,23 @@ def _thinned(
     if not few:
         return 0.0, 1.0, ""
     shown = sum(len(d) for d in few.values())
-    spreads = [(_to_the_last, _SPREAD), (_every, _SPREAD)]
+    spreads: list[tuple[Callable[[int, int], int], str]] = [
+        (lambda at, count: round(at * (FRAMES - 1) / (count - 1)), _SPREAD),
+        (lambda at, count: at * FRAMES // count, _SPREAD),
+    ]
     if all(said[number][0] == len(d) for number, d in few.items()):
-        spreads.append((_first, _CUT))
-    best, how = max(
-        (
-            sum(_in_place("".join(digits[n][at] for at in ats(len(d))), d) for n, d in few.items()),
-            how,
+        spreads.append((lambda at, count: at, _CUT))
+
+    def fitting(frame: Callable[[int, int], int]) -> int:
+        return sum(
+            digits[number][frame(at, len(d))] == digit
+            for number, d in few.items()
+            for at, digit in enumerate(d)
         )
-        for ats, how in spreads
-    )
+
+    best, how = max((fitting(frame), how) for frame, how in spreads)
     p = len(spreads) * binomial_tail(best, shown, 0.1)  # so many ways were tried
     return float(median(len(d) for d in few.values())), min(1.0, p), how
-
-
-def _first(count: int) -> list[int]:
-    return list(range(count))
-
-
-def _to_the_last(count: int) -> list[int]:
-    return [round(at * (FRAMES - 1) / (count - 1)) for at in range(count)]
-
-
-def _every(count: int) -> list[int]:
-    return [at * FRAMES // count for at in range(count)]
-
-
-def _tokens(reply: Reply | None, bare: Reply | None) -> float | None:
-    if reply is None or bare is None or reply.tokens_in is None or bare.tokens_in is None:
-        return None
-    return float(reply.tokens_in - bare.tokens_in)
 
 
 def _counted(form: ClipForm, extra: float | None, parts: Parts) -> float | None:
@@ -313,7 +296,7 @@ def _counted(form: ClipForm, extra: float | None, parts: Parts) -> float | None:
     """
     if not extra or form == "sheet":
         return None
-    less = _tokens(parts.one if form == "images" else parts.half, parts.none)
+    less = _tokens([parts.one if form == "images" else parts.half], parts.none)
     if not less or less < 0:
         return None
     return min(float(FRAMES), extra / less * (1 if form == "images" else HALF))
