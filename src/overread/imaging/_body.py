@@ -104,9 +104,14 @@ def _air(smooth: _Film, side: int) -> Mask:
     chink = _disc(side * _CHINK)
     pieces, count = ndimage.label(ndimage.binary_erosion(dark, chink, border_value=1))
     everywhere, centre = np.ones(dark.shape, np.bool_), _centre(dark.shape)
+    height, width = dark.shape
+    y, x = np.ogrid[:height, :width]
+    near_y, near_x = height // 16, width // 16
+    rows = (y < near_y) | (y >= height - near_y)
+    corners = rows & ((x < near_x) | (x >= width - near_x))
     areas, at_edge, central, cornered = (
         np.bincount(pieces[where], minlength=count + 1)
-        for where in (everywhere, _edge(dark.shape), centre, _corners(dark.shape))
+        for where in (everywhere, _edge(dark.shape), centre, corners)
     )
     lung = (4 * central >= areas) | ((cornered == 0) & (20 * central >= centre.sum()))
     outside = (at_edge > 0) & ~lung
@@ -181,14 +186,6 @@ def _edge(shape: tuple[int, ...]) -> Mask:
     edge = np.ones(shape, np.bool_)
     edge[1:-1, 1:-1] = False
     return edge
-
-
-def _corners(shape: tuple[int, ...]) -> Mask:
-    height, width = shape
-    y, x = np.ogrid[:height, :width]
-    near_y, near_x = height // 16, width // 16
-    rows = (y < near_y) | (y >= height - near_y)
-    return np.asarray(rows & ((x < near_x) | (x >= width - near_x)))
 
 
 def _centre(shape: tuple[int, ...]) -> Mask:

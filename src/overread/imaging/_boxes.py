@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from functools import partial
 
 from overread.case import Box
 
@@ -79,20 +78,15 @@ def irrelevant_boxes(targets: Sequence[Box], resolution: int = RESOLUTION) -> tu
         )
         taken = [*targets, *placed.values()]
         free = [corner for corner in corners if not _any([corner], taken)]
-        distance = partial(_distance, box)
-        placed[at] = max(free, key=distance) if free else irrelevant_box(box, resolution)
+        far = [(corner.x - box.x) ** 2 + (corner.y - box.y) ** 2 for corner in free]
+        placed[at] = free[far.index(max(far))] if free else irrelevant_box(box, resolution)
     return tuple(placed[at] for at in range(len(targets)))
-
-
-def _distance(box: Box, other: Box) -> int:
-    """The square of how far one box lies from another of its size."""
-    return (other.x - box.x) ** 2 + (other.y - box.y) ** 2
 
 
 def at_resolution(box: Box, px: int, resolution: int = RESOLUTION) -> Box:
     """The box at `px` pixels: each number times px / resolution, truncated toward zero."""
-    x, y, w, h = (_truncated(v * px, resolution) for v in (box.x, box.y, box.w, box.h))
-    return Box(x, y, w, h)
+    x, y, w, h = (abs(v) * px // resolution for v in (box.x, box.y, box.w, box.h))
+    return Box(x if box.x >= 0 else -x, y if box.y >= 0 else -y, w, h)
 
 
 def closed(box: Box) -> Box:
@@ -139,8 +133,3 @@ def _area(*groups: Sequence[Box]) -> int:
         for y, bottom in itertools.pairwise(down)
     )
     return sum(cell.w * cell.h for cell in cells if all(_any([cell], group) for group in groups))
-
-
-def _truncated(numerator: int, denominator: int) -> int:
-    whole = abs(numerator) // denominator
-    return whole if numerator >= 0 else -whole

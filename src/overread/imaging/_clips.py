@@ -49,7 +49,16 @@ def render_clip(clip: Clip, films: Films | None = None) -> ShownClip:
     if clip.mask is not None:
         check(Overlay(clip.mask.source, clip.mask.color, clip.mask.alpha))
     images = clip_images(clip, films if films is not None else Films(0))
-    shown = _encoded_clip(clip, images, quality)
+    match clip.form:
+        case "images":
+            parts = tuple(encoded(image, quality) for image in images)
+            shown = ShownClip(parts, len(parts), clip.form)
+        case "sheet":
+            sheet = encoded(contact_sheet(images), quality)
+            shown = ShownClip((sheet,), len(images), clip.form)
+        case "video":
+            video = movie([np.asarray(image.convert("RGB")) for image in images])
+            shown = ShownClip((Shown("video/mp4", video),), len(images), clip.form)
     if shown.count != len(clip.frames):
         raise BadInput(
             f"{name_of(clip.source)}: {shown.count} of {len(clip.frames)} frames were encoded; all "
@@ -81,19 +90,6 @@ def clip_images(clip: Clip, films: Films) -> list[Image.Image]:
         hold(image.width * image.height * len(image.getbands()), name)
         check_time(name)
     return images
-
-
-def _encoded_clip(clip: Clip, images: Sequence[Image.Image], quality: int | None) -> ShownClip:
-    match clip.form:
-        case "images":
-            parts = tuple(encoded(image, quality) for image in images)
-            return ShownClip(parts, len(parts), clip.form)
-        case "sheet":
-            sheet = encoded(contact_sheet(images), quality)
-            return ShownClip((sheet,), len(images), clip.form)
-        case "video":
-            video = movie([np.asarray(image.convert("RGB")) for image in images])
-            return ShownClip((Shown("video/mp4", video),), len(images), clip.form)
 
 
 # ----------------------------------------- Frames -> one contact sheet, each tile under its number
@@ -191,7 +187,10 @@ class Films:
     @budgeted
     def frames(self, source: Source | Inline, wanted: Sequence[int]) -> list[NDArray[np.uint8]]:
         """The frames asked for, in that order. They are shared: copy before changing them."""
-        key = _identity(source)
+        key: Hashable = source
+        if isinstance(source, Source):
+            path = locate(source)
+            key = str(path), *stamp(path)
         with self._lock:
             film = self._kept.setdefault(key, _Film())
             self._kept.move_to_end(key)
@@ -214,13 +213,6 @@ class Films:
         for key in [key for key, film in self._kept.items() if not film.frames]:
             if not self._kept[key].lock.locked():
                 del self._kept[key]
-
-
-def _identity(source: Source | Inline) -> Hashable:
-    if isinstance(source, Inline):
-        return source
-    path = locate(source)
-    return str(path), *stamp(path)
 
 
 # ----------------------------------------- Masks of a clip's frames, however a data set keeps them
@@ -251,8 +243,15 @@ def masks_of(
     name = name_of(source)
     if not wanted:
         return []
-    if isinstance(source, Source) and locate(source, folder=True).is_dir():
-        return _from_folder(source, wanted)
+    if isinstance(source, Source) and (folder := locate(source, folder=True)).is_dir():
+        images = images_of(folder, name)
+        refuse_beyond(name, wanted, len(images))
+        drawn = []
+        for number in wanted:
+            image = Source(source.root, f"{name.rstrip('/')}/{images[number].name}")
+            drawn.append(_one_mask(image))
+            hold(drawn[-1].nbytes, name)
+        return drawn
     data = read(source)
     if container_of(data) is not None or data[128:132] == b"DICM":
         return [_of_frame(frame, size) for frame in films.frames(source, wanted)]
@@ -261,7 +260,7 @@ def masks_of(
     if looks_like_nifti(data):
         found = decode_nifti_masks(data, name, set(wanted))
         return [found[number] for number in wanted]
-    refuse_unknown(name)
+    _refuse_unknown(name)
 
 
 @budgeted
@@ -280,7 +279,7 @@ def mask_shape(source: Source) -> tuple[int, int, int] | None:
         return _packed_shape(path, name)
     if looks_like_nifti(head):
         return nifti_shape(path, name)
-    refuse_unknown(name)
+    _refuse_unknown(name)
 
 
 def _packed_shape(path: Path, name: str) -> tuple[int, int, int]:
@@ -300,7 +299,10 @@ def _packed_shape(path: Path, name: str) -> tuple[int, int, int]:
                 if stated:
                     shape = [int(s) for s in np.lib.format.read_array(file, allow_pickle=False)]
                 else:
-                    shape = _header_of(file)
+                    first = np.lib.format.read_magic(file) == (1, 0)
+                    held = np.lib.format
+                    reader = held.read_array_header_1_0 if first else held.read_array_header_2_0
+                    shape = list(reader(file)[0])
     except Exception as error:  # zipfile, zlib and numpy each raise their own
         refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
     if len(shape) != 3:
@@ -308,32 +310,11 @@ def _packed_shape(path: Path, name: str) -> tuple[int, int, int]:
     return shape[0], shape[2], shape[1]
 
 
-def _header_of(file: Any) -> list[int]:
-    version = np.lib.format.read_magic(file)
-    reader = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else (np.lib.format.read_array_header_2_0)
-    )
-    return list(reader(file)[0])
-
-
-def refuse_unknown(name: str) -> NoReturn:
+def _refuse_unknown(name: str) -> NoReturn:
     raise BadInput(
         f"{name}: unknown format; masks of a clip are npz, a folder of PNG, a video or NIfTI. "
         "Convert them to one of these."
     )
-
-
-def _from_folder(source: Source, wanted: Sequence[int]) -> list[NDArray[np.bool_]]:
-    images = images_of(locate(source, folder=True), source.name)
-    refuse_beyond(source.name, wanted, len(images))
-    found = []
-    for number in wanted:
-        image = Source(source.root, f"{source.name.rstrip('/')}/{images[number].name}")
-        found.append(_one_mask(image))
-        hold(found[-1].nbytes, source.name)
-    return found
 
 
 @budgeted
@@ -349,10 +330,8 @@ def _of_frame(frame: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.boo
     overlay = frame[:height, width:].astype(np.int16)
     if overlay.ndim == 2:  # grey throughout: nothing is marked
         return np.zeros((height, width), np.bool_)
-    marked: NDArray[np.bool_] = (
-        np.maximum(overlay[..., 0], overlay[..., 2]) - overlay[..., 1] > _SATURATED
-    )
-    return marked
+    red_or_blue = np.maximum(overlay[..., 0], overlay[..., 2])
+    return np.asarray(red_or_blue - overlay[..., 1] > _SATURATED)
 
 
 def _packed(data: bytes, name: str, wanted: Sequence[int]) -> list[NDArray[np.bool_]]:

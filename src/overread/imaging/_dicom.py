@@ -93,6 +93,7 @@ def _decode(
     elements: Elements, name: str, wanted: Sequence[int], frames: int
 ) -> Iterator[tuple[NDArray[Any], str]]:
     """The stored samples of each frame (rows x columns, or x 3), and their colour space by now."""
+    from pydicom.encaps import encapsulate
     from pydicom.pixels.decoders.base import get_decoder
     from pydicom.uid import UID
 
@@ -150,17 +151,14 @@ def _decode(
             if samples == 3 and str(syntax) in _JPEG_FAMILY:
                 as_coded = _as_coded(coded, photometric, str(syntax), name)
                 described["photometric_interpretation"] = as_coded
-            source, described["number_of_frames"] = _alone(coded), 1
+            # As it stands in a file that has no other.
+            source, described["number_of_frames"] = encapsulate([coded], has_bot=False), 1
         # Each frame by itself: within one call pydicom takes what it made of the first (RGB of
         # YBR) for how the others are stored. Not validated: what matters is checked above, and
         # pydicom would warn of what we accept.
         try:
-            stored, properties = decoder.as_array(
-                source,
-                index=0 if syntax.is_encapsulated else number,
-                validate=False,
-                **described,
-            )
+            at = 0 if syntax.is_encapsulated else number
+            stored, properties = decoder.as_array(source, index=at, validate=False, **described)
         except RuntimeError:
             if any("pylibjpeg" in missing for missing in decoder.missing_dependencies):
                 _ask_for_plugins(name, syntax.name)
@@ -180,13 +178,6 @@ def _coded_frame(elements: Elements, number: int, frames: int, name: str) -> byt
     coded: bytes = get_frame(file, number, number_of_frames=frames)
     hold(2 * len(coded), name)
     return coded
-
-
-def _alone(coded: bytes) -> bytes:
-    """A compressed frame as it stands in a file that has no other."""
-    from pydicom.encaps import encapsulate
-
-    return encapsulate([coded], has_bot=False)
 
 
 @budgeted

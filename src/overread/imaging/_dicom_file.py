@@ -172,8 +172,13 @@ def read_elements(data: bytes, name: str) -> Elements:
     ):
         if element.tag == _SYNTAX:
             syntax = bytes(element.value or b"").decode("ascii", "replace").strip(" \0")
-    if syntax == DEFLATED:
-        file = _inflated(file.read(), name)
+    if syntax == DEFLATED:  # 1 MB may inflate to 1 GB
+        packed = file.read()
+        hold(len(packed), name)
+        try:
+            file = inflated(packed, BARE, name)
+        except (zlib.error, EOFError) as error:
+            refuse_damaged(name, str(error))
     peek = file.read(6)
     file.seek(-len(peek), io.SEEK_CUR)
     # What is written decides, not what is declared: real files get this wrong.
@@ -214,12 +219,3 @@ def read_elements(data: bytes, name: str) -> Elements:
     if not syntax:
         syntax = IMPLICIT if implicit else EXPLICIT if little else BIG_ENDIAN
     return Elements(file, min(length, left), raw, syntax, little, implicit, pixel_vr)
-
-
-def _inflated(data: bytes, name: str) -> ClockedFile:
-    """Undo the deflated transfer syntax: 1 MB may inflate to 1 GB."""
-    hold(len(data), name)
-    try:
-        return inflated(data, BARE, name)
-    except (zlib.error, EOFError) as error:
-        refuse_damaged(name, str(error))

@@ -100,8 +100,12 @@ def images_of(folder: Path, name: str) -> list[Path]:
     for path in listed:
         if path.suffix.lower() not in _IMAGES or path.name.startswith("."):
             continue
-        if not _is_text(path.name):
-            raise BadInput(f"{name}: the name {path.name!r} in it is not UTF-8. Rename the file.")
+        try:
+            path.name.encode()
+        except UnicodeEncodeError:
+            raise BadInput(
+                f"{name}: the name {path.name!r} in it is not UTF-8. Rename the file."
+            ) from None
         digits = re.findall(r"\d+", path.stem)
         number = int(digits[-1]) if digits else -1
         if number < 0 or number in found:
@@ -121,13 +125,6 @@ def images_of(folder: Path, name: str) -> list[Path]:
             "Give an image of every frame."
         )
     return [found[number] for number in sorted(found)]
-
-
-def _is_text(name: str) -> bool:
-    try:
-        return bool(name.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def stamp(path: str | Path) -> tuple[int, int]:

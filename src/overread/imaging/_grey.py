@@ -114,30 +114,35 @@ def shown_grey(
     With `whole_range` it is the least and the greatest value that the stored bits can hold.
     """
     low, high = int(stored.min()), int(stored.max())
-    by_table = high - low < _LONGEST_TABLE
-    if _needs_no_range(elements):
-        ends = None
-    elif whole_range or _bits(elements) <= 8:
-        ends = range_of(_modality(_limits(elements), elements))
-    else:
-        ends = range_of(_modality(_occurring(stored, low, high, elements), elements))
-    if by_table:
-        table = _pipeline(np.arange(low, high + 1, dtype=np.int64), ends, elements)
+    lut = elements.lut(tags.VOI_LUT, signed=_signed_after_modality(elements))
+    window = _window(elements)
+    one_bit = elements.short(tags.STORED) == 1
+    ends = None
+    if lut is None and window is None and not one_bit:
+        bits = elements.short(tags.STORED) or elements.short(tags.ALLOCATED) or 8
+        if whole_range or bits <= 8:
+            least = -(1 << (bits - 1)) if _is_signed(elements) else 0
+            values = np.array([least, least + (1 << bits) - 1], np.int64)
+        else:
+            values = _occurring(stored, low, high, elements)
+        ends = range_of(_modality(values, elements))
+
+    def shown(values: NDArray[Any]) -> NDArray[np.uint8]:
+        real = _modality(values, elements)
+        if lut is not None:
+            return to_bytes(np.clip(_looked_up(real, lut) / ((1 << lut.bits) - 1), 0, 1))
+        if window is not None:
+            return to_bytes(_windowed(real, *window))
+        if one_bit:
+            return to_bytes(np.clip(values.astype(np.float64), 0, 1))
+        return to_bytes(fraction_of(real, ends))
+
+    if high - low < _LONGEST_TABLE:
+        table = shown(np.arange(low, high + 1, dtype=np.int64))
         grey = in_bands(stored, lambda band: table[band.astype(np.int64) - low])
     else:
-        grey = in_bands(stored, lambda band: _pipeline(band, ends, elements))
+        grey = in_bands(stored, shown)
     return np.subtract(255, grey, out=grey) if inverted else grey
-
-
-def _bits(elements: Elements) -> int:
-    return elements.short(tags.STORED) or elements.short(tags.ALLOCATED) or 8
-
-
-def _limits(elements: Elements) -> NDArray[np.int64]:
-    """The least and the greatest value that the stored bits can hold."""
-    bits = _bits(elements)
-    least = -(1 << (bits - 1)) if _is_signed(elements) else 0
-    return np.array([least, least + (1 << bits) - 1], np.int64)
 
 
 def _occurring(stored: NDArray[Any], low: int, high: int, elements: Elements) -> NDArray[np.int64]:
@@ -158,28 +163,6 @@ def _occurring(stored: NDArray[Any], low: int, high: int, elements: Elements) ->
 
 def _without(values: NDArray[Any], padding: tuple[int, int]) -> NDArray[Any]:
     return values[(values < padding[0]) | (values > padding[1])]
-
-
-def _needs_no_range(elements: Elements) -> bool:
-    return (
-        elements.lut(tags.VOI_LUT, signed=_signed_after_modality(elements)) is not None
-        or _window(elements) is not None
-        or elements.short(tags.STORED) == 1
-    )
-
-
-def _pipeline(values: NDArray[Any], ends: Range | None, elements: Elements) -> NDArray[np.uint8]:
-    """Modality and VOI step for `values`; `ends` are those of the range where no window is."""
-    real = _modality(values, elements)
-    lut = elements.lut(tags.VOI_LUT, signed=_signed_after_modality(elements))
-    if lut is not None:
-        return to_bytes(np.clip(_looked_up(real, lut) / ((1 << lut.bits) - 1), 0, 1))
-    window = _window(elements)
-    if window is not None:
-        return to_bytes(_windowed(real, *window))
-    if elements.short(tags.STORED) == 1:
-        return to_bytes(np.clip(values.astype(np.float64), 0, 1))
-    return to_bytes(fraction_of(real, ends))
 
 
 def _modality(values: NDArray[Any], elements: Elements) -> _Real:
@@ -215,8 +198,7 @@ def _window(elements: Elements) -> tuple[str, float, float] | None:
 
 def _looked_up(values: NDArray[Any], lut: Lut) -> _Real:
     at = np.clip(np.floor(values).astype(np.int64) - lut.first, 0, len(lut.entries) - 1)
-    found: _Real = np.array(lut.entries, dtype=np.float64)[at]
-    return found
+    return np.asarray(np.array(lut.entries, dtype=np.float64)[at])
 
 
 def _is_signed(elements: Elements) -> bool:

@@ -17,7 +17,13 @@ import numpy as np
 from overread.case import BadInput
 from overread.files import is_gzip, open_file
 from overread.imaging._budget import GZIP, budgeted, check_time, hold, inflated, make_room
-from overread.imaging._formats import check_size, refuse_beyond, refuse_damaged
+from overread.imaging._formats import (
+    check_size,
+    one_line,
+    refuse_beyond,
+    refuse_damaged,
+    refuse_empty,
+)
 from overread.imaging._grey import fraction_of, range_of, to_bytes
 
 if TYPE_CHECKING:
@@ -60,8 +66,7 @@ def nifti_shape(path: Path, name: str) -> tuple[int, int, int]:
     package = nifti_package(name)
     with open_file(path, named=name) as file:
         start = file.read(_HEAD_PACKED)
-        if not start:
-            raise BadInput(f"{name}: the file is empty (0 bytes). Fetch it again.")
+        refuse_empty(start, name)
         try:
             packed = is_gzip(start)
             head = zlib.decompressobj(GZIP).decompress(start, _HEAD) if packed else start[:_HEAD]
@@ -99,7 +104,7 @@ def _length(file: BinaryIO, needed: int, name: str, *, packed: bool) -> int:
                 held += len(part)
                 check_time(name)
     except (OSError, EOFError, zlib.error) as error:
-        refuse_damaged(name, " ".join(str(error).split())[:120].rstrip("."))
+        refuse_damaged(name, one_line(error, 120))
     return held
 
 
@@ -127,7 +132,7 @@ class _Values:
             self._array = package.Nifti1Image.from_stream(file).dataobj
             shape = tuple(int(side) for side in self._array.shape)
         except (OSError, EOFError, zlib.error) as error:
-            refuse_damaged(name, " ".join(str(error).split())[:120].rstrip("."))
+            refuse_damaged(name, one_line(error, 120))
         except BadInput:
             raise
         except Exception as error:  # nibabel raises many kinds for a damaged header

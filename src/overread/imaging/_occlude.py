@@ -8,19 +8,18 @@ finding is measured in docs/measures.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
 from overread.case import Box, Mirror, Occlude
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Pixels = NDArray[np.uint8]
-    Whole = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
+Pixels: TypeAlias = NDArray[np.uint8]
+Whole: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
+Inside: TypeAlias = tuple[int, int, int, int]
 
 
 def occluded(image: Image.Image, occlude: Occlude) -> Image.Image:
@@ -37,16 +36,29 @@ def occluded(image: Image.Image, occlude: Occlude) -> Image.Image:
         case "mean":
             patch = _mean(image, inside)
         case "blur":
-            patch = _blurred(image, inside, (box.w, box.h))
+            # A Gaussian whose standard deviation along each axis is the box's side along it. Of a
+            # contrast that fills the box a seventh is left in its middle: erf(1 / sqrt 8)^2, 0.147.
+            patch = image.filter(ImageFilter.GaussianBlur((box.w, box.h))).crop(inside)
         case "noise":
-            patch = _noise(image, inside, occlude.seed)
+            # Every pixel on its own: Gaussian with the rest's mean and SD, rounded, clipped. The
+            # stream of RandomState is frozen by numpy; that of newer generators may change.
+            rest = _rest(image, inside)
+            shape = (inside[3] - inside[1], inside[2] - inside[0], 1)
+            draws = np.random.RandomState(occlude.seed).standard_normal(shape)
+            noise = np.rint(rest.mean(axis=0) + rest.std(axis=0) * draws)
+            patch = _image(np.clip(noise, 0, 255).astype(np.uint8), image.mode)
         case "inpaint":
-            patch = _inpainted(image, inside)
+            # Each pixel is an average over the four pixels just outside the box in its row and
+            # column. It joins its surroundings without an edge, and looks like them: a box amid an
+            # opacity stays white.
+            array = _channels(image)
+            surface = _surface(array, np.ones(array.shape[:2], bool), inside)
+            if surface is None:
+                patch = _mean(image, inside)
+            else:
+                patch = _image(surface.rounded.astype(np.uint8), image.mode)
     image.paste(patch, inside[:2])
     return image
-
-
-Inside = tuple[int, int, int, int]
 
 
 def _inside(box: Box, size: tuple[int, int]) -> Inside | None:
@@ -58,8 +70,6 @@ def _inside(box: Box, size: tuple[int, int]) -> Inside | None:
 
 def _rest(image: Image.Image, inside: Inside) -> Pixels:
     """Every pixel outside the box, one row each, its channels as columns."""
-    import numpy as np
-
     array = _channels(image)
     left, top, right, bottom = inside
     outside = np.ones(array.shape[:2], dtype=bool)
@@ -69,8 +79,6 @@ def _rest(image: Image.Image, inside: Inside) -> Pixels:
 
 
 def _channels(image: Image.Image) -> Pixels:
-    import numpy as np
-
     array = np.asarray(image, dtype=np.uint8)
     return array[:, :, None] if array.ndim == 2 else array
 
@@ -83,41 +91,6 @@ def _mean(image: Image.Image, inside: Inside) -> Image.Image:
     left, top, right, bottom = inside
     colour = level[0] if len(level) == 1 else tuple(level)
     return Image.new(image.mode, (right - left, bottom - top), colour)
-
-
-def _blurred(image: Image.Image, inside: Inside, sides: tuple[int, int]) -> Image.Image:
-    """A Gaussian whose standard deviation along each axis is the box's side along it.
-
-    Of a contrast that fills the box a seventh is left in its middle: erf(1 / sqrt 8)^2 = 0.147.
-    """
-    return image.filter(ImageFilter.GaussianBlur(sides)).crop(inside)
-
-
-def _noise(image: Image.Image, inside: Inside, seed: int) -> Image.Image:
-    """Every pixel on its own: Gaussian with the rest's mean and SD, rounded, clipped to 0-255."""
-    import numpy as np
-
-    rest = _rest(image, inside)
-    left, top, right, bottom = inside
-    # RandomState's stream is frozen by numpy; that of newer generators may change.
-    draws = np.random.RandomState(seed).standard_normal((bottom - top, right - left, 1))
-    patch = np.rint(rest.mean(axis=0) + rest.std(axis=0) * draws)
-    return _image(np.clip(patch, 0, 255).astype(np.uint8), image.mode)
-
-
-def _inpainted(image: Image.Image, inside: Inside) -> Image.Image:
-    """Each pixel is an average over the four pixels just outside the box in its row and column.
-
-    It joins its surroundings without an edge, and looks like them: a box amid an opacity stays
-    white.
-    """
-    import numpy as np
-
-    array = _channels(image)
-    surface = _surface(array, np.ones(array.shape[:2], bool), inside)
-    if surface is None:
-        return _mean(image, inside)
-    return _image(surface.rounded.astype(np.uint8), image.mode)
 
 
 _UNIT = 1 << 24  # weights are whole parts of this
@@ -155,8 +128,6 @@ def _surface(values: Pixels | Whole, known: Mask, inside: Inside) -> _Surface | 
     and a side outside the picture, is left out; None where all four are outside. All in whole
     numbers.
     """
-    import numpy as np
-
     height, width = known.shape
     left, top, right, bottom = inside
     rows, columns = np.arange(top, bottom), np.arange(left, right)
@@ -187,7 +158,6 @@ def _windows(line: Pixels | Whole, known: Mask, middle: Whole, far: Whole) -> tu
 
     In 1/256 grey levels; 0 where nothing is known.
     """
-    import numpy as np
 
     def sums(column: Pixels | Whole | Mask) -> Whole:
         nothing = np.zeros((1, column.shape[1]), np.int64)
@@ -214,8 +184,6 @@ def mirrored(image: Image.Image, mirror: Mirror) -> Image.Image:
     piece of it, or loses one. The step at a box's border fades out towards its middle, so that no
     edge shows and what is bright around the box does not spread into it. All in whole numbers.
     """
-    import numpy as np
-
     array = _channels(image).astype(np.int64)
     known = np.ones(array.shape[:2], bool)
     for box in (*mirror.boxes, *mirror.apart):
@@ -242,8 +210,6 @@ def _blended(
     array: Whole, other: Whole, known: Mask, usable: Mask, inside: Inside
 ) -> Pixels | None:
     """The other side in the box, at the level of its border there; None if nothing is known."""
-    import numpy as np
-
     left, top, right, bottom = inside
     box = np.s_[top:bottom, left:right]
     step = _surface(array - other, known & usable, inside)
@@ -263,8 +229,6 @@ def _blended(
 
 def _depth(inside: Inside, shape: tuple[int, ...]) -> Whole:
     """How far each pixel of a box is from its nearest side, from 1; the picture's own count not."""
-    import numpy as np
-
     height, width = shape
     left, top, right, bottom = inside
     rows, columns = np.arange(top, bottom)[:, None], np.arange(left, right)[None, :]
@@ -328,8 +292,6 @@ def _differ(
 
     Over every so many rows of one side; None where too little is known to tell.
     """
-    import numpy as np
-
     height, width = grey.shape
     # Mirrored at this axis, these columns are themselves in reverse.
     left, right = max(0, s - width + 1), min(width - 1, s) + 1

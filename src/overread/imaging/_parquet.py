@@ -13,6 +13,7 @@ import msgspec
 from overread.case import BadInput
 from overread.imaging._archive import MOST_BYTES, Damaged, Place, looked_at, mark_of, real_path
 from overread.imaging._budget import budgeted, check_time, hold
+from overread.imaging._formats import one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +146,7 @@ def _images(path: str) -> pl.LazyFrame:
 
 
 def _refuse(path: str, error: Exception) -> NoReturn:
-    why = (" ".join(str(error).split()) or type(error).__name__)[:200].rstrip(".")
+    why = one_line(error)
     raise BadInput(f"{path!r} cannot be read as parquet ({why}). Fetch it again.") from None
 
 

@@ -35,7 +35,6 @@ from overread.imaging._budget import ClockedFile, budgeted, hold
 from overread.imaging._dicom_file import looks_like_dicom
 from overread.imaging._files import name_of, read
 from overread.imaging._formats import MOST_PIXELS, Plain, damage_refused
-from overread.imaging._occlude import mirrored, occluded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,10 +139,12 @@ def applied(image: Image.Image, operation: Operation) -> Image.Image:
                 colour: Any = value if image.mode == "L" else (value, value, value)
                 image.paste(colour, (left, top, right, bottom))
             return image
-        case Occlude():
-            return occluded(image, operation)
-        case Mirror():
-            return mirrored(image, operation)
+        case Occlude() | Mirror():
+            from overread.imaging import _occlude
+
+            if isinstance(operation, Mirror):
+                return _occlude.mirrored(image, operation)
+            return _occlude.occluded(image, operation)
         case Overlay(source, color, alpha):
             return blended(image, open_mask(read(source), name_of(source)), color, alpha)
 

@@ -109,8 +109,15 @@ def _pixels(frame: Any, reformatter: Any) -> NDArray[np.uint8]:
     if kind.startswith("gray"):
         grey: NDArray[np.uint8] = frame.to_ndarray(format="gray")
         return grey
-    if kind in _PLANAR and all(_neutral(_plane(plane)) for plane in frame.planes[1:]):
-        return _luma(frame)
+    if kind in _PLANAR and all(
+        (chroma.min() >= 127) and chroma.max() <= 129 for chroma in map(_plane, frame.planes[1:])
+    ):
+        # The first plane in 0 to 255, in whole numbers; FFmpeg's conversion takes ten times as
+        # long. Broadcast levels, 16 to 235, are stretched; frames that say so, and yuvj formats,
+        # hold all 256.
+        luma = _plane(frame.planes[0])
+        full = kind.startswith("yuvj") or frame.color_range == _FULL_RANGE
+        return luma.copy() if full else _STRETCH[luma]
     colour: NDArray[np.uint8] = reformatter.reformat(frame, format="rgb24").to_ndarray()
     red = colour[..., 0]
     if kind not in _PLANAR and all((red == colour[..., other]).all() for other in (1, 2)):
@@ -118,23 +125,9 @@ def _pixels(frame: Any, reformatter: Any) -> NDArray[np.uint8]:
     return colour
 
 
-def _luma(frame: Any) -> NDArray[np.uint8]:
-    """The first plane in 0 to 255, in whole numbers; FFmpeg's conversion takes ten times as long.
-
-    Broadcast levels, 16 to 235, are stretched; frames that say so, and yuvj formats, hold all 256.
-    """
-    luma = _plane(frame.planes[0])
-    full = frame.format.name.startswith("yuvj") or frame.color_range == _FULL_RANGE
-    return luma.copy() if full else _STRETCH[luma]
-
-
 def _plane(plane: Any) -> NDArray[np.uint8]:
     rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
     return rows[:, : plane.width]
-
-
-def _neutral(chroma: NDArray[np.uint8]) -> bool:
-    return bool(chroma.min() >= 127 and chroma.max() <= 129)
 
 
 # ------- Frames -> a video file: the one a reader receives, and a lossless one for clips made here
@@ -147,7 +140,10 @@ _RATE = 1
 def movie(frames: Sequence[NDArray[np.uint8]]) -> bytes:
     """An MP4 (H.264, 4:2:0) of exactly these frames: opened again and counted."""
     height, width = (side + side % 2 for side in frames[0].shape[:2])
-    even = [_even(frame, height, width) for frame in frames]
+    even = []
+    for frame in frames:  # odd ones get their last row and column again
+        more = [(0, height - frame.shape[0]), (0, width - frame.shape[1]), (0, 0)][: frame.ndim]
+        even.append(np.ascontiguousarray(np.pad(frame, more, mode="edge")))
     options = {"crf": "8", "preset": "veryfast", "bf": "0"}
     data = _encoded("mp4", "libx264", "yuv420p", even, _RATE, options)
     count = len(movie_frames(data))
@@ -197,9 +193,3 @@ def _encoded(
             out.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format=kind)))
         out.mux(stream.encode())
     return file.getvalue()
-
-
-def _even(frame: NDArray[np.uint8], height: int, width: int) -> NDArray[np.uint8]:
-    """In a video of this size: smaller frames get their last row and column again."""
-    more = [(0, height - frame.shape[0]), (0, width - frame.shape[1]), (0, 0)][: frame.ndim]
-    return np.ascontiguousarray(np.pad(frame, more, mode="edge"))

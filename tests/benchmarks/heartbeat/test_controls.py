@@ -36,8 +36,8 @@ from overread.benchmarks.heartbeat.volumes import (
 )
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown, ShownClip
 from overread.imaging import pixels
+from overread.phantoms.heart import echo
 from overread.phantoms.heart_body import cavity, motion, opening, patient, rhythm, volumes
-from overread.phantoms.heart_echo import echo
 from support.heart_answers import rows, tables_of
 
 CONTROLS = heartbeat_controls()
