@@ -152,6 +152,7 @@ def test_an_unknown_kind_is_answered_with_all_there_are(
     assert list(known_kinds())[-1] == "yes"
 
 
+@pytest.mark.slow
 def test_a_kind_that_two_claim_is_refused(
     place: Path, monkeypatch: pytest.MonkeyPatch, workspace: Path, overread: Overread
 ) -> None:

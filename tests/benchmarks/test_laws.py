@@ -86,7 +86,6 @@ def shuffled(frame: pl.DataFrame | None, seed: int) -> pl.DataFrame | None:
     return None if frame is None else frame.sample(fraction=1.0, shuffle=True, seed=seed)
 
 
-@pytest.mark.slow
 @EVERY
 def test_every_record_is_sound(kept, name, edition):
     _, tables, records = kept(name, edition)
@@ -215,7 +214,6 @@ def test_a_single_case_has_no_interval_of_its_own(kept, name, edition):
             assert one.low is None, (one.measure, one.by)
 
 
-@pytest.mark.slow
 @EVERY
 def test_who_never_answers_is_measured_without_a_number_made_up(kept, name, edition):
     bench, tables, _ = kept(name, edition)

@@ -276,6 +276,7 @@ def test_a_run_without_any_picture_stops_and_says_why(store, studio, tmp_path: P
     assert not reader.asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [True, False])
 @pytest.mark.parametrize("delay", [0.0, 0.1])
 def test_unreadable_or_missing_pictures_in_front_do_not_stop_a_run(
@@ -421,6 +422,7 @@ def test_two_readers_of_one_identity_ask_each_request_once(store, studio) -> Non
     assert store.under_way == set()
 
 
+@pytest.mark.slow
 def test_a_tally_says_when_it_waits_for_another_process(tmp_path: Path) -> None:
     place = tmp_path / "store.sqlite"
     other = Scripted(delay=0.3)
@@ -492,6 +494,7 @@ def test_a_server_that_asks_to_wait_for_days_is_not_waited_for(
     assert reasons == [f"{kind}: come back later"] * 3
 
 
+@pytest.mark.slow
 def test_patience_counts_all_the_waits_of_a_trial(store, studio) -> None:
     busy = ReaderFailure("HTTP 429: busy", heals=True, throttled=True, retry_after=0.2)
     reader = Scripted(lambda _: busy, limits=Limits(attempts=50, backoff=0.0, patience=0.5))

@@ -164,6 +164,7 @@ def test_a_waiter_cancelled_as_it_is_called_passes_its_slot_on() -> None:
     asyncio.run(go())
 
 
+@pytest.mark.slow
 def test_requests_per_minute_space_calls_out() -> None:
     pace = Pace(Limits(concurrency=64, requests_per_minute=1200))
 

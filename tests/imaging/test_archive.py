@@ -541,6 +541,7 @@ def test_more_members_than_sixteen_bits_count(tmp_path):
     assert sum(1 for _ in members_of(str(tmp_path / "a.zip"))) == 70_000
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_are_an_index_or_damaged(tmp_path_factory, data, ends):

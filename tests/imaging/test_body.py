@@ -243,6 +243,7 @@ def test_without_room_there_is_no_box() -> None:
     assert matched_boxes(Box(0, 0, 60, 60), body, 0, rng) == ()
 
 
+@pytest.mark.slow
 def test_on_real_films_matched_boxes_hide_the_patient(films: Path) -> None:
     some = [(image, box) for image, kind, box in real_boxes(films) if kind == "pathology"][:30]
     with_room = 0

@@ -115,6 +115,7 @@ def test_numbers_are_places_in_the_clip_not_in_the_file() -> None:
     assert np.array_equal(pixels(later.frames[0])[band], pixels(first.frames[0])[band])
 
 
+@pytest.mark.slow
 def test_a_sheet_too_large_is_refused() -> None:
     with pytest.raises(BadInput, match="Resize the frames"):
         render_clip(Clip(CLIP, tuple(range(30)), (Resize(2000, 2000),), form="sheet"))

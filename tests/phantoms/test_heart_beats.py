@@ -175,6 +175,7 @@ def test_the_view_is_a_sector_with_the_left_ventricle_right_of_the_septum():
     assert frame[level, left - 5 : left].max() > frame[level, middle] + 60
 
 
+@pytest.mark.slow
 def test_patients_differ_in_gain():
     greys = [heart(seed).frames[0][20:].astype(float).mean() for seed in range(4)]
     assert max(greys) > 1.1 * min(greys)

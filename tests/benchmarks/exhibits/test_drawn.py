@@ -48,6 +48,7 @@ def test_six_readers_are_drawn_and_the_others_counted():
     assert cast.left_out == 9 - len(LOOKS)
 
 
+@pytest.mark.slow
 def test_a_web_closes_and_two_stand_side_by_side():
     webs = [Web("a", ["x", "y", "z"]), Web("b", ["u", "v", "w", "t"])]
     rows = [

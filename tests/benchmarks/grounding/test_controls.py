@@ -156,6 +156,7 @@ def test_shortcut_follows_the_marker_and_no_mask_moves_it(films, px, wire, every
             assert says("shortcut", film, "irrelevant_box", px, wire) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("px", "wire", "every"), WIRES)
 def test_looks_sees_the_finding_and_only_where_it_is(films, px, wire, every):
     films = films[::every]

@@ -150,6 +150,7 @@ def test_no_category_no_headline():
     assert list(headlines([], AUTHORS)) == []
 
 
+@pytest.mark.slow
 def test_every_number_of_the_golden_study_is_that_of_a_record(study):
     made = study("corrected", boot="100")
     measures = made.benchmark.measure(made.tables)

@@ -20,6 +20,7 @@ HEADLINE = ("accuracy", "cgr", "uar", "is", "is_all", "gsp", "category", "image_
 # ---------------------------------------------------------------- against the slow count
 
 
+@pytest.mark.slow
 @EDITIONS
 @settings(max_examples=25)
 @given(made=made_up())

@@ -184,7 +184,6 @@ def overlaid(frames, masks):
     return red
 
 
-@pytest.mark.slow
 def test_area_is_within_one_frame_without_the_overlay():
     right = 0
     for frames, _, _, window in windows():
@@ -193,7 +192,6 @@ def test_area_is_within_one_frame_without_the_overlay():
     assert right >= 0.95 * HEARTS
 
 
-@pytest.mark.slow
 def test_area_is_exact_with_the_overlay():
     for _, shown, masks, window in windows():
         text = ask(context="non_medical", output="esv_edv")
@@ -286,7 +284,6 @@ def run(edition):
     return measure(tables_of(some), rules)
 
 
-@pytest.mark.slow
 def test_every_control_is_recovered_in_windows_of_one_length():
     found = recovered_controls(run(CORRECTED))
     assert [one.control for one in found] == list(EXPECTED)

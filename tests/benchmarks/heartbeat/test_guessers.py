@@ -75,6 +75,7 @@ def test_the_closed_form_against_adding_up(frames, truth):
     assert expected_error([frames], [truth])[0] == pytest.approx(slow)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(2, 60), st.integers(0, 59)), min_size=1, max_size=12))
 def test_uniform_guesses_do_not_depend_on_the_order(windows):
     windows = [(n, min(g, n - 1)) for n, g in windows]

@@ -285,6 +285,7 @@ def test_the_controls_are_found_for_what_they_are_and_everything_follows(own, tm
     assert outcome.exit_code == 0, outcome
 
 
+@pytest.mark.slow
 def test_measuring_again_needs_no_cases(own, tmp_path):
     from overread.runs import measure
 

@@ -51,7 +51,6 @@ def row_of(figure: Figure, reader: str) -> dict:
 # ---------------------------------------------------------------- all of them
 
 
-@pytest.mark.slow
 def test_every_figure_of_the_golden_study_is_drawn_with_its_readers(shown):
     drawn = [made for made in shown.values() if isinstance(made, Figure)]
     assert len(drawn) > 8
@@ -94,7 +93,6 @@ def test_a_reader_without_a_rate_keeps_its_lane():
     assert {"a", "b", "n/a"} <= set(words(figure))
 
 
-@pytest.mark.slow
 def test_no_name_enters_an_expression():
     """What a reader is called is data: Vega evaluates none of it."""
     measures = [m for name in HOSTILE for m in audit(name)]
@@ -138,7 +136,6 @@ def strings(part, key=""):
 # ---------------------------------------------------------------- names
 
 
-@pytest.mark.slow
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=80), unique=True))
 def test_names_are_drawn_short_and_apart(readers):
     drawn = names_drawn(readers)

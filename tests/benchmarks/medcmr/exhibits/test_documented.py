@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from overread.benchmarks.exhibits.cells import CUT
 from overread.benchmarks.exhibits.style import LOOKS
 from overread.benchmarks.medcmr.cards import case_views
@@ -23,6 +25,7 @@ def section():
     return PAGE.read_text("utf-8").split("\n## Med-CMR\n")[1].split("\n## ")[0]
 
 
+@pytest.mark.slow
 def test_the_page_names_every_exhibit_in_its_order_and_what_it_is_made_of():
     measures = everything_measured(LONG[:3])
     tables = tables_of([mcq(1), opened(1)], [chose("r", 1, "A"), wrote("r", 1)])

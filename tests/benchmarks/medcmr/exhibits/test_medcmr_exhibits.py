@@ -310,6 +310,7 @@ def test_size_needs_two_readers_that_say_it():
     assert "r, rho n/a" in shown(found)["size"].alt
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_words():
     name = "x' || true || '\"</script>\u202e"
     found = [msgspec.structs.replace(r, reader=name) if r.reader else r for r in everything_measured(LONG[:1])]  # fmt: skip
