@@ -47,6 +47,7 @@ ASKED: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
         "medcmr", "phantom:28", JUDGE,
         {"images": "original,blank,swap,text", "orders": "2", "reformulate": "6", "variants": "4"},
     ),
+    "pairs": ("pairs", "phantom:40", (), {}),
 }  # fmt: skip
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
 # Benchmark, replies, cases, readers, further results.
