@@ -75,6 +75,11 @@ class RunArrays:
         self._kept: Final[dict[tuple[object, ...], Any]] = {}
 
     @property
+    def robust(self) -> bool:
+        """Whether intervals go by the variance of clusters; else as they did before."""
+        return self.resampling.robust
+
+    @property
     def n(self) -> int:
         return len(self.cases)
 
@@ -121,7 +126,7 @@ class RunArrays:
 
     def share(self, record: Measure, hit: Mask, members: Mask) -> Measure:
         """The share of `members` hit: Wilson's interval with a design effect by cluster."""
-        return clustered_share(record, hit[members], self.clusters[members])
+        return clustered_share(record, hit[members], self.clusters[members], robust=self.robust)
 
     def finish(self, made: Iterable[Estimate | Measure]) -> list[Measure]:
         """Estimates with their intervals and records as they are, in their order.

@@ -22,16 +22,53 @@ from overread.measuring.estimates import (
     columns_of,
     counted_in,
     estimated,
+    flagged_few,
     mean_of_columns,
     quotients,
     ratio,
+    settled,
 )
-from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
+from overread.measuring.notes import ALIKE, NOTHING, ONE_CLUSTER, noted, with_method
 
 FLIPS: Final = 9_999
 _ROWS: Final = 1_000
 # Totals this close to the observed one, relative to what they are sums of, are ties.
 _TIE: Final = 1e-9
+
+
+def paired(
+    record: Measure,
+    first: Floats,
+    second: Floats,
+    clusters: Ints,
+    *,
+    limits: tuple[float, float] = (-1.0, 1.0),
+    family: str | None = None,
+) -> Measure:
+    """The mean of first less second over the cases that have both (NaN where one has none).
+
+    Estimate, interval and test are of the same cases, and agree about 0 (`stats.paired_values`).
+    A run, `compare` and the gate all have their differences from here.
+    """
+    from overread.stats import paired_values
+
+    both = ~(np.isnan(first) | np.isnan(second))
+    found = paired_values(first[both], second[both], clusters[both], limits)
+    at = found.interval
+    if at.point is None:
+        return noted(msgspec.structs.replace(record, n=0), NOTHING, "no case in common")
+    beside = float(first[both].mean()), float(second[both].mean())
+    made = msgspec.structs.replace(
+        record, value=at.point, n=at.n, p=found.p, family=family, beside=beside
+    )
+    units = int(np.unique(clusters[both]).size)
+    if at.low is None:
+        return noted(made, ONE_CLUSTER if units < 2 else ALIKE)
+    made = msgspec.structs.replace(made, se=at.sd, low=at.low, high=at.high)
+    kind = "newcombe10" if found.newcombe else "variance by cluster"
+    df = None if found.newcombe else round(found.spread.df)
+    made = with_method(made, Method(kind=kind, effect=found.spread.effect, t=df))
+    return settled(flagged_few(made, units))
 
 
 def paired_difference(

@@ -8,14 +8,17 @@ readers' estimates see the same draws.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from overread.case import Measure, Method
-from overread.measuring.notes import ALIKE, ONE_CLUSTER, noted, with_method
+from overread.measuring.notes import ALIKE, FEW_CLUSTERS, ONE_CLUSTER, noted, with_method
+
+if TYPE_CHECKING:
+    from overread.stats import Interval, Spread
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -56,6 +59,13 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     centred: bool = False
     # Of so many columns that a fifth of the resamples must do.
     coarse: bool = False
+    # Jumps where a case is left out, as a median does: only drawing again says how it varies.
+    jumps: bool = False
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it hardly moves where one case is left out."""
+        return not (self.jumps or self.coarse or self.centred or self.strictly is not None)
 
 
 class _Kinds(NamedTuple):
@@ -73,6 +83,8 @@ class Resampling:
     more ways make them independent of names too: `by_content` numbers clusters by what they
     contribute; `tallied` draws how often each kind of cluster comes up, where there are few kinds,
     which is also far quicker for thousands of cases. Below `few` clusters intervals are stretched.
+    `robust` intervals are drawn only where nothing else will do: what is smooth in its totals has
+    that of its variance by cluster (`stats.clustered_mean`).
     """
 
     def __init__(
@@ -85,12 +97,14 @@ class Resampling:
         by_content: bool = False,
         tallied: bool = False,
         few: int = FEW,
+        robust: bool = True,
     ) -> None:
         self.clusters: Final = clusters
         self.boot: Final = boot
         self.seed: Final = seed
         self.of: Final = of
         self.few: Final = few
+        self.robust: Final = robust
         self.by_content: Final = by_content
         self._tallied: Final = tallied
         self._order: Final = np.argsort(clusters, kind="stable")
@@ -106,6 +120,7 @@ class Resampling:
             by_content=self.by_content,
             tallied=self._tallied,
             few=self.few,
+            robust=self.robust,
         )
 
     def owners(self, counted: Mask) -> int:
@@ -136,6 +151,8 @@ class Resampling:
         for place, one in enumerate(estimates):
             if one.columns is None:
                 found[place] = self.finished(one, None)
+            elif self.robust and one.smooth:
+                found[place] = self._by_variance(one)
             elif self._tallied and (quick := self._by_kinds(one)) is not None:
                 found[place] = quick
         for coarse in (False, True):
@@ -163,6 +180,24 @@ class Resampling:
             start, end = where[id(one.columns)]
             found[place] = self.finished(one, totals[:, start:end])
         return found
+
+    def _by_variance(self, one: Estimate) -> Measure:
+        """With the interval that its variance by cluster gives: each case in turn is left out."""
+        from overread.stats import clustered_mean
+
+        record, columns = one.record, _columns(one)
+        if one.again is None or record.value is None or one.counted is None:
+            return record
+        counted = one.counted
+        if self.owners(counted) < 2:
+            return noted(record, ONE_CLUSTER)
+        own, n = columns[counted], int(counted.sum())
+        value = float(one.again(own.sum(axis=0)[None, :])[0])
+        with np.errstate(all="ignore"):
+            without = one.again(own.sum(axis=0) - own)
+        influence = n * value - (n - 1) * np.where(np.isfinite(without), without, value)
+        found, spread = clustered_mean(value, influence, self.clusters[counted], one.limits)
+        return settled(_widened(bounded(record, found, spread, self.owners(counted)), one.within))
 
     def _by_kinds(self, one: Estimate) -> Measure | None:
         """With its interval, or None where drawing cluster by cluster is quicker.
@@ -287,13 +322,14 @@ def apart(low: float, high: float) -> bool:
     return high - low > 1e-9 * max(1.0, abs(low), abs(high))
 
 
-def clustered_share(record: Measure, hits: Mask, clusters: Ints) -> Measure:
+def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool = True) -> Measure:
     """k of n with Wilson's interval, n divided by the design effect of the clusters.
 
     `hits` are outcomes (replies, votes, items), `clusters` whose each is. One cluster has no
-    interval, nothing no value.
+    interval, nothing no value. Without `robust` the design effect is taken as the data have it.
     """
     from overread.measuring.notes import NOTHING
+    from overread.stats import clustered_share as shared
     from overread.stats import design_effect, wilson
 
     n, k = int(hits.size), int(hits.sum())
@@ -302,10 +338,32 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints) -> Measure:
     filled = msgspec.structs.replace(record, value=k / n, n=n, k=k)
     if clusters.min() == clusters.max():
         return noted(filled, ONE_CLUSTER)
-    effect = design_effect(hits, clusters)
-    found = wilson(k, n, design_effect=effect)
-    bounded = msgspec.structs.replace(filled, se=found.sd, low=found.low, high=found.high)
-    return with_method(bounded, Method(kind="wilson", effect=effect))
+    if robust:
+        found, effect = shared(hits, clusters)
+    else:
+        effect = design_effect(hits, clusters)
+        found = wilson(k, n, design_effect=effect)
+    made = msgspec.structs.replace(filled, se=found.sd, low=found.low, high=found.high)
+    made = with_method(made, Method(kind="wilson", effect=effect))
+    return flagged_few(made, int(np.unique(clusters).size)) if robust else made
+
+
+def bounded(record: Measure, found: Interval, spread: Spread, clusters: int) -> Measure:
+    """A record with the interval that its variance by cluster gives, and how it was made."""
+    if found.low is None or found.high is None:
+        return noted(record, ALIKE, "no interval: all cases agree")
+    made = msgspec.structs.replace(record, se=found.sd, low=found.low, high=found.high)
+    how = Method(kind="variance by cluster", effect=spread.effect, t=round(spread.df))
+    return flagged_few(with_method(made, how), clusters)
+
+
+def flagged_few(record: Measure, clusters: int) -> Measure:
+    """Flagged where so few clusters make an interval that it may be too narrow."""
+    from overread.stats import FEW as FEWEST
+
+    if clusters >= FEWEST or record.low is None:
+        return record
+    return noted(record, FEW_CLUSTERS, f"its interval stands on {clusters} independent units")
 
 
 def estimated(

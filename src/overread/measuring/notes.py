@@ -17,6 +17,7 @@ NO_PICTURE: Final = "no_picture"
 ONE_CLUSTER: Final = "one_cluster"
 ALIKE: Final = "alike"
 NOTHING: Final = "nothing"
+FEW_CLUSTERS: Final = "few"
 NOT_ASKED: Final = "not_asked"
 NOT_JUDGED: Final = "not_judged"
 FLAGS: Final[Mapping[str, str]] = {
@@ -24,6 +25,7 @@ FLAGS: Final[Mapping[str, str]] = {
     ONE_CLUSTER: "one item has no interval",
     ALIKE: "no interval: every resample gives the same",
     NOTHING: "nothing to count",
+    FEW_CLUSTERS: "its interval stands on few independent units",
     NOT_ASKED: "not asked",
     NOT_JUDGED: "not judged",
 }

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from overread.case import Measure, Method
 from overread.measuring.arrays import RunArrays, ordered_pairs
-from overread.measuring.contrasts import exact_p, paired_difference, tested, with_q
+from overread.measuring.contrasts import exact_p, paired, paired_difference, tested, with_q
 from overread.measuring.estimates import (
     Estimate,
     Floats,
@@ -128,7 +128,7 @@ def SHARE_OF(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> M
     there = ~np.isnan(table)
     # Column by column, so that one column alone is summed as it is among others.
     clusters = np.broadcast_to(run.clusters[:, None], table.shape).T[there.T]
-    return clustered_share(record, table.T[there.T] == 1, clusters)
+    return clustered_share(record, table.T[there.T] == 1, clusters, robust=run.robust)
 
 
 def MEAN_OF_JUDGES(record: Measure, counted: Counted, run: RunArrays, unit: Unit) -> Estimate:  # noqa: N802
@@ -391,7 +391,7 @@ def difference_of(
     spec: Spec,
     family: str,
     sides: Sequence[str],
-) -> Estimate:
+) -> Estimate | Measure:
     """First less second over the cases that both count, each case by its mean over judges.
 
     `sides` are what the two are called, where it is said who of either counts as wrong.
@@ -403,6 +403,8 @@ def difference_of(
     for side, counted in zip(sides, both, strict=True):
         told = counted_as_wrong(Measure(reader="", measure=""), left_out_of(counted)).note
         record = remarked(record, f"{side}: {told}" if counted.wrong and told else None)
+    if run.robust:
+        return paired(record, first, second, run.clusters, limits=limits, family=family)
     made = paired_difference(record, each, members, limits=limits)
     if made.record.value is None:
         return made

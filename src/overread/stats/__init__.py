@@ -25,6 +25,14 @@ from overread.stats._authors import (
     paired_bootstrap_many,
 )
 from overread.stats._calibration import Bin, brier, calibration_bins, ece, informative
+from overread.stats._clusters import (
+    FEW,
+    Spread,
+    clustered_mean,
+    clustered_share,
+    spread_of_mean,
+    wilson_bounds,
+)
 from overread.stats._differences import (
     benjamini_hochberg,
     difference_p,
@@ -32,6 +40,7 @@ from overread.stats._differences import (
     paired_difference,
     sign_flip_p,
 )
+from overread.stats._paired import Paired, flip_p, paired_values
 from overread.stats._permutation import (
     exchangeable_groups_p,
     permutation_k_groups,
@@ -54,11 +63,14 @@ from overread.stats._weights import (
 )
 
 __all__ = [
+    "FEW",
     "Z95",
     "Bin",
     "Interval",
+    "Paired",
     "PairedResult",
     "PatientWeights",
+    "Spread",
     "auroc",
     "auroc_stepwise",
     "auroc_tie_bounds",
@@ -72,17 +84,21 @@ __all__ = [
     "brier",
     "calibration_bins",
     "canonical",
+    "clustered_mean",
+    "clustered_share",
     "cohen_kappa",
     "design_effect",
     "difference_p",
     "ece",
     "exchangeable_groups_p",
     "fisher_interval",
+    "flip_p",
     "independent_difference",
     "informative",
     "paired_bootstrap",
     "paired_bootstrap_many",
     "paired_difference",
+    "paired_values",
     "pearson",
     "percent_agreement",
     "permutation_k_groups",
@@ -94,6 +110,8 @@ __all__ = [
     "spearman",
     "spearman_asymptotic_p",
     "spearman_exact_p",
+    "spread_of_mean",
     "weighted_kappa",
     "wilson",
+    "wilson_bounds",
 ]

@@ -1,0 +1,256 @@
+"""What repeated patients do to a mean, and the intervals that allow for it.
+
+One rule for every number that is a mean, or a smooth function of totals: the variance by cluster,
+its design effect drawn towards what is usual where the data say little about it, and as many
+degrees of freedom as that variance has. Values between two limits get Wilson's form, others
+Student's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from overread.stats._proportions import Z95, Interval
+
+Floats = NDArray[np.float64]
+# How alike the cases of a patient are taken to be before any is seen, and how many cases that
+# differ from the others weigh as much as that belief. Chosen by simulation (`bench/coverage.py`).
+USUAL: Final = 0.5
+BELIEF: Final = 1.5
+FEW: Final = 5
+"""Below so many clusters an interval promises more than it can hold, and is flagged."""
+
+
+class Spread(NamedTuple):
+    """How a mean varies: its design effect, its variance and the degrees of freedom of that."""
+
+    effect: float
+    variance: float
+    df: float
+
+
+def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
+    """The variance of a mean of cases that come in clusters, none of which need be large.
+
+    With residuals r_i = x_i - x̄ of n cases in C clusters of m_c, the clusters' sums R_c, and the
+    number of cases that really differ, e = Σ r² / (max r - min r)²::
+
+        raw    = C/(C-1) Σ R_c² / Σ r²
+        prior  = 1 + (Σ m_c²/n - 1)/2
+        effect = (e raw + 1.5 prior) / (e + 1.5), from 1 to n; 1 where every cluster has one case
+        v      = effect Σ r² / (n (n-1))
+
+    Where few cases differ (a rate near 0 or 1, a handful of cases) the raw design effect is
+    nearly always 1 however alike a patient's cases are: it is then drawn towards that of a
+    correlation of 1/2. Degrees of freedom are Satterthwaite's: those between clusters, C - 1, for
+    the part of v that clusters add, n - 1 for the rest.
+
+    Parameters
+    ----------
+    values, clusters : arrays of shape (n,)
+        Numbers and the cluster of each, at least two of both; any sortable labels.
+
+    Returns
+    -------
+    Spread
+        `effect` in [1, n]; `variance` 0 where all values agree; `df` above 0.
+
+    References
+    ----------
+    L. Kish (1965), Survey Sampling, 8.2. F. E. Satterthwaite (1946), Biometrics Bulletin 2,
+    110-114. E. L. Korn and B. I. Graubard (1998), Survey Methodology 24, 193-201.
+
+    Examples
+    --------
+    >>> found = spread_of_mean([1, 0, 1, 0, 1, 1], list("abcdef"))
+    >>> found.effect, round(found.variance, 4), found.df
+    (1.0, 0.0444, 5.0)
+    >>> round(spread_of_mean([1, 1, 0, 0, 1, 1], list("aabbcc")).effect, 2)
+    2.21
+    """
+    x: Floats = np.asarray(values, dtype=float)
+    _, where = np.unique(np.asarray(clusters), return_inverse=True)
+    sizes = np.bincount(where)
+    n, count = x.size, sizes.size
+    residuals = x - x.mean()
+    mass, width = float(residuals @ residuals), float(x.max() - x.min())
+    mass = mass if width > 0 else 0.0
+    if count == n:
+        return Spread(1.0, mass / (n * (n - 1)), float(n - 1))
+    sums = np.bincount(where, weights=residuals)
+    between = count / (count - 1) * float(sums @ sums) / mass if mass else 1.0
+    effect = float(_effect(between, mass / width**2 if mass else 0.0, sizes, n))
+    df = 1 / ((1 - 1 / effect) ** 2 / (count - 1) + 1 / effect**2 / (n - 1))
+    return Spread(effect, effect * mass / (n * (n - 1)), df)
+
+
+def _effect(raw: Any, events: Any, sizes: NDArray[np.int64], n: int) -> Any:
+    """The design effect seen, drawn towards the usual one by as much as few events leave open."""
+    usual = 1 + USUAL * (float(sizes @ sizes) / n - 1)
+    return np.clip((events * raw + BELIEF * usual) / (events + BELIEF), 1.0, n)
+
+
+def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, float]:
+    """A share of cases that come in clusters, with Wilson's interval at 95 %; and its effect.
+
+    Wilson's bounds for k of n, with the n that `spread_of_mean` leaves: n over the design effect,
+    and over (t/z)², t Student's quantile at the degrees of freedom of the part that clusters add.
+    One case for each cluster makes it `wilson`.
+
+    The upper bound is never below that of a set with fewer hits among the same cases, nor the
+    lower one above that of a set with more. For clusters of one size that is so by construction:
+    of all ways to have j <= k of these hits, those in the clusters with most of them have the
+    largest design effect, so the largest bound over j = 0 … k is taken.
+
+    Parameters
+    ----------
+    hits : array of shape (n,)
+        0 or 1.
+    clusters : array of shape (n,)
+        Which cluster each case belongs to; any sortable labels.
+
+    Returns
+    -------
+    (Interval, float)
+        `point` None at n = 0; bounds and `sd` None with one cluster; the design effect.
+
+    References
+    ----------
+    E. B. Wilson (1927), JASA 22, 209-212. E. L. Korn and B. I. Graubard (1998), Survey Methodology
+    24, 193-201.
+
+    Examples
+    --------
+    >>> found, effect = clustered_share([1, 0, 0, 1, 0, 0], list("aabbcc"))
+    >>> f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}], {effect:.2f}"
+    '0.333 [0.088, 0.721], 1.15'
+    >>> none, _ = clustered_share([0] * 300, [i // 4 for i in range(300)])
+    >>> one, _ = clustered_share([1] + [0] * 299, [i // 4 for i in range(300)])
+    >>> none.high <= one.high
+    True
+    """
+    x: NDArray[np.int64] = np.asarray(hits).astype(np.int64)
+    n, k = int(x.size), int(x.sum())
+    if n == 0:
+        return Interval(None, None, None, None, 0), 1.0
+    _, where = np.unique(np.asarray(clusters), return_inverse=True)
+    sizes = np.bincount(where)
+    if sizes.size == 1 and n > 1 or n == 1:
+        return Interval(k / n, None, None, None, n), 1.0
+    of = np.bincount(where, weights=x).astype(np.int64)
+    effect, high = _upper(of, sizes)
+    _, low = _upper(sizes - of, sizes)
+    p = k / n
+    sd = math.sqrt(p * (1 - p) * effect / n)
+    bounds = 0.0 if k == 0 else min(1 - low, p), 1.0 if k == n else max(high, p)
+    return Interval(p, *bounds, sd, n), effect
+
+
+def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, float]:
+    """The design effect of these hits by cluster, and the largest upper bound of fewer of them."""
+    from scipy.special import stdtrit
+
+    n, count = int(sizes.sum()), sizes.size
+    if count == n:
+        return 1.0, float(wilson_bounds(np.array(hits.sum() / n), np.array(float(n)))[1])
+    order = np.argsort(-hits, kind="stable")
+    each, size = hits[order], sizes[order]
+    # One hit after the other, cluster by cluster: Σ k_c² and Σ m_c k_c grow by so much.
+    start = np.cumsum(each) - each
+    step = np.arange(int(each.sum())) - np.repeat(start, each)
+    squares = np.concatenate(([0], np.cumsum(2 * step + 1)))
+    products = np.concatenate(([0], np.cumsum(np.repeat(size, each))))
+    k = np.arange(squares.size)
+    p = k / n
+    mass = n * p * (1 - p)
+    between = squares - 2 * p * products + p * p * float(sizes @ sizes)
+    raw = np.ones_like(p)
+    np.divide(count / (count - 1) * between, mass, out=raw, where=mass > 0)
+    effect = _effect(raw, mass, sizes, n)
+    # The variance that p itself gives is known; only what clusters add is estimated.
+    added = np.maximum((1 - 1 / effect) ** 2 / (count - 1), 1e-12)
+    worth = n / effect * (Z95 / stdtrit(1 / added, 0.975)) ** 2
+    return float(effect[-1]), float(wilson_bounds(p, worth)[1].max())
+
+
+def wilson_bounds(p: Floats, m: Floats) -> tuple[Floats, Floats]:
+    """Wilson's two bounds for proportions p of m cases each; m need not be whole."""
+    z2 = Z95 * Z95
+    centre = (p + z2 / (2 * m)) / (1 + z2 / m)
+    half = Z95 * np.sqrt(p * (1 - p) / m + z2 / (4 * m * m)) / (1 + z2 / m)
+    return np.maximum(0.0, centre - half), np.minimum(1.0, centre + half)
+
+
+def clustered_mean(
+    value: float,
+    influence: ArrayLike,
+    clusters: ArrayLike,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> tuple[Interval, Spread]:
+    """A mean, or what is as smooth, with its interval at 95 %.
+
+    `influence` says how each case moves the value: for a mean the cases themselves; for a function
+    of totals, n value - (n-1) times the value without the case (the jackknife's pseudo-values),
+    whose variance by cluster is that of the value (`spread_of_mean`).
+
+    - Without limits: value ± t sqrt(v), t at the degrees of freedom of v.
+    - Between two limits, taken as 0 and 1: Wilson's form for p = value and the cases that would
+      give p that variance, p(1-p)/v · (z/t)². It also holds what one more case, independent of the
+      others and as far off as can be, would make of the value, so that no interval has width 0.
+    - With one limit: as without, and not beyond it.
+
+    Parameters
+    ----------
+    value : float
+    influence, clusters : arrays of shape (n,)
+        Of the cases counted.
+    limits : (float, float)
+        The values it can take.
+
+    Returns
+    -------
+    (Interval, Spread)
+        Bounds None with one cluster, and without limits where all cases agree.
+
+    References
+    ----------
+    E. L. Korn and B. I. Graubard (1998), Survey Methodology 24, 193-201. B. Efron (1982), The
+    Jackknife, the Bootstrap and Other Resampling Plans.
+
+    Examples
+    --------
+    >>> found, spread = clustered_mean(2.0, [1.0, 2.0, 3.0], [0, 1, 2])
+    >>> f"{found.low:.2f} {found.high:.2f}", spread.df
+    ('-0.48 4.48', 2.0)
+    >>> found, _ = clustered_mean(0.9, [0.8, 0.9, 1.0], [0, 1, 2], (0.0, 1.0))
+    >>> f"{found.low:.3f} {found.high:.3f}"
+    '0.486 0.988'
+    """
+    from scipy.special import stdtrit
+
+    x: Floats = np.asarray(influence, dtype=float)
+    labels = np.asarray(clusters)
+    n = int(x.size)
+    if n < 2 or bool((labels == labels[0]).all()):
+        return Interval(value, None, None, None, n), Spread(1.0, 0.0, 1.0)
+    spread = spread_of_mean(x, labels)
+    t, sd = float(stdtrit(spread.df, 0.975)), math.sqrt(spread.variance)
+    low, high = limits
+    if math.isinf(low) or math.isinf(high):
+        if not sd > 1e-12 * max(1.0, abs(value)):
+            return Interval(value, None, None, None, n), spread
+        bounds = max(low, value - t * sd), min(high, value + t * sd)
+        return Interval(value, *bounds, sd, n), spread
+    p, v = (value - low) / (high - low), spread.variance / (high - low) ** 2
+    worth = n / spread.effect
+    ends = [p * worth / (worth + 1), (p * worth + 1) / (worth + 1)]
+    cases = worth if v == 0 and p in (0.0, 1.0) else math.inf if v == 0 else p * (1 - p) / v
+    if math.isfinite(cases) and cases > 0:
+        lower, upper = wilson_bounds(np.array(p), np.array(cases * (Z95 / t) ** 2))
+        ends = [min(ends[0], float(lower)), max(ends[1], float(upper))]
+    scaled = [low + (high - low) * min(max(end, 0.0), 1.0) for end in ends]
+    return Interval(value, min(scaled[0], value), max(scaled[1], value), sd, n), spread
