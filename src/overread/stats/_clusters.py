@@ -139,7 +139,7 @@ def clustered_share(hits: ArrayLike, clusters: ArrayLike) -> tuple[Interval, flo
         return Interval(None, None, None, None, 0), 1.0
     _, where = np.unique(np.asarray(clusters), return_inverse=True)
     sizes = np.bincount(where)
-    if sizes.size == 1 and n > 1 or n == 1:
+    if sizes.size == 1 or n == 1:
         return Interval(k / n, None, None, None, n), 1.0
     of = np.bincount(where, weights=x).astype(np.int64)
     effect, high = _upper(of, sizes)
@@ -157,7 +157,7 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
     n, count = int(sizes.sum()), sizes.size
     if count == n:
         return 1.0, float(wilson_bounds(np.array(hits.sum() / n), np.array(float(n)))[1])
-    order = np.argsort(-hits, kind="stable")
+    order = np.lexsort((sizes, -hits))
     each, size = hits[order], sizes[order]
     # One hit after the other, cluster by cluster: Σ k_c² and Σ m_c k_c grow by so much.
     start = np.cumsum(each) - each

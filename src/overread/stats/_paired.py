@@ -194,12 +194,12 @@ def _let_go(each: Floats, owners: NDArray[np.int64]) -> float:
     seen, all differences less d, where |a - d b| >= |A - d N|: between the two roots, which lie
     about A/N. So the bound is a quantile of the lower roots.
     """
-    sums, sizes = np.bincount(owners, weights=each), np.bincount(owners).astype(float)
+    table: Floats = np.column_stack((np.bincount(owners, weights=each), np.bincount(owners)))
+    table = table[np.lexsort(table.T)]
+    sums, sizes = table.T
     total, n = float(sums.sum()), float(sizes.sum())
-    order = np.lexsort((sums, sizes))
-    sums, sizes = sums[order], sizes[order]
     if sums.size <= _LISTED:
-        coins = _every_sign(sums.size)
+        coins: NDArray[Any] = _every_sign(sums.size)
     else:
         coins = 2.0 * np.random.RandomState(_SEED).randint(0, 2, size=(1_999, sums.size)) - 1
     a, b = coins @ sums, coins @ sizes
