@@ -24,7 +24,15 @@ from overread.stats._authors import (
     paired_bootstrap,
     paired_bootstrap_many,
 )
-from overread.stats._calibration import Bin, brier, calibration_bins, ece, informative
+from overread.stats._calibration import (
+    Bin,
+    brier,
+    calibrated_p,
+    calibration_bins,
+    debiased_ece,
+    ece,
+    informative,
+)
 from overread.stats._clusters import (
     FEW,
     Spread,
@@ -39,6 +47,14 @@ from overread.stats._differences import (
     independent_difference,
     paired_difference,
     sign_flip_p,
+)
+from overread.stats._groups import (
+    Margin,
+    Pooled,
+    corrected_rate,
+    groups_p,
+    partially_pooled,
+    within_margin,
 )
 from overread.stats._paired import Paired, flip_p, paired_values
 from overread.stats._permutation import (
@@ -67,9 +83,11 @@ __all__ = [
     "Z95",
     "Bin",
     "Interval",
+    "Margin",
     "Paired",
     "PairedResult",
     "PatientWeights",
+    "Pooled",
     "Spread",
     "auroc",
     "auroc_stepwise",
@@ -82,23 +100,28 @@ __all__ = [
     "bootstrap_proportion",
     "bootstrap_proportion_many",
     "brier",
+    "calibrated_p",
     "calibration_bins",
     "canonical",
     "clustered_mean",
     "clustered_share",
     "cohen_kappa",
+    "corrected_rate",
+    "debiased_ece",
     "design_effect",
     "difference_p",
     "ece",
     "exchangeable_groups_p",
     "fisher_interval",
     "flip_p",
+    "groups_p",
     "independent_difference",
     "informative",
     "paired_bootstrap",
     "paired_bootstrap_many",
     "paired_difference",
     "paired_values",
+    "partially_pooled",
     "pearson",
     "percent_agreement",
     "permutation_k_groups",
@@ -114,4 +137,5 @@ __all__ = [
     "weighted_kappa",
     "wilson",
     "wilson_bounds",
+    "within_margin",
 ]

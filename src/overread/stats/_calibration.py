@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from overread.stats._clusters import spread_of_mean
 from overread.stats._proportions import Interval, design_effect, score_bounds
 
 Edges = Literal["floor", "linspace"]
@@ -173,6 +174,119 @@ def ece(confidence: ArrayLike, outcome: ArrayLike, *, edges: Edges = "linspace")
         return None
     bins = calibration_bins(confidence, outcome, edges)
     return math.fsum(found.n / n * abs(found.mean_confidence - found.rate) for found in bins)
+
+
+def debiased_ece(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    edges: Edges = "floor",
+) -> float | None:
+    """Expected calibration error without what chance alone adds to it.
+
+    A bin's gap is never 0 by chance, so a reader that is perfectly calibrated has an ECE well above
+    0. With gap g_b = mean confidence - rate and its standard error s_b, what chance adds is about
+    E|N(g_b, s_b²)| - |g_b|, and is taken off::
+
+        Σ_b n_b/n (2 |g_b| - E|N(g_b, s_b²)|), at least 0
+        E|N(g, s²)| = s sqrt(2/π) exp(-g²/2s²) + g (1 - 2 Φ(-g/s))
+
+    Parameters
+    ----------
+    confidence, outcome : arrays of shape (n,)
+        As for `calibration_bins`.
+    clusters : array of shape (n,), optional
+        Which cluster each case belongs to: the design effect is in s_b².
+    edges : "floor" or "linspace"
+
+    Returns
+    -------
+    float or None
+        In [0, 1]; None at n = 0.
+
+    References
+    ----------
+    A. Kumar, P. Liang and T. Ma (2019), NeurIPS 32, 3787-3798. J. Bröcker (2012), Climate Dynamics
+    39, 655-667.
+
+    Examples
+    --------
+    >>> f"{debiased_ece([0.9] * 20 + [0.1] * 20, [1] * 18 + [0] * 2 + [1] * 2 + [0] * 18):.2f}"
+    '0.00'
+    >>> f"{debiased_ece([0.9] * 40, [1] * 20 + [0] * 20):.2f}"
+    '0.40'
+    """
+    from scipy.special import ndtr
+
+    c, y = _numbers(confidence, outcome)
+    if c.size == 0:
+        return None
+    effect = 1.0 if clusters is None else spread_of_mean(y - c, clusters).effect
+    total = 0.0
+    for one in calibration_bins(c, y, edges):
+        gap = abs(one.mean_confidence - one.rate)
+        # A rate of 0 or 1 has a spread all the same: Agresti and Coull's two of each kind.
+        rate = (one.n * one.rate + 2) / (one.n + 4)
+        s = math.sqrt(effect * rate * (1 - rate) / one.n)
+        folded = s * math.sqrt(2 / math.pi) * math.exp(-(gap**2) / (2 * s * s))
+        folded += gap * (1 - 2 * float(ndtr(-gap / s)))
+        total += one.n / c.size * (2 * gap - folded)
+    return max(0.0, total)
+
+
+def calibrated_p(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    edges: Edges = "floor",
+    times: int = 1_999,
+    seed: int = 0,
+) -> float | None:
+    """P that a reader whose probabilities mean what they say has an ECE as large as this one's.
+
+    Outcomes are drawn by the stated probabilities themselves (consistency resampling). Cases of one
+    patient are alike, so that gaps vary by the design effect of the residuals more::
+
+        p = (1 + #{ sqrt(effect) ECE* >= ECE }) / (1 + times)
+
+    Returns
+    -------
+    float or None
+        In (0, 1]; None without cases. Below 0.05: not calibrated.
+
+    References
+    ----------
+    J. Bröcker and L. A. Smith (2007), Weather and Forecasting 22, 651-661.
+
+    Examples
+    --------
+    >>> calibrated_p([0.9] * 40, [1] * 36 + [0] * 4) > 0.5
+    True
+    >>> calibrated_p([0.9] * 40, [1] * 20 + [0] * 20)
+    0.0005
+    """
+    c, y = _numbers(confidence, outcome)
+    if c.size == 0:
+        return None
+    c = np.clip(c, 0, 1)
+    effect = 1.0 if clusters is None else spread_of_mean(y - c, clusters).effect
+    edge = np.linspace(0, 1, 11)
+    where = np.floor(10 * c) if edges == "floor" else np.searchsorted(edge, c, side="right") - 1
+    where = np.minimum(where, 9).astype(np.int64)
+    # By content, so that the order of cases does not decide what is drawn.
+    order = np.lexsort((c, where))
+    c, where = c[order], where[order]
+    seen = np.abs(np.bincount(where, weights=c - y[order], minlength=10)).sum()
+    draw = np.random.RandomState(seed)
+    inside = (where[:, None] == np.arange(10)).astype(float)
+    beyond, rows = 0, max(1, 2_000_000 // c.size)
+    for start in range(0, times, rows):
+        some = min(rows, times - start)
+        gaps = (c - (draw.random_sample((some, c.size)) < c)) @ inside
+        beyond += int((math.sqrt(effect) * np.abs(gaps).sum(axis=1) >= seen - 1e-9).sum())
+    return (1 + beyond) / (1 + times)
 
 
 def informative(confidence: ArrayLike, share: float = 0.9) -> bool:

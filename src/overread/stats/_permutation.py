@@ -216,7 +216,7 @@ def exchangeable_groups_p(
     seen = np.array([unit.sum(axis=0) for unit in units])
     if len(units) == 2 and pool[:, 0].max() == 1:
         return _hypergeometric_p(int(seen[0, 1]), hits, int(seen[0, 0]), cases)
-    dealt = _deals(pool, [len(unit) for unit in units], n_perm, seed)
+    dealt = deals(pool, [len(unit) for unit in units], n_perm, seed)
     return (_as_large(dealt, seen) + 1) / (n_perm + 1)
 
 
@@ -251,16 +251,14 @@ def _hypergeometric_p(seen: int, hits: int, first: int, cases: int) -> float:
     return as_far / math.comb(cases, hits)
 
 
-def _deals(
-    pool: NDArray[np.int64], numbers: list[int], n_perm: int, seed: int
-) -> NDArray[np.int64]:
-    """(cases, hits) of every group in each random deal of the units, as n_perm x groups x 2."""
+def deals(pool: NDArray[np.int64], numbers: list[int], n_perm: int, seed: int) -> NDArray[np.int64]:
+    """Sums of the units' columns in every group of each random deal (n_perm x groups x columns)."""
     kinds, count = np.unique(pool, axis=0, return_counts=True)
     frequent = np.argsort(-count, kind="stable")  # rare kinds then come from what little is left
     kinds = kinds[frequent]
     left: NDArray[np.int64] = np.tile(count[frequent], (n_perm, 1))
     draw = np.random.RandomState(seed)  # the frozen stream: Generator's may change
-    dealt = np.zeros((n_perm, len(numbers), 2), np.int64)
+    dealt = np.zeros((n_perm, len(numbers), pool.shape[1]), np.int64)
     for group, number in enumerate(numbers[:-1]):
         wanted = np.full(n_perm, number)
         others = left.sum(axis=1)

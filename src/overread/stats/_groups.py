@@ -1,0 +1,278 @@
+"""Do groups of patients differ, and what is each group's rate once its neighbours are known?"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from overread.stats._clusters import Floats
+from overread.stats._permutation import deals
+from overread.stats._proportions import Z95, Interval, outcomes_of
+
+_TIE: Final = 1e-9
+
+
+def groups_p(
+    values: ArrayLike, groups: ArrayLike, clusters: ArrayLike, n_perm: int = 9_999, seed: int = 0
+) -> float | None:
+    """P of equal means in k >= 2 groups: patients change groups, and their cases within them.
+
+    The statistic is studentised, so that groups whose patients have unlike numbers of cases, or
+    spread unlike, are no reason to reject::
+
+        W = Σ_g (x̄_g - x̄)² / v_g,   x̄ = Σ x̄_g/v_g / Σ 1/v_g
+
+    with v_g the variance by patient within the group, one patient of average spread added so that
+    no group has none. Were the means equal, patients of one group could be of any other: they are
+    dealt out anew, each group keeping its number of them. Whoever has cases in several groups
+    keeps them together: the names of that patient's groups are exchanged among themselves, and
+    only what differs within patients is told from chance.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        0 or 1.
+    groups, clusters : arrays of shape (n,)
+        The group and the patient of each; any sortable labels.
+    n_perm, seed : int
+        Random deals, and the seed of the legacy generator.
+
+    Returns
+    -------
+    float or None
+        (c + 1)/(n_perm + 1) with c deals of at least the W seen, ties included; 1 when all values
+        agree. Groups of fewer than 2 cases are left out; None when fewer than two remain.
+
+    References
+    ----------
+    E. Chung and J. P. Romano (2013), Annals of Statistics 41, 484-507. B. Phipson and G. K. Smyth
+    (2010), Statistical Applications in Genetics and Molecular Biology 9, 39.
+
+    Examples
+    --------
+    >>> groups_p([1] * 8 + [0] * 8, list("A" * 8 + "B" * 8), range(16), n_perm=199)
+    0.005
+    >>> groups_p([1, 1, 0, 0], list("AABB"), list("ppqq"))
+    1.0
+    """
+    x = outcomes_of(values)
+    _, group = np.unique(np.asarray(groups), return_inverse=True)
+    _, owner = np.unique(np.asarray(clusters), return_inverse=True)
+    kept = np.bincount(group)[group] >= 2
+    if np.unique(group[kept]).size < 2:
+        return None
+    x, owner = x[kept], owner[kept]
+    group = np.unique(group[kept], return_inverse=True)[1]
+    if x.min() == x.max():
+        return 1.0
+    # A unit is what one patient has in one group: its cases and hits, and their products.
+    k = int(group.max()) + 1
+    keys, unit = np.unique(owner * k + group, return_inverse=True)
+    size, hits = np.bincount(unit), np.bincount(unit, weights=x).astype(np.int64)
+    patient, place = keys // k, keys % k
+    units = np.column_stack((np.ones_like(size), size, hits, size**2, size * hits, hits**2))
+    alone = np.bincount(patient)[patient] == 1
+    seen = np.array([units[place == g].sum(axis=0) for g in range(k)])
+    dealt = np.zeros((n_perm, k, units.shape[1]), np.int64)
+    if alone.any():
+        numbers = [int((alone & (place == g)).sum()) for g in range(k)]
+        dealt += deals(units[alone], numbers, n_perm, seed)
+    draw = np.random.RandomState(seed)
+    several = [np.flatnonzero(patient == one) for one in np.unique(patient[~alone])]
+    # By content, so that no names decide what is drawn.
+    for own in sorted(several, key=lambda own: (place[own].tolist(), units[own].tolist())):
+        names = place[own][draw.random_sample((n_perm, own.size)).argsort(axis=1)]
+        for g in range(k):
+            dealt[:, g] += (names == g).astype(np.int64) @ units[own]
+    mean = hits.sum() / size.sum()
+    spare = float(((hits - size * mean) ** 2).mean())
+    least = float(_wald(seen[None], spare)[0]) * (1 - _TIE)
+    return (int((_wald(dealt, spare) >= least).sum()) + 1) / (n_perm + 1)
+
+
+def _wald(sums: NDArray[np.int64], spare: float) -> Floats:
+    """W of every deal: units, cases, hits and their products by group (deals x groups x 6)."""
+    units, n, hits, nn, nh, hh = np.moveaxis(sums.astype(float), 2, 0)
+    with np.errstate(all="ignore"):
+        at = hits / n
+        squares = np.maximum(hh - 2 * at * nh + at * at * nn, 0.0)
+        weights = n**2 / (squares * units / np.maximum(units - 1, 1) + spare)
+        centre = (weights * at).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
+        found: Floats = (weights * (at - centre) ** 2).sum(axis=1)
+    return np.nan_to_num(found)
+
+
+class Pooled(NamedTuple):
+    """What groups say together: each one's rate drawn towards all, its bounds, and the spread."""
+
+    values: list[float]
+    lows: list[float]
+    highs: list[float]
+    mean: float
+    sd_between: float
+
+
+def partially_pooled(
+    values: ArrayLike, variances: ArrayLike, limits: tuple[float, float] = (0.0, 1.0)
+) -> Pooled | None:
+    """Each group's rate, drawn towards the mean of all as far as its own data say little.
+
+    A normal hierarchy in closed form: y_g ~ N(θ_g, v_g), θ_g ~ N(μ, τ²), τ² by Paule and Mandel::
+
+        B_g = v_g / (v_g + τ²),   θ̂_g = (1 - B_g) y_g + B_g μ̂,
+        var = (1 - B_g) v_g + B_g² var(μ̂)
+
+    Many groups looked at one by one have extremes that are chance; these estimates have a smaller
+    error over all groups than the raw rates (three groups or more), and their extremes can be
+    believed more. The raw rates stand beside them.
+
+    Parameters
+    ----------
+    values, variances : arrays of shape (groups,)
+        Rates or means, and the square of each one's standard error, above 0.
+    limits : (float, float)
+        The values there can be.
+
+    Returns
+    -------
+    Pooled or None
+        None with fewer than three groups.
+
+    References
+    ----------
+    B. Efron and C. Morris (1975), JASA 70, 311-319. R. C. Paule and J. Mandel (1982), Journal of
+    Research of the NBS 87, 377-385.
+
+    Examples
+    --------
+    >>> found = partially_pooled([0.2, 0.5, 0.8], [0.02, 0.02, 0.02])
+    >>> [round(one, 3) for one in found.values], round(found.sd_between, 3)
+    ([0.267, 0.5, 0.733], 0.265)
+    >>> alike = partially_pooled([0.49, 0.5, 0.51], [0.02, 0.02, 0.02])
+    >>> [round(one, 3) for one in alike.values]
+    [0.5, 0.5, 0.5]
+    """
+    y, v = np.asarray(values, dtype=float), np.asarray(variances, dtype=float)
+    if y.size < 3:
+        return None
+
+    def excess(tau2: float) -> float:
+        w = 1 / (v + tau2)
+        return float((w * (y - (w @ y) / w.sum()) ** 2).sum()) - (y.size - 1)
+
+    low, high = 0.0, 0.0
+    if excess(0.0) > 0:
+        high = float(y.max() - y.min()) ** 2
+        while excess(high) > 0:
+            high *= 2
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    w = 1 / (v + high)
+    mean, towards = float((w @ y) / w.sum()), v / (v + high)
+    shrunk = (1 - towards) * y + towards * mean
+    half = Z95 * np.sqrt((1 - towards) * v + towards**2 / w.sum())
+    ends = np.clip([shrunk - half, shrunk + half], *limits)
+    return Pooled(shrunk.tolist(), ends[0].tolist(), ends[1].tolist(), mean, math.sqrt(high))
+
+
+def corrected_rate(rate: Interval, sensitivity: Interval, specificity: Interval) -> Interval | None:
+    """A judged rate as it would be without the judge's errors (Rogan and Gladen).
+
+    A judge that calls a right reply right with chance se, and a wrong one wrong with chance sp,
+    turns a rate π into a = π se + (1 - π)(1 - sp). Solved for π, with the errors of all three in
+    the interval (delta method)::
+
+        π̂   = (a + sp - 1) / (se + sp - 1)
+        var = (v_a + π̂² v_se + (1 - π̂)² v_sp) / (se + sp - 1)²
+
+    Parameters
+    ----------
+    rate : Interval
+        The rate as judged, with its standard error in `sd`.
+    sensitivity, specificity : Interval
+        Of the judge, measured on replies of known truth.
+
+    Returns
+    -------
+    Interval or None
+        Within [0, 1]; None where the judge is no better than a coin (se + sp <= 1) or something
+        was not measured.
+
+    References
+    ----------
+    W. J. Rogan and B. Gladen (1978), American Journal of Epidemiology 107, 71-76.
+
+    Examples
+    --------
+    >>> from overread.stats import wilson
+    >>> found = corrected_rate(wilson(88, 100), wilson(92, 100), wilson(92, 100))
+    >>> f"{found.point:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    '0.952 [0.855, 1.000]'
+    """
+    parts = [(one.point, one.sd) for one in (rate, sensitivity, specificity)]
+    if any(point is None or sd is None for point, sd in parts):
+        return None
+    (a, sd_a), (se, sd_se), (sp, sd_sp) = ((float(p or 0), float(s or 0)) for p, s in parts)
+    worth = se + sp - 1
+    if worth <= 0:
+        return None
+    value = min(max((a + sp - 1) / worth, 0.0), 1.0)
+    # A judge that made no mistake in m tries may yet make one: its share has a spread then, too.
+    sd_se, sd_sp = _open(sensitivity, sd_se), _open(specificity, sd_sp)
+    sd = math.sqrt(sd_a**2 + (value * sd_se) ** 2 + ((1 - value) * sd_sp) ** 2) / worth
+    return Interval(value, max(0.0, value - Z95 * sd), min(1.0, value + Z95 * sd), sd, rate.n)
+
+
+def _open(one: Interval, sd: float) -> float:
+    if sd > 0 or one.low is None or one.high is None:
+        return sd
+    return (one.high - one.low) / (2 * Z95)
+
+
+class Margin(NamedTuple):
+    """What a difference says of a margin: not worse by as much, not apart by as much."""
+
+    not_inferior: bool
+    equivalent: bool
+    p_inferior: float
+    p_apart: float
+
+
+def within_margin(value: float, sd: float, df: float, margin: float) -> Margin:
+    """Is a difference above -margin (not inferior), and within ± margin (equivalent)?
+
+    Two one-sided tests at 2.5 % each, so that they say what the 95 % interval shows: above the
+    lower margin, and below the upper one::
+
+        p_inferior = P(T >= (d + margin)/sd),   p_apart = max of both one-sided p
+
+    Parameters
+    ----------
+    value, sd : float
+        A difference and its standard error, where more is better.
+    df : float
+        Degrees of freedom of the standard error.
+    margin : float
+        Above 0, in the unit of the difference.
+
+    References
+    ----------
+    D. J. Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
+
+    Examples
+    --------
+    >>> within_margin(0.0, 0.01, 100, 0.03)
+    Margin(not_inferior=True, equivalent=True, p_inferior=0.0017..., p_apart=0.0017...)
+    """
+    from scipy.special import stdtr
+
+    if sd <= 0 or margin <= 0:
+        raise ValueError("a margin and a standard error above 0 are needed")
+    inferior = float(stdtr(df, -(value + margin) / sd))
+    superior = float(stdtr(df, (value - margin) / sd))
+    apart = max(inferior, superior)
+    return Margin(inferior <= 0.025, apart <= 0.025, inferior, apart)
