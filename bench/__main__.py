@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from bench import clips, heartbeat, measuring, medcmr, million, report, throughput
+from bench import clips, coverage, heartbeat, measuring, medcmr, million, report, throughput
 
 BENCHES = {
     "throughput": throughput.against_bare_aiohttp,
@@ -20,6 +20,7 @@ BENCHES = {
     "million": million.flat_memory,
     "measuring": measuring.full_size,
     "report": report.of_all_sizes,
+    "coverage": coverage.of_every_measure,
 }
 
 

@@ -198,6 +198,7 @@ def clustered_mean(
     whose variance by cluster is that of the value (`spread_of_mean`).
 
     - Without limits: value ± t sqrt(v), t at the degrees of freedom of v.
+    - Of marks, each at one of two limits: that of `clustered_share`.
     - Between two limits, taken as 0 and 1: Wilson's form for p = value and the cases that would
       give p that variance, p(1-p)/v · (z/t)². It also holds what one more case, independent of the
       others and as far off as can be, would make of the value, so that no interval has width 0.
@@ -245,6 +246,12 @@ def clustered_mean(
             return Interval(value, None, None, None, n), spread
         bounds = max(low, value - t * sd), min(high, value + t * sd)
         return Interval(value, *bounds, sd, n), spread
+    scaled = (x - low) / (high - low)
+    marks = np.rint(scaled)
+    if bool((np.abs(scaled - marks) < 1e-9).all()) and bool(np.isin(marks, (0, 1)).all()):
+        found, _ = clustered_share(marks, labels)
+        ends = [low + (high - low) * end for end in (found.low, found.high) if end is not None]
+        return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
     p, v = (value - low) / (high - low), spread.variance / (high - low) ** 2
     worth = n / spread.effect
     ends = [p * worth / (worth + 1), (p * worth + 1) / (worth + 1)]
@@ -252,5 +259,5 @@ def clustered_mean(
     if math.isfinite(cases) and cases > 0:
         lower, upper = wilson_bounds(np.array(p), np.array(cases * (Z95 / t) ** 2))
         ends = [min(ends[0], float(lower)), max(ends[1], float(upper))]
-    scaled = [low + (high - low) * min(max(end, 0.0), 1.0) for end in ends]
-    return Interval(value, min(scaled[0], value), max(scaled[1], value), sd, n), spread
+    ends = [low + (high - low) * min(max(end, 0.0), 1.0) for end in ends]
+    return Interval(value, min(ends[0], value), max(ends[1], value), sd, n), spread
