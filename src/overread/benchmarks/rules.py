@@ -195,6 +195,11 @@ class EditionRules(msgspec.Struct, frozen=True, kw_only=True):
     name: EditionName = "corrected"
 
     @property
+    def robust(self) -> bool:
+        """Whether intervals and tests are ours; the published edition keeps those it had."""
+        return self.name != "authors"
+
+    @property
     def label(self) -> str:
         """The edition's name, with every rule that was changed: `corrected+match=truthy`."""
         standard = edition_of(type(self), self.name)

@@ -62,6 +62,13 @@ from overread.stats._permutation import (
     permutation_k_groups,
     permutation_two_groups,
 )
+from overread.stats._power import (
+    cases_for_half_width,
+    cases_to_settle,
+    cases_to_tell_apart,
+    cases_within_margin,
+    grown_for_power,
+)
 from overread.stats._proportions import Z95, Interval, binomial_tail, design_effect, wilson
 from overread.stats._ranks import (
     fisher_interval,
@@ -103,6 +110,10 @@ __all__ = [
     "calibrated_p",
     "calibration_bins",
     "canonical",
+    "cases_for_half_width",
+    "cases_to_settle",
+    "cases_to_tell_apart",
+    "cases_within_margin",
     "clustered_mean",
     "clustered_share",
     "cohen_kappa",
@@ -115,6 +126,7 @@ __all__ = [
     "fisher_interval",
     "flip_p",
     "groups_p",
+    "grown_for_power",
     "independent_difference",
     "informative",
     "paired_bootstrap",

@@ -1,0 +1,211 @@
+"""How many cases a claim needs, so that a study is not started that cannot answer its question.
+
+All sizes are of cases. Where a patient has several, `effect` is the design effect (1 + (m - 1) ρ for
+m cases a patient with correlation ρ): the cases needed grow by it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from overread.stats._proportions import Z95
+
+MOST: Final = 10**9
+"""More cases than this are as good as none."""
+
+
+def cases_for_half_width(rate: float, half: float, *, effect: float = 1.0) -> int | None:
+    """The fewest cases at which Wilson's interval about a rate reaches at most `half` to each side.
+
+    ::
+
+        half(m) = z sqrt(p(1-p)/m + z²/4m²) / (1 + z²/m)
+
+    Parameters
+    ----------
+    rate, half : float
+        In [0, 1]; half above 0.
+    effect : float, default 1
+        The design effect.
+
+    References
+    ----------
+    E. B. Wilson (1927), JASA 22, 209-212.
+
+    Examples
+    --------
+    >>> cases_for_half_width(0.8, 0.05)
+    245
+    >>> cases_for_half_width(0.8, 0.05, effect=2)
+    489
+    """
+    if not 0 <= rate <= 1 or not 0 < half < 1 or effect < 1:
+        raise ValueError(f"a rate of {rate}, a half-width of {half} and an effect of {effect}")
+
+    def reach(m: float) -> float:
+        z2 = Z95 * Z95
+        return Z95 * math.sqrt(rate * (1 - rate) / m + z2 / (4 * m * m)) / (1 + z2 / m)
+
+    low, high = 1.0, 1.0
+    while reach(high) > half:
+        high *= 2
+        if high > MOST:
+            return None
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reach(middle) > half else (low, middle)
+    return whole_cases(high * effect)
+
+
+def cases_to_settle(
+    rate: float, bound: float, *, power: float = 0.8, effect: float = 1.0
+) -> int | None:
+    """The cases at which an interval about this true rate leaves the bound out with this power.
+
+    ::
+
+        n = ((z sqrt(b(1-b)) + z_power sqrt(p(1-p))) / (p - b))²
+
+    Returns
+    -------
+    int or None
+        None where no number is enough: the rate is the bound, or all but.
+
+    References
+    ----------
+    J. L. Fleiss, B. Levin and M. C. Paik (2003), Statistical Methods for Rates and Proportions, 2.6.
+
+    Examples
+    --------
+    >>> cases_to_settle(0.9, 0.8)
+    108
+    >>> cases_to_settle(0.9, 0.8, power=0.5)
+    62
+    """
+    away = abs(rate - bound)
+    if not away:
+        return None
+    spread = Z95 * math.sqrt(bound * (1 - bound)) + _beyond(power) * math.sqrt(rate * (1 - rate))
+    return whole_cases((spread / away) ** 2 * effect)
+
+
+def cases_to_tell_apart(
+    first: float,
+    second: float,
+    *,
+    discordant: float | None = None,
+    power: float = 0.8,
+    effect: float = 1.0,
+) -> int | None:
+    """The common cases at which McNemar's test tells two readers of these rates apart.
+
+    With δ = p1 - p2 and ψ the share of cases that only one of them gets right::
+
+        n = (z sqrt(ψ) + z_power sqrt(ψ - δ²))² / δ²
+
+    Parameters
+    ----------
+    first, second : float
+        The true rates.
+    discordant : float, optional
+        ψ; as for readers that err independently, p1(1-p2) + p2(1-p1), where it is not known.
+    power, effect : float
+
+    References
+    ----------
+    R. J. Connor (1987), Biometrics 43, 207-211.
+
+    Examples
+    --------
+    >>> cases_to_tell_apart(0.85, 0.80)
+    909
+    >>> cases_to_tell_apart(0.85, 0.80, discordant=0.10)
+    312
+    """
+    apart = abs(first - second)
+    if not apart:
+        return None
+    psi = _discordant(first, second, discordant)
+    spread = Z95 * math.sqrt(psi) + _beyond(power) * math.sqrt(psi - apart**2)
+    return whole_cases((spread / apart) ** 2 * effect)
+
+
+def cases_within_margin(
+    first: float,
+    second: float,
+    margin: float,
+    *,
+    discordant: float | None = None,
+    both_sides: bool = False,
+    power: float = 0.8,
+    effect: float = 1.0,
+) -> int | None:
+    """The common cases at which a reader is shown to be no worse than another by a margin.
+
+    With δ = p1 - p2 (more is better) and ψ as for `cases_to_tell_apart`::
+
+        n = (z + z_power)² (ψ - δ²) / (margin + δ)²
+
+    `both_sides` asks for equivalence: |δ| below the margin, with z_(1 - (1 - power)/2) where δ = 0.
+
+    References
+    ----------
+    J.-P. Liu and others (2002), Statistics in Medicine 21, 231-245.
+
+    Examples
+    --------
+    >>> cases_within_margin(0.85, 0.85, 0.05, discordant=0.10)
+    314
+    >>> cases_within_margin(0.85, 0.85, 0.05, discordant=0.10, both_sides=True)
+    421
+    >>> cases_within_margin(0.70, 0.80, 0.05) is None
+    True
+    """
+    delta = first - second
+    room = margin - abs(delta) if both_sides else margin + delta
+    if room <= 0:
+        return None
+    psi = _discordant(first, second, discordant)
+    beyond = _beyond(1 - (1 - power) / 2 if both_sides and not delta else power)
+    return whole_cases(((Z95 + beyond) / room) ** 2 * (psi - delta**2) * effect)
+
+
+def grown_for_power(n: int, half: float, away: float, *, power: float = 0.8) -> int | None:
+    """The cases at which an interval that narrows with the root of n leaves a bound out.
+
+    `half` is how far the interval reaches from the value towards the bound at n cases, `away` how
+    far the bound is: the value's own chance is added to the half-width, as `power` says.
+
+    Examples
+    --------
+    >>> grown_for_power(100, 0.2, 0.1, power=0.5), grown_for_power(100, 0.2, 0.1)
+    (400, 818)
+    """
+    if not away or n < 1:
+        return None
+    return whole_cases(n * (half / away * (1 + _beyond(power) / Z95)) ** 2)
+
+
+def _discordant(first: float, second: float, given: float | None) -> float:
+    if given is None:
+        return first * (1 - second) + second * (1 - first)
+    if not abs(first - second) <= given <= min(first + second, 2 - first - second, 1.0):
+        raise ValueError(f"{given} discordant cases do not go with rates of {first} and {second}")
+    return given
+
+
+def _beyond(power: float) -> float:
+    from scipy.special import ndtri
+
+    if not 0.5 <= power < 1:
+        raise ValueError(f"a power of {power}; give 0.5 or more, below 1")
+    return float(ndtri(power))
+
+
+def whole_cases(cases: float) -> int | None:
+    """A number of cases, rounded up; None where it is beyond all reason."""
+    if not cases <= MOST:  # infinite, too
+        return None
+    # A hair above a whole number is rounding, not another case.
+    return max(1, math.ceil(cases - 1e-9 * max(1.0, cases)))
