@@ -178,7 +178,14 @@ def _upper(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[float, fl
 
 
 def wilson_bounds(p: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Wilson's two bounds for proportions p of m cases each; m need not be whole."""
+    """Wilson's two bounds for proportions p of m cases each; m need not be whole.
+
+    Examples
+    --------
+    >>> low, high = wilson_bounds(np.array([0.5]), np.array([20.0]))
+    >>> f"{low[0]:.3f} {high[0]:.3f}"
+    '0.299 0.701'
+    """
     z2 = Z95 * Z95
     centre = (p + z2 / (2 * m)) / (1 + z2 / m)
     half = Z95 * np.sqrt(p * (1 - p) / m + z2 / (4 * m * m)) / (1 + z2 / m)

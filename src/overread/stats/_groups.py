@@ -265,8 +265,9 @@ def within_margin(value: float, sd: float, df: float, margin: float) -> Margin:
 
     Examples
     --------
-    >>> within_margin(0.0, 0.01, 100, 0.03)
-    Margin(not_inferior=True, equivalent=True, p_inferior=0.0017..., p_apart=0.0017...)
+    >>> found = within_margin(0.0, 0.01, 100, 0.03)
+    >>> found.not_inferior, found.equivalent, round(found.p_apart, 4)
+    (True, True, 0.0017)
     """
     from scipy.special import stdtr
 

@@ -1,7 +1,7 @@
 """How many cases a claim needs, so that a study is not started that cannot answer its question.
 
-All sizes are of cases. Where a patient has several, `effect` is the design effect (1 + (m - 1) ρ for
-m cases a patient with correlation ρ): the cases needed grow by it.
+All sizes are of cases. Where a patient has several, `effect` is the design effect (1 + (m - 1) ρ
+for m cases a patient with correlation ρ): the cases needed grow by it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def cases_to_settle(
 
     References
     ----------
-    J. L. Fleiss, B. Levin and M. C. Paik (2003), Statistical Methods for Rates and Proportions, 2.6.
+    J. L. Fleiss, B. Levin and M. C. Paik (2003), Statistical Methods for Rates and Proportions,
+    2.6.
 
     Examples
     --------

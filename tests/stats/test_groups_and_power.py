@@ -1,0 +1,162 @@
+"""Groups of patients, pooling, judges' errors, margins, calibration and sizes of studies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overread.stats import (
+    Interval,
+    calibrated_p,
+    cases_for_half_width,
+    cases_to_settle,
+    cases_to_tell_apart,
+    cases_within_margin,
+    corrected_rate,
+    debiased_ece,
+    difference_p,
+    ece,
+    groups_p,
+    partially_pooled,
+    wilson,
+    within_margin,
+)
+
+# ---------------------------------------------------------------- groups of patients
+
+
+def test_patients_with_many_films_are_no_difference_between_groups():
+    """6 patients with 10 films each against 60 with one: 0.126 before, by exchanging them."""
+    draw, rejected = np.random.default_rng(0), 0
+    owners = np.r_[np.repeat(np.arange(6), 10), np.arange(6, 66)]
+    groups = np.repeat([0, 1], 60)
+    for _ in range(200):
+        chance = draw.beta(1, 1, 66)[owners]
+        rejected += groups_p(draw.random(120) < chance, groups, owners, n_perm=199) <= 0.05
+    assert rejected / 200 <= 0.09
+
+
+def test_patients_in_both_groups_are_their_own_comparison():
+    draw, found = np.random.default_rng(1), 0
+    owners, groups = np.repeat(np.arange(40), 4), np.tile([0, 0, 1, 1], 40)
+    for _ in range(60):
+        chance = np.clip(draw.beta(1, 1, 40)[owners] + 0.2 * groups, 0, 1)
+        found += groups_p(draw.random(160) < chance, groups, owners, n_perm=199) <= 0.05
+    assert found / 60 >= 0.6
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.sampled_from("ABC"), st.integers(0, 8)), max_size=25)
+)
+def test_order_and_names_do_not_matter(rows):
+    values, groups, owners = ([row[i] for row in rows] for i in range(3))
+    renamed = {"A": "z", "B": "y", "C": "x"}
+    back = rows[::-1]
+    p = groups_p(values, groups, owners, n_perm=99)
+    assert p is None or 0 < p <= 1
+    same = groups_p([r[0] for r in back], [r[1] for r in back], [r[2] for r in back], n_perm=99)
+    assert p == same
+    other = groups_p(values, [renamed[g] for g in groups], [-o for o in owners], n_perm=99)
+    assert (p is None) == (other is None)
+
+
+# ---------------------------------------------------------------- pooling, judges, margins
+
+
+def test_pooled_rates_err_less_over_all_groups():
+    draw = np.random.default_rng(2)
+    raw = pooled = 0.0
+    for _ in range(100):
+        truth = np.clip(draw.normal(0.6, 0.05, 12), 0, 1)
+        n = draw.integers(10, 60, 12)
+        rates = draw.binomial(n, truth) / n
+        spread = np.maximum(rates * (1 - rates), 0.05) / n
+        raw += ((rates - truth) ** 2).sum()
+        pooled += ((np.array(partially_pooled(rates, spread).values) - truth) ** 2).sum()
+    assert pooled < 0.6 * raw
+
+
+def test_two_groups_are_not_pooled():
+    assert partially_pooled([0.1, 0.9], [0.01, 0.01]) is None
+
+
+def test_a_perfect_judge_changes_no_rate_and_widens_it_a_little():
+    rate = wilson(80, 100)
+    found = corrected_rate(rate, wilson(500, 500), wilson(500, 500))
+    assert found.point == pytest.approx(0.8)
+    assert found.sd == pytest.approx(rate.sd, rel=0.02)
+
+
+def test_a_judge_that_tosses_coins_says_nothing():
+    assert corrected_rate(wilson(50, 100), wilson(50, 100), wilson(50, 100)) is None
+    assert corrected_rate(Interval(None, None, None, None, 0), wilson(9, 10), wilson(9, 10)) is None
+
+
+@given(st.floats(-0.2, 0.2), st.floats(0.001, 0.1), st.floats(0.01, 0.2))
+def test_margins_say_what_the_interval_shows(value, sd, margin):
+    from scipy.special import stdtrit
+
+    found = within_margin(value, sd, 30, margin)
+    half = float(stdtrit(30, 0.975)) * sd
+    if abs(value - half + margin) > 1e-9:
+        assert found.not_inferior == (value - half >= -margin)
+    if min(abs(value - half + margin), abs(value + half - margin)) > 1e-9:
+        assert found.equivalent == (-margin <= value - half and value + half <= margin)
+
+
+# ---------------------------------------------------------------- calibration
+
+
+def test_a_calibrated_reader_has_less_error_left_and_is_rarely_called_uncalibrated():
+    draw, plain, left, rejected = np.random.default_rng(3), 0.0, 0.0, 0
+    for _ in range(100):
+        said = draw.beta(2, 1, 200)
+        outcome = draw.random(200) < said
+        plain += ece(said, outcome, edges="floor")
+        left += debiased_ece(said, outcome)
+        rejected += calibrated_p(said, outcome, times=199) <= 0.05
+    assert left < 0.65 * plain
+    assert rejected <= 12
+
+
+def test_who_is_sure_of_everything_is_found_out():
+    outcome = np.arange(100) % 2
+    assert debiased_ece(np.full(100, 0.95), outcome) == pytest.approx(0.45, abs=0.01)
+    assert calibrated_p(np.full(100, 0.95), outcome, times=199) == 0.005
+
+
+# ---------------------------------------------------------------- sizes of studies
+
+
+@pytest.mark.parametrize(("rate", "half"), [(0.5, 0.1), (0.9, 0.03), (0.0, 0.01)])
+def test_the_half_width_is_reached_there_and_not_before(rate, half):
+    n = cases_for_half_width(rate, half)
+    at, before = (wilson(round(rate * m * 1000), m * 1000, design_effect=1000) for m in (n, n - 1))
+    assert (at.high - at.low) / 2 <= half * 1.01
+    assert (before.high - before.low) / 2 > half * 0.97
+
+
+def test_as_many_cases_as_said_tell_readers_apart_as_often_as_said():
+    n, draw = cases_to_tell_apart(0.85, 0.75), np.random.default_rng(4)
+    found = sum(
+        difference_p(int((one & ~two).sum()), int((two & ~one).sum())) <= 0.05
+        for one, two in ((draw.random(n) < 0.85, draw.random(n) < 0.75) for _ in range(400))
+    )
+    assert 0.72 <= found / 400 <= 0.87
+
+
+def test_as_many_cases_as_said_settle_a_bound_as_often_as_said():
+    n, draw = cases_to_settle(0.9, 0.8), np.random.default_rng(5)
+    found = sum(wilson(int(k), n).low > 0.8 for k in draw.binomial(n, 0.9, 1000))
+    assert 0.74 <= found / 1000 <= 0.9
+
+
+def test_repeated_patients_need_more_cases_and_nothing_settles_what_is_equal():
+    assert cases_to_tell_apart(0.8, 0.7, effect=3) > 2.9 * cases_to_tell_apart(0.8, 0.7)
+    assert cases_to_tell_apart(0.8, 0.8) is None
+    assert cases_to_settle(0.8, 0.8) is None
+    assert cases_within_margin(0.8, 0.9, 0.05) is None
+    with pytest.raises(ValueError, match="discordant"):
+        cases_to_tell_apart(0.8, 0.7, discordant=0.01)
