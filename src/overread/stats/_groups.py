@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overread.stats._clusters import Floats
+from overread.stats._clusters import BELIEF, USUAL, Floats
 from overread.stats._permutation import deals
 from overread.stats._proportions import Z95, Interval, outcomes_of
 
@@ -23,13 +23,15 @@ def groups_p(
     The statistic is studentised, so that groups whose patients have unlike numbers of cases, or
     spread unlike, are no reason to reject::
 
-        W = Σ_g (x̄_g - x̄)² / v_g,   x̄ = Σ x̄_g/v_g / Σ 1/v_g
+        W = Σ_g w_g (x̄_g - x̄)²,   w_g = n_g / effect_g,   x̄ = Σ w_g x̄_g / Σ w_g
 
-    with v_g the variance by patient within the group, one patient of average spread added so that
-    no group has none. Were the means equal, patients of one group could be of any other: they are
-    dealt out anew, each group keeping its number of them. Whoever has cases in several groups
+    with the design effect of the group's own patients (`spread_of_mean`); were the means equal, so
+    would be the variances of single cases. Patients of one group could then be of any other: they
+    are dealt out anew, each group keeping its number of them. Whoever has cases in several groups
     keeps them together: the names of that patient's groups are exchanged among themselves, and
-    only what differs within patients is told from chance.
+    only what differs within patients is told from chance. Where patients have unlike numbers of
+    cases this holds for many patients only; p is then at least that of F with C - k degrees of
+    freedom.
 
     Parameters
     ----------
@@ -58,6 +60,8 @@ def groups_p(
     >>> groups_p([1, 1, 0, 0], list("AABB"), list("ppqq"))
     1.0
     """
+    from scipy.special import fdtrc
+
     x = outcomes_of(values)
     _, group = np.unique(np.asarray(groups), return_inverse=True)
     _, owner = np.unique(np.asarray(clusters), return_inverse=True)
@@ -87,19 +91,24 @@ def groups_p(
         names = place[own][draw.random_sample((n_perm, own.size)).argsort(axis=1)]
         for g in range(k):
             dealt[:, g] += (names == g).astype(np.int64) @ units[own]
-    mean = hits.sum() / size.sum()
-    spare = float(((hits - size * mean) ** 2).mean())
-    least = float(_wald(seen[None], spare)[0]) * (1 - _TIE)
-    return (int((_wald(dealt, spare) >= least).sum()) + 1) / (n_perm + 1)
+    found = float(_wald(seen[None])[0])
+    p = (int((_wald(dealt) >= found * (1 - _TIE)).sum()) + 1) / (n_perm + 1)
+    # Where patients differ in their number of cases, dealing them out is right for many only.
+    rate, df = x.mean(), np.unique(owner).size - k
+    if size.min() == size.max() or df < 1:
+        return p
+    return max(p, float(fdtrc(k - 1, df, found / (rate * (1 - rate)) / (k - 1))))
 
 
-def _wald(sums: NDArray[np.int64], spare: float) -> Floats:
+def _wald(sums: NDArray[np.int64]) -> Floats:
     """W of every deal: units, cases, hits and their products by group (deals x groups x 6)."""
     units, n, hits, nn, nh, hh = np.moveaxis(sums.astype(float), 2, 0)
     with np.errstate(all="ignore"):
         at = hits / n
-        squares = np.maximum(hh - 2 * at * nh + at * at * nn, 0.0)
-        weights = n**2 / (squares * units / np.maximum(units - 1, 1) + spare)
+        between = np.maximum(hh - 2 * at * nh + at * at * nn, 0.0)
+        between *= units / np.maximum(units - 1, 1)
+        mass, usual = n * at * (1 - at), 1 + USUAL * (nn / n - 1)
+        weights = n / np.maximum((between + BELIEF * usual) / (mass + BELIEF), 1.0)
         centre = (weights * at).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
         found: Floats = (weights * (at - centre) ** 2).sum(axis=1)
     return np.nan_to_num(found)
