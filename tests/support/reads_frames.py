@@ -6,7 +6,7 @@ import hashlib
 
 from overread.case import Limits, Prompt, Reply, Shown, Traits
 from overread.imaging import movie_frames, pixels
-from overread.sight.digits import digit_clip
+from overread.sight import digit_clip
 
 __all__ = ["Blind", "Counts", "Every", "Four", "Weak"]
 

@@ -21,10 +21,11 @@ from overread.sight import (
     Sight,
     ask_for_digits,
     ask_for_frames,
+    digits_of,
+    frames_of,
     judge_clips,
     judge_sight,
 )
-from overread.sight.digits import digits_of, frames_of
 
 
 def sight(spec: str, *, seed: int = 0) -> Sight:
