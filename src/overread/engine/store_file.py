@@ -100,22 +100,7 @@ def only_writer(path: Path) -> IO[bytes]:
 
 def held_elsewhere(path: Path) -> str:
     """The line for a store that another process keeps locked, which one where the system says."""
-    pid = _holder(path)
-    with suppress(OSError):
-        named = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-        return (
-            f"{path}: process {pid} ({named}) holds the reply store. Wait for it or end it; or "
-            "give another file with --store."
-        )
-    return (
-        f"{path}: another process holds the reply store. Wait for it or end it; or give another "
-        "file with --store."
-    )
-
-
-def _holder(path: Path) -> int:
-    """The process that has locked the store to write; 0 where the system does not tell."""
-    files = set()
+    files, holder = set(), "another process"
     for name in (path, f"{path}-shm", f"{path}-wal"):
         with suppress(OSError):
             files.add(os.stat(name).st_ino)
@@ -126,8 +111,13 @@ def _holder(path: Path) -> int:
             pid = int(words[4])
             inode = int(words[5].rpartition(":")[2])
             if words[3] == "WRITE" and inode in files and pid not in (0, os.getpid()):
-                return pid
-    return 0
+                named = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+                holder = f"process {pid} ({named})"
+                break
+    return (
+        f"{path}: {holder} holds the reply store. Wait for it or end it; or give another file with "
+        "--store."
+    )
 
 
 class Life(NamedTuple):
@@ -144,7 +134,6 @@ class Life(NamedTuple):
 
 def this_process() -> Life:
     pid = os.getpid()
-    began = _began(pid)
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         space = os.stat("/proc/self/ns/pid").st_ino
@@ -153,7 +142,7 @@ def this_process() -> Life:
         # nowhere: a place that no other process shares.
         alone = secrets.token_hex(8) if sys.platform == "linux" else ""
         return Life(f"{platform.node()} {alone}", pid, 0)
-    return Life(f"{boot} {space}", pid, began)
+    return Life(f"{boot} {space}", pid, _began(pid))
 
 
 def alive(other: Life, here: Life) -> bool | None:
