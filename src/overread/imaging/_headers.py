@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -238,12 +238,9 @@ def _decoded_frames(path: Path) -> int:
     import av
 
     count = 0
-    with _opened_video(path) as (container, stream):
-        try:
-            for _ in container.decode(stream):
-                count += 1
-        except av.FFmpegError:
-            pass
+    with _opened_video(path) as (container, stream), suppress(av.FFmpegError):
+        for _ in container.decode(stream):
+            count += 1
     return count
 
 

@@ -247,10 +247,7 @@ def _struct(data: bytes, at: int, deep: int = 0) -> tuple[dict[int, Any], int]:
     number = 0
     while head := data[at]:
         at += 1
-        if head >> 4:
-            number += head >> 4
-        else:
-            number, at = _whole(data, at)
+        number, at = (number + (head >> 4), at) if head >> 4 else _whole(data, at)
         fields[number], at = _value(data, at, head & 15, deep)
     return fields, at + 1
 
@@ -273,6 +270,8 @@ def _value(data: bytes, at: int, kind: int, deep: int) -> tuple[Any, int]:
         return _list(data, at, deep + 1)
     if kind == 11:
         count, at = _varint(data, at)
+        if count > len(data):
+            raise IndexError
         kinds, at = (data[at], at + 1) if count else (0, at)
         for _ in range(count):
             _, at = _value(data, at, kinds >> 4, deep + 1)
@@ -285,9 +284,7 @@ def _value(data: bytes, at: int, kind: int, deep: int) -> tuple[Any, int]:
 
 def _list(data: bytes, at: int, deep: int) -> tuple[list[Any], int]:
     head, at = data[at], at + 1
-    count = head >> 4
-    if count == 15:
-        count, at = _varint(data, at)
+    count, at = (head >> 4, at) if head >> 4 < 15 else _varint(data, at)
     if count > len(data):  # a value takes a byte at least
         raise IndexError
     values = []
@@ -301,13 +298,11 @@ def _list(data: bytes, at: int, deep: int) -> tuple[list[Any], int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while shift < 70:
-        value |= (data[at] & 127) << shift
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-        shift += 7
+    value = 0
+    for place in range(10):
+        value |= (data[at + place] & 127) << 7 * place
+        if data[at + place] < 128:
+            return value, at + place + 1
     raise ValueError
 
 
