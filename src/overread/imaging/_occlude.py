@@ -136,8 +136,8 @@ def _surface(values: Pixels | Whole, known: Mask, inside: Inside) -> _Surface | 
     sums = np.zeros((bottom - top, right - left, values.shape[2]), np.int64)
     weights = np.zeros((bottom - top, right - left, 1), np.int64)
     for axis, at, far in sides:
-        line, seen = values.take(at, axis), known.take(at, axis)
-        means, counts = _windows(line, seen, along[axis], far)
+        line = np.s_[at] if axis == 0 else np.s_[:, at]
+        means, counts = _windows(values[line], known[line], along[axis], far)
         weight = np.where(counts > 0, (_UNIT // far)[:, :, None], 0)
         sums += weight * means
         weights += weight
