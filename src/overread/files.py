@@ -92,10 +92,9 @@ def read_text(path: Path | str, *, named: str | None = None, at_most: int = MOST
         ) from None
 
 
-def read_toml(path: Path | str, *, named: str | None = None) -> dict[str, Any]:
+def read_toml(path: Path | str) -> dict[str, Any]:
     """A TOML file as plain values; what is no TOML, or would eat the machine, is one line."""
-    called = named or str(path)
-    return parse_toml(read_text(path, named=named, at_most=MOST_TOML), called)
+    return parse_toml(read_text(path, at_most=MOST_TOML), str(path))
 
 
 def parse_toml(text: str, called: str) -> dict[str, Any]:

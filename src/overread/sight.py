@@ -96,14 +96,14 @@ def frames_of(seed: int) -> list[str]:
     return _random_digits(f"sight clips:{seed}", CLIPS, FRAMES)
 
 
-def digit_clip(digits: str, size: int = 112) -> bytes:
+def digit_clip(digits: str) -> bytes:
     """A lossless video, one large digit a frame."""
     import numpy as np
     from PIL import Image
 
     from overread.imaging import lossless_clip
 
-    drawn = {d: np.asarray(Image.open(io.BytesIO(digit_picture(d, size)))) for d in set(digits)}
+    drawn = {d: np.asarray(Image.open(io.BytesIO(digit_picture(d, 112)))) for d in set(digits)}
     return lossless_clip([drawn[digit] for digit in digits])
 
 

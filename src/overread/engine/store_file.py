@@ -177,10 +177,10 @@ _NETWORK = ("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "glusterfs
 _FUSE = ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "fuse.gcsfuse", "fuse.ceph")
 
 
-def is_network_mount(path: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -> bool:
+def is_network_mount(path: Path) -> bool:
     """True when the longest mount point above `path` is of a network type; False if unknowable."""
     try:
-        lines = mountinfo.read_text().splitlines()
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:
         return False
     resolved = path.resolve()

@@ -32,11 +32,11 @@ _MOST_REFUSED = 1024
 class Studio:
     """Renders for every reader of a run, so phrasings and readers share what is rendered."""
 
-    def __init__(self, sources: Sources, *, threads: int | None = None, cache: Cache | None = None):
+    def __init__(self, sources: Sources) -> None:
         self.sources = sources
-        self.cache = cache if cache is not None else Cache()
+        self.cache = Cache()
         # One more than cores: while a thread waits for the interpreter's lock, another renders.
-        self.threads = threads or (os.cpu_count() or 1) + 1
+        self.threads = (os.cpu_count() or 1) + 1
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="render")
         self.films: imaging.Films | None = None
         self._making: dict[bytes, asyncio.Future[Shown | ShownClip]] = {}
