@@ -21,7 +21,6 @@ from overread.stats import binomial_tail, rank_sum_p
 
 __all__ = [
     "ClipSight",
-    "Parts",
     "Sight",
     "ask_for_digits",
     "ask_for_frames",
@@ -256,14 +255,6 @@ _NEARLY = 0.9
 _SPREAD, _CUT = "evenly spread over", "the first of"
 
 
-class Parts(msgspec.Struct, frozen=True):
-    """Replies to half a clip, to one frame, and to the bare question."""
-
-    half: Reply | None = None
-    one: Reply | None = None
-    none: Reply | None = None
-
-
 class ClipSight(msgspec.Struct, frozen=True, kw_only=True):
     """What was found of one reader.
 
@@ -291,17 +282,19 @@ def judge_clips(
     digits: Sequence[str],
     first: Mapping[int, Reply],
     again: Mapping[int, Reply],
-    parts: Parts,
+    others: Mapping[str, Reply],
     refused: str = "",
 ) -> ClipSight:
-    """Weigh what the replies show. `first` and `again` are replies by the number of the clip.
+    """Weigh what the replies show. `first` and `again` are replies by the number of the clip,
+    `others` those to "half" a clip, to "one" frame, and to the bare question ("none").
 
     Reading decides: digits of the later half in their places mean that no frame was left out, and
     fewer digits that fit evenly spread frames, or the first so many where that is how many a reply
     says there are, mean that the rest was. Else tokens decide, which
     can only show that frames are missing unless replies also move with the clip.
     """
-    if not first and parts.none is not None:
+    bare = others.get("none")
+    if not first and bare is not None:
         told = f"every clip was refused while the bare question was answered: {refused}"
         return ClipSight(reader=reader, form=form, verdict="does not arrive", evidence=(told,))
     said = {number: said_of(reply.text) for number, reply in first.items()}
@@ -311,8 +304,8 @@ def judge_clips(
     p_read = binomial_tail(late, (FRAMES - HALF) * len(said), 0.1)
     thin, p_thin, how = _thinned(digits, said)
     p_move, measured_by = movement(first, again)
-    extra = _tokens([first[min(first)]] if first else [], parts.none)
-    counted = _counted(form, extra, parts)
+    extra = _tokens([first[min(first)]] if first else [], bare)
+    counted = _counted(form, extra, others)
     evidence = [
         f"digits read in their places: {read} of {FRAMES * len(said)}, of the later half {late} of "
         f"{(FRAMES - HALF) * len(said)} (chance of that blindly: p = {p_read:.2g})",
@@ -399,7 +392,7 @@ def _thinned(
     return float(median(len(d) for d in few.values())), min(1.0, p), how
 
 
-def _counted(form: ClipForm, extra: float | None, parts: Parts) -> float | None:
+def _counted(form: ClipForm, extra: float | None, others: Mapping[str, Reply]) -> float | None:
     """Of how many frames the tokens speak; None where they do not.
 
     Images are counted by the tokens of one. Videos have a least length, so a clip is set against
@@ -408,7 +401,8 @@ def _counted(form: ClipForm, extra: float | None, parts: Parts) -> float | None:
     """
     if not extra or form == "sheet":
         return None
-    less = _tokens([parts.one if form == "images" else parts.half], parts.none)
+    part = others.get("one" if form == "images" else "half")
+    less = _tokens([part], others.get("none"))
     if not less or less < 0:
         return None
     return min(float(FRAMES), extra / less * (1 if form == "images" else HALF))

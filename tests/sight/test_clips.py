@@ -17,7 +17,6 @@ from overread.sight import (
     FRAMES,
     HALF,
     ClipSight,
-    Parts,
     _thinned,
     ask_for_frames,
     frames_of,
@@ -182,8 +181,9 @@ def judged(
     whole, half, one, none = tokens
     first = {n: Reply(t, tokens_in=whole) for n, t in enumerate(texts)}
     second = {n: Reply(t, tokens_in=whole) for n, t in enumerate(again or texts)}
-    parts = Parts(Reply("", tokens_in=half), Reply("", tokens_in=one), Reply("", tokens_in=none))
-    return judge_clips("r", form, SHOWN, first, second, parts)
+    tokens = {"half": half, "one": one, "none": none}
+    others = {name: Reply("", tokens_in=count) for name, count in tokens.items()}
+    return judge_clips("r", form, SHOWN, first, second, others)
 
 
 def line(digits: str) -> str:

@@ -44,20 +44,18 @@ def render_clip(clip: Clip, films: Films | None = None) -> ShownClip:
     images = clip_images(clip, films if films is not None else Films(0))
     match clip.form:
         case "images":
-            parts = tuple(encoded(image, quality) for image in images)
-            shown = ShownClip(parts, len(parts), clip.form)
+            parts = [encoded(image, quality) for image in images]
         case "sheet":
-            sheet = encoded(contact_sheet(images), quality)
-            shown = ShownClip((sheet,), len(images), clip.form)
+            parts = [encoded(contact_sheet(images), quality)]
         case "video":
             video = movie([np.asarray(image.convert("RGB")) for image in images])
-            shown = ShownClip((Shown("video/mp4", video),), len(images), clip.form)
-    if shown.count != len(clip.frames):
+            parts = [Shown("video/mp4", video)]
+    if len(images) != len(clip.frames):
         raise BadInput(
-            f"{name_of(clip.source)}: {shown.count} of {len(clip.frames)} frames were encoded; all "
+            f"{name_of(clip.source)}: {len(images)} of {len(clip.frames)} frames were encoded; all "
             "of them or none are shown. Report this."
         )
-    return shown
+    return ShownClip(tuple(parts), len(images), clip.form)
 
 
 @budgeted
