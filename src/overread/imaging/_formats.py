@@ -162,11 +162,6 @@ _START = b"\x9d\x01\x2a"
 _A_PIXEL, _A_TABLE, _MOST_TABLES = 8, 6000, 1 << 16
 
 
-def is_webp(data: bytes) -> bool:
-    """Whether these are the first bytes of a WebP file."""
-    return data[:4] == b"RIFF" and data[8:15] == b"WEBPVP8"
-
-
 def strip_webp(data: bytes, name: str) -> Plain:
     """Keep the pixels and their alpha. An animation is refused."""
     end = 8 + int.from_bytes(data[4:8], "little")

@@ -111,7 +111,10 @@ def shown_grey(
     With `whole_range` it is the least and the greatest value that the stored bits can hold.
     """
     low, high = int(stored.min()), int(stored.max())
-    lut = elements.lut(tags.VOI_LUT, signed=_signed_after_modality(elements))
+    # Whether a VOI LUT's first value may be negative (PS3.3 C.11.2.1.1).
+    negative = _is_signed(elements) or (elements.number(tags.INTERCEPT) or 0) < 0
+    signed = negative and tags.MODALITY_LUT not in elements.raw
+    lut = elements.lut(tags.VOI_LUT, signed=signed)
     window = _window(elements)
     one_bit = elements.short(tags.STORED) == 1
     ends = None
@@ -144,7 +147,10 @@ def shown_grey(
 
 def _occurring(stored: NDArray[Any], low: int, high: int, elements: Elements) -> NDArray[np.int64]:
     """Values among the pixels that are no padding: all of them, or the two ends of a wide range."""
-    padding = _padding(elements)
+    signed = _is_signed(elements)
+    first = elements.short(tags.PADDING, signed=signed)
+    last = elements.short(tags.PADDING_LIMIT, first, signed=signed)
+    padding = None if first is None or last is None else (min(first, last), max(first, last))
     if high - low < _LONGEST_TABLE:
         seen = np.zeros(high - low + 1, np.bool_)
         for band in bands(stored.reshape(-1)):
@@ -199,20 +205,3 @@ def _looked_up(values: NDArray[Any], lut: Lut) -> _Real:
 
 def _is_signed(elements: Elements) -> bool:
     return elements.short(tags.REPRESENTATION, 0) == 1
-
-
-def _signed_after_modality(elements: Elements) -> bool:
-    """Whether a VOI LUT's first value may be negative (PS3.3 C.11.2.1.1)."""
-    if tags.MODALITY_LUT in elements.raw:
-        return False
-    return _is_signed(elements) or (elements.number(tags.INTERCEPT) or 0) < 0
-
-
-def _padding(elements: Elements) -> tuple[int, int] | None:
-    signed = _is_signed(elements)
-    value = elements.short(tags.PADDING, signed=signed)
-    if value is None:
-        return None
-    limit = elements.short(tags.PADDING_LIMIT, value, signed=signed)
-    assert limit is not None
-    return min(value, limit), max(value, limit)
