@@ -106,8 +106,10 @@ def held_elsewhere(path: Path) -> str:
             files.add(os.stat(name).st_ino)
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/locks").read_text().splitlines():
-            # 1: POSIX  ADVISORY  WRITE 4711 08:01:123456 120 120
+            # 1: POSIX  ADVISORY  WRITE 4711 08:01:123456 120 120; who waits has an arrow after 1:
             words = line.split()
+            if words[1] == "->":
+                continue
             pid = int(words[4])
             inode = int(words[5].rpartition(":")[2])
             if words[3] == "WRITE" and inode in files and pid not in (0, os.getpid()):

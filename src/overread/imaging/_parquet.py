@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
 from overread.case import BadInput
-from overread.imaging._archive import MOST_BYTES, Damaged, Place, looked_at, mark_of, real_path
+from overread.imaging._archive import MOST_BYTES, Damaged, Place, mark_of, real_path
 from overread.imaging._budget import budgeted, check_time, hold
 from overread.imaging._formats import one_line
 
@@ -80,16 +79,8 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
         return sum({page.beside for page in read}) + 3 * (inflated + valued)
 
 
-def rows(path: str | Path, found: os.stat_result | None = None) -> Rows:
-    """The parquet file, opened once for as long as it does not change.
-
-    `found` is its state, if the caller has just looked.
-    """
-    found = found or looked_at(path, ".parquet")
-    if found is None:
-        raise BadInput(
-            f"{str(path)!r} is not there, or no parquet file. Name a file ending in .parquet."
-        )
+def rows(path: str, found: os.stat_result) -> Rows:
+    """The parquet file, opened once for as long as its state is the one that was `found`."""
     with _reading:
         return _opened(real_path(path), found.st_size, mark_of(found))
 
