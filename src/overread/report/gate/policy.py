@@ -216,8 +216,9 @@ def _check(where: str, rule: Rule) -> None:
     if len(given) != 1:
         said = " and ".join(given) or "none"
         raise BadInput(f"{where}: give exactly one of {', '.join(_DEMANDS)}; it has {said}.")
-    bound = rule.gap.at_most if rule.gap else rule.at_least if given == ["at_least"] else None
-    bound = rule.at_most if given == ["at_most"] else bound
+    bound = (
+        rule.gap.at_most if rule.gap else rule.at_least if rule.at_most is None else rule.at_most
+    )
     if bound is not None and not math.isfinite(bound):
         raise BadInput(f"{where}: {given[0]} is {bound}; give a number.")
     if rule.gap and (rule.gap.at_most < 0 or rule.gap.across in rule.by):
