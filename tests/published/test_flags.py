@@ -31,7 +31,7 @@ def test_arithmetic_is_done_for_every_paper() -> None:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_kept_flags_are_those_that_arithmetic_finds(benchmark: str) -> None:
     """In their order too; after a change, write them: python -m published.arithmetic."""
-    kept, found = inconsistencies(benchmark), flags_of(figures(benchmark))
+    kept, found = list(inconsistencies(benchmark)), flags_of(figures(benchmark))
     assert [str(flag) for flag in kept if flag not in found] == [], "kept, but no longer found"
     assert [str(flag) for flag in found if flag not in kept] == [], "found, but not kept"
     assert kept == found
