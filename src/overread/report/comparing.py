@@ -15,15 +15,7 @@ import numpy as np
 from overread.benchmarks.base import ComparedWords
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value, percent
 from overread.case import Measure
-from overread.measuring.contrasts import (
-    FLIPS,
-    cluster_sums,
-    exact_p,
-    flip_ps,
-    paired_difference,
-    signs,
-    with_q,
-)
+from overread.measuring import contrasts
 from overread.measuring.estimates import Estimate, Floats, Mask, Resampling
 from overread.measuring.notes import remarked
 
@@ -62,16 +54,16 @@ def differences(
         if binary:
             only = int((each == 1).sum()), int((each == -1).sum())
             record = msgspec.structs.replace(
-                record, p=exact_p(each[both].astype(np.int64), table.clusters[both])
+                record, p=contrasts.exact_p(each[both].astype(np.int64), table.clusters[both])
             )
             if both.any():
                 record = remarked(record, f"{only[0]} only {one}, {only[1]} only {two}")
         estimates.append(_estimate(record, each, both, shares=shares))
-        sums.append(cluster_sums(each, table.clusters))
+        sums.append(contrasts.cluster_sums(each, table.clusters))
     found = table.resampling.finish(estimates)
     if not binary and found and values.height:
         found = _flipped(found, np.stack(sums, axis=1))
-    return with_q(found)
+    return contrasts.with_q(found)
 
 
 class _ValuesByCase:
@@ -102,15 +94,16 @@ def _estimate(record: Measure, each: Floats, both: Mask, *, shares: bool) -> Est
     if n == 0:
         return Estimate(record=remarked(record, "no case in common"))
     limits = (-1.0, 1.0) if shares else (-math.inf, math.inf)
-    made = paired_difference(record, each, both, limits=limits, step=1.0 if shares else None)
+    step = 1.0 if shares else None
+    made = contrasts.paired_difference(record, each, both, limits=limits, step=step)
     # The same sum whatever the order of the cases.
     value = math.fsum(each[both].tolist()) / n
     return msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, value=value))
 
 
 def _flipped(records: Sequence[Measure], sums: Floats) -> list[Measure]:
-    flips = min(FLIPS, max(999, _MOST_COINS // len(sums)))
-    ps = flip_ps(sums, signs(len(sums), flips, SEED))
+    flips = min(contrasts.FLIPS, max(999, _MOST_COINS // len(sums)))
+    ps = contrasts.flip_ps(sums, contrasts.signs(len(sums), flips, SEED))
     return [
         remarked(msgspec.structs.replace(record, p=p), f"p of {flips} sign flips")
         if record.n
@@ -139,11 +132,10 @@ def comparison_line(record: Measure, words: ComparedWords, higher_is_better: boo
     if not record.n or record.value is None:
         return f"{one} and {two} have no case in common in {words.noun}."
     if not _told_apart(record):
-        stands = _stands(record, words, 1)
         value = amount(record.value, words, signed=True)
         return (
             f"{one} and {two} cannot be told apart in {words.noun} on these {record.n} cases "
-            f"(difference {value} {words.unit}, {stands})."
+            f"(difference {value} {words.unit}, {_stands(record, words, 1)})."
         )
     sign = 1 if (record.value > 0) != words.less else -1
     first, second = (one, two) if sign > 0 else (two, one)

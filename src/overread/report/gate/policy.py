@@ -52,7 +52,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     readers: str | tuple[str, ...] = ALL
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Rule(Defaults, frozen=True, kw_only=True):
     """One `[[rule]]`: a measure, and exactly one of `at_least`, `at_most`, `label` and `gap`.
 
     `by` is matched exactly; for a gap it is what all groups share. Labels in `undecided` say that
@@ -65,15 +65,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     benchmark: str
     measure: str
     by: dict[str, str] = {}
-    readers: str | tuple[str, ...] = ALL
     at_least: float | None = None
     at_most: float | None = None
     label: str | None = None
     gap: Gap | None = None
     undecided: tuple[str, ...] = ()
-    minimum_n: int = 1
-    edition: str = "corrected"
-    confidence: Confidence = "interval"
     judges: Judges = "fit"
     unanswered: float = 0.0
     partial: bool = False
@@ -138,7 +134,14 @@ def read_policy(path: Path, held: bytes | None = None) -> Policy:
         raise BadInput(f"{path}: {error}. Mend the TOML.") from None
     if not policy.rule:
         raise BadInput(f"{path}: it has no rule. A gate that checks nothing is none; add [[rule]].")
-    _check_common(path, policy)
+    if not policy.title.strip():
+        raise BadInput(f"{path}: title is empty. Say in a line what the gate is for.")
+    names = [rule.name for rule in policy.rule]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadInput(f'{path}: two rules are called "{twice[0]}". Give each its own name.')
+    if policy.defaults.minimum_n < 0:
+        raise BadInput(f"{path}: defaults, minimum_n is {policy.defaults.minimum_n}; give 0 or up.")
     for number, rule in enumerate(policy.rule, 1):
         _check(f"{path}: rule {number} ({rule.name})", rule)
     return policy
@@ -167,17 +170,6 @@ def _told(error: str) -> str:
         where = f"rule {int(found[1]) + 1}" + (f", {found[2]}" if found[2] else "")
         return f"{where}: {text}"
     return f"{place.strip('`').removeprefix('$.')}: {text}" if place else text
-
-
-def _check_common(path: Path, policy: Policy) -> None:
-    if not policy.title.strip():
-        raise BadInput(f"{path}: title is empty. Say in a line what the gate is for.")
-    names = [rule.name for rule in policy.rule]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise BadInput(f'{path}: two rules are called "{twice[0]}". Give each its own name.')
-    if policy.defaults.minimum_n < 0:
-        raise BadInput(f"{path}: defaults, minimum_n is {policy.defaults.minimum_n}; give 0 or up.")
 
 
 def _check_in_range(where: str, rule: Rule, key: str, bound: float) -> None:

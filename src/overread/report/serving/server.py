@@ -343,20 +343,20 @@ def _cards(runs: Sequence[Browsable | None], run: int, page: int, wanted: Filter
 
 
 def _made(
-    data: bytes, kind: str, charset: str | None = None, more: Mapping[str, str] | None = None
+    data: bytes,
+    kind: str,
+    charset: str | None = None,
+    more: Mapping[str, str] = {},
+    status: int = 200,
 ) -> web.Response:
+    headers = {**_HEADERS, **more}
     return web.Response(
-        body=data, content_type=kind, charset=charset, headers={**_HEADERS, **(more or {})}
+        status=status, body=data, content_type=kind, charset=charset, headers=headers
     )
 
 
-def _line(status: int, line: str, more: Mapping[str, str] | None = None) -> web.Response:
-    return web.Response(
-        status=status,
-        text=f"{line}\n",
-        content_type="text/plain",
-        headers={**_HEADERS, **(more or {})},
-    )
+def _line(status: int, line: str, more: Mapping[str, str] = {}) -> web.Response:
+    return _made(f"{line}\n".encode(), "text/plain", "utf-8", more, status)
 
 
 class _Protocol(web.RequestHandler):
