@@ -20,7 +20,6 @@ _LONGEST_LISTING = 500
 _THROTTLING = frozenset({429, 503, 529})
 # llama.cpp answers a picture it cannot take with status 500, which otherwise may heal.
 _NEVER_HEALS = re.compile(r"not supported|unsupported|does not support", re.IGNORECASE)
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # As much of a body that is no reply is looked at; a line of it is shown.
 _MOST_QUOTED = 1 << 16
 _MOST_MODELS = 10_000
@@ -45,13 +44,17 @@ def read_response(
     if 300 <= status < 400:
         where = _line(headers.get("Location", "elsewhere"), hide, 200)
         raise ReaderFailure(f"HTTP {status}: redirects to {where} are not followed", heals=False)
-    if status != 200:
-        raise _failure(status, _message(body, hide), headers)
     try:
         data = _lenient(body)
     except (ValueError, RecursionError):
-        shown = _line(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide, 80)
+        said = body[:_MOST_QUOTED].decode("utf-8", "replace")
+        if status != 200:
+            raise _failure(status, _error_line(said, hide), headers) from None
+        shown = _line(said, hide, 80)
         raise ReaderFailure(f'not JSON: the server said "{shown}"', heals=True) from None
+    if status != 200:
+        error = data.get("error", data) if isinstance(data, dict) else data
+        raise _failure(status, _error_line(error, hide), headers)
     if not isinstance(data, dict):
         raise ReaderFailure("not a chat completion: the body is not an object", heals=True)
     if data.get("error"):
@@ -177,15 +180,6 @@ def _error_status(error: object) -> int:
     if isinstance(code, str) and code.isdecimal() and len(code) == 3:
         code = int(code)
     return code if isinstance(code, int) and 400 <= code < 600 else 0
-
-
-def _message(body: bytes, hide: Hide) -> str:
-    """One line of what the server said, whatever its shape."""
-    try:
-        data = msgspec.json.decode(body)
-    except _UNREADABLE:
-        return _error_line(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide)
-    return _error_line(data.get("error", data) if isinstance(data, dict) else data, hide)
 
 
 def _error_line(error: object, hide: Hide) -> str:

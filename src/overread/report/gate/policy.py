@@ -8,7 +8,7 @@ import re
 import stat
 import time
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -127,11 +127,15 @@ def read_policy(path: Path, held: bytes | None = None) -> Policy:
     try:
         data = policy_bytes(path) if held is None else held
         plain = parse_toml(data.decode("utf-8-sig"), str(path))
-        policy = msgspec.convert(_with_defaults(plain), Policy)
+        policy = msgspec.convert(plain, Policy)
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {_told(str(error))}. See docs/gate.md for the keys.") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: {error}. Mend the TOML.") from None
+    # Every rule with the defaults it does not replace.
+    common = msgspec.to_builtins(policy.defaults)
+    rules = tuple(msgspec.convert(common | own, Rule) for own in plain["rule"])
+    policy = msgspec.structs.replace(policy, rule=rules)
     if not policy.rule:
         raise BadInput(f"{path}: it has no rule. A gate that checks nothing is none; add [[rule]].")
     if not policy.title.strip():
@@ -145,21 +149,6 @@ def read_policy(path: Path, held: bytes | None = None) -> Policy:
     for number, rule in enumerate(policy.rule, 1):
         _check(f"{path}: rule {number} ({rule.name})", rule)
     return policy
-
-
-def _with_defaults(plain: dict[str, Any]) -> dict[str, Any]:
-    """Every rule with the defaults it does not replace."""
-    try:
-        defaults = msgspec.convert(plain.get("defaults", {}), Defaults)
-    except msgspec.ValidationError as error:
-        text, _, place = str(error).partition(" - at ")
-        below = place.strip("`").removeprefix("$")
-        raise msgspec.ValidationError(f"{text} - at `$.defaults{below}`") from None
-    rules = plain.get("rule")
-    if not isinstance(rules, list):
-        return plain  # refused with the rest
-    common = msgspec.to_builtins(defaults)
-    return plain | {"rule": [common | one if isinstance(one, dict) else one for one in rules]}
 
 
 def _told(error: str) -> str:

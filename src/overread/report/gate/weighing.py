@@ -304,6 +304,9 @@ def effective_size(share: float, width: float) -> float | None:
     """The independent cases at which Wilson's interval about a share is this wide.
 
     So that design effects, and intervals made otherwise, need not be told apart by their names.
+    With b = 2 p (1 - p) - w², a width w is that of ::
+
+        m = z² (b + sqrt(b² + w² (1 - w²))) / w²
 
     Examples
     --------
@@ -314,14 +317,9 @@ def effective_size(share: float, width: float) -> float | None:
     """
     if not 0 < width < 1:
         return None
-    z2 = Z95 * Z95
-    low, high = -20.0, 40.0  # powers of two
-    for _ in range(100):
-        middle = (low + high) / 2
-        m = 2.0**middle
-        its = 2 * Z95 * math.sqrt(share * (1 - share) / m + z2 / (4 * m * m)) / (1 + z2 / m)
-        low, high = (middle, high) if its > width else (low, middle)
-    return float(2.0**low)
+    w2 = width * width
+    b = 2 * share * (1 - share) - w2
+    return Z95 * Z95 * (b + math.sqrt(b * b + w2 * (1 - w2))) / w2
 
 
 def _whole(cases: float) -> int | None:
