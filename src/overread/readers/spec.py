@@ -195,18 +195,15 @@ def _fields(spec: str) -> dict[str, Any]:
     for option, value in parse_qsl(query, keep_blank_values=True):
         if option in fields:
             raise BadInput(f'reader "{shown}": option {option} is given twice; give it once.')
-        fields[option] = _json_object(shown, value) if option == "extra" else value
-    return fields
-
-
-def _json_object(shown: str, value: str) -> dict[str, Any]:
+        fields[option] = value
     try:
-        return msgspec.json.decode(value, type=dict[str, Any])
+        if "extra" in fields:
+            fields["extra"] = msgspec.json.decode(fields["extra"], type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
         # Not quoted: what cannot be read cannot be searched for keys.
-        raise BadInput(
-            f'reader "{shown}": extra must be a JSON object, as {{"top_k": 1}}.'
-        ) from None
+        message = f'reader "{shown}": extra must be a JSON object, as {{"top_k": 1}}.'
+        raise BadInput(message) from None
+    return fields
 
 
 def _refuse_keys(fields: Mapping[str, Any]) -> None:

@@ -22,27 +22,21 @@ import msgspec
 from overread.case import Figure
 from overread.report.markup import shown
 
-_TAGS: Final = frozenset(
-    {
-        "circle", "clipPath", "defs", "g", "image", "line", "linearGradient", "path", "rect",
-        "stop", "svg", "text", "tspan",
-    }
-)  # fmt: skip
-_GEOMETRY: Final = frozenset(
-    {
-        "cx", "cy", "d", "dx", "dy", "height", "r", "transform", "width", "x", "x1", "x2", "y",
-        "y1", "y2",
-    }
-)  # fmt: skip
+_TAGS: Final = frozenset({
+    "circle", "clipPath", "defs", "g", "image", "line", "linearGradient", "path", "rect",
+    "stop", "svg", "text", "tspan",
+})  # fmt: skip
+_GEOMETRY: Final = frozenset({
+    "cx", "cy", "d", "dx", "dy", "height", "r", "transform", "width", "x", "x1", "x2", "y",
+    "y1", "y2",
+})  # fmt: skip
 _PAINT: Final = frozenset({"fill", "stroke", "clip-path"})
-_PLAIN: Final = frozenset(
-    {
-        "fill-opacity", "font-size", "font-style", "font-weight", "offset", "opacity",
-        "preserveAspectRatio", "stop-color", "stop-opacity", "stroke-dasharray",
-        "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit",
-        "stroke-opacity", "stroke-width", "text-anchor", "viewBox",
-    }
-)  # fmt: skip
+_PLAIN: Final = frozenset({
+    "fill-opacity", "font-size", "font-style", "font-weight", "offset", "opacity",
+    "preserveAspectRatio", "stop-color", "stop-opacity", "stroke-dasharray",
+    "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit",
+    "stroke-opacity", "stroke-width", "text-anchor", "viewBox",
+})  # fmt: skip
 _WIDE: Final = 480
 _COLOURS: Final = {Figure.INK: "currentColor", Figure.PAPER: "Canvas"}
 _COLOUR: Final = re.compile(r"#?\w+|(rgb|hsl)a?\([\d.,%\s]+\)")
