@@ -6,7 +6,8 @@ from importlib.resources import files
 
 import pytest
 
-from overread.published import BENCHMARKS, Figures, figures, inconsistencies, read_figures
+from overread.published import BENCHMARKS, Figures, figures, inconsistencies
+from overread.published._figures import read_figures
 from overread.stats import bootstrap_proportion
 from published.arithmetic import CHECKS, flags_of
 from published.arithmetic.rates import bootstrap_bounds, counts_that_fit

@@ -4,18 +4,7 @@ Facts only: numbers, with the table each stands in, and flags beside them, so th
 with a misprint unawares. What the numbers themselves allow to be recomputed, tests recompute.
 """
 
-from overread.published._figures import (
-    BENCHMARKS,
-    CASES,
-    Figures,
-    Flag,
-    Part,
-    Printed,
-    System,
-    figures,
-    inconsistencies,
-    read_figures,
-)
+from overread.published._figures import BENCHMARKS, Figures, Flag, System, figures, inconsistencies
 from overread.published._tables import (
     comparison,
     headline_of,
@@ -28,11 +17,8 @@ from overread.published._tables import (
 
 __all__ = [
     "BENCHMARKS",
-    "CASES",
     "Figures",
     "Flag",
-    "Part",
-    "Printed",
     "System",
     "comparison",
     "figures",
@@ -42,6 +28,5 @@ __all__ = [
     "marked",
     "numbered",
     "printed_tables",
-    "read_figures",
     "remarks_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
@@ -16,14 +17,7 @@ from overread.case import BadInput, Measure
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 from overread.records import JudgeEntry, Measures, RunRecord
 from overread.report.gate.policy import ALL, Policy, Rule
-from overread.report.gate.weighing import (
-    Outcome,
-    Weighed,
-    has_value,
-    number,
-    weigh_bound,
-    weigh_gap,
-)
+from overread.report.gate.weighing import Outcome, Weighed, number, weigh_bound, weigh_gap
 
 # From best to worst; a gate's own outcome is its worst ruling's.
 OUTCOMES: Final[tuple[Outcome, ...]] = ("skipped", "pass", "cannot tell", "fail")
@@ -228,7 +222,7 @@ def _refused(rule: Rule, run: GatedRun, records: Sequence[Measure]) -> Weighed |
 
 def _doubted(rule: Rule, run: GatedRun, reader: str, record: Measure) -> Weighed | None:
     """Why a number is not judged: it stands on too little, either way."""
-    if rule.label is None and not has_value(record):
+    if rule.label is None and (record.value is None or not math.isfinite(record.value)):
         note = f": {record.note}" if record.note else ""
         missing = rule.optional and not record.n
         return Weighed("skipped" if missing else "cannot tell", f"it has no value{note}")

@@ -47,10 +47,6 @@ class Weighed(msgspec.Struct, frozen=True):
     apart: Ends | None = None
 
 
-def has_value(record: Measure) -> bool:
-    return record.value is not None and math.isfinite(record.value)
-
-
 def number(value: float, beside: float | None = None) -> str:
     """Three decimals, or as many as show that it is not the number `beside` it.
 
@@ -164,7 +160,8 @@ def weigh_gap(
             reach += f" [{number(pair.ends.low)}, {number(pair.ends.high)}] (n={pair.ends.n})"
         return f"{' and '.join(pair.names)} are {reach} apart"
 
-    thin = [name for name, one in groups if not has_value(one) or (one.n or 0) < minimum_n]
+    values = [(name, _ends_of(one, point=True)) for name, one in groups]
+    thin = [name for name, value in values if value is None or value.n < minimum_n]
     full = [(name, _ends_of(one, point=point)) for name, one in groups if name not in thin]
     known = [(name, ends) for name, ends in full if ends is not None]
     # The larger first, and of equals that of the lesser name: the order of groups must not matter.
