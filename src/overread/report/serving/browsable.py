@@ -85,8 +85,7 @@ class Refused(Exception):
 
 def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
     """Run, page and filter of `run=1&page=0&reader=…&right=yes&flipped=no&fact:NAME=…`."""
-    fields = _fields(query)
-    run = _run(fields, runs)
+    run, fields = _read(query, runs)
     found = runs[run - 1]
     if found is None:
         raise Refused(404, "The cases of this run are not shown.")
@@ -109,8 +108,7 @@ def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
 
 def picture_wanted(query: str, runs: Runs) -> tuple[int, str, int]:
     """Run, case and number of the slide of `run=1&case=…&n=2`."""
-    fields = _fields(query)
-    run = _run(fields, runs)
+    run, fields = _read(query, runs)
     case, number = fields.pop("case", None), _number(fields, "n")
     _nothing_left(fields)
     if case is None:
@@ -121,7 +119,8 @@ def picture_wanted(query: str, runs: Runs) -> tuple[int, str, int]:
     return run, case, number
 
 
-def _fields(query: str) -> dict[str, str]:
+def _read(query: str, runs: Runs) -> tuple[int, dict[str, str]]:
+    """The number of the run, and what else a query says."""
     try:
         pairs = parse_qsl(
             query, True, strict_parsing=True, errors="strict", max_num_fields=_MOST_FIELDS
@@ -131,14 +130,10 @@ def _fields(query: str) -> dict[str, str]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise Refused(400, "The query says something twice.")
-    return fields
-
-
-def _run(fields: dict[str, str], runs: Runs) -> int:
     run = _number(fields, "run")
     if not 1 <= run <= len(runs):
         raise Refused(404, "There is no such run.")
-    return run
+    return run, fields
 
 
 def _number(fields: dict[str, str], name: str) -> int:
