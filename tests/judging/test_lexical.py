@@ -14,8 +14,7 @@ from overread.case import Prompt, PromptMessage, Reader
 from overread.judging import Role
 from overread.judging.fitness import LIMIT, Check, fitness_of
 from overread.judging.lexical import STEP_TYPES, LexicalJudge, covered, judged, scores
-from overread.judging.lexical_answer import final_answer, same_answer
-from overread.judging.lexicon import content
+from overread.judging.lexicon import content, final_answer, same_answer
 from overread.judging.rubric import Rubric, frame
 
 NEEDS: dict[str, tuple[Role, tuple[str, ...]]] = {
