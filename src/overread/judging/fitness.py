@@ -68,7 +68,9 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
         interval says anything: unfit.
         """
         sides = (self.sensitivity, self.specificity)
-        if any(_below(side) for side in sides):
+        # k/n is rounded to the nearest double, and so is the limit: equal ones compare equal.
+        told = [side.point if side.n >= ENOUGH else side.high for side in sides]
+        if any(share is not None and share < LIMIT for share in told):
             return UNFIT
         return NOT_CHECKED if any(side.n < ENOUGH for side in sides) else None
 
@@ -115,40 +117,25 @@ def fitness_measures(found: Sequence[Fitness]) -> Iterator[Measure]:
             yield with_method(record, Method(kind="wilson"))
 
 
-def _below(side: Interval) -> bool:
-    # k/n is rounded to the nearest double, and so is the limit: equal ones compare equal.
-    told = side.point if side.n >= ENOUGH else side.high
-    return told is not None and told < LIMIT
-
-
 def _share(hits: Sequence[bool]) -> Interval:
     from overread.stats import wilson
 
     return wilson(sum(hits), len(hits))
 
 
-def _worst(labels: Iterable[str | None]) -> str | None:
-    given = set(labels)
-    return next((label for label in (UNFIT, NOT_CHECKED) if label in given), None)
-
-
 def fitness_in(
     questions: Sequence[Question], verdicts: pl.DataFrame, cases: Mapping[str, Any]
 ) -> list[Fitness]:
     """How each judge did on the controls' replies, whose truth is known; variants are apart."""
-    return fitness_of(_checks(questions, verdicts, cases))
-
-
-def _checks(
-    questions: Sequence[Question], verdicts: pl.DataFrame, cases: Mapping[str, Any]
-) -> Iterator[Check]:
-    for one in verdicts_in(questions, verdicts, cases, checks=True):
-        if one.variant:
-            continue
-        control, asked = one.reader.removeprefix(_CONTROL), one.question
-        for truth, said, part in asked.deserved(control, cases[one.case], one.payload):
-            if truth is not None:
-                yield Check(one.judge, asked.role, asked.name, truth, said, part)
+    return fitness_of(
+        Check(one.judge, one.question.role, one.question.name, truth, said, part)
+        for one in verdicts_in(questions, verdicts, cases, checks=True)
+        if not one.variant
+        for truth, said, part in one.question.deserved(
+            one.reader.removeprefix(_CONTROL), cases[one.case], one.payload
+        )
+        if truth is not None
+    )
 
 
 def labels_of(
@@ -168,8 +155,11 @@ def labels_of(
                 labels.setdefault((judge, number), []).extend(
                     known.get((judge, name, part), NOT_CHECKED) for part in parts
                 )
-    worst = {place: _worst(given) for place, given in sorted(labels.items())}
-    return {place: label for place, label in worst.items() if label is not None}
+    return {
+        place: UNFIT if UNFIT in given else NOT_CHECKED
+        for place, given in sorted(labels.items())
+        if any(given)
+    }
 
 
 def shift_measures(
@@ -202,22 +192,21 @@ def shift_measures(
 def _shift_measure(by: dict[str, str], before: Sequence[Label], after: Sequence[Label]) -> Measure:
     """The share of verdicts that are not the same after a change; None is no verdict."""
     pairs = list(zip(before, after, strict=True))
-    both = [(a, b) for a, b in pairs if a is not None and b is not None]
-    changed, missing = sum(a != b for a, b in both), len(pairs) - len(both)
-    share = _share([a != b for a, b in both])
+    changed = [a != b for a, b in pairs if a is not None and b is not None]
+    share, missing = _share(changed), len(pairs) - len(changed)
     record = Measure(
         reader="",
         measure=SHIFT,
         by=by,
         value=share.point,
-        n=len(both),
-        k=changed,
+        n=len(changed),
+        k=sum(changed),
         low=share.low,
         high=share.high,
         left_out={"without a verdict": missing} if missing else {},
         note=f"{missing} without a verdict both times" if missing else None,
     )
-    return with_method(record, Method(kind="wilson")) if both else record
+    return with_method(record, Method(kind="wilson")) if changed else record
 
 
 def _labels_of(

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from overread.judging.agreement import Agreement
 
 PERSON: Final = "person"
-_SHEET: Final = ("id", "item", "question", "asked", "gold", "reply", "part", "choices", PERSON)
+_SHOWN: Final = ("item", "question", "asked", "gold", "reply", "part")  # as units have them
+_SHEET: Final = ("id", *_SHOWN, "choices", PERSON)
 _KEY: Final = ("id", "question", "reader", "judge", "verdict")
 # What spreadsheets take for a formula; the wide forms and blanks before them too.
 _FORMULA: Final = re.compile(r"[\s\ufffd]*[=+\-@＝＋－＠]|[\t\r]")
@@ -134,17 +135,7 @@ def write_sheet(units: Sequence[Unit], sheet: Path, key: Path) -> None:
     for path in (sheet, key):
         _check_new(path)
     rows = [
-        (
-            unit.key,
-            unit.item,
-            unit.question,
-            unit.asked,
-            unit.gold,
-            unit.reply,
-            unit.part,
-            " / ".join(unit.choices),
-            "",
-        )
+        (unit.key, *(getattr(unit, name) for name in _SHOWN), " / ".join(unit.choices), "")
         for unit in units
     ]
     told = [
@@ -252,12 +243,12 @@ def person_agreement(
         )
     if not said:
         raise BadInput(f"{sheet}: no row has anything in the column {PERSON}. Fill it first.")
-    found = []
-    for (question, judge), pairs in told.items():
-        mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
-        made = pair_agreement(PERSON, judge, mine, theirs, n_boot=n_boot, seed=seed)
-        found.append(msgspec.structs.replace(made, group=question))
-    return found
+    return [
+        pair_agreement(
+            PERSON, judge, *zip(*pairs, strict=True), group=question, n_boot=n_boot, seed=seed
+        )
+        for (question, judge), pairs in told.items()
+    ]
 
 
 def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
