@@ -33,19 +33,12 @@ IMAGES = "images"
 # their order can be told.
 
 
-class Truth(msgspec.Struct, frozen=True, kw_only=True):
-    """What is true of a picture, before it is put as a question.
+class Truth(scenes.Asked, frozen=True, kw_only=True):
+    """What is true of a picture, before it is put as a question; of its words only the `{x}` of
+    `claim` is left open."""
 
-    `ask` asks for one answer and `every` for each; `claim` states one answer `{x}`. `told` are the
-    steps of reasoning after the one that names the examination: feature, conclusion, analysis.
-    """
-
-    ask: tuple[str, ...]
-    claim: str
     right: tuple[str, ...]
     wrong: tuple[str, ...]
-    told: tuple[str, ...]
-    every: str = ""
 
 
 def _truth(form: str, right: Sequence[str], wrong: Sequence[str], **words: object) -> Truth:
@@ -244,13 +237,11 @@ def _more_sickled(rng: np.random.Generator) -> Item:
 
 def _better_picture(source: str, rng: np.random.Generator) -> Item:
     """The same picture twice, once out of focus and noisy."""
-    if source == "heart":
-        scene = scenes.echo_scene(rng)
-    elif source == "chest":
-        scene = scenes.film_of(rng)
-    else:
+    if source == "smear":
         field = smear(rng, whites=["neutrophil", "lymphocyte"], platelets=5)
         scene = scenes.blood(rng, field)
+    else:
+        scene = scenes.echo_scene(rng) if source == "heart" else scenes.film_of(rng)
     return _compared(rng, scene, scenes.degraded(rng, scene.pixels), "quality")
 
 
@@ -388,7 +379,7 @@ def _item(folder: Path, seed: int, order: Order) -> dict[str, Any]:
     }
 
 
-JOB = Job("question", __name__, Order, dict[str, Any], _item, "pictures")
+JOB = Job("question", Order, dict[str, Any], _item, "pictures")
 
 
 EACH = 2

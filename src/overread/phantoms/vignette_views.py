@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from overread.phantoms import vignette_pictures as pictures
+from overread.phantoms.question_scenes import Pixels
 from overread.phantoms.sets import read_facts
 from overread.phantoms.smear import SIDE, WHITE_CELLS, Cell, smear
 
-Pixels: TypeAlias = npt.NDArray[np.uint8]
 # Facet by facet, what is true of one picture.
 Facts: TypeAlias = Mapping[str, str]
 
@@ -54,11 +54,16 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         values = [x for x in VIEWS[self.view].facets[self.facet] if x not in self.but]
         if isinstance(self.says, str):
             return {value: capitalized(self.says.format(value)) for value in values}
-        return {value: self.says.get(value) or self.says[_unsided(value)] for value in values}
+        # An answer may go for both sides.
+        sides = re.compile("^(left|right) ")
+        return {x: self.says.get(x) or self.says[sides.sub("", x)] for x in values}
 
 
 class _VignetteFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looks: dict[str, dict[str, str]]
+    cells: dict[str, dict[str, Any]]
+    changes: dict[str, float]
+    shifts: dict[str, int]
     views: dict[str, _ViewWords]
     questions: dict[str, tuple[Question, ...]]
 
@@ -107,10 +112,6 @@ def capitalized(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _unsided(finding: str) -> str:
-    return finding.removeprefix("left ").removeprefix("right ")
-
-
 # ---------------------------------------------------------------- what may be true
 
 _KINDS: Final = _FACTS.looks
@@ -139,21 +140,9 @@ _CHAMBERS: Final = tuple(
     " and ".join(two)
     for two in combinations(("left ventricle", "right ventricle", "left atrium", "right atrium"), 2)
 )
-CHANGES: Final[Mapping[str, float]] = {
-    "shrunk to about half": 0.5,
-    "shrunk by about a quarter": 0.74,
-    "stayed about the same": 1.0,
-    "grown by about a third": 1.35,
-    "grown to about double": 2.0,
-}
+CHANGES: Final = _FACTS.changes
 BEATS: Final = ("second", "third", "fourth", "fifth", "sixth")
-SHIFTS: Final[Mapping[str, int]] = {
-    "4 mm below the line": -4,
-    "2 mm below the line": -2,
-    "level with the line": 0,
-    "2 mm above the line": 2,
-    "4 mm above the line": 4,
-}
+SHIFTS: Final = _FACTS.shifts
 _THREE_FINDINGS: Final = ("left pneumothorax", "right pleural effusion", "cardiomegaly")
 _THREE_RHYTHMS: Final = ("sinus rhythm", "atrial fibrillation", "ventricular tachycardia")
 _THREE_CONDITIONS: Final = ("sickle cell disease", "iron deficiency", "lymphocytosis")
@@ -163,14 +152,6 @@ _BAR: Final = 20  # millimetres of the bar on slices that have one
 
 
 # ---------------------------------------------------------------- the pictures
-
-_CONDITIONS_DRAWN: Final[Mapping[str, dict[str, Any]]] = {
-    "sickle cell disease": {"sickled": 12},
-    "iron deficiency": {"red": "pale"},
-    "eosinophilia": {"whites": ["eosinophil"] * 5},
-    "lymphocytosis": {"whites": ["lymphocyte"] * 5},
-    "monocytosis": {"whites": ["monocyte"] * 5},
-}
 
 
 def _blood(rng: np.random.Generator, platelets: str, **cells: Any) -> Pixels:
@@ -251,7 +232,7 @@ def _film_strip(rng: np.random.Generator, facts: Facts) -> Pixels:
 
 def _blood_film(rng: np.random.Generator, facts: Facts) -> Pixels:
     condition, finding = facts["both"].split(" with ")
-    left = pictures.reduced(_blood(rng, "5", **_CONDITIONS_DRAWN[condition]), 124)
+    left = pictures.reduced(_blood(rng, "5", **_FACTS.cells[condition]), 124)
     return pictures.panels(left, pictures.reduced(_finding(rng, finding), 124))
 
 
@@ -278,7 +259,7 @@ _VIEWS: Final = (
     View(
         "blood",
         {"condition": tuple(_KINDS["condition"]), "platelets": _FEW},
-        lambda rng, facts: _blood(rng, facts["platelets"], **_CONDITIONS_DRAWN[facts["condition"]]),
+        lambda rng, facts: _blood(rng, facts["platelets"], **_FACTS.cells[facts["condition"]]),
         lambda facts: {"condition": capitalized(LOOKS[facts["condition"]])},
     ),
     View(
