@@ -7,13 +7,14 @@ The same judgment is asked for twice, the second time with one harmless thing ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from overread.case import Measure, Method
 from overread.judging import Role
-from overread.judging.question import Compared, Label, Question, Verdict, verdicts_in
+from overread.judging.question import Label, Question, Verdict, verdicts_in
 from overread.judging.rubric import CHANGES, Change
 from overread.measuring.notes import with_method
 
@@ -169,29 +170,30 @@ def shift_measures(
 
     Verdicts are compared by what two judges are compared by.
     """
-    said: dict[tuple[str, str], dict[str, dict[tuple[str, str, str], Verdict]]] = {}
+    said: dict[tuple[str, str, str], dict[tuple[str, str, str], Verdict]] = {}
     for one in verdicts_in(questions, verdicts, cases, checks=True):
-        own = said.setdefault((one.judge, one.question.name), {}).setdefault(one.variant, {})
+        own = said.setdefault((one.judge, one.question.name, one.variant), {})
         own[one.reader, one.case, one.about] = one
-    for judge in sorted({judge for judge, _ in said}):
-        for question in questions:
-            by_change = said.get((judge, question.name), {})
-            for change in CHANGES:
-                if change not in by_change:
-                    continue
-                pairs = [
-                    (by_change.get("", {}).get(place), after)
-                    for place, after in by_change[change].items()
-                ]
-                for part, before, after in _labels_of(question, change, pairs, cases):
-                    by = {"judge": judge, "question": question.name}
-                    by |= {"component": part} if part else {}
-                    yield _shift_measure(by | {"change": change}, before, after)
+    judges = sorted({judge for judge, _, _ in said})
+    for judge, question, change in product(judges, questions, CHANGES):
+        before, after = (said.get((judge, question.name, which), {}) for which in ("", change))
+        for part in question.parts if after else ():
+            pairs = [
+                pair
+                for place, one in after.items()
+                for pair in zip(
+                    _labels(question, change, part, cases[one.case], before.get(place)),
+                    _labels(question, change, part, cases[one.case], one),
+                    strict=True,
+                )
+            ]
+            by = {"judge": judge, "question": question.name}
+            by |= {"component": part} if part else {}
+            yield _shift_measure(by | {"change": change}, pairs)
 
 
-def _shift_measure(by: dict[str, str], before: Sequence[Label], after: Sequence[Label]) -> Measure:
+def _shift_measure(by: dict[str, str], pairs: Sequence[tuple[Label, Label]]) -> Measure:
     """The share of verdicts that are not the same after a change; None is no verdict."""
-    pairs = list(zip(before, after, strict=True))
     changed = [a != b for a, b in pairs if a is not None and b is not None]
     share, missing = _share(changed), len(pairs) - len(changed)
     record = Measure(
@@ -209,35 +211,14 @@ def _shift_measure(by: dict[str, str], before: Sequence[Label], after: Sequence[
     return with_method(record, Method(kind="wilson")) if changed else record
 
 
-def _labels_of(
-    question: Question,
-    change: Change,
-    pairs: Sequence[tuple[Verdict | None, Verdict]],
-    cases: Mapping[str, Any],
-) -> Iterator[tuple[str, list[Label], list[Label]]]:
-    """Part by part, the labels of all verdicts before a change and after it."""
-    put_back = question.put_back.get(change)
-    compared_by = question.compared_after.get(change, question.compared_by)
-
-    def compared(payload: Any) -> Compared:
-        return {} if payload is None else compared_by(payload)
-
-    labels = []
-    for before, after in pairs:
-        case, payload = cases[after.case], after.payload
-        if put_back is not None and payload is not None:
-            payload = put_back(payload, case)
-        first = compared(None if before is None else before.payload)
-        labels.append((question.width(case), first, compared(payload)))
-    for part in question.parts:
-        yield (
-            part,
-            [one for width, first, _ in labels for one in _filled(first, part, width)],
-            [one for width, _, then in labels for one in _filled(then, part, width)],
-        )
-
-
-def _filled(compared: Compared, part: str, width: int) -> Sequence[Label]:
-    """As many labels as there should be; none of what a judge left incomplete."""
-    found = compared.get(part, ())
+def _labels(
+    question: Question, change: Change, part: str, case: Any, verdict: Verdict | None
+) -> Sequence[Label]:
+    """As many labels of a part as there should be; none of what a judge left incomplete."""
+    found: Sequence[Label] = ()
+    if verdict is not None and verdict.payload is not None:
+        put_back = question.put_back.get(change) if verdict.variant else None
+        payload = put_back(verdict.payload, case) if put_back else verdict.payload
+        found = question.compared_after.get(change, question.compared_by)(payload).get(part, ())
+    width = question.width(case)
     return found if len(found) == width else [None] * width

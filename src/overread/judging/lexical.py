@@ -15,15 +15,8 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from overread.case import Limits, Prompt, Reply, Traits
-from overread.judging.lexicon import (
-    TABLES,
-    any_of,
-    content,
-    contradict,
-    opposites,
-    same_answer,
-    share,
-)
+from overread.judging import lexicon
+from overread.judging.lexicon import TABLES, any_of, content, contradict, share
 from overread.judging.rubric import asked_of, sections_of
 
 REVISION = 2
@@ -66,7 +59,7 @@ def judged(text: str, more: Mapping[str, Callable[[Mapping[str, str]], Any]] = {
 
 def _answer(sections: Mapping[str, str]) -> dict[str, Any]:
     asked, gold = sections.get("question", ""), sections.get("answer", "")
-    match, final = same_answer(asked, gold, sections.get("reply", ""))
+    match, final = lexicon.same_answer(asked, gold, sections.get("reply", ""))
     return {"match": match, "final_answer": final}
 
 
@@ -379,4 +372,4 @@ def _words(text: str) -> frozenset[str]:
 def _against(word: str) -> Sequence[str]:
     """What denies a word: the same negated, or its opposite."""
     turned = word.removeprefix("¬") if word.startswith("¬") else f"¬{word}"
-    return (turned, *opposites(word))
+    return (turned, *lexicon.opposites(word))

@@ -225,11 +225,6 @@ def again(questions: Sequence[Question], trial: Trial, attempt: int) -> Trial:
 # ---------------------------------------------------------------- reading
 
 
-def read_verdict(questions: Sequence[Question], text: str, case: Any, condition: Condition) -> Read:
-    """What a judge said in reply to the question that the condition names."""
-    return by_name(questions)[str(condition["question"])].read(text, case, condition)
-
-
 def reread(
     questions: Sequence[Question], verdicts: pl.DataFrame, cases: Mapping[str, Any]
 ) -> pl.DataFrame:
