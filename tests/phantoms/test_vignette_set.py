@@ -19,9 +19,10 @@ from overread.benchmarks.medcmr.trials import swaps
 from overread.phantoms.smear import Cell, smear
 from overread.phantoms.vignette import LEAST, plan_vignettes, write_vignette_set
 from overread.phantoms.vignette_pictures import CORNERS, HEAD, MM, REGIONS, SHAPES
-from overread.phantoms.vignette_views import BEATS, CHANGES, PLACES, SHIFTS, VIEWS
+from overread.phantoms.vignette_views import CHANGES, PLACES, SHIFTS, VIEWS
 from support.medcmr_sets import load, policy_at, root_of
 
+BEATS = VIEWS["ectopic"].facets["beat"]
 N = LEAST + 2
 MCQ = "dataset/cmed.copy.mcq_cate.cleaned.json"
 OPEN = "dataset/cmed.copy.open_taged.cleaned.json"
