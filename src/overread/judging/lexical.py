@@ -67,10 +67,11 @@ def _precision(sections: Mapping[str, str]) -> list[dict[str, str]]:
     gold, asked = gold_steps(sections.get("steps", "")), content(sections.get("question", ""))
     steps = []
     for said in _steps(sections):
+        words = content(said.text)
         found = next((step for step in gold if matches(said.text, step)), None)
         if found is not None:
             kind, judgment = STEP_TYPES[found.category or said.category], "Match"
-        elif _restates(said, asked):
+        elif 2 < len(words) <= len(asked) and share(words, asked) >= _RESTATED:
             kind, judgment = "Restatement of the question", "N/A"
         else:
             kind, judgment = STEP_TYPES[said.category], "Wrong"
@@ -87,11 +88,6 @@ def _steps(sections: Mapping[str, str]) -> list[Said]:
     # A bare answer is no step of reasoning.
     lone = len(seen) == 1 and len(content(next(iter(seen)))) < 3 and "." not in next(iter(seen))
     return [] if lone else list(seen.values())
-
-
-def _restates(said: Said, asked: frozenset[str]) -> bool:
-    words = content(said.text)
-    return len(words) > 2 and share(words, asked) >= _RESTATED and len(words) <= len(asked)
 
 
 def _recall(sections: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -225,21 +225,16 @@ def options_of(question: str) -> dict[str, str]:
             rf"(?:^|\n|[ \t])\(?({label})[.):][ \t]*([^\n]*?)"
             rf"(?=[ \t]+\(?{label}[.):][ \t]|\n|$)"
         )
-        found = _row(re.findall(pattern, question), place)
+        # Those whose labels follow one another from the first on; one may be missing.
+        found: dict[str, str] = {}
+        last = 0
+        for own, text in re.findall(pattern, question):
+            if last < place(own) <= last + 2:
+                last = place(own)
+                found[own.upper()] = text.strip()
         if len(found) > 1:
             return found
     return {}
-
-
-def _row(found: Iterable[tuple[str, str]], place: Callable[[str], int]) -> dict[str, str]:
-    """Those whose labels follow one another from the first on; one may be missing."""
-    row: dict[str, str] = {}
-    last = 0
-    for label, text in found:
-        if last < place(label) <= last + 2:
-            last = place(label)
-            row[label.upper()] = text.strip()
-    return row
 
 
 def chosen(answer: str, options: dict[str, str]) -> frozenset[str]:

@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -116,16 +117,13 @@ def sample(units: Sequence[Unit], n: int, seed: int = 0) -> list[Unit]:
     The same units and seed give the same sample, in whatever order they come.
     """
     rng = random.Random(seed)
-    pools: dict[str, list[Unit]] = {}
-    for unit in sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.key):
-        pools.setdefault(unit.question, []).append(unit)
-    for name in sorted(pools):
-        rng.shuffle(pools[name])
-    taken: list[Unit] = []
-    while len(taken) < n and any(pools.values()):
-        for name in sorted(pools):
-            if pools[name] and len(taken) < n:
-                taken.append(pools[name].pop())
+    each = sorted({(unit.question, unit.key): unit for unit in units}.items())
+    pools = []
+    for _, own in groupby(each, key=lambda one: one[0][0]):
+        pool = [unit for _, unit in own]
+        rng.shuffle(pool)
+        pools.append(reversed(pool))
+    taken = [unit for turn in zip_longest(*pools) for unit in turn if unit is not None][:n]
     rng.shuffle(taken)
     return taken
 

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from PIL import Image
 
+from overread.benchmarks.grounding.build.manifest import PAPER_COLUMNS
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
 from overread.case import Box
 from overread.imaging import RESOLUTION, irrelevant_box, matched_boxes, rescale_box
@@ -195,13 +196,7 @@ def on_the_trunk(rng: np.random.Generator, target: Box) -> tuple[Box, ...]:
 
 # ---------------------------------------------------------------- the set
 
-COLUMNS = (
-    "case_id", "source", "image_path", "report_path", "dicom_id", "subject_id", "study_id", "view",
-    "age", "gender", "finding", "label", "label_text", "box_x", "box_y", "box_w", "box_h",
-    "original_sentence", "error_sentence", "error_type", "error_present", "swap_image_path",
-    "irrelevant_box_x", "irrelevant_box_y", "irrelevant_box_w", "irrelevant_box_h",
-    *EXTRA_COLUMNS,
-)  # fmt: skip
+COLUMNS = (*PAPER_COLUMNS, *EXTRA_COLUMNS)
 """The manifest's columns: the paper's 26 (GROUNDING 1.2), and what a builder knows besides."""
 
 
