@@ -107,7 +107,7 @@ def test_it_is_fit_on_plain_replies_whose_truth_is_known() -> None:
     checks = []
 
     def check(question: str, truth: bool, held: bool) -> None:
-        checks.append(Check("j", RUBRICS[question].role, question, truth, held))
+        checks.append(Check("j", question, truth, held))
 
     for place, (asked, right, wrong, steps) in enumerate(ITEMS):
         other = list(ITEMS[(place + 1) % len(ITEMS)][3].values())

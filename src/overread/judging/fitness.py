@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from overread.case import Measure, Method
-from overread.judging import Role
 from overread.judging.question import Label, Question, Verdict, verdicts_in
 from overread.judging.rubric import CHANGES, Change
 from overread.measuring.notes import with_method
@@ -37,7 +36,6 @@ class Check(msgspec.Struct, frozen=True):
     """One verdict on a control's reply: what is true, and what the judge said (None: nothing)."""
 
     judge: str
-    role: Role
     question: str
     truth: bool
     said: bool | None
@@ -54,7 +52,6 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     judge: str
-    role: Role
     question: str
     sensitivity: Interval
     specificity: Interval
@@ -78,21 +75,19 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
 
 def fitness_of(checks: Iterable[Check]) -> list[Fitness]:
     """The fitness of each judge at each question and part of it, in the order they come."""
-    tried: dict[tuple[str, Role, str, str], list[Check]] = {}
+    tried: dict[tuple[str, str, str], list[Check]] = {}
     for check in checks:
-        place = (check.judge, check.role, check.question, check.part)
-        tried.setdefault(place, []).append(check)
+        tried.setdefault((check.judge, check.question, check.part), []).append(check)
     return [
         Fitness(
             judge=judge,
-            role=role,
             question=question,
             sensitivity=_share([check.said is True for check in own if check.truth]),
             specificity=_share([check.said is False for check in own if not check.truth]),
             unread=sum(check.said is None for check in own),
             part=part,
         )
-        for (judge, role, question, part), own in tried.items()
+        for (judge, question, part), own in tried.items()
     ]
 
 
@@ -129,7 +124,7 @@ def fitness_in(
 ) -> list[Fitness]:
     """How each judge did on the controls' replies, whose truth is known; variants are apart."""
     return fitness_of(
-        Check(one.judge, one.question.role, one.question.name, truth, said, part)
+        Check(one.judge, one.question.name, truth, said, part)
         for one in verdicts_in(questions, verdicts, cases, checks=True)
         if not one.variant
         for truth, said, part in one.question.deserved(

@@ -69,6 +69,8 @@ class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     functions: dict[str, str]
     wrong: dict[str, tuple[str, ...]]
     cells: dict[str, str]
+    chambers: dict[str, str]
+    states: dict[str, dict[str, tuple[str, ...]]]
     examinations: dict[str, _Examination]
     asked: dict[str, Asked]
 
