@@ -16,19 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from overread import imaging
 from overread.benchmarks.grounding.build import films as film_tables
 from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT, FilmsRead
 from overread.benchmarks.grounding.build.manifest import Built, Exclusion
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS, NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Box
-from overread.imaging import (
-    MINIMUM_SIDE,
-    RESOLUTION,
-    irrelevant_boxes,
-    rescale_box,
-    within_square,
-)
 
 Rules = Literal["authors", "corrected"]
 FRONTAL: Final = ("PA", "AP")
@@ -45,7 +39,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     edition: Rules = "corrected"
     seed: int = 42
     # The least side of a box, in pixels of the square all boxes stand in.
-    minimum_side: int = MINIMUM_SIDE
+    minimum_side: int = imaging.MINIMUM_SIDE
     # Boxes of one finding of MS-CXR at most.
     boxes_per_finding: int = 100
     # Half of them with the finding, half without; and films without any finding.
@@ -106,7 +100,7 @@ def case_of(
 def with_boxes(case: GroundingCase, boxes: Sequence[Box]) -> GroundingCase:
     """A case whose boxes are hidden together, with as many elsewhere."""
     target, *more = boxes
-    control, *elsewhere = irrelevant_boxes(boxes)
+    control, *elsewhere = imaging.irrelevant_boxes(boxes)
     return msgspec.structs.replace(
         case,
         box=target,
@@ -166,7 +160,7 @@ def _known_boxes(
 def _scaled_box(sides: Sequence[float]) -> Box:
     """A box in source pixels, and its image's size, at the working resolution, however small."""
     x, y, w, h, width, height = sides
-    box = rescale_box(x, y, w, h, width, height, minimum_side=0)
+    box = imaging.rescale_box(x, y, w, h, width, height, minimum_side=0)
     assert box is not None
     return box
 
@@ -378,12 +372,12 @@ def usable_boxes(
 
 
 def too_small(options: Sampling) -> str:
-    return f"box below {options.minimum_side} pixels of {RESOLUTION} [D12]"
+    return f"box below {options.minimum_side} pixels of {imaging.RESOLUTION} [D12]"
 
 
 def _least_side(box: dict[str, Any]) -> float:
     """The shorter side at the working resolution, not yet rounded [D12]."""
-    across, down = RESOLUTION / box["image_width"], RESOLUTION / box["image_height"]
+    across, down = imaging.RESOLUTION / box["image_width"], imaging.RESOLUTION / box["image_height"]
     return float(min(box["w"] * across, box["h"] * down))
 
 
@@ -391,7 +385,7 @@ def _hidden_together(boxes: list[dict[str, Any]], *, clipped: bool) -> Boxed:
     sides = (*film_tables.SIDES, *film_tables.SIZES)
     scaled = [_scaled_box([box[name] for name in sides]) for box in boxes]
     if clipped:
-        scaled = [within_square(box) for box in scaled]
+        scaled = [imaging.within_square(box) for box in scaled]
     scaled.sort(key=lambda box: -box.w * box.h)
     # A speck beside a large box may come out with no pixel at all.
     scaled = [box for box in scaled if box.w > 0 and box.h > 0] or scaled[:1]

@@ -11,19 +11,9 @@ from math import ceil, floor
 from typing import Any, Final
 
 from overread.benchmarks.exhibits import index as records
+from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.cells import cell, interval, p_value, percent, told_apart
-from overread.benchmarks.exhibits.style import (
-    BLUE,
-    FAINT,
-    INK,
-    PAPER,
-    VERMILLION,
-    Spec,
-    figure_spec,
-    number_axis,
-    reader_axis,
-    shown,
-)
+from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding import category
 from overread.case import Figure, Measure
 from overread.measuring.notes import NO_PICTURE
@@ -37,7 +27,7 @@ class Index(records.Index):
     def __init__(self, measures: Iterable[Measure], signature: str = "") -> None:
         super().__init__(measures)
         self.signature: Final = signature
-        self.names: Final = shown(self.readers)
+        self.names: Final = style.shown(self.readers)
 
     def category(self, reader: str) -> str:
         record = self.get(reader, "category")
@@ -68,12 +58,12 @@ UNKNOWN: Final = ""
 """The category of a reader where nothing says what it is."""
 _Looks = Mapping[str, tuple[str, str]]  # a colour and a shape for each
 _CATEGORIES: Final[_Looks] = {
-    category.USES: (BLUE, "circle"),
-    category.IGNORES: (VERMILLION, "square"),
+    category.USES: (style.BLUE, "circle"),
+    category.IGNORES: (style.VERMILLION, "square"),
     category.UNSTABLE: ("#e69f00", "triangle-up"),
     category.INDETERMINATE: ("#666666", "diamond"),
     category.INSUFFICIENT: ("#969696", "cross"),
-    UNKNOWN: (BLUE, "circle"),
+    UNKNOWN: (style.BLUE, "circle"),
 }
 
 
@@ -108,7 +98,7 @@ def glyph(rows: Sequence[Spec]) -> tuple[Spec, Spec]:
     encoding = {
         "stroke": colour,
         "shape": shape,
-        "fill": {"condition": {"test": "datum.gets_image", **colour}, "value": PAPER},
+        "fill": {"condition": {"test": "datum.gets_image", **colour}, "value": style.PAPER},
     }
     return _point(80), encoding
 
@@ -181,7 +171,9 @@ def _numbers(names: Sequence[str], *more: tuple[int, str]) -> list[Spec]:
     at = _WIDTH + 16
     for room, field in ((126, "text"), *more, (0, "n_text")):
         text = {"type": "text", "align": "left", "baseline": "middle"}
-        layers.append(layer(text, x={"value": at}, y=reader_axis(names), text={"field": field}))
+        layers.append(
+            layer(text, x={"value": at}, y=style.reader_axis(names), text={"field": field})
+        )
         at += room
     layers[-1]["mark"]["opacity"] = 0.75
     layers[-1]["transform"] = [
@@ -194,7 +186,7 @@ def _numbers(names: Sequence[str], *more: tuple[int, str]) -> list[Spec]:
 def category_marks(rows: Sequence[Spec], names: Sequence[str], *, grid: bool = True) -> Spec:
     """The layer of category marks between the names and the lanes."""
     mark, encoding = glyph(rows)
-    y = reader_axis(names, offset=OFFSET, grid=grid)
+    y = style.reader_axis(names, offset=OFFSET, grid=grid)
     return layer(mark, x={"value": -OFFSET / 2 - 2}, y=y, **encoding)
 
 
@@ -205,7 +197,7 @@ def _spoken(rows: Iterable[Spec]) -> str:
 
 def _dots(rows: Sequence[Spec], x: Spec, lanes: Sequence[str]) -> list[Spec]:
     """The layers of an interval and a category's mark in every lane."""
-    y = reader_axis(lanes)
+    y = style.reader_axis(lanes)
     mark, encoding = glyph(rows)
     return [_interval_layer(x, y, tint(rows)), layer(mark, x=x, y=y, **encoding)]
 
@@ -218,7 +210,7 @@ def _interval_layer(x: Spec, y: Spec, colour: Spec, width: float = 2, **more: Sp
 
 def _dashed(x: Spec, *values: float | None) -> Spec:
     """Dashed lines at these values."""
-    line = {"type": "rule", "strokeDash": [4, 3], "color": FAINT}
+    line = {"type": "rule", "strokeDash": [4, 3], "color": style.FAINT}
     return {"data": {"values": [{"value": one} for one in values]}, **layer(line, x=x)}
 
 
@@ -234,13 +226,13 @@ def uar(index: Index) -> Figure | None:
     if not index.any("uar"):
         return None
     rows, lanes = _ranked_rows(index, "uar")
-    x = number_axis("value", "UAR, percent of correct answers", *bounds(_ends(rows), 100))
+    x = style.number_axis("value", "UAR, percent of correct answers", *bounds(_ends(rows), 100))
     # At 100 no answer changes with the patient.
     layers = [_dashed(x, 100), *_dots(rows, x, lanes), *_numbers(lanes)]
     return index.figure(
         "uar",
         "How often does a like image of another patient leave the answer as it was?",
-        figure_spec(rows, **_lanes(layers)),
+        style.figure_spec(rows, **_lanes(layers)),
         "Unrelated-image answer rate (UAR) of every reader, percent with 95 % interval: "
         + _spoken(rows),
         "The other image is of the same finding and label, so the right answer is the same: at "
@@ -259,15 +251,15 @@ def premium(index: Index) -> Figure | None:
         row["cgr"] = hundred(cgr.value) if cgr is not None else None
         row["elsewhere"] = None if kept is None else round(100 - kept, 3)
     low, high = bounds((v for row in rows for v in (row["cgr"], row["elsewhere"])), 0)
-    y = reader_axis(lanes, offset=OFFSET)
-    x: Any = number_axis("cgr", "answers flipped, percent", low - high / 50, high)
+    y = style.reader_axis(lanes, offset=OFFSET)
+    x: Any = style.number_axis("cgr", "answers flipped, percent", low - high / 50, high)
     bar = {"type": "rule", "strokeWidth": 5, "opacity": 0.6}
     # The ring is the larger, so that both are seen where the masks flip alike.
     layers = [
         category_marks(rows, lanes),
         layer(bar, x=x, x2={"field": "elsewhere"}, y=y, stroke=tint(rows)),
-        layer(_point(110, stroke=INK, fill=PAPER), x={**x, "field": "elsewhere"}, y=y),
-        layer(_point(30, stroke=INK, fill=INK), x=x, y=y),
+        layer(_point(110, stroke=style.INK, fill=style.PAPER), x={**x, "field": "elsewhere"}, y=y),
+        layer(_point(30, stroke=style.INK, fill=style.INK), x=x, y=y),
         *_numbers(lanes),
     ]
     key = {
@@ -278,7 +270,7 @@ def premium(index: Index) -> Figure | None:
     return index.figure(
         "gsp",
         "Does the target mask flip more answers than a mask elsewhere?",
-        figure_spec(rows, title=key, **_lanes(layers)),
+        style.figure_spec(rows, title=key, **_lanes(layers)),
         "Grounding-specificity premium (GSP), answers flipped by the target mask less those "
         f"flipped by a mask elsewhere, in percentage points with 95 % interval: {_spoken(rows)}",
         "At the right the GSP in percentage points [95 % interval], on the n cases answered "
@@ -294,8 +286,8 @@ def decomposition(index: Index) -> Figure | None:
     rows, lanes = _ranked_rows(index, "image_contingent", "changed")
     for row in rows:
         row["kept"] = None if row["changed"] is None else round(100 - row["changed"], 3)
-    x = number_axis("kept", "correct answers, percent", 0, 100)
-    place = {"y": reader_axis(lanes, offset=OFFSET), "fill": tint(rows)}
+    x = style.number_axis("kept", "correct answers, percent", 0, 100)
+    place = {"y": style.reader_axis(lanes, offset=OFFSET), "fill": tint(rows)}
     pale, full = ({"type": "bar", "height": 14, "opacity": opacity} for opacity in (0.25, 1))
     zero, whole = {"calculate": "0", "as": "none"}, {"calculate": "100", "as": "whole"}
     changed = {"filter": "datum.changed > 0"}
@@ -308,7 +300,7 @@ def decomposition(index: Index) -> Figure | None:
     return index.figure(
         "decomposition",
         "How many correct answers does a like image of another patient change?",
-        figure_spec(rows, **_lanes(layers)),
+        style.figure_spec(rows, **_lanes(layers)),
         "Share of correct answers that another patient's image of the same finding and label "
         f"changes, percent with 95 % interval: {_spoken(rows)}",
         "Pale: another patient's image of the same finding and label leaves the answer. Full: "
@@ -325,9 +317,9 @@ BASELINE: Final = "text_baseline"
 """The kind of comparison, as comparisons.py names it, which imports numpy."""
 _MOST_BASELINES: Final = 2
 _VERDICTS: Final[_Looks] = {
-    "above, q < 0.05": (BLUE, "triangle-right"),
-    "not told apart": (FAINT, "circle"),
-    "below, q < 0.05": (VERMILLION, "triangle-left"),
+    "above, q < 0.05": (style.BLUE, "triangle-right"),
+    "not told apart": (style.FAINT, "circle"),
+    "below, q < 0.05": (style.VERMILLION, "triangle-left"),
 }
 
 
@@ -344,7 +336,7 @@ def accuracy_baselines(index: Index) -> Figure | None:
     # Readers others are compared with for want of an image; the most accurate first.
     baselines = index.ranked("accuracy", list(dict.fromkeys(baseline for _, baseline in less)))
     drawn = baselines[:_MOST_BASELINES]
-    x = number_axis("value", "accuracy, percent", *bounds(_ends(rows)))
+    x = style.number_axis("value", "accuracy, percent", *bounds(_ends(rows)))
     lines = [hundred(one.value) for name in drawn if (one := index.known(name, "accuracy"))]
     panels = [_panel(0, [_dashed(x, *lines), *_dots(rows, x, lanes), *_numbers(lanes)])]
     order = [row["reader"] for row in rows]
@@ -377,7 +369,7 @@ def accuracy_baselines(index: Index) -> Figure | None:
     return index.figure(
         "accuracy_baselines",
         "Is it more accurate than a reader without the image?",
-        figure_spec(rows, vconcat=panels, spacing=28, resolve=apart),
+        style.figure_spec(rows, vconcat=panels, spacing=28, resolve=apart),
         "Accuracy of every reader, and its difference from readers that get no image, percent "
         f"with 95 % interval: {said}.",
         *notes,
@@ -406,13 +398,13 @@ def _forest_lanes(rows: Sequence[Spec], lanes: Sequence[str], baseline: str, pan
     kept = [lane for lane in lanes if lane != baseline]
     reach = max((abs(v) for v in _ends(rows) if v is not None), default=1.0)
     bound = 5 * (int(reach / 5) + 1)
-    x: Any = number_axis("value", f"accuracy less that of {baseline}", -bound, bound)
-    y = reader_axis(kept)
+    x: Any = style.number_axis("value", f"accuracy less that of {baseline}", -bound, bound)
+    y = style.reader_axis(kept)
     legend: Spec = {} if panel == 1 else {"legend": None}
     colour, shape = ({**looks, **legend} for looks in _told_by("verdict", _VERDICTS))
     point = {"type": "point", "size": 80, "strokeWidth": 1, "opacity": 1}
     layers = [
-        layer({"type": "rule", "color": INK}, x={"datum": 0}),
+        layer({"type": "rule", "color": style.INK}, x={"datum": 0}),
         _interval_layer(x, y, colour),
         layer(point, x=x, y=y, shape=shape, stroke=colour, fill=colour),
         *_numbers(kept, (64, "q_text")),
@@ -460,15 +452,15 @@ def phrasing_lanes(index: Index) -> Figure | None:
     return index.figure(
         "phrasing_lanes",
         "Does it depend on the wording?",
-        figure_spec(rows, hconcat=panels, spacing=24),
+        style.figure_spec(rows, hconcat=panels, spacing=24),
         f"Parse rate and accuracy in every wording, percent with 95 % interval: {told}.",
         "Bars are 95 % intervals. An accuracy over few parsed answers is not one.",
     )
 
 
 def _wording_lanes(name: str, lanes: Sequence[str], wordings: Sequence[str]) -> Spec:
-    x: Any = number_axis("value", _WORDING_RATES[name], 0, 100)
-    y = reader_axis(lanes)
+    x: Any = style.number_axis("value", _WORDING_RATES[name], 0, 100)
+    y = style.reader_axis(lanes)
     if name != "parse_rate":  # the first panel names the readers for both
         y["axis"] = {**y["axis"], "labels": False, "minExtent": 0}
     nudge = {"field": "place", "type": "ordinal", "scale": {"paddingInner": 0}}
