@@ -16,7 +16,7 @@ from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.grounding import answers, cases, exhibits, report_sentences, trials
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
-from overread.benchmarks.grounding.exhibits import planes
+from overread.benchmarks.grounding.exhibits import figures
 from overread.benchmarks.grounding.exhibits import tables as shown_tables
 from overread.benchmarks.grounding.trials import Subset
 from overread.benchmarks.sentences import PHANTOM, made_up
@@ -254,7 +254,7 @@ class Grounding(base.Benchmark):
 
     def transfer_figure(self, found: base.Transferred, names: tuple[str, str]) -> oc.Figure:
         drawn = [(reader, x, y) for reader, name, x, y in found.pairs if name == "uar"]
-        return planes.transfer_figure(drawn, names)
+        return figures.transfer_figure(drawn, names)
 
     @classmethod
     def error_sheet(cls) -> base.ErrorSheet:

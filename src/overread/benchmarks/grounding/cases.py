@@ -242,7 +242,8 @@ def _case_of(row: Fields, edition: Edition) -> GroundingCase:
     is_sentence = source == SENTENCE_SOURCE
     if is_sentence and edition.missing_sentence == "reject":
         row.required("error_sentence", _EVERY_CASE)
-    texts: dict[str, Any] = {column: row.fact(column) for column in _TEXTS}
+    facts: dict[str, Any] = {column: row.fact(column) for column in _TEXTS}
+    facts |= {column: row.boxes(column) for column in ("matched_boxes", *UNION_COLUMNS)}
     need = "it is 0, 1, 2 (uncertain) or 3 (not mentioned)"
     return GroundingCase(
         case_id=row.required("case_id", _EVERY_CASE),
@@ -257,8 +258,7 @@ def _case_of(row: Fields, edition: Edition) -> GroundingCase:
         label_value=row.if_given(
             "label_value", lambda value: row.whole(value, need, low=0, high=3)
         ),
-        **{name: row.boxes(name) for name in ("matched_boxes", *UNION_COLUMNS)},
-        **texts,
+        **facts,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -17,14 +18,7 @@ from overread.benchmarks.grounding.prompts import PHRASINGS
 
 
 def _wire(text: str) -> str:
-    kind, _, quality = text.partition(":")
-    if text != "png" and not (
-        kind == "jpeg"
-        and quality.isascii()
-        and quality.isdecimal()
-        and len(quality) <= 3
-        and 1 <= int(quality) <= 100
-    ):
+    if not re.fullmatch(r"png|jpeg:(100|0?[1-9][0-9]|0{0,2}[1-9])", text):
         raise ValueError("png or jpeg:QUALITY, such as jpeg:75")
     return text
 

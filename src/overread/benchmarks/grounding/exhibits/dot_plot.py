@@ -13,6 +13,7 @@ from typing import Any, Final
 from overread.benchmarks.exhibits import index as records
 from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.cells import cell, interval, p_value, percent, told_apart
+from overread.benchmarks.exhibits.plane import Marks
 from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding import category
 from overread.case import Figure, Measure
@@ -80,27 +81,18 @@ def _told_by(field: str, looks: _Looks) -> tuple[Spec, Spec]:
     return colour, shape
 
 
-def by_category(rows: Iterable[Spec]) -> tuple[Spec, Spec]:
-    """The colours and the shapes of the categories that occur, in a fixed order."""
+def glyph(rows: Iterable[Spec]) -> Marks:
+    """How a reader's category is drawn, and whether it gets the image.
+
+    Of the categories that occur, in a fixed order.
+    """
     present = {row["category"] for row in rows}
-    return _told_by("category", {c: look for c, look in _CATEGORIES.items() if c in present})
-
-
-def tint(rows: Iterable[Spec]) -> Spec:
-    """Colour by category."""
-    return by_category(rows)[0]
-
-
-def glyph(rows: Sequence[Spec]) -> tuple[Spec, Spec]:
-    """The mark and the encoding that say a reader's category, and whether it gets the image."""
     # Vega-Lite makes one legend of channels with one field; switched off in one it is off in all.
-    colour, shape = by_category(rows)
-    encoding = {
-        "stroke": colour,
-        "shape": shape,
-        "fill": {"condition": {"test": "datum.gets_image", **colour}, "value": style.PAPER},
-    }
-    return _point(80), encoding
+    colour, shape = _told_by(
+        "category", {name: look for name, look in _CATEGORIES.items() if name in present}
+    )
+    fill = {"condition": {"test": "datum.gets_image", **colour}, "value": style.PAPER}
+    return Marks(_point(80), {"stroke": colour, "shape": shape, "fill": fill}, colour)
 
 
 def _point(size: int, **more: str) -> Spec:
@@ -185,9 +177,8 @@ def _numbers(names: Sequence[str], *more: tuple[int, str]) -> list[Spec]:
 
 def category_marks(rows: Sequence[Spec], names: Sequence[str], *, grid: bool = True) -> Spec:
     """The layer of category marks between the names and the lanes."""
-    mark, encoding = glyph(rows)
-    y = style.reader_axis(names, offset=OFFSET, grid=grid)
-    return layer(mark, x={"value": -OFFSET / 2 - 2}, y=y, **encoding)
+    drawn, y = glyph(rows), style.reader_axis(names, offset=OFFSET, grid=grid)
+    return layer(drawn.mark, x={"value": -OFFSET / 2 - 2}, y=y, **drawn.channels)
 
 
 def _spoken(rows: Iterable[Spec]) -> str:
@@ -197,9 +188,9 @@ def _spoken(rows: Iterable[Spec]) -> str:
 
 def _dots(rows: Sequence[Spec], x: Spec, lanes: Sequence[str]) -> list[Spec]:
     """The layers of an interval and a category's mark in every lane."""
-    y = style.reader_axis(lanes)
-    mark, encoding = glyph(rows)
-    return [_interval_layer(x, y, tint(rows)), layer(mark, x=x, y=y, **encoding)]
+    drawn, y = glyph(rows), style.reader_axis(lanes)
+    bar = _interval_layer(x, y, drawn.stroke)
+    return [bar, layer(drawn.mark, x=x, y=y, **drawn.channels)]
 
 
 def _interval_layer(x: Spec, y: Spec, colour: Spec, width: float = 2, **more: Spec) -> Spec:
@@ -246,9 +237,7 @@ def premium(index: Index) -> Figure | None:
         return None
     rows, lanes = _ranked_rows(index, "gsp", "gsp")
     for row in rows:
-        cgr, stable = (index.known(row["reader"], name) for name in ("cgr", "is"))
-        kept = hundred(stable.value) if stable is not None else None
-        row["cgr"] = hundred(cgr.value) if cgr is not None else None
+        row["cgr"], kept = (ends(index.get(row["reader"], rate))["value"] for rate in ("cgr", "is"))
         row["elsewhere"] = None if kept is None else round(100 - kept, 3)
     low, high = bounds((v for row in rows for v in (row["cgr"], row["elsewhere"])), 0)
     y = style.reader_axis(lanes, offset=OFFSET)
@@ -257,7 +246,7 @@ def premium(index: Index) -> Figure | None:
     # The ring is the larger, so that both are seen where the masks flip alike.
     layers = [
         category_marks(rows, lanes),
-        layer(bar, x=x, x2={"field": "elsewhere"}, y=y, stroke=tint(rows)),
+        layer(bar, x=x, x2={"field": "elsewhere"}, y=y, stroke=glyph(rows).stroke),
         layer(_point(110, stroke=style.INK, fill=style.PAPER), x={**x, "field": "elsewhere"}, y=y),
         layer(_point(30, stroke=style.INK, fill=style.INK), x=x, y=y),
         *_numbers(lanes),
@@ -287,7 +276,7 @@ def decomposition(index: Index) -> Figure | None:
     for row in rows:
         row["kept"] = None if row["changed"] is None else round(100 - row["changed"], 3)
     x = style.number_axis("kept", "correct answers, percent", 0, 100)
-    place = {"y": style.reader_axis(lanes, offset=OFFSET), "fill": tint(rows)}
+    place = {"y": style.reader_axis(lanes, offset=OFFSET), "fill": glyph(rows).stroke}
     pale, full = ({"type": "bar", "height": 14, "opacity": opacity} for opacity in (0.25, 1))
     zero, whole = {"calculate": "0", "as": "none"}, {"calculate": "100", "as": "whole"}
     changed = {"filter": "datum.changed > 0"}
