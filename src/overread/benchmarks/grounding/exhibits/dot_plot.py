@@ -1,4 +1,4 @@
-"""Figures with one lane per reader, and how a reader's category is drawn in any figure.
+"""Figures with one lane per reader; the words of any exhibit, and how it draws a category.
 
 A category has a colour and a shape, so that neither is needed alone; a reader that gets no image is
 drawn open.
@@ -8,16 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
+from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+from msgspec.structs import replace
+
+from overread.benchmarks.exhibits import cells, style
 from overread.benchmarks.exhibits import index as records
-from overread.benchmarks.exhibits import style
-from overread.benchmarks.exhibits.cells import cell, interval, p_value, percent, told_apart
 from overread.benchmarks.exhibits.plane import Marks
 from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding import category
-from overread.case import Figure, Measure
+from overread.case import Figure, Measure, Table
 from overread.measuring.notes import NO_PICTURE
+
+# ---------------------------------------------------------------- the words of exhibits
+
+FEW: Final = 10
+"""Below so many cases a rate by finding is printed and not to be read (Supplementary Table 2)."""
+_MARKS: Final = {"few": FEW, "few_mark": cells.FEW_MARK, "told_apart": cells.TOLD_APART_MARK}
+
+
+class Words(msgspec.Struct, frozen=True):
+    """What stands around an exhibit; words.toml says what each is."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    says: str = ""
+    notes: tuple[str, ...] = ()
+
+
+WORDS: Final = {
+    name: replace(words, notes=tuple(note.format(**_MARKS) for note in words.notes))
+    for name, words in msgspec.toml.decode(
+        Path(__file__).with_name("words.toml").read_bytes(), type=dict[str, Words]
+    ).items()
+}
 
 # ---------------------------------------------------------------- a reader's category
 
@@ -48,11 +74,30 @@ class Index(records.Index):
             "gets_image": self.sees(reader),
         }
 
-    def figure(self, name: str, title: str, spec: Spec, alt: str, *notes: str) -> Figure:
-        """A figure of these records."""
+    def figure(self, name: str, spec: Spec, said: str, *notes: str, **facts: str) -> Figure:
+        """The figure of this name; `said` are its numbers in words, `facts` what its words name."""
+        words = WORDS[name]
         return Figure(
-            name=name, title=title, spec=spec, alt=alt, signature=self.signature, notes=notes
+            name=name,
+            title=words.title.format(**facts),
+            spec=spec,
+            alt=words.says.format(said=said, **facts),
+            signature=self.signature,
+            notes=(*words.notes, *notes),
         )
+
+    def table(
+        self,
+        name: str,
+        rows: Iterable[Sequence[str]],
+        *notes: str,
+        columns: Sequence[str] = (),
+        facts: int = 1,
+    ) -> Table | None:
+        """The table of this name, or None where no cell beyond the first `facts` says anything."""
+        words = WORDS[name]
+        said, columns = (*words.notes, *notes), columns or words.columns
+        return cells.table(name, words.title, columns, rows, self.signature, said, facts=facts)
 
 
 UNKNOWN: Final = ""
@@ -113,7 +158,7 @@ def hundred(value: float | None) -> float | None:
 
 def lane_row(index: Index, reader: str, record: Measure | None, value: str = "value") -> Spec:
     """One reader's row: who it is, the value with its interval, and the text at the right."""
-    text = cell(record).partition(" n=")[0]
+    text = cells.cell(record).partition(" n=")[0]
     return index.identity(reader) | ends(record, value) | {"text": text}
 
 
@@ -183,7 +228,7 @@ def category_marks(rows: Sequence[Spec], names: Sequence[str], *, grid: bool = T
 
 def _spoken(rows: Iterable[Spec]) -> str:
     """The rows in words, for those who do not see the figure."""
-    return "; ".join(f"{row['reader']} ({row['category']}) {row['text']}" for row in rows) + "."
+    return "; ".join(f"{row['reader']} ({row['category']}) {row['text']}" for row in rows)
 
 
 def _dots(rows: Sequence[Spec], x: Spec, lanes: Sequence[str]) -> list[Spec]:
@@ -222,12 +267,8 @@ def uar(index: Index) -> Figure | None:
     layers = [_dashed(x, 100), *_dots(rows, x, lanes), *_numbers(lanes)]
     return index.figure(
         "uar",
-        "How often does a like image of another patient leave the answer as it was?",
         style.figure_spec(rows, **_lanes(layers)),
-        "Unrelated-image answer rate (UAR) of every reader, percent with 95 % interval: "
-        + _spoken(rows),
-        "The other image is of the same finding and label, so the right answer is the same: at "
-        "100, the dashed line, stand a reader that never looks and one that always sees it.",
+        _spoken(rows),
     )
 
 
@@ -258,13 +299,8 @@ def premium(index: Index) -> Figure | None:
     }
     return index.figure(
         "gsp",
-        "Does the target mask flip more answers than a mask elsewhere?",
         style.figure_spec(rows, title=key, **_lanes(layers)),
-        "Grounding-specificity premium (GSP), answers flipped by the target mask less those "
-        f"flipped by a mask elsewhere, in percentage points with 95 % interval: {_spoken(rows)}",
-        "At the right the GSP in percentage points [95 % interval], on the n cases answered "
-        "under both masks. The bar joins the two rates, each on its own cases: it may be "
-        "longer or shorter.",
+        _spoken(rows),
     )
 
 
@@ -288,14 +324,8 @@ def decomposition(index: Index) -> Figure | None:
     ]
     return index.figure(
         "decomposition",
-        "How many correct answers does a like image of another patient change?",
         style.figure_spec(rows, **_lanes(layers)),
-        "Share of correct answers that another patient's image of the same finding and label "
-        f"changes, percent with 95 % interval: {_spoken(rows)}",
-        "Pale: another patient's image of the same finding and label leaves the answer. Full: "
-        "it changes it; that share stands at the right [95 % interval].",
-        "The right answer is the same for both images: a reader that sees the finding keeps it "
-        "as one that does not look does.",
+        _spoken(rows),
     )
 
 
@@ -357,10 +387,8 @@ def accuracy_baselines(index: Index) -> Figure | None:
     )
     return index.figure(
         "accuracy_baselines",
-        "Is it more accurate than a reader without the image?",
         style.figure_spec(rows, vconcat=panels, spacing=28, resolve=apart),
-        "Accuracy of every reader, and its difference from readers that get no image, percent "
-        f"with 95 % interval: {said}.",
+        said,
         *notes,
     )
 
@@ -376,9 +404,9 @@ def _difference_row(record: Measure) -> Spec:
     verdict = above if value > 0 else below if value < 0 else alike
     return ends(record) | {
         "q": record.q,
-        "verdict": verdict if told_apart(record) else alike,
-        "text": f"{percent(value, signed=True)}{interval(record)}",
-        "q_text": f"q {p_value(record.q)}",
+        "verdict": verdict if cells.told_apart(record) else alike,
+        "text": f"{cells.percent(value, signed=True)}{cells.interval(record)}",
+        "q_text": f"q {cells.p_value(record.q)}",
     }
 
 
@@ -424,7 +452,7 @@ def phrasing_lanes(index: Index) -> Figure | None:
     # Wordings of one lane stand a little above each other.
     rows = [
         lane_row(index, reader, record)
-        | {"rate": name, "phrasing": wording, "place": place, "text": cell(record)}
+        | {"rate": name, "phrasing": wording, "place": place, "text": cells.cell(record)}
         for reader in index.readers
         for place, wording in enumerate(wordings)
         for name in _WORDING_RATES
@@ -438,13 +466,7 @@ def phrasing_lanes(index: Index) -> Figure | None:
         for row in rows
     )
     panels = [_wording_lanes(name, lanes, wordings) for name in _WORDING_RATES]
-    return index.figure(
-        "phrasing_lanes",
-        "Does it depend on the wording?",
-        style.figure_spec(rows, hconcat=panels, spacing=24),
-        f"Parse rate and accuracy in every wording, percent with 95 % interval: {told}.",
-        "Bars are 95 % intervals. An accuracy over few parsed answers is not one.",
-    )
+    return index.figure("phrasing_lanes", style.figure_spec(rows, hconcat=panels, spacing=24), told)
 
 
 def _wording_lanes(name: str, lanes: Sequence[str], wordings: Sequence[str]) -> Spec:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, percent, printed
 from overread.benchmarks.exhibits.index import Column
 from overread.benchmarks.exhibits.plane import dashed_line, ground_word, in_words, plane, plane_row
-from overread.benchmarks.exhibits.style import (
-    BLUE,
-    FAINT,
-    INK,
-    Spec,
-    figure_spec,
-    reader_axis,
-    shown,
-)
+from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding.category import STEADY_FROM, UNSTABLE_BELOW
 from overread.benchmarks.grounding.exhibits import dot_plot
-from overread.benchmarks.grounding.exhibits.dot_plot import Index, ends, glyph, hundred, layer
-from overread.benchmarks.grounding.exhibits.tables import FEW, REGIMES, sizes
+from overread.benchmarks.grounding.exhibits.dot_plot import FEW, Index, ends, glyph, hundred, layer
+from overread.benchmarks.grounding.exhibits.tables import REGIMES, sizes
 from overread.case import Figure, Measure
 from overread.measuring.units import ANY
 
@@ -54,7 +47,7 @@ def triad(index: Index) -> Figure | None:
         {"x": left, "x2": UNSTABLE_BELOW, "y": y_bounds[0], "y2": top, "said": "unstable"},
         {"x": STEADY_FROM, "x2": 101, "y": 0, "y2": top, "said": "uses image"},
     ]
-    colours = {"domain": ["unstable", "uses image"], "range": ["#e69f00", BLUE]}
+    colours = {"domain": ["unstable", "uses image"], "range": ["#e69f00", style.BLUE]}
     edges: Spec = {axis: {"field": axis, "type": "quantitative"} for axis in "xy"}
     edges |= {end: {"field": end} for end in ("x2", "y2")}
     colour = {"field": "said", "type": "nominal", "scale": colours, "legend": None}
@@ -70,12 +63,8 @@ def triad(index: Index) -> Figure | None:
     spec["resolve"] = {"scale": {"color": "independent"}}
     return index.figure(
         "triad",
-        "Does the answer hang on the finding, and only on it?",
         spec,
-        "Causal grounding rate (CGR) against irrelevant-mask stability (IS), percent with 95 % "
-        f"intervals: {in_words(rows, 'IS', 'CGR')}.",
-        "Shaded: the regions of the published rule. A reader at the bottom right corner "
-        "ignores the image if its UAR is 100 too. Open marks: readers that get no image.",
+        in_words(rows, "IS", "CGR"),
     )
 
 
@@ -92,11 +81,8 @@ def sens_spec(index: Index) -> Figure | None:
     )
     return index.figure(
         "sens_spec",
-        "Does it tell present from absent?",
         plane(rows, titles, ends_at, ends_at, glyph(rows), behind),
-        "Sensitivity against specificity, percent with 95 % intervals: "
-        f"{in_words(rows, 'specificity', 'sensitivity')}.",
-        "On the dashed line an answer says nothing about the finding.",
+        in_words(rows, "specificity", "sensitivity"),
     )
 
 
@@ -105,9 +91,6 @@ def sens_spec(index: Index) -> Figure | None:
 
 
 _LONGEST_NAME: Final = 40
-_SAME_RATE_NOTE: Final = (
-    "On the dashed line a reader has the same rate twice; bars are 95 % intervals."
-)
 
 
 def transfer_figure(
@@ -118,7 +101,7 @@ def transfer_figure(
     `pairs` are (reader, its record in the first run, its record in the second); one without a value
     is left out.
     """
-    drawn = shown([reader for reader, _, _ in pairs])
+    drawn = style.shown([reader for reader, _, _ in pairs])
     who = {"category": dot_plot.UNKNOWN, "gets_image": True}
     rows = [
         plane_row({"reader": name, "shown": drawn[name], **who}, x, y)
@@ -129,13 +112,7 @@ def transfer_figure(
     spec = _same_axes(rows, (f"UAR in {at[0]}, percent", f"UAR in {at[1]}, percent"))
     spec["config"] = {**spec["config"], "legend": {"disable": True}}
     told = in_words(rows, f"in {names[0]}", f"in {names[1]}") if rows else "no reader has both"
-    return Index(()).figure(
-        "transfer",
-        "Do the numbers hold on other cases?",
-        spec,
-        f"UAR of every reader in two runs, percent with 95 % intervals: {told}.",
-        _SAME_RATE_NOTE,
-    )
+    return Index(()).figure("transfer", spec, told)
 
 
 def resolution_plane(index: Index) -> Figure | None:
@@ -147,11 +124,10 @@ def resolution_plane(index: Index) -> Figure | None:
         return None
     return index.figure(
         "resolution_plane",
-        f"Is CGR the same at {px[1]} pixels?",
         _same_axes(rows, (f"CGR at {px[0]} px, percent", f"CGR at {px[1]} px, percent")),
-        f"CGR at {px[1]} against {px[0]} pixels, percent with 95 % intervals: "
-        f"{in_words(rows, f'at {px[0]} px', f'at {px[1]} px')}.",
-        _SAME_RATE_NOTE,
+        in_words(rows, f"at {px[0]} px", f"at {px[1]} px"),
+        base=px[0],
+        px=px[1],
     )
 
 
@@ -212,17 +188,17 @@ def finding_heatmap(index: Index) -> Figure | None:
             "labelPadding": 4 + 13 * max(name.count("_") + 1 for name in findings),
         },
     }
-    place = {"x": x, "y": reader_axis(lanes, offset=dot_plot.OFFSET, grid=False)}
+    place = {"x": x, "y": style.reader_axis(lanes, offset=dot_plot.OFFSET, grid=False)}
     scale = {"domain": [0, top], "range": ["#e8f1f8", "#08519c"]}
     fill = {"field": "value", "type": "quantitative", "scale": scale, "legend": None}
     read = f"isValid(datum.value) && datum.n >= {FEW}"
     dark = f"{read} && datum.value >= {_DARK_FROM * top}"
     ink = {
         "condition": [{"test": dark, "value": "#fffffe"}, {"test": read, "value": "#111111"}],
-        "value": INK,
+        "value": style.INK,
     }
     tile: Spec = {"type": "rect", "width": _TILE_WIDTH - 4, "height": _TILE_HEIGHT - 4}
-    frame = {**tile, "filled": False, "stroke": INK, "strokeWidth": 2}
+    frame = {**tile, "filled": False, "stroke": style.INK, "strokeWidth": 2}
 
     def words(field: str, dy: int, size: int) -> Spec:
         mark = {"type": "text", "dy": dy, "fontSize": size, "baseline": "middle"}
@@ -241,15 +217,7 @@ def finding_heatmap(index: Index) -> Figure | None:
         for row in rows
         if row["value"] is not None
     )
-    return index.figure(
-        "finding_heatmap",
-        "Which findings does it look for?",
-        figure_spec(rows, **steps, layer=layers),
-        f"Causal grounding rate (CGR) by reader and finding, percent: {said}.",
-        "CGR in percent, and the correct Yes answers it stands on. Framed: the interval of CGR "
-        "lies above the flips a mask elsewhere causes on the same finding. Without colour: "
-        f"fewer than {FEW} cases, not to be interpreted.",
-    )
+    return index.figure("finding_heatmap", style.figure_spec(rows, **steps, layer=layers), said)
 
 
 def _findings_by_cgr(index: Index) -> list[str]:
@@ -308,14 +276,14 @@ def reliability(index: Index) -> Figure | None:
     scale = {"range": [12, 220], "zero": True}
     size = {"field": "n", "type": "quantitative", "scale": scale, "legend": None}
     calibrated = [{"p_yes": 0, "positive": 0}, {"p_yes": 100, "positive": 100}]
-    dashed = {"type": "line", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1}
-    line = {"type": "line", "strokeWidth": 1, "opacity": 0.6, "color": BLUE}
-    bar = {"type": "rule", "strokeWidth": 1.6, "color": BLUE}
+    dashed = {"type": "line", "strokeDash": [4, 3], "color": style.FAINT, "strokeWidth": 1}
+    line = {"type": "line", "strokeWidth": 1, "opacity": 0.6, "color": style.BLUE}
+    bar = {"type": "rule", "strokeWidth": 1.6, "color": style.BLUE}
     layers = [
         {"data": {"values": calibrated}, **layer(dashed, x=x, y=y)},
         layer(line, x=x, y=y),
         layer(bar, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
-        layer({"type": "circle", "opacity": 1, "color": BLUE}, x=x, y=y, size=size),
+        layer({"type": "circle", "opacity": 1, "color": style.BLUE}, x=x, y=y, size=size),
     ]
     # In the order of the rows, by number: what a reader is called must not enter an expression.
     facet = {
@@ -339,15 +307,7 @@ def reliability(index: Index) -> Figure | None:
     said = _by_reader(
         (row["reader"], f"{row['p_yes']:.0f} → {row['positive']:.0f}") for row in rows
     )
-    return index.figure(
-        "reliability",
-        "When it says 80 percent, is it Yes in 80 percent?",
-        figure_spec(rows, **panels),
-        f"Share of cases whose key is Yes against mean P(Yes) in ten bins, percent: {said}.",
-        "On the dashed line P(Yes) is calibrated; the area of a mark grows with the cases in "
-        "its bin. ECE: the mean distance from the line, weighted by cases; n/a where too many "
-        "confidences are missing, or are 0 and 1 only.",
-    )
+    return index.figure("reliability", style.figure_spec(rows, **panels), said)
 
 
 def _reliability_rows(index: Index, reader: str) -> list[Spec]:
@@ -395,15 +355,8 @@ def confidence_histogram(index: Index) -> Figure | None:
         for row in rows
         if row["first"]
     )
-    return index.figure(
-        "confidence_histogram",
-        "How sure was it, by what became of the answer?",
-        figure_spec(rows, hconcat=panels, spacing=26),
-        f"Mean P(Yes) by regime, percent: {said}.",
-        "The height of a bar is the share of a regime's cases in that tenth of P(Yes); the "
-        "dashed line is their mean. Grounded-correct: correct, and the target mask flips the "
-        "answer.",
-    )
+    spec = style.figure_spec(rows, hconcat=panels, spacing=26)
+    return index.figure("confidence_histogram", spec, said)
 
 
 def _regime_lanes(title: str, lanes: int, *, named: bool) -> Spec:
@@ -420,7 +373,7 @@ def _regime_lanes(title: str, lanes: int, *, named: bool) -> Spec:
     }
     once = [*of_regime, {"filter": "datum.first"}]
     bar = layer(
-        {"type": "rect", "color": BLUE, "opacity": 0.8},
+        {"type": "rect", "color": style.BLUE, "opacity": 0.8},
         **{"x": x, "x2": {"field": "to"}, "y": y, "y2": {"field": "top"}},
     )
     mean = layer(
