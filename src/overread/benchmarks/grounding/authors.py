@@ -210,10 +210,8 @@ def paired_bootstraps(
     return [with_method(record, how) for record in bounded]
 
 
-def permutation_of_cases(
-    parts: Sequence[Ints], times: int, edition: Edition, *, two: bool
-) -> float | None:
+def permutation_of_cases(parts: Sequence[Ints], times: int, edition: Edition) -> float | None:
     """p between groups by shuffles of cases, whoever's they are."""
-    if not two:
+    if len(parts) > 2:
         return stats.permutation_k_groups(parts, times, edition.seed, exact_ties=False)
     return stats.permutation_two_groups(parts[0], parts[1], times, edition.seed, exact_ties=False)

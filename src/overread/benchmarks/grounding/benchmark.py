@@ -69,7 +69,7 @@ class Grounding(base.Benchmark):
     def check_opened(self) -> None:
         _ = self.root  # a wrong folder is better known now than at the first picture
         if self.options.ratings is not None:  # so is a sheet that cannot be read
-            from overread.benchmarks.grounding.subgroups import read_ratings
+            from overread.benchmarks.grounding.comparisons import read_ratings
 
             read_ratings(self.options.ratings)
 

@@ -157,11 +157,8 @@ def _brier(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
 
 def _pairs(found: Calibrated, kind: str) -> tuple[Floats, Floats]:
     """The confidence and the outcome a calibration error sets against each other."""
-    if kind == "ece_label":
-        return found.p_yes, found.truth
-    if kind == "ece_answer":
-        return found.p_answer, found.correct
-    return found.p_yes, found.correct
+    confidence = found.p_answer if kind == "ece_answer" else found.p_yes
+    return confidence, found.truth if kind == "ece_label" else found.correct
 
 
 _KINDS: Final = ("ece_answer", "ece_label", "ece_authors")

@@ -147,18 +147,13 @@ def _with_further(words: dict[str, str], further: Sequence[_Further]) -> dict[st
 
 
 def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[Answer]:
-    for path in sorted((part.root / reader).glob("*.csv"), key=lambda path: _place(path.stem)):
-        if _place(path.stem) < 0:
-            continue
+    there = {path.stem: path for path in (part.root / reader).glob("*.csv")}
+    for condition in filter(there.__contains__, _FILES):
+        path = there[condition]
         found = list(_answers(path, known, part))
-        if path.stem == "original" and not found:
+        if condition == "original" and not found:
             raise BadInput(f"{path} has a header and no rows. Give the results, or none.")
         yield from found
-
-
-def _place(stem: str) -> int:
-    """Where a condition's file stands in the order of conditions; -1 if there is none such."""
-    return _FILES.index(stem) if stem in _FILES else -1
 
 
 def _readers_of(
@@ -179,7 +174,7 @@ def _readers_of(
         kept.append(name)
         if declared is not None and name not in declared:
             warnings.append(f"{name} is not in the readers file; taken as multimodal.")
-        strange = sorted(path.name for path in folder.glob("*.csv") if _place(path.stem) < 0)
+        strange = sorted(path.name for path in folder.glob("*.csv") if path.stem not in _FILES)
         warnings += [f"{name}/{file} is left out: no such condition." for file in strange]
     if not kept:
         raise BadInput(f"{root} holds no <model>/original.csv. Give the authors' results folder.")
@@ -217,10 +212,8 @@ def _answers(path: Path, known: frozenset[str], part: _Further) -> Iterator[Answ
 
 
 def _recorded(row: Fields) -> Reading:
-    given = row.fact("confidence")
-    confidence = None
-    if given is not None and given.lower() != "nan":
-        confidence = row.number("confidence")
+    unknown = (row.fact("confidence") or "nan").lower() == "nan"
+    confidence = None if unknown else row.number("confidence")
     reason = RECORDED if confidence is not None else "no_logprobs"
     if "parsed_answer" not in row.cells:
         return Reading("unparsed", None, None, confidence, reason)
