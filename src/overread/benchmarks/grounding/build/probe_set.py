@@ -18,11 +18,10 @@ from PIL import Image
 from overread import __version__, imaging
 from overread.benchmarks.grounding.build import manifest
 from overread.benchmarks.grounding.build.manifest import Built, Exclusion, SetFacts, Stratum
-from overread.benchmarks.grounding.build.recipe import Recipe, draw
+from overread.benchmarks.grounding.build.recipe import Recipe, draw, file_digest
 from overread.benchmarks.grounding.cases import GroundingCase, dataset_at
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
 from overread.case import BadInput, Box, Policy, Source, Table
-from overread.files import open_file
 from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -339,18 +338,13 @@ def _card(recipe: Recipe, built: Built, facts: SetFacts, matched: int) -> str:
         **{field: value for field, value in asked.items() if value is not None},
         "columns": dict(recipe.columns or {}),
         "counts": {word: getattr(facts, field) for word, field in _COUNTED.items()},
-        "inputs": {path.name: _sha256(path) for path in built.files},
+        "inputs": {path.name: file_digest(path) for path in built.files},
         "provenance": built.provenance,
     }
     card: dict[str, Any] = {"name": built.name, "policy": built.policy}
     if facts.digested:  # a run finds the images there
         card["root"] = str(recipe.root.absolute())
     return tomli_w.dumps({**card, "build": made})
-
-
-def _sha256(path: Path) -> str:
-    with open_file(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ---------------------------------------------------------------- what comes next

@@ -199,10 +199,6 @@ class SwapPool:
             self._found[key] = flags.arg_true().to_numpy().astype(np.intp)
         return self._others(self._found[key], subject)
 
-    def abnormal(self, subject: str | None) -> Places:
-        """Places of the films with any finding present, but for one patient's."""
-        return self.labelled(_ANY_FINDING, PRESENT, subject)
-
     def any(self, subject: str | None) -> Places:
         """Places of all films but for one patient's."""
         return self._others(np.arange(self._films.height), subject)
@@ -241,23 +237,21 @@ def with_swaps(
         matching = opposite = np.empty(0, np.intp)
         if case.finding is not None and value is not None:
             matching = pool.labelled(case.finding, value, patient)
-        if case.finding == NORMAL and abnormal and case.source != SENTENCE_SOURCE:
-            opposite = pool.abnormal(patient)
-        elif case.finding is not None and case.source != SENTENCE_SOURCE:
-            opposite = pool.labelled(case.finding, ABSENT if case.label else PRESENT, patient)
+        if case.finding is not None and case.source != SENTENCE_SOURCE:
+            sick = abnormal and case.finding == NORMAL
+            wanted = (_ANY_FINDING, PRESENT) if sick else (case.finding, int(not case.label))
+            opposite = pool.labelled(*wanted, patient)
         others = matching if matching.size else pool.any(patient)
         first, second = draw(others.size, opposite.size)
-        match = None
-        if others.size:
-            # Not mentioned counts as absent. Only the authors' sentences do not keep it [D2].
-            kept = value == case.label_value or (value == ABSENT and case.label_value != PRESENT)
-            unmatched = "free" if case.finding is None else "any"
-            match = "label" if matching.size and kept else unmatched
+        # Not mentioned counts as absent. Only the authors' sentences do not keep it [D2].
+        kept = value == case.label_value or (value == ABSENT and case.label_value != PRESENT)
+        unmatched = "free" if case.finding is None else "any"
+        match = "label" if matching.size and kept else unmatched
         swapped.append(
             msgspec.structs.replace(
                 case,
                 swap_image_path=pool.path(others, first),
-                swap_match=match,
+                swap_match=match if others.size else None,
                 opposite_image_path=pool.path(opposite, second),
             )
         )
@@ -451,12 +445,9 @@ def boxed_probe_set(read: FilmsRead, options: Sampling) -> Built:
     film_of = {row["image_path"]: row for row in rows}
     cases = []
     for number, (image, finding, label, boxed) in enumerate(drawn):
-        case = case_of(film_of[image], number, read.name, finding, label)
-        if boxed is not None:
-            case = msgspec.structs.replace(
-                with_boxes(case, boxed.boxes), label_text=boxed.label_text
-            )
-        cases.append(case)
+        text = None if boxed is None else boxed.label_text
+        case = case_of(film_of[image], number, read.name, finding, label, label_text=text)
+        cases.append(case if boxed is None else with_boxes(case, boxed.boxes))
     generator = np.random.default_rng([options.seed, 2])
 
     def draw(swaps: int, opposites: int) -> tuple[int, int]:
