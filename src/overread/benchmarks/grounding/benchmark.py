@@ -13,7 +13,8 @@ import overread.case as oc
 from overread.benchmarks import base
 from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.grounding import answers, cases, exhibits, report_sentences, trials
+from overread.benchmarks.grounding import answers, cards, cases, exhibits, report_sentences, trials
+from overread.benchmarks.grounding.cards import ReviewRow
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.exhibits import figures
@@ -25,8 +26,6 @@ from overread.measuring.units import declared
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from overread.benchmarks.grounding.cards import ReviewRow
 
 
 MISPLACED = "Controls are made for phantoms: what they do on these films says nothing of either."
@@ -48,6 +47,7 @@ class Grounding(base.Benchmark):
     case_type = cases.CaseRow
     answer_type = answers.Answer
     drawn = ("_subset",)
+    facets = cards.FACETS
     compared = (
         base.ComparedWords.share("accuracy", "accuracy", "is right on"),
         base.ComparedWords.share("cgr", "CGR", "changes its answer when the finding is covered on"),
@@ -220,26 +220,16 @@ class Grounding(base.Benchmark):
 
         return per_case(tables, self.rules, self.options)
 
-    @property
-    def facets(self) -> tuple[str, ...]:
-        from overread.benchmarks.grounding.cards import FACETS
-
-        return FACETS
-
     def card_index(self, tables: base.Tables) -> pl.DataFrame:
-        from overread.benchmarks.grounding.cards import card_index
-
-        return card_index(tables, self.rules, self.options)
+        return cards.card_index(tables, self.rules, self.options)
 
     def cards(self, tables: base.Tables, chosen: Sequence[str]) -> Iterator[oc.Card]:
-        from overread.benchmarks.grounding.cards import cards
-
         def opened(name: str) -> tuple[GroundingCase, Sequence[oc.Trial]] | None:
             case = self.by_id.get(name) if self.path is not None else None
             return None if case is None else (case, self.shown_of(name))
 
         misplaced = frozenset(r.name for r in tables.readers if self._misplaced(r.name))
-        return cards(tables, chosen, self.rules, self.options, opened, misplaced)
+        return cards.cards(tables, chosen, self.rules, self.options, opened, misplaced)
 
     def transferred(
         self, first: Sequence[oc.Measure], second: Sequence[oc.Measure], vision_only: frozenset[str]
@@ -268,14 +258,10 @@ class Grounding(base.Benchmark):
     def errors(
         self, tables: base.Tables, reader: str, n: int, seed: int, right_for: str | None = None
     ) -> Sequence[ReviewRow]:
-        from overread.benchmarks.grounding.cards import ungrounded
-
-        return ungrounded(tables, reader, n, seed, self.rules, self.options)
+        return cards.ungrounded(tables, reader, n, seed, self.rules, self.options)
 
     def write_errors(self, path: Path, rows: Sequence[ReviewRow]) -> None:
-        from overread.benchmarks.grounding.cards import write_review
-
-        write_review(path, rows)
+        cards.write_review(path, rows)
 
     # ------------------------------------------------------------ what the numbers stand on
 

@@ -11,6 +11,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ ERROR_GROUPS: Final = {
 }
 
 
+@lru_cache
 def error_name(text: str) -> str:
     """An error type as one canonical word: "Change location" and change_location are one type."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")

@@ -66,15 +66,15 @@ def import_results(
     names, warnings = _readers_of(root, declared)
     options = benchmark.options
     headline = _Further(options.px, options.phrasing, root)
-    for part in further:
-        if part.beside(headline)[:2] == headline[:2]:
+    parts = [headline, *(part.beside(headline) for part in further)]
+    for part in parts[1:]:
+        if part[:2] == headline[:2]:
             raise BadInput(
                 f"{part.root} holds results at px={options.px} and phrasing={options.phrasing}, "
                 "which are the headline's own. Give only other ones."
             )
         strange = sorted({path.name for path in part.root.iterdir() if path.is_dir()} - set(names))
         warnings += [f"{part.root}/{name} is left out: no such reader." for name in strange]
-    parts = (headline, *(part.beside(headline) for part in further))
     rows = (
         (name, row) for name in names for part in parts for row in _of_reader(part, name, known)
     )
@@ -133,14 +133,10 @@ def _further(text: str) -> _Further:
 def _with_further(words: dict[str, str], further: Sequence[_Further]) -> dict[str, str]:
     """The settings under which these results are also looked at."""
     standard = Options()
-    sizes = [str(part.px) for part in further if part.px is not None]
-    phrasings = [part.phrasing for part in further if part.phrasing is not None]
-    for key, first, more in (
-        ("px", str(standard.px), sizes),
-        ("phrasing", standard.phrasing, phrasings),
-    ):
-        kept = [word.strip() for word in words.get(key, first).split(",")]
-        added = [value for value in more if value not in kept]
+    for key in ("px", "phrasing"):
+        kept = [word.strip() for word in words.get(key, str(getattr(standard, key))).split(",")]
+        given = (getattr(part, key) for part in further)
+        added = [str(value) for value in given if value is not None and str(value) not in kept]
         if added:
             words[key] = ",".join([*kept, *added])
     return words

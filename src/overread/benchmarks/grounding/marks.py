@@ -113,12 +113,10 @@ def age_names(edition: Edition) -> tuple[str, ...]:
 def columns_of_cases(cases: pl.DataFrame, edition: Edition) -> dict[str, Words]:
     """What rates are given by: a word for each case, "" where it is of no group."""
     pairs = list(zip(cases["error_type"], cases["error_present"], strict=True))
-    known = {pair: group_of(*pair) for pair in set(pairs)}
-    named = {text: error_name(text) for text, _ in set(pairs) if text}
-    groups = [known[pair] for pair in pairs]
+    groups = [group_of(*pair) for pair in pairs]
     # Errors by their type under one name each.
     types = [
-        named[text] if text and group not in (None, CONTROL) else None
+        error_name(text) if text and group not in (None, CONTROL) else None
         for (text, _), group in zip(pairs, groups, strict=True)
     ]
     ages = cases["age"].cast(float).fill_null(np.nan).to_numpy()

@@ -28,7 +28,7 @@ from overread.benchmarks.grounding.marks import (
 from overread.case import Measure
 from overread.measuring import specs
 from overread.measuring.contrasts import paired_shares
-from overread.measuring.estimates import Floats, Ints, Mask
+from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import leaving_out, remarked
 from overread.measuring.units import POINTS, WORD, Unit
 
@@ -226,9 +226,9 @@ def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
     for m in run.marks:
         for name in _RESAMPLED:
             yield from _rate_columns(run, m, name)
-        both, change = _changes(m, "target_mask", "irrelevant_mask")
+        both, flipped, shaken = _flips(m, "target_mask", "irrelevant_mask")
         yield ("asked", "gsp", m.reader), both.astype(float)
-        yield ("hits", "gsp", m.reader), np.where(both, change, 0).astype(float)
+        yield ("hits", "gsp", m.reader), np.where(both, flipped.astype(float) - shaken, 0)
 
 
 def columns_beside(run: Study) -> Iterator[tuple[Column, Floats]]:
@@ -246,12 +246,10 @@ def _rate_columns(run: Study, m: Marks, name: str) -> Iterator[tuple[Column, Flo
 # ---------------------------------------------------------------- the premium
 
 
-def _changes(m: Marks, target: str, control: str) -> tuple[Mask, Ints]:
-    """Who was answered under both masks, and what the target flipped less what the control did."""
-    yes = m.said_yes & _controls(m, control)
-    both: Mask = yes & (m.under(target) >= 0) & (m.under(control) >= 0)
-    flipped = (m.under(target) != m.original).astype(np.int64)
-    return both, flipped - (m.under(control) != m.original)
+def _flips(m: Marks, target: str, control: str) -> tuple[Mask, Mask, Mask]:
+    """Who was answered under both masks; whom the target flipped, and whom the control did."""
+    both = m.said_yes & _controls(m, control) & (m.under(target) >= 0) & (m.under(control) >= 0)
+    return both, m.under(target) != m.original, m.under(control) != m.original
 
 
 def _make_gsp(run: Study, m: Marks) -> Iterator[Measure]:
@@ -279,17 +277,15 @@ def premium(
     With several controls (draws of a matched box) every draw pairs with the case's target answer,
     and patients remain the units.
     """
-    flips, shakes, who, unanswered, unfit = [], [], [], 0, 0
+    parts, unanswered, unfit = [], 0, 0
     for control in controls:
-        yes = m.said_yes & _controls(m, control)
-        unfit += int((m.said_yes & ~yes).sum())
-        both, _ = _changes(m, target, control)
-        unanswered += int((yes & ~both).sum())
+        fit = _controls(m, control)
+        both, flipped, shaken = _flips(m, target, control)
+        unfit += int((m.said_yes & ~fit).sum())
+        unanswered += int((m.said_yes & fit & ~both).sum())
         places = m.ordered(both)
-        flips.append(m.under(target)[places] != m.original[places])
-        shakes.append(m.under(control)[places] != m.original[places])
-        who.append(m.facts.patients[places])
-    flipped, shaken, patients = (np.concatenate(parts) for parts in (flips, shakes, who))
+        parts.append((flipped[places], shaken[places], m.facts.patients[places]))
+    flipped, shaken, patients = map(np.concatenate, zip(*parts, strict=True))
     made = leaving_out(
         Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(flipped.size)),
         {"without an answer under both masks": unanswered, _OVERLAPPING: unfit},
