@@ -20,15 +20,7 @@ from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.grounding.marks import NO_ROW, Column, Marks, Study
 from overread.case import Measure, Method
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask, clustered_share, quotients
-from overread.measuring.notes import (
-    ALIKE,
-    NOTHING,
-    ONE_CLUSTER,
-    joined,
-    noted,
-    remarked,
-    with_method,
-)
+from overread.measuring.notes import ALIKE, NOTHING, ONE_CLUSTER, noted, remarked, with_method
 from overread.measuring.specs import Spec
 
 WITHHELD: Final = "withheld"
@@ -48,7 +40,7 @@ class Calibrated(NamedTuple):
     truth: Floats
     correct: Floats
     withheld: str | None
-    note: str | None = None
+    note: str = ""
 
     @property
     def p_answer(self) -> Floats:
@@ -90,7 +82,7 @@ def calibrated(marks: Marks, edition: Edition) -> Calibrated:
         marks.truth[places].astype(float),
         (marks.original[places] == marks.truth[places]).astype(float),
         withheld,
-        joined(*notes),
+        "; ".join(notes),
     )
 
 

@@ -16,15 +16,7 @@ from msgspec.structs import replace
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.category import Findings, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
-from overread.benchmarks.grounding.marks import (
-    AGAIN,
-    NO_ROW,
-    UNANSWERED,
-    Codes,
-    Column,
-    Marks,
-    Study,
-)
+from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Column, Marks, Study
 from overread.case import Measure
 from overread.measuring import specs
 from overread.measuring.contrasts import paired_shares
@@ -38,7 +30,9 @@ _UNMATCHED: Final = "swapped to an unmatched image"
 _OVERLAPPING: Final = "whose irrelevant box covers some of the finding"
 
 
-def counted_rate(population: Mask, deciding: Codes, hit: Mask, remark: str = "") -> specs.Counted:
+def counted_rate(
+    population: Mask, deciding: specs.Codes, hit: Mask, remark: str = ""
+) -> specs.Counted:
     """Whom a rate is about, whose answers decide it, and which of these are hits."""
     why = np.maximum(-deciding, 0).astype(np.int8)
     return specs.Counted(np.where(deciding >= 0, hit, np.nan), population, why, remark=remark)
@@ -142,7 +136,7 @@ def _replies(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     return counted_rate(codes > NO_ROW, deciding, codes >= 0)
 
 
-def _outcome(run: Study, m: Marks, condition: specs.Condition) -> tuple[Mask, Codes]:
+def _outcome(run: Study, m: Marks, condition: specs.Condition) -> tuple[Mask, specs.Codes]:
     codes = m.under(condition.get("condition", "original"))
     return codes > NO_ROW, np.maximum(-codes, 0).astype(np.int8)
 

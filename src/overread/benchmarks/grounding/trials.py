@@ -15,14 +15,7 @@ import msgspec
 import overread.case as oc
 from overread.benchmarks.draws import even_shares
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
-from overread.benchmarks.grounding.conditions import (
-    FILLS,
-    PAPER,
-    Filling,
-    Image,
-    image_of,
-    images_of,
-)
+from overread.benchmarks.grounding.conditions import FILLS, PAPER, Filling, image_of, images_of
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import (
     REASONING_SYSTEM_MESSAGE,
@@ -205,7 +198,7 @@ def trials(
     if wordless and (no_sentences or case.finding is None):
         return
     for image, phrasing, px, repeat in _asked(case, traits, edition, options, subset):
-        pictures = _pictures(case, image_of(image), edition, px, root)
+        pictures = _pictures(case, image, edition, px, root)
         if pictures is None or (not pictures and wordless):
             continue
         text = question(case.source, case.finding, case.error_sentence, phrasing)
@@ -246,9 +239,10 @@ _chosen_images = lru_cache(images_of)
 
 
 def _pictures(
-    case: GroundingCase, image: Image, edition: Edition, px: int, root: str
+    case: GroundingCase, shown: str, edition: Edition, px: int, root: str
 ) -> tuple[oc.Picture, ...] | None:
     """What is shown: one picture, or none at all; None where the case has no such image."""
+    image = image_of(shown)
     if image.kind == "none":
         return ()
     resize = oc.Resize(px, px)

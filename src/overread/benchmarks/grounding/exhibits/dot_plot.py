@@ -265,11 +265,7 @@ def uar(index: Index) -> Figure | None:
     x = style.number_axis("value", "UAR, percent of correct answers", *bounds(_ends(rows), 100))
     # At 100 no answer changes with the patient.
     layers = [_dashed(x, 100), *_dots(rows, x, lanes), *_numbers(lanes)]
-    return index.figure(
-        "uar",
-        style.figure_spec(rows, **_lanes(layers)),
-        _spoken(rows),
-    )
+    return index.figure("uar", style.figure_spec(rows, **_lanes(layers)), _spoken(rows))
 
 
 def premium(index: Index) -> Figure | None:
@@ -297,11 +293,7 @@ def premium(index: Index) -> Figure | None:
         "fontWeight": "normal",
         "frame": "group",
     }
-    return index.figure(
-        "gsp",
-        style.figure_spec(rows, title=key, **_lanes(layers)),
-        _spoken(rows),
-    )
+    return index.figure("gsp", style.figure_spec(rows, title=key, **_lanes(layers)), _spoken(rows))
 
 
 def decomposition(index: Index) -> Figure | None:
@@ -322,11 +314,7 @@ def decomposition(index: Index) -> Figure | None:
         {**layer(full, x=x, x2={"field": "whole"}, **place), "transform": [changed, whole]},
         *_numbers(lanes),
     ]
-    return index.figure(
-        "decomposition",
-        style.figure_spec(rows, **_lanes(layers)),
-        _spoken(rows),
-    )
+    return index.figure("decomposition", style.figure_spec(rows, **_lanes(layers)), _spoken(rows))
 
 
 # ---------------------------------------------------------------- accuracy against baselines

@@ -61,11 +61,7 @@ def triad(index: Index) -> Figure | None:
     uses = ground_word("uses image", 101, top, align="right", dx=-3)
     spec = plane(rows, titles, x_bounds, y_bounds, glyph(rows), (shaded, unstable, uses))
     spec["resolve"] = {"scale": {"color": "independent"}}
-    return index.figure(
-        "triad",
-        spec,
-        in_words(rows, "IS", "CGR"),
-    )
+    return index.figure("triad", spec, in_words(rows, "IS", "CGR"))
 
 
 def sens_spec(index: Index) -> Figure | None:
@@ -236,15 +232,10 @@ def _tile(index: Index, reader: str, finding: str) -> Spec:
     if cgr is None:
         return facts | {"beyond_any_mask": False, "text": NOT_KNOWN, "n_text": ""}
     said = {"text": percent(cgr.value), "n_text": f"n={cgr.n}"}
-    beyond = _beyond_any_mask(cgr, index.known(reader, "is", finding=finding))
+    # Whether the target mask flips more than a mask elsewhere does, by the interval [D37].
+    stable, enough = index.known(reader, "is", finding=finding), (cgr.n or 0) >= FEW
+    beyond = bool(enough and stable and (cgr.low or 0.0) > 1 - (stable.value or 0.0))
     return facts | ends(cgr) | {"beyond_any_mask": beyond} | said
-
-
-def _beyond_any_mask(cgr: Measure, stable: Measure | None) -> bool:
-    """Whether the target mask flips more than a mask elsewhere does, by the interval [D37]."""
-    if cgr.low is None or stable is None or stable.value is None or (cgr.n or 0) < FEW:
-        return False
-    return cgr.low > 1 - stable.value
 
 
 # ---------------------------------------------------------------- confidence
@@ -384,10 +375,7 @@ def _regime_lanes(title: str, lanes: int, *, named: bool) -> Spec:
     def words(at: int, field: str, **looks: Any) -> Spec:
         mark = {"type": "text", "baseline": "middle", **looks}
         middle = {**y, "field": "middle"}
-        return {
-            "transform": once,
-            **layer(mark, x={"value": at}, y=middle, text={"field": field}),
-        }
+        return {"transform": once, **layer(mark, x={"value": at}, y=middle, text={"field": field})}
 
     layers = [
         {"transform": of_regime, **bar},
