@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from overread.benchmarks.heartbeat.answer_parser import parse_strict
-from overread.benchmarks.heartbeat.authors.prompt_texts import Numbers
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
-from overread.benchmarks.heartbeat.prompts import FAMILIES, question
+from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
 
 GOLDEN = json.loads(
     (Path(__file__).parents[2] / "golden" / "heartbeat" / "echo_prompts.json").read_text("utf-8")

@@ -10,7 +10,7 @@ import unicodedata
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS, PHASES
+from overread.benchmarks.heartbeat.prompts import AREAS, PHASES
 
 _BIGGEST: Final = 2**63 - 1  # what a table can hold
 _DIGITS: Final = 19  # of that number

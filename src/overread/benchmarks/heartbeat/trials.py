@@ -8,11 +8,10 @@ from typing import Final, NamedTuple
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
-from overread.benchmarks.heartbeat.authors.prompt_texts import Numbers
 from overread.benchmarks.heartbeat.authors.rules import authors_window, t2_orders
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import MOST_SEEDS, REACH, Edition, Options
-from overread.benchmarks.heartbeat.prompts import question
+from overread.benchmarks.heartbeat.prompts import Numbers, question
 from overread.case import Clip, ClipMask, Decoding, Message, Request, Source, Traits, Trial
 
 # ---------------------------------------------------------------- the window of T1
