@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from overread.benchmarks.cards import deal, facet_values, index_of, rows_by_reader
+from overread.benchmarks.heartbeat.cases import FACETS
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, number
 from overread.benchmarks.heartbeat.marks import (
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-FACETS: Final = ("view", "sex", "split")
-"""What cards are filtered by."""
 _FRAMES_ON_A_CARD: Final = 8  # the true ones among them
 _ANSWERS_SPELLED: Final = 4  # different answers that are spelled out
 

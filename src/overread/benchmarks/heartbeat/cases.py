@@ -9,13 +9,13 @@ from __future__ import annotations
 import os.path
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
-from overread.benchmarks.heartbeat.edition import Edition
+from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.benchmarks.tables import Int32
 from overread.case import BadInput, Source
 from overread.imaging import (
@@ -27,6 +27,9 @@ from overread.imaging import (
     probe_dicom,
     probe_video,
 )
+
+FACETS: Final = ("view", "sex", "split")
+"""What cards are filtered by."""
 
 
 class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,20 +195,24 @@ def _check_below_root(root: Path, name: str, what: str = "") -> None:
 
 # A clip read: the case, or why there is none.
 ReadCase = Callable[[str], HeartbeatCase | Left]
+Drawn = tuple[list[HeartbeatCase], list[Left]]
+"""The cases that are asked about, and the clips left out."""
 
 
-def draw_cases(
-    names: Sequence[str], read: ReadCase, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def draw_cases(names: Sequence[str], read: ReadCase, videos: int, seed: int | None) -> Drawn:
     """A sample of `videos` names, in their own order; a clip that cannot be read is replaced.
 
     Each name's lot depends on the name and the seed, so the sample does not change with the order
-    of the list, and a longer list keeps most of it. Clips never drawn are never opened.
+    of the list, and a longer list keeps most of it. Clips never drawn are never opened. Without a
+    seed they are the first distinct names, as the authors take them; none is replaced.
     """
-    place = {name: number for number, name in enumerate(names)}
+    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    tried = list(place)[:videos]
+    if seed is not None:
+        tried = sorted(place, key=lambda name: (lot("sample", seed, name), name))
     cases: dict[str, HeartbeatCase] = {}
     left: dict[str, Left] = {}
-    for name in sorted(place, key=lambda name: (lot("sample", seed, name), name)):
+    for name in tried:
         if len(cases) == videos:
             break
         found = read(name)
@@ -219,25 +226,7 @@ def draw_cases(
     )
 
 
-def take_cases(
-    names: Sequence[str], read: ReadCase, videos: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
-    """The first `videos` distinct names, as the authors take them; none is replaced."""
-    cases: list[HeartbeatCase] = []
-    left: list[Left] = []
-    for name in list(dict.fromkeys(names))[:videos]:
-        found = read(name)
-        if isinstance(found, Left):
-            left.append(found)
-        else:
-            cases.append(found)
-    return cases, left
-
-
-def sampled(
-    names: Sequence[str], read: ReadCase, edition: Edition, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def sampled(names: Sequence[str], read: ReadCase, edition: Edition, options: Options) -> Drawn:
     """The clips that an edition asks about: a sample, or the first."""
-    if edition.name == "authors":
-        return take_cases(names, read, videos)
-    return draw_cases(names, read, videos, seed)
+    seed = None if edition.name == "authors" else edition.seed
+    return draw_cases(names, read, options.videos, seed)

@@ -37,14 +37,8 @@ from overread.benchmarks.heartbeat.annotation import (
     stem,
 )
 from overread.benchmarks.heartbeat.authors.rules import positional
-from overread.benchmarks.heartbeat.cases import (
-    HeartbeatCase,
-    case_of,
-    draw_cases,
-    sampled,
-    take_cases,
-)
-from overread.benchmarks.heartbeat.edition import Edition
+from overread.benchmarks.heartbeat.cases import Drawn, HeartbeatCase, case_of, draw_cases, sampled
+from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.case import BadInput
 from overread.files import MOST_TOML, read_text, whole
 from overread.imaging import Unplayable, probe_nifti
@@ -59,9 +53,7 @@ _DYNAMIC_NUMBERS: Final = {
 }  # fmt: skip
 
 
-def load_dynamic(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load_dynamic(folder: Path, edition: Edition, options: Options) -> Drawn:
     """Cases of an EchoNet-Dynamic folder, and the clips left out.
 
     `authors`: the first `videos` names of the tracings, of any split, labelled by their join.
@@ -83,9 +75,9 @@ def load_dynamic(
         return case_of(folder, clip, case_id=name, stated=stated, **facts)
 
     if theirs:
-        return take_cases(list(phases), read, videos)
-    names = in_split(listed, split, folder / FILE_LIST)
-    cases, left = draw_cases(_usable(names, phases), read, videos, seed)
+        return draw_cases(list(phases), read, options.videos, None)
+    names = in_split(listed, options.split, folder / FILE_LIST)
+    cases, left = draw_cases(_usable(names, phases), read, options.videos, edition.seed)
     return cases, [*left, *_unusable(names, listed, phases)]
 
 
@@ -161,9 +153,7 @@ def has_polygons(folder: Path) -> bool:
     return path.is_file() and {"X", "Y"} <= set(columns_of(path))
 
 
-def load_pediatric(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load_pediatric(folder: Path, edition: Edition, options: Options) -> Drawn:
     """Cases of one view, from the whole set's folder or from the view's own.
 
     The whole set means its apical four-chamber clips, which is what the questions speak of. The
@@ -178,7 +168,8 @@ def load_pediatric(
     texts = {"Sex": "sex", "Split": "split"}
     listed = _file_list(home / FILE_LIST, {"EF": "ef", "Age": "age"}, texts)
     phases = by_stem(keyed(read_polygons(home / TRACINGS), "areas"))
-    names = in_split(listed, None if split in ("TRAIN", "VAL", "TEST") else split, home / FILE_LIST)
+    split = None if options.split in ("TRAIN", "VAL", "TEST") else options.split
+    names = in_split(listed, split, home / FILE_LIST)
 
     def read(name: str) -> HeartbeatCase | Left:
         found = phases[name]
@@ -188,7 +179,7 @@ def load_pediatric(
         facts = listed[name] | {"ed": found.ed, "es": found.es, "view": view}
         return case_of(folder, clip, case_id=name, **facts)
 
-    cases, left = sampled(_usable(names, phases), read, edition, videos, seed)
+    cases, left = sampled(_usable(names, phases), read, edition, options)
     return cases, [*left, *_unusable(names, listed, phases)]
 
 
@@ -225,9 +216,7 @@ def camus_patients(folder: Path) -> list[Path]:
     return sorted(path for path in home.glob("patient*") if path.is_dir())
 
 
-def load_camus(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load_camus(folder: Path, edition: Edition, options: Options) -> Drawn:
     """Cases of the four-chamber sequences, and the patients left out.
 
     The cfg's frames are counted from 1 and name the phases, so nothing has to be decided. The
@@ -240,6 +229,7 @@ def load_camus(
     patients = {path.name: path for path in camus_patients(folder)}
     if not patients:
         raise BadInput(f"{folder} has no folder patient0001 or the like. Give CAMUS's own folder.")
+    split = options.split
     chosen = _camus_subgroup(folder, split)
     names = [name for name in patients if chosen is None or name in chosen]
     if not names:
@@ -249,7 +239,7 @@ def load_camus(
     def read(name: str) -> HeartbeatCase | Left:
         return _camus_case(folder, patients[name], known_split)
 
-    return sampled(names, read, edition, videos, seed)
+    return sampled(names, read, edition, options)
 
 
 def _camus_case(folder: Path, patient: Path, split: str | None) -> HeartbeatCase | Left:

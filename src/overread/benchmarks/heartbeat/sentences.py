@@ -72,7 +72,7 @@ class _PhaseVerdict(NamedTuple):
     untold: bool = False
 
 
-def headlines(measures: Sequence[Measure]) -> Iterator[Headline]:
+def headlines(measures: Sequence[Measure], dataset: str = "") -> Iterator[Headline]:
     """One for each reader that was asked, in the run's order; guessers have none.
 
     Yes where the skill of every phase is surely above 0, in part where that of some is; no where
