@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.answer_parser import (
+from overread.benchmarks.heartbeat.answers import (
     NOTHING,
     Found,
     parse_lenient,

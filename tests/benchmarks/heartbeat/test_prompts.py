@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.heartbeat.answer_parser import parse_strict
+from overread.benchmarks.heartbeat.answers import parse_strict
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
-from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
+from overread.benchmarks.heartbeat.trials import FAMILIES, Numbers, question
 
 GOLDEN = json.loads(
     (Path(__file__).parents[2] / "golden" / "heartbeat" / "echo_prompts.json").read_text("utf-8")

@@ -26,8 +26,15 @@ from overread.benchmarks.heartbeat.edition import (
     FORMATS,
     Options,
 )
-from overread.benchmarks.heartbeat.prompts import FAMILIES, Numbers, question
-from overread.benchmarks.heartbeat.trials import ed_position, fixed_window, trials, window_of
+from overread.benchmarks.heartbeat.trials import (
+    FAMILIES,
+    Numbers,
+    ed_position,
+    fixed_window,
+    question,
+    trials,
+    window_of,
+)
 from overread.case import Clip, ClipMask, Source, Traits
 
 # --------------- Windows: the authors' to the frame, ours so that length says nothing (HEARTBEAT 2)

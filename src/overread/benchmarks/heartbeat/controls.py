@@ -17,7 +17,7 @@ import msgspec
 
 from overread.benchmarks.base import Recovered
 from overread.benchmarks.controls import Control, Said, Verdict, recovered
-from overread.benchmarks.heartbeat.prompts import AREAS
+from overread.benchmarks.heartbeat.trials import AREAS
 from overread.case import Measure, Prompt, Reader, Shown, Traits
 
 REVISION = 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from overread.benchmarks.heartbeat.prompts import FAMILIES
 from overread.benchmarks.rules import (
     AskedOptions,
     Boot,
@@ -23,6 +22,14 @@ TASKS: Final = ("t1", "t2")
 CONTEXTS: Final = ("original", "segmented", "non_medical")
 # T1 has all four; T2 the two single ones.
 FORMATS: Final = ("edv_esv", "esv_edv", "edv", "esv")
+# The families of published prompts, and what each is called in the two tasks: Qwen3-VL and
+# LLaVA-NeXT-Video share their words in T1.
+FAMILIES: Final = {
+    "structured": {"t1": "structured", "t2": "qwen"},
+    "llava": {"t1": "structured", "t2": "llava"},
+    "interleave": {"t1": "interleave", "t2": "interleave"},
+    "gemma": {"t1": "gemma", "t2": "gemma"},
+}
 # Seeds lie below this, so that a seed and a pass make one number that no other pair makes.
 MOST_SEEDS: Final = 1_000_000
 # By how many frames two observers of the same clip differ, least and most.

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from overread.benchmarks.base import Imported, Tables
-from overread.benchmarks.heartbeat.answer_parser import (
+from overread.benchmarks.heartbeat.answers import (
+    Answer,
     Found,
+    Truth,
     asked_words,
     parse_lenient,
     parse_strict,
+    reread,
 )
-from overread.benchmarks.heartbeat.answers import Answer, Truth, reread
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
 from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Options
