@@ -337,6 +337,11 @@ def read_text(
         text = spoken(text)
     found = parse_strict(text, output, context)
     second = found if found.parsed else parse_lenient(text, task, output, context)
+    return reading_of(found, second, shown)
+
+
+def reading_of(found: Found, second: Found, shown: int | None) -> AnswerReading:
+    """Both readings of a reply to which this many frames were shown."""
     return AnswerReading(
         outcome="answered" if found.parsed else "unparsed",
         pred_ed=found.ed,
