@@ -72,9 +72,6 @@ def test_the_numbers_outside_are_told_from_those_inside():
     assert Found(ed=5).outside(2) is True
     assert NOTHING.outside(24) is None
     assert Found(ed=5).outside(None) is None
-    assert Found(-1, 3).negative
-    assert not Found(0, 3).negative
-    assert not NOTHING.negative
 
 
 @settings(deadline=None)

@@ -11,11 +11,11 @@ import pytest
 
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.ejection import (
-    ejection_fraction,
     predicted_ef,
     read_specialists,
     specialist_measures,
 )
+from overread.benchmarks.heartbeat.marks import ejection_fraction
 from overread.benchmarks.heartbeat.measures import measure
 from overread.benchmarks.heartbeat.study import HeartRun
 from overread.case import BadInput

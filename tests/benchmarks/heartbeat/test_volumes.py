@@ -138,13 +138,6 @@ def test_a_speck_does_not_lengthen_the_axis() -> None:
     assert volumes_of(speck[None]) == pytest.approx(volumes_of(clean[None]))
 
 
-def test_what_is_no_mask_is_refused() -> None:
-    with pytest.raises(BadInput, match="frames x height x width"):
-        volumes_of(np.zeros((4, 4), bool))
-    with pytest.raises(BadInput, match='is "cubes"; it is discs or area'):
-        volumes_of(np.zeros((1, 4, 4), bool), "cubes")  # type: ignore[arg-type]
-
-
 # ---------------------------------------------------------------- files
 
 

@@ -50,12 +50,31 @@ def stem(name: str) -> str:
 
 
 def read_tracings(path: Path) -> list[Traced]:
-    """Every traced frame of a VolumeTracings.csv with its volume, sorted by (file, frame)."""
+    """Every traced frame of a VolumeTracings.csv with its volume, sorted by (file, frame).
+
+    Its volume is by discs: sum of pi (chord/2)^2 h, pixels cubed, where h is the long axis over the
+    number of chords. A frame with no chord has volume 0. A frame below 0 is for its clip to answer
+    for.
+    """
+    import numpy as np
+    import polars as pl
+
     table = read_table(path, TRACING_COLUMNS)
     filled(table, "FileName", "Frame")
     x1, y1, x2, y2 = (readings(table, name).to_numpy() for name in TRACING_COLUMNS[1:5])
-    files = table.frame["FileName"].to_list()
-    return traced_frames(files, x1, y1, x2, y2, whole_frames(table))
+    need = "a frame is a whole number from 0"
+    frames = numbers(table, "Frame", need)
+    refuse_first(table, (frames != frames.floor()) | (frames.abs() > _FARTHEST), "Frame", need)
+    whole_frames = frames.cast(pl.Int64).to_numpy()
+    lengths = np.sqrt((x2 - x1) ** 2 + (y2 - y1) ** 2)
+    found = []
+    for (file, frame), rows in groups_of(table.frame["FileName"].to_list(), whole_frames):
+        radii = lengths[rows[1:]] / 2
+        height = lengths[rows[0]] / max(1, len(radii))
+        # In the order of the authors' multiplication, which is theirs to the last bit.
+        volume = float(np.sum(np.pi * radii * radii * height))
+        found.append(Traced(file, frame, volume, int(rows[0])))
+    return found
 
 
 def readings(table: Table, column: str) -> pl.Series:
@@ -69,41 +88,6 @@ def readings(table: Table, column: str) -> pl.Series:
     found = words.cast(pl.Float64, strict=False)
     refuse_first(table, words.is_not_null() & found.is_null(), column, "it is a number")
     return found.replace([math.inf, -math.inf], math.nan).fill_null(math.nan)
-
-
-def whole_frames(table: Table) -> npt.NDArray[np.int64]:
-    """The column Frame as whole numbers; one below 0 is for its clip to answer for."""
-    import polars as pl
-
-    need = "a frame is a whole number from 0"
-    frames = numbers(table, "Frame", need)
-    refuse_first(table, (frames != frames.floor()) | (frames.abs() > _FARTHEST), "Frame", need)
-    return frames.cast(pl.Int64).to_numpy()
-
-
-def traced_frames(
-    files: Sequence[str],
-    x1: npt.NDArray[np.float64],
-    y1: npt.NDArray[np.float64],
-    x2: npt.NDArray[np.float64],
-    y2: npt.NDArray[np.float64],
-    frames: npt.NDArray[np.int64],
-) -> list[Traced]:
-    """The volume of each (file, frame) by discs: sum of pi (chord/2)^2 h, pixels cubed.
-
-    h is the long axis over the number of chords. A frame with no chord has volume 0.
-    """
-    import numpy as np
-
-    lengths = np.sqrt((x2 - x1) ** 2 + (y2 - y1) ** 2)
-    found = []
-    for (file, frame), rows in groups_of(files, frames):
-        radii = lengths[rows[1:]] / 2
-        height = lengths[rows[0]] / max(1, len(radii))
-        # In the order of the authors' multiplication, which is theirs to the last bit.
-        volume = float(np.sum(np.pi * radii * radii * height))
-        found.append(Traced(file, frame, volume, int(rows[0])))
-    return found
 
 
 def groups_of(

@@ -47,10 +47,6 @@ class Found(NamedTuple):
             return None
         return not all(0 <= number < shown for number in named)
 
-    @property
-    def negative(self) -> bool:
-        return any(number is not None and number < 0 for number in (self.ed, self.es))
-
 
 NOTHING: Final = Found()
 

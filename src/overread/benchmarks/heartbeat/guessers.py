@@ -188,10 +188,9 @@ def _guesses_of(name: str, shown: Marks, run: HeartRun) -> dict[Phase, Floats] |
         return {"ed": middle, "es": middle}
     if name == "length":
         return _length_guesses(shown, run)
-    values = run.areas if name == "area" else run.volumes
-    if not values:
+    if not (run.areas if name == "area" else run.volumes):
         return None
-    curves = _curves_shown(shown, *frame_table(run, f"{name}s", values))
+    curves = _curves_shown(shown, *frame_table(run, "areas" if name == "area" else "volumes"))
     if run.edition.beat == "nearest":
         return _ejection_frames(curves)
     # Where the window has its largest and its smallest value.

@@ -7,13 +7,13 @@ become a mean. NaN is "no answer" and never a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS
 from overread.case import BadInput
@@ -154,6 +154,22 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
+def ejection_fraction(ed_volume: Floats, es_volume: Floats) -> Floats:
+    """100 (V_ED - V_ES) / V_ED in per cent; negative values stay, NaN where V_ED is not above 0."""
+    safe = np.where(ed_volume > 0, ed_volume, np.nan)
+    found: Floats = 100 * (ed_volume - es_volume) / safe
+    return found
+
+
+def filled_up(rows: Sequence[ArrayLike], least: int = 0) -> Floats:
+    """Rows of different lengths as one table at least so wide, NaN beyond the end of each."""
+    sizes = [np.size(row) for row in rows]
+    found = np.full((len(rows), max([least, *sizes])), np.nan)
+    for place, row in enumerate(rows):
+        found[place, : sizes[place]] = row
+    return found
+
+
 def facts_of(cases: pl.DataFrame) -> Facts:
     """The facts of the videos, in the order of their names."""
     import polars as pl
@@ -171,15 +187,9 @@ def facts_of(cases: pl.DataFrame) -> Facts:
     def others(name: str) -> Floats:
         if name not in table.columns:
             return np.empty((table.height, 0))
-        rows = [row or () for row in table[name].to_list()]
-        found = np.full((len(rows), max(map(len, rows), default=0)), np.nan)
-        for place, row in enumerate(rows):
-            found[place, : len(row)] = row
-        return found
+        return filled_up([row or () for row in table[name].to_list()])
 
-    ed_volume, es_volume = number("ed_volume"), number("es_volume")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        traced = 100 * (ed_volume - es_volume) / ed_volume
+    traced = ejection_fraction(number("ed_volume"), number("es_volume"))
     stated = number("ef")
     # Two namespaces, so that a case never joins the patient that bears its name.
     own = pl.lit("case:") + pl.col("case")
@@ -193,7 +203,7 @@ def facts_of(cases: pl.DataFrame) -> Facts:
         es=number("es"),
         fps=number("fps"),
         others={"ed": others("other_ed"), "es": others("other_es")},
-        ef=np.where(np.isnan(stated), np.where(np.isfinite(traced), traced, np.nan), stated),
+        ef=np.where(np.isnan(stated), traced, stated),
     )
 
 

@@ -8,7 +8,7 @@ medical word stands; the published two-frame question names the echocardiogram t
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -93,16 +93,11 @@ class Numbers(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked, and how the family shows the frames: before or after the text, and as what.
+    """What is asked, and where the family shows the frames: before or after the text."""
 
-    `images` is what the published scripts hand over; a reader that declares how it takes clips gets
-    them its own way.
-    """
-
-    system: str | None
+    system: str
     text: str
     visual: Literal["before", "after"]
-    images: Literal["video", "frames"]
 
 
 @cache
@@ -136,11 +131,7 @@ def question(
     system, text = _texts()[f"{task}/{context}/{name}_{output}"]
     if window_numbers is not None:
         text = text.format(**window_numbers._asdict())
-    if name == "clean":
-        return Question(system, text, "before", "frames")
-    if name in _IMAGES_LAST:
-        return Question(system, text, "after", "frames")
-    return Question(system, text, "before", "video")
+    return Question(system, text, "after" if name in _IMAGES_LAST else "before")
 
 
 # ------------------------------------------------------------- every context, format, seed and pass
@@ -175,27 +166,41 @@ def trials(
     """
     contexts = [c for c in options.contexts if c == "original" or case.mask is not None]
     turns = _turns_of(options.seeds, options.passes, traits)
+
+    def asked(
+        task: str,
+        formats: Sequence[str],
+        numbers: Numbers | None,
+        orders: Sequence[tuple[int, ...]],
+    ) -> Iterator[Trial]:
+        """Of a task, every context and format of these frames, by the position of the ED frame."""
+        for context in contexts:
+            clips = [clip_of(case, frames, context, root) for frames in orders]
+            for output in formats:
+                told = question(task, context, output, numbers, options.family, edition.wording)
+                shown = [_messages(told, clip) for clip in clips]
+                for turn in turns:
+                    at = ed_position(place, turn.seed) if task == "t2" else 0
+                    condition: dict[str, str | int] = {
+                        "task": task,
+                        "context": context,
+                        "format": output,
+                        "seed": turn.seed,
+                        "pass": turn.number,
+                    }
+                    request = Request(shown[at], turn.decoding)
+                    yield Trial(case.case_id, condition, request, turn.repeat)
+
     if "t1" in options.tasks and window is not None:
         numbers = Numbers(window.count, 0, window.stated - 1)
-        frames = window.frames
-        for context in contexts:
-            clip = clip_of(case, frames, context, root)
-            for output in options.formats:
-                messages = _messages("t1", context, output, numbers, clip, edition, options)
-                for turn in turns:
-                    yield _trial(case, "t1", context, output, turn, messages)
+        yield from asked("t1", options.formats, numbers, [window.frames])
     if "t2" in options.tasks:
-        # By the position of the ED frame.
-        orders = (case.ed, case.es), (case.es, case.ed)
-        for context in contexts:
-            clips = [clip_of(case, both, context, root) for both in orders]
-            for output in t2_formats(options):
-                shown = [
-                    _messages("t2", context, output, None, clip, edition, options) for clip in clips
-                ]
-                for turn in turns:
-                    messages = shown[ed_position(place, turn.seed)]
-                    yield _trial(case, "t2", context, output, turn, messages)
+        yield from asked("t2", t2_formats(options), None, [(case.ed, case.es), (case.es, case.ed)])
+
+
+def _messages(told: Question, clip: Clip) -> tuple[Message, ...]:
+    parts = (clip, told.text) if told.visual == "before" else (told.text, clip)
+    return Message("system", (told.system,)), Message("user", parts)
 
 
 def t2_formats(options: Options) -> tuple[str, ...]:
@@ -214,21 +219,17 @@ def _turns_of(seeds: tuple[int, ...], passes: int, traits: Traits) -> tuple[_Tur
     passes are one request.
     """
     tokens = _REASONED_TOKENS if traits.reasoning else _ONE_LINE_TOKENS
+    # The reader's own temperature replaces this one; without a seed all passes share a key.
+    greedy = Decoding(max_tokens=tokens, temperature=0.0)
     found = []
     for seed in seeds:
         for number in range(passes):
             own = seed + MOST_SEEDS * number
             decoding = Decoding(max_tokens=tokens, temperature=None, seed=own)
             if traits.adjust(decoding).greedy:
-                own, decoding = 0, _greedy_decoding(tokens)
+                own, decoding = 0, greedy
             found.append(_Turn(seed, number, decoding, own))
     return tuple(found)
-
-
-@lru_cache(8)
-def _greedy_decoding(tokens: int) -> Decoding:
-    # The reader's own temperature replaces this one; without a seed all passes share a key.
-    return Decoding(max_tokens=tokens, temperature=0.0)
 
 
 def clip_of(case: HeartbeatCase, frames: tuple[int, ...], context: str, root: str) -> Clip:
@@ -237,41 +238,3 @@ def clip_of(case: HeartbeatCase, frames: tuple[int, ...], context: str, root: st
     if context != "original" and case.mask is not None:
         mask = ClipMask(Source(root, case.mask))
     return Clip(Source(root, case.clip), frames, mask=mask)
-
-
-def _messages(
-    task: str,
-    context: str,
-    output: str,
-    numbers: Numbers | None,
-    clip: Clip,
-    edition: Edition,
-    options: Options,
-) -> tuple[Message, ...]:
-    asked = question(task, context, output, numbers, options.family, edition.wording)
-    parts = (clip, asked.text) if asked.visual == "before" else (asked.text, clip)
-    user = Message("user", parts)
-    return (user,) if asked.system is None else (_system_message(asked.system), user)
-
-
-@lru_cache(64)
-def _system_message(text: str) -> Message:
-    return Message("system", (text,))
-
-
-def _trial(
-    case: HeartbeatCase,
-    task: str,
-    context: str,
-    output: str,
-    turn: _Turn,
-    messages: tuple[Message, ...],
-) -> Trial:
-    condition: dict[str, str | int] = {
-        "task": task,
-        "context": context,
-        "format": output,
-        "seed": turn.seed,
-        "pass": turn.number,
-    }
-    return Trial(case.case_id, condition, Request(messages, turn.decoding), turn.repeat)

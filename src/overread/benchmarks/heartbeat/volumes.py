@@ -227,53 +227,34 @@ def volumes_of(masks: Masks, method: VolumeMethod = "discs") -> FrameVolumes:
     sum of pi (d/2)^2 h, where d is the area of the disc's slice over h. `area`: area^1.5, the
     declared fallback, which is a volume but for a constant factor that cancels in EF.
     """
-    found = np.asarray(masks)
-    if found.ndim != 3 or found.dtype != np.bool_:
-        raise BadInput(
-            f"masks have the shape {found.shape} of {found.dtype}; frames x height x width of "
-            "true and false are needed."
-        )
     if method == "area":
-        areas = found.sum(axis=(1, 2)).astype(np.float64)
+        areas = masks.sum(axis=(1, 2)).astype(np.float64)
         return np.where(areas > 0, areas, np.nan) ** 1.5
-    if method != "discs":
-        raise BadInput(f'the method of volumes is "{method}"; it is discs or area.')
-    return np.array([_disc_volume(mask) for mask in found], np.float64)
+    return np.array([_disc_volume(mask) for mask in masks], np.float64)
 
 
 def _disc_volume(mask: Masks) -> float:
-    rows, columns = np.nonzero(_largest_part(mask))
-    if not len(rows):
+    from scipy import ndimage
+
+    parts, count = ndimage.label(mask)
+    if count > 1:
+        # A speck far from the ventricle must not lengthen its axis.
+        sizes = np.bincount(parts.ravel())
+        sizes[0] = 0
+        mask = parts == sizes.argmax()
+    pixels = np.stack(np.nonzero(mask)).astype(np.float64)
+    if not pixels.size:
         return math.nan
-    along = _along_axis(rows.astype(np.float64), columns.astype(np.float64))
+    # Each pixel's place along the long axis: the direction of the largest second moment.
+    points = pixels - pixels.mean(axis=1, keepdims=True)
+    along: FrameVolumes = np.linalg.eigh(points @ points.T)[1][:, 1] @ points
     low = along.min() - 0.5
-    length = along.max() + 0.5 - low
-    height = length / DISCS
+    height = (along.max() + 0.5 - low) / DISCS
     # Each pixel is spread over its own width along the axis, so slices need not hold whole pixels.
     edges = low + height * np.arange(DISCS + 1)
     below = np.clip(edges[:, None] - (along - 0.5), 0, 1).sum(axis=1)
     diameters = np.diff(below) / height
     return float(np.pi / 4 * height * np.sum(diameters**2))
-
-
-def _along_axis(rows: FrameVolumes, columns: FrameVolumes) -> FrameVolumes:
-    """Each pixel's place along the long axis: the direction of the largest second moment."""
-    points = np.stack((rows - rows.mean(), columns - columns.mean()))
-    _, axes = np.linalg.eigh(points @ points.T)
-    place: FrameVolumes = axes[:, 1] @ points
-    return place
-
-
-def _largest_part(mask: Masks) -> Masks:
-    """A speck far from the ventricle must not lengthen its axis."""
-    from scipy import ndimage
-
-    parts, count = ndimage.label(mask)
-    if count < 2:
-        return mask
-    sizes = np.bincount(parts.ravel())
-    sizes[0] = 0
-    return np.asarray(parts == sizes.argmax())
 
 
 # ---------------------------------------------------------------- files

@@ -32,7 +32,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, short
 from overread.benchmarks.heartbeat.frame_measures import error_of
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
 from overread.benchmarks.heartbeat.study import HeartRun
-from overread.case import BadInput, Figure
+from overread.case import Figure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,11 +124,6 @@ def _small_png(frame: Any) -> tuple[str, int, int]:
     """A frame scaled to `_TILE_SIDE`; grey stays grey."""
     from PIL import Image
 
-    if frame.dtype != "uint8" or not (frame.ndim == 2 or frame.shape[2:] == (3,)):
-        raise BadInput(
-            f"a frame is {frame.dtype} of shape {frame.shape}; a strip needs uint8, H x W or "
-            "H x W x 3."
-        )
     if frame.ndim == 3 and (frame == frame[:, :, :1]).all():
         frame = frame[:, :, 0]
     high, wide = frame.shape[:2]
@@ -234,9 +229,8 @@ class _AnswerLanes:
             yield _texts(silent, align="right", baseline="middle", dx=-6, fontStyle="italic")
 
     def _outside(self, rows: list[Spec], phase: Phase, side: str) -> Iterator[Spec]:
-        x, align, dx = (
-            (self.left - 8, "right", -7) if side == "left" else (self.right + 8, "left", 7)
-        )
+        before = side == "left"
+        x = self.left - 8 if before else self.right + 8
         numbers: dict[str, list[int]] = {}
         for row in rows:
             numbers.setdefault(row["reader"], []).append(row["said"])
@@ -248,6 +242,7 @@ class _AnswerLanes:
             colour = _COLOURS[phase]
             arrow = {"type": "point", "shape": f"triangle-{side}", "filled": True, "size": 45}
             yield _layer(values, arrow | {"color": colour, "opacity": 1})
+            align, dx = ("right", -7) if before else ("left", 7)
             yield _texts(values, align=align, baseline="middle", dx=dx, color=colour)
 
     def _y(self, reader: str, phase: Phase) -> float:
@@ -278,11 +273,6 @@ def strip(
 
     `chosen` says why this clip is shown.
     """
-    if len(frames) != seen.count or not all(0 <= at < seen.count for at in (seen.ed, seen.es)):
-        raise BadInput(
-            f"{seen.case}: {len(frames)} frames were given for a window of {seen.count} with true "
-            f"frames {seen.ed} and {seen.es}. Give every frame of the window."
-        )
     placed, height = _tiles(frames, (seen.ed, seen.es))
     rows = _answer_rows(seen)
     lanes = _AnswerLanes(seen, rows, height + _HEAD_ROOM)
