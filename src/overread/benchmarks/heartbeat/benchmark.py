@@ -148,20 +148,9 @@ class Heartbeat(Benchmark):
         return msgspec.structs.replace(tables, answers=answers)
 
     def measure(self, tables: Tables) -> list[oc.Measure]:
-        from overread.benchmarks.heartbeat.ejection import predicted_ef, read_specialists
         from overread.benchmarks.heartbeat.measures import measure
-        from overread.benchmarks.heartbeat.volumes import areas_in, volumes_in
 
-        volumes, method = volumes_in(tables.cases)
-        sheets = self.options.specialist
-        return measure(
-            tables,
-            self.rules,
-            volumes=volumes,
-            volume_method=method,
-            areas=areas_in(tables.cases),
-            specialists=predicted_ef(read_specialists(sheets), tables.cases) if sheets else None,
-        )
+        return measure(tables, self.rules, self.options.specialist)
 
     def controls(self) -> Mapping[str, oc.Reader]:
         return controls.heartbeat_controls()

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from overread.benchmarks.rules import (
-    AskedOptions,
-    Boot,
-    EditionRules,
-    Folder,
-    Rulebook,
-    Seed,
-    files,
-    number,
-    one_of,
-    some_of,
-    whole,
-)
+from overread.benchmarks import rules
 
 TASKS: Final = ("t1", "t2")
 CONTEXTS: Final = ("original", "segmented", "non_medical")
@@ -38,7 +26,7 @@ OBSERVERS: Final = (2, 4)
 REACH: Final = 2.5
 
 
-class Edition(EditionRules, frozen=True, kw_only=True):
+class Edition(rules.EditionRules, frozen=True, kw_only=True):
     """One set of rules (HEARTBEAT 9). docs/editions.md gives the reason for every difference."""
 
     table = """
@@ -71,9 +59,9 @@ class Edition(EditionRules, frozen=True, kw_only=True):
     annotation: Literal["positional", "keyed"]
     thinking: Literal["read", "removed"]
     beat: Literal["annotated", "nearest"]
-    observers: Annotated[float, number(0, 100)]
-    boot: Boot
-    seed: Seed
+    observers: Annotated[float, rules.number(0, 100)]
+    boot: rules.Boot
+    seed: rules.Seed
 
 
 def _is_whole(text: str, low: int, high: int) -> bool:
@@ -102,7 +90,7 @@ _SEEDS_ARE: Final = "a range such as 2020-2029 or a list of whole numbers"
 
 def _family(text: str) -> str:
     # T2 calls the first family qwen.
-    return str(one_of(*FAMILIES)("structured" if text == "qwen" else text))
+    return str(rules.one_of(*FAMILIES)("structured" if text == "qwen" else text))
 
 
 def _split(text: str) -> str | None:
@@ -112,7 +100,7 @@ def _split(text: str) -> str | None:
     return None if text.lower() == "all" else text
 
 
-class Options(AskedOptions, frozen=True, kw_only=True):
+class Options(rules.AskedOptions, frozen=True, kw_only=True):
     """What is asked."""
 
     table = """
@@ -138,20 +126,20 @@ class Options(AskedOptions, frozen=True, kw_only=True):
         specialist        | measured files | Csv files of EF predicted by other models, by commas.
     """
 
-    tasks: Annotated[tuple[str, ...], some_of(*TASKS)] = TASKS
-    contexts: Annotated[tuple[str, ...], some_of(*CONTEXTS)] = CONTEXTS
-    formats: Annotated[tuple[str, ...], some_of(*FORMATS)] = FORMATS
-    frames: Annotated[int, whole(4, 512)] = 30
-    reach: Annotated[float, number(1, 100)] = REACH
+    tasks: Annotated[tuple[str, ...], rules.some_of(*TASKS)] = TASKS
+    contexts: Annotated[tuple[str, ...], rules.some_of(*CONTEXTS)] = CONTEXTS
+    formats: Annotated[tuple[str, ...], rules.some_of(*FORMATS)] = FORMATS
+    frames: Annotated[int, rules.whole(4, 512)] = 30
+    reach: Annotated[float, rules.number(1, 100)] = REACH
     seeds: Annotated[tuple[int, ...], _seeds] = tuple(range(2020, 2030))
-    passes: Annotated[int, whole(1, 1000)] = 3
+    passes: Annotated[int, rules.whole(1, 1000)] = 3
     family: Annotated[str, _family] = "structured"
-    videos: Annotated[int, whole(1, 1_000_000)] = 100
+    videos: Annotated[int, rules.whole(1, 1_000_000)] = 100
     split: Annotated[str | None, _split] = "VAL"
-    root: Folder = None
+    root: rules.Folder = None
     volume: Literal["discs", "area"] = "discs"
-    specialist: Annotated[str | None, files("a csv of predicted EF")] = None
+    specialist: Annotated[str | None, rules.files("a csv of predicted EF")] = None
 
 
-BOOK: Final = Rulebook("heartbeat", Edition, Options)
+BOOK: Final = rules.Rulebook("heartbeat", Edition, Options)
 AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

@@ -16,16 +16,7 @@ import numpy as np
 import polars as pl
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.files.tables import (
-    Table,
-    columns_of,
-    distinct,
-    filled,
-    matching,
-    numbers,
-    read_table,
-    refuse_first,
-)
+from overread.benchmarks.files import tables
 from overread.benchmarks.heartbeat.annotation import (
     Phases,
     Traced,
@@ -117,14 +108,17 @@ def _file_list(
 
     Cells that say NaN are empty: what is not known of a clip does not keep it out.
     """
-    table = read_table(path, ("FileName", *numeric, *texts))
+    table = tables.read_table(path, ("FileName", *numeric, *texts))
     words = (pl.col(name) for name in numeric)
     known = (pl.when(word.str.to_lowercase() != "nan").then(word) for word in words)
     table = msgspec.structs.replace(table, frame=table.frame.with_columns(known))
     _check_names(table)
-    filled(table, "Split")
+    tables.filled(table, "Split")
     columns = {
-        **{ours: numbers(table, name, "it is a number", least=0) for name, ours in numeric.items()},
+        **{
+            ours: tables.numbers(table, name, "it is a number", least=0)
+            for name, ours in numeric.items()
+        },
         **{ours: table.frame[name] for name, ours in texts.items()},
     }
     columns.pop("", None)
@@ -132,14 +126,16 @@ def _file_list(
     return {stem(name): dict(zip(columns, row, strict=True)) for name, *row in rows}
 
 
-def _check_names(table: Table) -> None:
+def _check_names(table: tables.Table) -> None:
     """Every row names one file of the folder of videos, and no row names another's."""
-    filled(table, "FileName")
-    matching(table, "FileName", r"[^/\\\x00]*[^/\\.\x00][^/\\\x00]*", "it is a file's plain name")
-    distinct(table, "FileName")
+    tables.filled(table, "FileName")
+    tables.matching(
+        table, "FileName", r"[^/\\\x00]*[^/\\.\x00][^/\\\x00]*", "it is a file's plain name"
+    )
+    tables.distinct(table, "FileName")
     names = table.frame["FileName"]
     again = names.str.ends_with(".avi") & names.str.strip_suffix(".avi").is_in(names.to_list())
-    refuse_first(table, again, "FileName", "it is listed without .avi as well")
+    tables.refuse_first(table, again, "FileName", "it is listed without .avi as well")
 
 
 # ---------------------------------------------------------------- EchoNet-Pediatric
@@ -150,7 +146,7 @@ PEDIATRIC_VIEWS: Final = ("A4C", "PSAX")
 def has_polygons(folder: Path) -> bool:
     """Whether a folder's tracings are this set's, not EchoNet-Dynamic's chords."""
     path = folder / TRACINGS
-    return path.is_file() and {"X", "Y"} <= set(columns_of(path))
+    return path.is_file() and {"X", "Y"} <= set(tables.columns_of(path))
 
 
 def load_pediatric(folder: Path, edition: Edition, options: Options) -> Drawn:
@@ -188,8 +184,8 @@ def read_polygons(path: Path) -> list[Traced]:
 
     Rows whose Frame is not a whole number mark a phase that was not traced; they are passed over.
     """
-    table = read_table(path, ("FileName", "X", "Y", "Frame"))
-    filled(table, "FileName")
+    table = tables.read_table(path, ("FileName", "X", "Y", "Frame"))
+    tables.filled(table, "FileName")
     kept = table.frame["Frame"].str.contains(r"^\d+$").fill_null(value=False)
     x, y = (readings(table, name).filter(kept).to_numpy() for name in ("X", "Y"))
     files = table.frame["FileName"].filter(kept).to_list()

@@ -345,28 +345,25 @@ def _known_number(volume: Any) -> float | None:
     return None if volume != volume else float(volume)
 
 
-def volumes_in(cases: pl.DataFrame) -> tuple[dict[str, Any], str]:
-    """The kept volumes by case, NaN where not known, and one line on where they come from."""
-    found: dict[str, Any] = {}
-    methods: dict[str, int] = {}
-    faults: list[str] = []
-    columns = ("case", "frame_volumes", "volume_method", "volume_fault")
-    for case, frames, method, fault in cases.select(*columns).iter_rows():
-        if frames is not None:
-            found[case] = np.array([np.nan if v is None else v for v in frames], float)
-            methods[method] = methods.get(method, 0) + 1
-        elif fault:
-            faults.append(fault)
-    parts = [_METHOD_WORDS.get(method, method) for method in sorted(methods)]
-    if faults:
+def kept_in(cases: pl.DataFrame, column: str) -> dict[str, FrameVolumes]:
+    """The kept volumes or areas by case, NaN where not known."""
+    if column not in cases.columns:
+        return {}
+    kept = cases.select("case", column).drop_nulls().iter_rows()
+    return {case: np.array([np.nan if v is None else v for v in frames]) for case, frames in kept}
+
+
+def methods_of(cases: pl.DataFrame) -> str:
+    """One line on where the kept volumes come from, and what keeps others out."""
+    import polars as pl
+
+    there = pl.col("frame_volumes").is_not_null()
+    methods = cases.filter(there)["volume_method"].unique().sort()
+    faults = cases.filter(~there & (pl.col("volume_fault") != ""))["volume_fault"]
+    parts = [_METHOD_WORDS.get(method, method) for method in methods]
+    if len(faults):
         parts.append(f"{len(faults)} videos without: {faults[0].rstrip('.')}")
-    return found, ", ".join(parts)
-
-
-def areas_in(cases: pl.DataFrame) -> dict[str, Any]:
-    """The kept areas by case, NaN where not known."""
-    kept = cases.select("case", "frame_areas").drop_nulls().iter_rows()
-    return {case: np.array([np.nan if a is None else a for a in areas]) for case, areas in kept}
+    return ", ".join(parts)
 
 
 _METHOD_WORDS = {
