@@ -328,39 +328,24 @@ def _error_notes(index: HeartIndex, spread: str, context: str) -> Iterator[str]:
 
 def accuracies(index: HeartIndex) -> Table | None:
     """Table 4: which of two frames."""
-    found = [
-        (
-            reader,
-            context,
-            [
-                index.get(reader, "accuracy", phase=phase, task="t2", context=context, format=asked)
-                for phase, asked in (("ed", "edv"), ("es", "esv"))
-            ],
-        )
-        for reader in index.asked
-        for context in CONTEXTS
-    ]
-    if any(record for *_, both in found for record in both):
-        found += [
-            (
-                "a coin",
-                context,
-                [index.reference("chance_accuracy", "t2", context, p) for p in PHASES],
-            )
-            for context in CONTEXTS
-        ]
-    rows = [
-        (
-            reader,
-            NAMES[context],
-            *(
-                cell(one, unit=ACCURACY, spread=one.sd_seeds if one else None, absent=NOT_ASKED)
-                for one in both
-            ),
-        )
-        for reader, context, both in found
-        if any(both)
-    ]
+    coin = "a coin"
+    rows = []
+    for reader in (*index.asked, *[coin] * bool(index.contexts("t2"))):
+        for context in CONTEXTS:
+            by = {"task": "t2", "context": context}
+            both = [
+                index.reference("chance_accuracy", **by, phase=phase)
+                if reader == coin
+                else index.get(reader, "accuracy", **by, phase=phase, format=f"{phase}v")
+                for phase in PHASES
+            ]
+            spreads = [one.sd_seeds if one else None for one in both]
+            cells = [
+                cell(one, unit=ACCURACY, spread=spread, absent=NOT_ASKED)
+                for one, spread in zip(both, spreads, strict=True)
+            ]
+            if any(both):
+                rows.append((reader, NAMES[context], *cells))
     note = (
         "± is the standard deviation over seeds; [95 % interval] by patient. The coin is "
         "thrown once per video; its interval is where one seed of as many videos falls."
