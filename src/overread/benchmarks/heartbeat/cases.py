@@ -124,9 +124,6 @@ def case_of(
     es: int,
     stated: int | None = None,
     footage: Footage | None = None,
-    fps: float | None = None,
-    mask: str | None = None,
-    volumes: str | None = None,
     **facts: Any,
 ) -> HeartbeatCase | Left:
     """The case of a clip below `root`, with the frames its file really has.
@@ -137,26 +134,17 @@ def case_of(
     try:
         found = footage or probe_clip(root, clip, stated)
         _check_phases(ed, es, found.frames)
-        if mask is not None:
+        if (mask := facts.get("mask")) is not None:
             _check_below_root(root, mask, "masks")
             check_masks(root, mask, found)
-        if volumes is not None:
+        if (volumes := facts.get("volumes")) is not None:
             _check_below_root(root, volumes, "volumes")
     except Unplayable as why:
         return Left(case_id, f"{clip}: {why}")
-    return HeartbeatCase(
-        case_id=case_id,
-        clip=clip,
-        frames=found.frames,
-        ed=ed,
-        es=es,
-        fps=found.fps if fps is None else fps,
-        width=found.width,
-        height=found.height,
-        mask=mask,
-        volumes=volumes,
-        **facts,
-    )
+    facts |= {"width": found.width, "height": found.height}
+    if facts.get("fps") is None:
+        facts["fps"] = found.fps
+    return HeartbeatCase(case_id=case_id, clip=clip, frames=found.frames, ed=ed, es=es, **facts)
 
 
 def _check_phases(ed: int, es: int, frames: int) -> None:

@@ -64,18 +64,14 @@ class Edition(rules.EditionRules, frozen=True, kw_only=True):
     seed: rules.Seed
 
 
-def _is_whole(text: str, low: int, high: int) -> bool:
-    plain = text.isascii() and text.isdecimal() and len(text) <= 12
-    return plain and low <= int(text) <= high
-
-
 def _seeds(text: str) -> tuple[int, ...]:
     """`2020-2029`, or a list such as `1,5,2020-2022`; each seed once, smallest first."""
     seeds: list[int] = []
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         last = last if dash else first
-        if not all(_is_whole(word, 0, MOST_SEEDS - 1) for word in (first, last)):
+        plain = all(word.isascii() and word.isdecimal() for word in (first, last))
+        if not plain or not all(len(w) <= 12 and int(w) < MOST_SEEDS for w in (first, last)):
             raise ValueError(f"{_SEEDS_ARE} from 0 to {MOST_SEEDS - 1}")
         if int(last) < int(first) or len(seeds) + int(last) - int(first) >= 1000:
             raise ValueError(f"{_SEEDS_ARE}, the smaller first, at most 1000 of them")

@@ -7,7 +7,7 @@ sequences, read by nibabel, which `pip install "overread[nifti]"` brings.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,26 +68,24 @@ def load_dynamic(folder: Path, edition: Edition, options: Options) -> Drawn:
     if theirs:
         return draw_cases(list(phases), read, options.videos, None)
     names = in_split(listed, options.split, folder / FILE_LIST)
-    cases, left = draw_cases(_usable(names, phases), read, options.videos, edition.seed)
-    return cases, [*left, *_unusable(names, listed, phases)]
+    usable, unusable = _parted(names, listed, phases)
+    cases, left = draw_cases(usable, read, options.videos, edition.seed)
+    return cases, [*left, *unusable]
 
 
-def _usable(names: Iterable[str], phases: Mapping[str, Phases | Left]) -> list[str]:
-    """Clips whose two phases are known, in the order of the list."""
-    return [name for name in names if isinstance(phases.get(name), Phases)]
-
-
-def _unusable(
+def _parted(
     names: Iterable[str], listed: Container[str], phases: Mapping[str, Phases | Left]
-) -> Iterator[Left]:
-    """Clips of the split whose tracings do not say which frame is which, and clips not listed."""
-    for name in names:
-        found = phases.get(name, Left(name, "no frame is traced; two are needed"))
-        if isinstance(found, Left):
-            yield found
-    for name in phases:
-        if name not in listed:
-            yield Left(name, f"it is traced, but {FILE_LIST} does not list it")
+) -> tuple[list[str], list[Left]]:
+    """Clips of the split whose two phases are known, in the order of the list, and those without.
+
+    Clips that are traced and not listed are among the latter.
+    """
+    untraced = "no frame is traced; two are needed"
+    found = {name: phases.get(name, Left(name, untraced)) for name in names}
+    usable = [name for name, one in found.items() if isinstance(one, Phases)]
+    left = [one for one in found.values() if isinstance(one, Left)]
+    unlisted = f"it is traced, but {FILE_LIST} does not list it"
+    return usable, [*left, *(Left(name, unlisted) for name in phases if name not in listed)]
 
 
 def in_split(listed: Mapping[str, Mapping[str, Any]], split: str | None, path: Path) -> list[str]:
@@ -175,8 +173,9 @@ def load_pediatric(folder: Path, edition: Edition, options: Options) -> Drawn:
         facts = listed[name] | {"ed": found.ed, "es": found.es, "view": view}
         return case_of(folder, clip, case_id=name, **facts)
 
-    cases, left = sampled(_usable(names, phases), read, edition, options)
-    return cases, [*left, *_unusable(names, listed, phases)]
+    usable, unusable = _parted(names, listed, phases)
+    cases, left = sampled(usable, read, edition, options)
+    return cases, [*left, *unusable]
 
 
 def read_polygons(path: Path) -> list[Traced]:

@@ -16,8 +16,6 @@ from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import (
     BOOK,
-    CONTEXTS,
-    FORMATS,
     OBSERVERS,
     Edition,
     Options,
@@ -30,7 +28,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     number,
 )
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
-from overread.benchmarks.heartbeat.marks import Phase, phases_of
+from overread.benchmarks.heartbeat.marks import Phase
 from overread.benchmarks.heartbeat.trials import t2_formats, trials
 from overread.benchmarks.sentences import (
     Answer,
@@ -92,21 +90,12 @@ def _standard_records(
     index: HeartIndex, reader: str, task: str, measure: str
 ) -> dict[Phase, Measure]:
     """The records of the standard setting, by phase."""
-    for context in CONTEXTS:
-        found: dict[Phase, Measure] = {}
-        for wanted in FORMATS:
-            by = {"task": task, "context": context, "format": wanted}
-            there = {
-                phase: record
-                for phase in phases_of(wanted)
-                if (record := index.get(reader, measure, phase=phase, **by)) is not None
-            }
-            found = there if len(there) == 2 else there | found
-            if len(there) == 2:
-                break
-        if found:
-            return {phase: found[phase] for phase in PHASES if phase in found}
-    return {}
+    first = index.first_setting(task, reader)
+    if first is None:
+        return {}
+    asked = [phase for phase in PHASES if phase in first.formats]
+    found = ((phase, index.get(reader, measure, **first.by(phase))) for phase in asked)
+    return {phase: record for phase, record in found if record is not None}
 
 
 def _answer_of(cells: Sequence[_PhaseVerdict]) -> Answer:

@@ -24,6 +24,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     PHASES,
     SIGNED_FRAMES,
     SPECIALIST,
+    First,
     HeartIndex,
     Setting,
 )
@@ -51,23 +52,6 @@ _UNTOLD_NOTE: Final = (
 _OBSERVED: Final = f" (two observers differ by {OBSERVERS[0]} to {OBSERVERS[1]})"
 
 
-class _First(NamedTuple):
-    """One task's setting in the first table: the context, and each phase's format."""
-
-    task: str
-    context: str
-    formats: dict[Phase, str]
-
-    def by(self, phase: Phase) -> dict[str, str]:
-        wanted = self.formats[phase]
-        return {"task": self.task, "context": self.context, "format": wanted, "phase": phase}
-
-    def __str__(self) -> str:
-        formats = list(dict.fromkeys(self.formats.values()))
-        plural = "s" * (len(formats) > 1)
-        return f"context {NAMES[self.context]}, format{plural} {' and '.join(formats)}"
-
-
 class _Column(NamedTuple):
     """A column of the first table: a measure of one phase, or the worse of both where none is."""
 
@@ -92,9 +76,9 @@ def summary(index: HeartIndex) -> Table:
 
     One row per reader, in the first context and the first pair format that were asked.
     """
-    t1, t2 = _first_setting(index, "t1"), _first_setting(index, "t2")
+    t1, t2 = index.first_setting("t1"), index.first_setting("t2")
 
-    def setting(column: _Column) -> _First | None:
+    def setting(column: _Column) -> First | None:
         if column.phase is None:
             return t1 or t2
         found = t2 if column.measure == "accuracy" else t1
@@ -125,18 +109,7 @@ def summary(index: HeartIndex) -> Table:
     )
 
 
-def _first_setting(index: HeartIndex, task: str) -> _First | None:
-    context = next(iter(index.contexts(task)), None)
-    if context is None:
-        return None
-    formats = {one.format: one.phases for one in index.settings(task, context)}
-    pair = next((wanted for wanted, phases in formats.items() if len(phases) == 2), None)
-    if pair is not None:
-        return _First(task, context, dict.fromkeys(PHASES, pair))
-    return _First(task, context, {phases[0]: wanted for wanted, phases in formats.items()})
-
-
-def _summary_cell(index: HeartIndex, reader: str, column: _Column, setting: _First | None) -> str:
+def _summary_cell(index: HeartIndex, reader: str, column: _Column, setting: First | None) -> str:
     if setting is None:
         return NOT_ASKED
     if column.phase is None:
@@ -161,7 +134,7 @@ def _untold_note(index: HeartIndex) -> list[str]:
     return [_UNTOLD_NOTE] if any(CANNOT_TELL in r.flags for r in index.every("skill")) else []
 
 
-def _setting_note(t1: _First | None, t2: _First | None) -> str:
+def _setting_note(t1: First | None, t2: First | None) -> str:
     """Which of the settings the table shows."""
     said = [f"Finding the frames: {t1}"] if t1 else []
     said += [f"T2, which of two frames: {t2}"] if t2 else []
@@ -169,7 +142,7 @@ def _setting_note(t1: _First | None, t2: _First | None) -> str:
     return f"{'; '.join(said)}. {worse}" if said else ""
 
 
-def _to_beat_note(index: HeartIndex, t1: _First | None) -> str:
+def _to_beat_note(index: HeartIndex, t1: First | None) -> str:
     coins = bool(index.contexts("t2"))
     if t1 is None:
         return "A coin has 0.5." if coins else ""
