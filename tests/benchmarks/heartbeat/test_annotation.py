@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.heartbeat.annotation import Phases, Traced, by_stem, keyed, read_tracings
 from overread.benchmarks.heartbeat.authors.rules import labelled, positional
+from overread.benchmarks.heartbeat.cases import Phases, Traced, by_stem, keyed, read_tracings
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.echo_trees import TRACINGS, chords

@@ -120,7 +120,11 @@ def parse_lenient(text: str, task: str, output: str, context: str) -> Found:
         return found
     said = spoken(text)
     asked = PHASES[output]
-    numbers = _bare_numbers(said, asked) or _numbers_of_phases(said, two_frames=task == "t2")
+    # A reply that is nothing but numbers, as many as were asked for.
+    if match := _BARE_REPLY[len(asked)].fullmatch(said):
+        numbers = dict(zip(asked, match.groups(), strict=True))
+    else:
+        numbers = _numbers_of_phases(said, two_frames=task == "t2")
     if not all(phase in numbers for phase in asked):
         return found
     return _found_of({phase: numbers[phase] for phase in asked})
@@ -153,12 +157,6 @@ _BARE_REPLY: Final = {
         re.IGNORECASE,
     ),
 }
-
-
-def _bare_numbers(text: str, asked: tuple[str, ...]) -> dict[str, str]:
-    """The numbers of a reply that is nothing but numbers, as many as were asked for."""
-    match = _BARE_REPLY[len(asked)].fullmatch(text)
-    return {} if match is None else dict(zip(asked, match.groups(), strict=True))
 
 
 # One pass over the text. `odd` is a number that is no frame index; order matters.

@@ -117,9 +117,7 @@ def true_ef(run: HeartRun) -> tuple[Floats, str]:
     """The stated EF, else that of the traced volumes (both in the facts), else of these volumes."""
     facts = run.facts
     found = facts.ef.copy()
-    table, lengths = frame_table(run, "volumes")
-    ed, es = (_volume_at(table, lengths, frames) for frames in (facts.ed, facts.es))
-    own = ejection_fraction(ed, es)
+    own = ejection_fraction(*(_volume_at(run, frames) for frames in (facts.ed, facts.es)))
     filled = np.isnan(found) & ~np.isnan(own)
     found[filled] = own[filled]
     how = f"{int(filled.sum())} true EF from the volumes at the true frames" if filled.any() else ""
@@ -138,8 +136,9 @@ def frame_table(run: HeartRun, of: Literal["volumes", "areas"]) -> tuple[Floats,
     return run.once((of,), made)
 
 
-def _volume_at(table: Floats, lengths: NDArray[np.int64], frames: Floats) -> Floats:
+def _volume_at(run: HeartRun, frames: Floats) -> Floats:
     """The volume of each video at these absolute frames; NaN where there is none."""
+    table, lengths = frame_table(run, "volumes")
     shape = (-1,) + (1,) * (frames.ndim - 1)
     there = (frames >= 0) & (frames < lengths.reshape(shape))
     place = np.where(there, frames, 0).astype(np.int64)
@@ -170,7 +169,9 @@ def _ef_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
             es = np.where(inside, of_es.said["es"], np.nan)
         else:
             ed, es = of_ed.clipped("ed"), of_es.clipped("es")
-        error = _ef_errors(run, truth, marks.start, ed, es)
+        # Of every pass, in percentage points.
+        at = (_volume_at(run, marks.start[:, :, None] + frames) for frames in (ed, es))
+        error = np.abs(ejection_fraction(*at) - truth[:, None, None])
         told = ~(np.isnan(of_ed.said["ed"]) | np.isnan(of_es.said["es"]))
         lost = int((told & np.isnan(error)).sum())
         note = joined(
@@ -185,13 +186,6 @@ def _ef_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
             AMOUNT.limits,
             nothing="no pass has a volume at both frames and a true EF",
         )
-
-
-def _ef_errors(run: HeartRun, truth: Floats, start: Floats, ed: Floats, es: Floats) -> Floats:
-    """|EF at the named frames - true EF| of every pass, in percentage points."""
-    table, lengths = frame_table(run, "volumes")
-    at_ed, at_es = (_volume_at(table, lengths, start[:, :, None] + frames) for frames in (ed, es))
-    return np.abs(ejection_fraction(at_ed, at_es) - truth[:, None, None])
 
 
 def specialist_measures(name: str, predicted: Mapping[str, float], run: HeartRun) -> list[Measure]:

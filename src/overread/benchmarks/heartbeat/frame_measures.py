@@ -181,8 +181,7 @@ def skill_of(
 
     def again(totals: Floats) -> Floats:
         of_base = Average.again(totals[:, width:beyond])
-        found: Floats = 1 - Average.again(totals[:, :width]) / of_base
-        return found
+        return np.asarray(1 - Average.again(totals[:, :width]) / of_base)
 
     away, targets = _right_frames(places, there)
 
@@ -190,8 +189,7 @@ def skill_of(
         """Against the mean error of each resample's own best constant."""
         counts = totals[:, beyond:]
         best = (counts @ away).min(axis=1) / counts.sum(axis=1)
-        found: Floats = 1 - Average.again(totals[:, :width]) / best
-        return found
+        return np.asarray(1 - Average.again(totals[:, :width]) / best)
 
     seeds = 1 - mae.per_seed / np.where(base.per_seed == 0, np.nan, base.per_seed)
     columns = np.hstack([mae.columns, base.columns, targets])
@@ -254,8 +252,7 @@ def _correlations_again(totals: Floats) -> Floats:
     # What is left of a constant's squares is rounding.
     bad = (spread_x <= 1e-9 * xx) | (spread_y <= 1e-9 * yy)
     r = (xy - x * y / n) / np.sqrt(np.where(bad, np.nan, spread_x * spread_y))
-    found: Floats = np.clip(r, -1, 1)
-    return found
+    return np.asarray(np.clip(r, -1, 1))
 
 
 def _r(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:

@@ -74,8 +74,7 @@ def expected_error(lengths: ArrayLike, truths: ArrayLike) -> Floats:
     g: Floats = np.asarray(truths, dtype=float)
     inside = (g * (g + 1) + (n - 1 - g) * (n - g)) / (2 * n)
     outside = np.abs(g - (n - 1) / 2)
-    found: Floats = np.where((g >= 0) & (g <= n - 1), inside, outside)
-    return found
+    return np.asarray(np.where((g >= 0) & (g <= n - 1), inside, outside))
 
 
 def uniform_error(

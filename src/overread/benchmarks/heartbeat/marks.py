@@ -102,8 +102,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def replied(self) -> Mask:
         """Passes with a reply; an error is none."""
-        found: Mask = self.codes < UNANSWERED
-        return found
+        return np.asarray(self.codes < UNANSWERED)
 
     @property
     def heard(self) -> Mask:
@@ -113,8 +112,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     def outcomes(self, phase: Phase) -> NDArray[np.int8]:
         """What became of each video and seed: the best that did of any pass."""
         lost = (self.codes == ANSWERED) & np.isnan(self.said[phase])
-        found: NDArray[np.int8] = np.where(lost, UNPARSED, self.codes).min(axis=2).astype(np.int8)
-        return found
+        return np.asarray(np.where(lost, UNPARSED, self.codes).min(axis=2), np.int8)
 
     def read_leniently(self, phase: Phase) -> int:
         """Passes that only the lenient reading reads."""
@@ -123,14 +121,12 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     def inside(self, phase: Phase) -> Mask:
         """Passes whose index is that of a frame shown."""
         said = self.said[phase]
-        found: Mask = (said >= 0) & (said < self.count[:, :, None])
-        return found
+        return np.asarray((said >= 0) & (said < self.count[:, :, None]))
 
     def clipped(self, phase: Phase) -> Floats:
         """The answers, those outside the frames shown moved to the nearest of them."""
         last = self.count[:, :, None] - 1
-        found: Floats = np.clip(self.said[phase], 0, np.where(np.isnan(last), np.inf, last))
-        return found
+        return np.asarray(np.clip(self.said[phase], 0, np.where(np.isnan(last), np.inf, last)))
 
     def places(self, phase: Phase, beat: Literal["annotated", "nearest"]) -> Floats:
         """The local frames an answer may be held against (V, S, K), the annotated one first."""
@@ -150,15 +146,13 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         # The first of equals is the annotated one.
         which = np.where(np.isnan(away), np.inf, away).argmin(axis=-1)[..., None]
         nearest = np.take_along_axis(np.broadcast_to(places, away.shape), which, axis=-1)[..., 0]
-        found: Floats = said - nearest + places[..., 0]
-        return found
+        return np.asarray(said - nearest + places[..., 0])
 
 
 def ejection_fraction(ed_volume: Floats, es_volume: Floats) -> Floats:
     """100 (V_ED - V_ES) / V_ED in per cent; negative values stay, NaN where V_ED is not above 0."""
     safe = np.where(ed_volume > 0, ed_volume, np.nan)
-    found: Floats = 100 * (ed_volume - es_volume) / safe
-    return found
+    return np.asarray(100 * (ed_volume - es_volume) / safe)
 
 
 def filled_up(rows: Sequence[ArrayLike], least: int = 0) -> Floats:
@@ -305,8 +299,7 @@ def mean_over(values: Floats, axis: int) -> Floats:
     there = ~np.isnan(values)
     count = there.sum(axis=axis)
     total = np.where(there, values, 0.0).sum(axis=axis)
-    found: Floats = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return found
+    return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
 
 
 def aggregate(said: Floats, how: Literal["truncated", "plain"]) -> Floats:
@@ -414,8 +407,7 @@ class Average(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def counted(self) -> Mask:
         """The videos that have any value."""
-        found: Mask = np.asarray((~np.isnan(self.values)).sum(axis=1) > 0)
-        return found
+        return np.asarray((~np.isnan(self.values)).sum(axis=1) > 0)
 
     @cached_property
     def n(self) -> int:

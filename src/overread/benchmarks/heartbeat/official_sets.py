@@ -17,18 +17,22 @@ import polars as pl
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.files import tables
-from overread.benchmarks.heartbeat.annotation import (
+from overread.benchmarks.heartbeat.authors.rules import positional
+from overread.benchmarks.heartbeat.cases import (
+    Drawn,
+    HeartbeatCase,
     Phases,
     Traced,
     by_stem,
+    case_of,
+    draw_cases,
     groups_of,
     keyed,
     read_tracings,
     readings,
+    sampled,
     stem,
 )
-from overread.benchmarks.heartbeat.authors.rules import positional
-from overread.benchmarks.heartbeat.cases import Drawn, HeartbeatCase, case_of, draw_cases, sampled
 from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.case import BadInput
 from overread.files import MOST_TOML, read_text, whole

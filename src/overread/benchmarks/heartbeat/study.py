@@ -208,17 +208,14 @@ def mean_estimate(
 
 
 def averaged(
-    over: Literal["seeds", "videos"] | None = None,
-    *,
-    seeds: bool = True,
-    nothing: str | None = None,
+    over: Literal["seeds", "videos"] | None = None, *, nothing: str | None = None
 ) -> Estimator:
     """An estimator: the mean of values by video and seed; as the edition has it without `over`."""
 
     def estimate(record: Measure, counted: Counted, run: Any, unit: Unit) -> Estimate:
         average = Average(counted.table, over or run.over)
         told = _with_stops(record, counted, ANSWERED)
-        return mean_estimate(told, average, unit.limits, seeds=seeds, nothing=nothing)
+        return mean_estimate(told, average, unit.limits, nothing=nothing)
 
     return estimate
 

@@ -178,7 +178,10 @@ def trials(
             clips = [clip_of(case, frames, context, root) for frames in orders]
             for output in formats:
                 told = question(task, context, output, numbers, options.family, edition.wording)
-                shown = [_messages(told, clip) for clip in clips]
+                first = told.visual == "before"
+                parts = [(clip, told.text) if first else (told.text, clip) for clip in clips]
+                system = Message("system", (told.system,))
+                shown = [(system, Message("user", both)) for both in parts]
                 for turn in turns:
                     at = ed_position(place, turn.seed) if task == "t2" else 0
                     condition: dict[str, str | int] = {
@@ -196,11 +199,6 @@ def trials(
         yield from asked("t1", options.formats, numbers, [window.frames])
     if "t2" in options.tasks:
         yield from asked("t2", t2_formats(options), None, [(case.ed, case.es), (case.es, case.ed)])
-
-
-def _messages(told: Question, clip: Clip) -> tuple[Message, ...]:
-    parts = (clip, told.text) if told.visual == "before" else (told.text, clip)
-    return Message("system", (told.system,)), Message("user", parts)
 
 
 def t2_formats(options: Options) -> tuple[str, ...]:

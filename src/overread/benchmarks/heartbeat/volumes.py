@@ -111,8 +111,7 @@ def _dark_area(side: Floats, inner: float, scale: float) -> Floats:
     edge = (mean > blood + 0.5 * step).argmax(axis=1)[:, None]
     held = np.arange(side.shape[2]) < edge + _WALL_MOVES * inner
     dark = np.clip((blood + _WALL_GREY * step - side) / ((_WALL_GREY - _BLOOD_GREY) * step), 0, 1)
-    found: Floats = (dark * held).sum(axis=(1, 2))
-    return found
+    return np.asarray((dark * held).sum(axis=(1, 2)))
 
 
 def _cavity_middle(mean: Floats, scale: float) -> tuple[int, int, float] | None:
@@ -210,8 +209,7 @@ def smoothed(curve: Floats) -> Floats:
     if len(curve) < 3:
         return curve
     wide = np.concatenate((curve[:1], curve, curve[-1:]))
-    found: Floats = (wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4
-    return found
+    return np.asarray((wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4)
 
 
 # ---------------------------------------------------------------- from masks, or from a csv

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.heartbeat.annotation import Phases, Traced, stem, without_number
-from overread.benchmarks.heartbeat.cases import Window
-
-if TYPE_CHECKING:
-    pass
+from overread.benchmarks.heartbeat.cases import Phases, Traced, Window, stem, without_number
 
 # ---------------------------------------------------------------- which frame is which
 
