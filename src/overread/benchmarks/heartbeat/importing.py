@@ -21,7 +21,7 @@ from overread.benchmarks.base import Imported, Tables
 from overread.benchmarks.heartbeat import answers
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
-from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Options
+from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, FORMATS, Options
 from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.volumes import kept_volumes
@@ -124,15 +124,11 @@ _CONTEXTS: Final = (
     # The runner's own word for a clip as it is, beside "segmented_echo".
     (re.compile(r"(?<![a-z])(original|echo)(?![a-z])"), "original"),
 )
+# By its own name, and in the words of the non-medical question: large_small, small.
 _FORMATS: Final = {
-    "edv_esv": "edv_esv",
-    "esv_edv": "esv_edv",
-    "large_small": "edv_esv",
-    "small_large": "esv_edv",
-    "edv": "edv",
-    "esv": "esv",
-    "large": "edv",
-    "small": "esv",
+    word: wanted
+    for wanted in FORMATS
+    for word in (wanted, wanted.replace("edv", "large").replace("esv", "small"))
 }
 _WORDS: Final = "|".join(_FORMATS)
 _NAME: Final = re.compile(

@@ -28,7 +28,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     number,
 )
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
-from overread.benchmarks.heartbeat.marks import Phase
+from overread.benchmarks.heartbeat.marks import Phase, phases_of
 from overread.benchmarks.heartbeat.trials import t2_formats, trials
 from overread.benchmarks.sentences import (
     Answer,
@@ -242,13 +242,10 @@ _CONTEXT_WORDS: Final = {
     "segmented": "the clip with the left ventricle marked in red",
     "non_medical": "the marked clip in words without medicine",
 }
-_FORMAT_WORDS: Final = {
-    "edv_esv": "end-diastole and end-systole",
-    "esv_edv": "end-systole and end-diastole",
-    "edv": "end-diastole alone",
-    "esv": "end-systole alone",
-}
-_PHASE_WORDS: Final = {"edv": "end-diastole", "esv": "end-systole"}
+
+
+def _phases_named(wanted: str) -> str:
+    return " and ".join(PHASES[phase] for phase in phases_of(wanted))
 
 
 def methods(rules: Edition, options: Options, asked_under: str | None = None) -> list[str]:
@@ -282,11 +279,12 @@ def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) 
         f"end-diastole and one of end-systole ({truth})."
     )
     if "t1" in options.tasks:
-        formats = "; ".join(_FORMAT_WORDS[wanted] for wanted in options.formats)
+        alone = {wanted: " alone" * (len(phases_of(wanted)) == 1) for wanted in options.formats}
+        formats = "; ".join(f"{_phases_named(wanted)}{only}" for wanted, only in alone.items())
         yield f"T1 asked which frames of a window are the phases, in these formats: {formats}."
         yield _window_sentence(shown, options)
     if "t2" in options.tasks:
-        asked = listed([_PHASE_WORDS[wanted] for wanted in t2_formats(options)], "or")
+        asked = listed([_phases_named(wanted) for wanted in t2_formats(options)], "or")
         yield (
             "T2 showed the two annotated frames in an order decided by the seed and asked which of "
             f"them is {asked}."

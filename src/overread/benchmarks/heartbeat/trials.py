@@ -17,7 +17,14 @@ from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
 from overread.benchmarks.heartbeat.authors.rules import authors_window, t2_orders
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
-from overread.benchmarks.heartbeat.edition import FAMILIES, MOST_SEEDS, REACH, Edition, Options
+from overread.benchmarks.heartbeat.edition import (
+    FAMILIES,
+    FORMATS,
+    MOST_SEEDS,
+    REACH,
+    Edition,
+    Options,
+)
 from overread.case import Clip, ClipMask, Decoding, Message, Request, Source, Traits, Trial
 
 # ---------------------------------------------------------------- the window of T1
@@ -72,12 +79,7 @@ def _kept_orders(n_videos: int, seed: int) -> bytes:
 # --------------------------- the question, and where the frames stand in it (HEARTBEAT 3)
 
 # The phases a format asks for, in its order, as they are called in a reply.
-PHASES: Final = {
-    "edv_esv": ("EDV", "ESV"),
-    "esv_edv": ("ESV", "EDV"),
-    "edv": ("EDV",),
-    "esv": ("ESV",),
-}
+PHASES: Final = {wanted: tuple(wanted.upper().split("_")) for wanted in FORMATS}
 # What a phase is called where nothing medical is.
 AREAS: Final = {"EDV": "LARGEST_AREA_INDEX", "ESV": "SMALLEST_AREA_INDEX"}
 # The prompts that have their frames as images behind the text; the others begin with a video.
