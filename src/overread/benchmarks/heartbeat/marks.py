@@ -30,17 +30,9 @@ ANSWERED, UNPARSED, REFUSED, UNANSWERED, NOT_ASKED = range(5)
 _OUTCOME_CODES: Final = {word: code for code, word in enumerate(OUTCOMES[:NOT_ASKED])}
 
 
-_PHASES_OF: Final[Mapping[str, tuple[Phase, ...]]] = {
-    "edv_esv": ("ed", "es"),
-    "esv_edv": ("es", "ed"),
-    "edv": ("ed",),
-    "esv": ("es",),
-}
-
-
 def phases_of(wanted: str) -> tuple[Phase, ...]:
     """The phases a format asks for, in the order it names them."""
-    return _PHASES_OF[wanted]
+    return tuple("ed" if name == "edv" else "es" for name in wanted.split("_"))
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

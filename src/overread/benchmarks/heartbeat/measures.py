@@ -189,11 +189,9 @@ def per_case(tables: Tables, edition: Edition) -> dict[str, pl.DataFrame]:
     values is the mean over videos (Tables 5-7). The cluster is the patient, or the video where
     none is named.
     """
-    rows = tables.cases.sort("case").to_dicts()
-    patients = [row.get("patient") for row in rows]
     clusters = [
-        f"video:{row['case']}" if patient is None else f"patient:{patient}"
-        for row, patient in zip(rows, patients, strict=True)
+        f"video:{row['case']}" if row.get("patient") is None else f"patient:{row['patient']}"
+        for row in tables.cases.sort("case").iter_rows(named=True)
     ]
     found: dict[str, pl.DataFrame] = {}
     for answers in standard_answers(tables.answers):

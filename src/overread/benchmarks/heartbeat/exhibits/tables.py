@@ -26,7 +26,6 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     SPECIALIST,
     First,
     HeartIndex,
-    Setting,
 )
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
 from overread.benchmarks.heartbeat.marks import Phase
@@ -363,17 +362,23 @@ _HABITS: Final = ("parsed %", "out of range %", "order bias", "middle bias", "di
 
 def habits(index: HeartIndex) -> Table | None:
     """What the paper says in words: order, middle, one answer for all, and the range."""
-    rows = [
-        (
-            one.reader,
-            NAMES[one.context],
-            one.format,
-            phase.upper(),
-            *_habit_cells(index, one, phase),
-        )
-        for one in index.settings("t1")
-        for phase in sorted(one.phases)
-    ]
+    rows = []
+    for one in index.settings("t1"):
+        order = index.get(one.reader, "order_bias", **one.by)
+        for phase in sorted(one.phases):
+            names = ("parsed", "out_of_range", "middle_bias", "seed_sd")
+            found = [index.get(one.reader, name, phase=phase, **one.by) for name in names]
+            parsed, outside, middle, spread = found
+            distinct = index.known(one.reader, "distinct", phase=phase, **one.by)
+            cells = (
+                cell(parsed),
+                cell(outside),
+                cell(order, unit=SIGNED_FRAMES, absent=NOT_ASKED),
+                cell(middle, unit=SIGNED_FRAMES),
+                str(int(distinct.value or 0)) if distinct else NOT_KNOWN,
+                cell(spread, unit=FRAMES),
+            )
+            rows.append((one.reader, NAMES[one.context], one.format, phase.upper(), *cells))
     return table(
         "habits",
         "Habits that pass for seeing",
@@ -388,17 +393,3 @@ def habits(index: HeartIndex) -> Table | None:
         ),
         facts=4,
     )
-
-
-def _habit_cells(index: HeartIndex, one: Setting, phase: Phase) -> Iterator[str]:
-    def found(name: str) -> Measure | None:
-        return index.get(one.reader, name, phase=phase, **one.by)
-
-    yield cell(found("parsed"))
-    yield cell(found("out_of_range"))
-    order = index.get(one.reader, "order_bias", **one.by)
-    yield cell(order, unit=SIGNED_FRAMES, absent=NOT_ASKED)
-    yield cell(found("middle_bias"), unit=SIGNED_FRAMES)
-    distinct = index.known(one.reader, "distinct", phase=phase, **one.by)
-    yield str(int(distinct.value or 0)) if distinct else NOT_KNOWN
-    yield cell(found("seed_sd"), unit=FRAMES)
