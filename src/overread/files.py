@@ -26,6 +26,13 @@ MOST_TOML: Final = 1 << 20
 _MARK: Final = b"\xef\xbb\xbf"
 _GZIPPED: Final = b"\x1f\x8b"
 _STEP: Final = 1 << 20
+_KINDS: Final = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 # No number of any table has as many characters; Python takes quadratic time to read longer ones.
 _LONGEST_NUMBER: Final = 64
 # Time and memory of a dotted key grow with the square of its parts.
@@ -54,7 +61,8 @@ def open_file(
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
-        raise BadInput(f"{called} is {_kind(found.st_mode)} and no file. Name a file.")
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "of an unknown kind")
+        raise BadInput(f"{called} is {kind} and no file. Name a file.")
     if at_most is not None and found.st_size > at_most:
         os.close(descriptor)
         raise BadInput(
@@ -92,10 +100,9 @@ def read_text(path: Path | str, *, named: str | None = None, at_most: int = MOST
         ) from None
 
 
-def read_toml(path: Path | str, *, named: str | None = None) -> dict[str, Any]:
+def read_toml(path: Path | str) -> dict[str, Any]:
     """A TOML file as plain values; what is no TOML, or would eat the machine, is one line."""
-    called = named or str(path)
-    return parse_toml(read_text(path, named=named, at_most=MOST_TOML), called)
+    return parse_toml(read_text(path, at_most=MOST_TOML), str(path))
 
 
 def parse_toml(text: str, called: str) -> dict[str, Any]:
@@ -174,16 +181,3 @@ def size_words(size: int) -> str:
         if size >= unit:
             return f"{size / unit:.3g} {name}"
     return f"{size} bytes"
-
-
-def _kind(mode: int) -> str:
-    for test, word in (
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISFIFO, "a pipe"),
-        (stat.S_ISSOCK, "a socket"),
-        (stat.S_ISCHR, "a device"),
-        (stat.S_ISBLK, "a device"),
-    ):
-        if test(mode):
-            return word
-    return "of an unknown kind"

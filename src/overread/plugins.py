@@ -49,15 +49,11 @@ def _installed(group: str, _path: tuple[str, ...]) -> tuple[Named, ...]:
     """What packages on the path add, by the order of their names."""
     from importlib.metadata import entry_points
 
-    found = [
-        Named(point.name, point.value, OWN if point.dist is None else _called(point.dist))
-        for point in entry_points(group=group)
-    ]
-    return tuple(sorted(set(found)))
-
-
-def _called(package: Any) -> str:
-    return f"{package.name} {package.version}"
+    found = set()
+    for point in entry_points(group=group):
+        origin = f"{point.dist.name} {point.dist.version}" if point.dist is not None else OWN
+        found.add(Named(point.name, point.value, origin))
+    return tuple(sorted(found))
 
 
 def known_words(found: Mapping[str, tuple[Named, ...]]) -> str:

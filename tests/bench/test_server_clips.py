@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from overread.imaging import lossless_clip, pixels
-from overread.sight.digits import CLIPS, FRAMES, HALF
+from overread.sight import CLIPS, FRAMES, HALF
 from support.clip_files import frame, number_of, numbered, png, write
 from support.commands import Overread
 from support.served import SERVER, served

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.case import Limits, ReaderFailure
-from overread.engine import Pace, retry_delay
+from overread.engine.pace import Pace
 
 TOO_MANY = ReaderFailure("HTTP 429", heals=True, throttled=True)
 
@@ -20,6 +20,12 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def failed(pace: Pace, failure: ReaderFailure) -> None:
+    """A call failed, and its slot is free."""
+    pace.heard(failure)
+    pace.give_back()
 
 
 async def rounds(pace: Pace, clock: Clock, n: int, latency: float) -> None:
@@ -68,14 +74,14 @@ def test_a_refusal_halves_once_per_burst_then_growth_is_slow() -> None:
         for _ in range(10):
             await pace.acquire()
         for _ in range(10):
-            pace.failed(TOO_MANY)
+            failed(pace, TOO_MANY)
         assert pace.slots == 32
         clock.now += 1
         await rounds(pace, clock, 2, 0.05)
         assert pace.slots == 34
         clock.now += 1
         await pace.acquire()
-        pace.failed(TOO_MANY)
+        failed(pace, TOO_MANY)
         assert pace.slots == 17
 
     asyncio.run(go())
@@ -89,7 +95,7 @@ def test_never_fewer_than_one_slot() -> None:
         for _ in range(20):
             await pace.acquire()
             clock.now += 10
-            pace.failed(TOO_MANY)
+            failed(pace, TOO_MANY)
 
     asyncio.run(go())
     assert pace.slots == 1
@@ -100,7 +106,7 @@ def test_a_failure_that_is_not_a_refusal_leaves_the_pace_alone() -> None:
 
     async def go() -> None:
         await pace.acquire()
-        pace.failed(ReaderFailure("HTTP 500", heals=True))
+        failed(pace, ReaderFailure("HTTP 500", heals=True))
 
     asyncio.run(go())
     assert pace.slots == 8
@@ -201,7 +207,7 @@ def test_a_call_that_failed_used_no_tokens() -> None:
         pace.succeeded(0.001, 500)
         for _ in range(50):  # at 100 tokens each they would be 5,000
             await pace.acquire()
-            pace.failed(ReaderFailure("HTTP 500", heals=True))
+            failed(pace, ReaderFailure("HTTP 500", heals=True))
 
     asyncio.run(asyncio.wait_for(go(), 2))
 
@@ -210,12 +216,12 @@ def test_a_call_that_failed_used_no_tokens() -> None:
 def test_jitter_stays_below_the_exponential_ceiling(n: int, draw: float, backoff: float) -> None:
     limits = Limits(backoff=backoff)
     failure = ReaderFailure("x", heals=True)
-    wait = retry_delay(failure, n, limits, lambda: draw)
+    wait = Pace(limits, draw=lambda: draw).delay(failure, n)
     assert 0 <= wait <= min(60.0, backoff * 2 ** (n - 1))
 
 
 def test_retry_after_is_honoured_and_bounded() -> None:
     asked = ReaderFailure("x", heals=True, retry_after=7.0)
-    assert 7 <= retry_delay(asked, 1, Limits(), lambda: 1.0) <= 8
+    assert 7 <= Pace(Limits(), draw=lambda: 1.0).delay(asked, 1) <= 8
     absurd = ReaderFailure("x", heals=True, retry_after=1e9)
-    assert retry_delay(absurd, 1, Limits(), lambda: 0.0) == 600
+    assert Pace(Limits(), draw=lambda: 0.0).delay(absurd, 1) == 600

@@ -41,7 +41,7 @@ def test_a_file_is_read_once(store: Store, tmp_path: Path, monkeypatch) -> None:
     first = Sources(store, 1)
     found = first(source)
     first.keep()
-    monkeypatch.setattr("overread.engine.studio.digest", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("overread.imaging.digest", lambda _: pytest.fail("read again"))
     assert first(source) == found
     assert Sources(store, 1)(source) == found
 
@@ -105,7 +105,7 @@ def test_no_reply_is_kept_for_a_file_that_changed_after_its_digest_was_taken(
 
     film(tmp_path / "film.png", BLACK)
     with monkeypatch.context() as patch:
-        patch.setattr("overread.engine.studio.render", overwritten)
+        patch.setattr("overread.imaging.render", overwritten)
         asked = Scripted()
         tally, reason = go(asked)
     assert (tally.answered, tally.failed) == (0, 1)

@@ -70,7 +70,7 @@ def test_a_row_is_read_once_and_its_digest_kept_by_its_number(store, table, monk
     found = [first(row) for row in rows]
     assert len(set(found)) == 3
     first.keep()
-    monkeypatch.setattr("overread.engine.studio.digest", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("overread.imaging.digest", lambda _: pytest.fail("read again"))
     assert [Sources(store, 1).peek(row) for row in rows] == found
     store.forget("set")
     assert [Sources(store, 1).peek(row) for row in rows] == [None] * 3
@@ -111,7 +111,7 @@ def test_no_reply_is_kept_for_an_archive_that_changed_during_the_run(
         return render(what)
 
     with monkeypatch.context() as patch:
-        patch.setattr("overread.engine.studio.render", overwritten)
+        patch.setattr("overread.imaging.render", overwritten)
         answered, reason = go()
     assert answered == 0
     assert "changed" in reason

@@ -31,13 +31,13 @@ from overread.imaging import (
     digest,
     is_archive,
     locate,
-    mask_shape,
     masks_of,
     place,
     render,
     render_clip,
 )
 from overread.imaging._archive import Damaged, members_of
+from overread.imaging._clips import mask_shape
 from overread.imaging._files import read
 
 NAME = "dataset/imgs/0.png"

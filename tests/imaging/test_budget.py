@@ -37,7 +37,8 @@ GIGABYTE = 1 << 30
 SERVER = """
 import json, os, sys, threading, time
 from overread.case import BadInput, Clip, Picture, Resize, Source
-from overread.imaging import Films, masks_of, nifti_shape, render, render_clip
+from overread.imaging import Films, masks_of, render, render_clip
+from overread.imaging._nifti import nifti_shape
 import av, pydicom, polars, nibabel, pathlib
 import overread.imaging._dicom, overread.imaging._parquet, overread.imaging._nifti
 

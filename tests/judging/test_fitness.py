@@ -14,8 +14,8 @@ SAID = st.sampled_from([True, False, None])
 
 def one(right: tuple[int, int], wrong: tuple[int, int], judge: str = "j") -> Fitness:
     """Of right[1] right replies right[0] called right; the same of wrong ones."""
-    checks = [Check(judge, "answer", "answer", True, n < right[0]) for n in range(right[1])]
-    checks += [Check(judge, "answer", "answer", False, n >= wrong[0]) for n in range(wrong[1])]
+    checks = [Check(judge, "answer", True, n < right[0]) for n in range(right[1])]
+    checks += [Check(judge, "answer", False, n >= wrong[0]) for n in range(wrong[1])]
     (found,) = fitness_of(checks)
     return found
 
@@ -54,7 +54,7 @@ def test_exactly_nine_in_ten_is_enough_whatever_the_number(tens: int) -> None:
 def test_a_verdict_that_cannot_be_read_counts_against_the_judge(
     pairs: list[tuple[bool, bool | None]],
 ) -> None:
-    found = fitness_of(Check("j", "steps", "recall", truth, said) for truth, said in pairs)
+    found = fitness_of(Check("j", "recall", truth, said) for truth, said in pairs)
     if not pairs:
         assert found == []
         return
@@ -72,9 +72,9 @@ def test_a_judge_that_says_yes_to_everything_is_unfit() -> None:
 
 def test_each_judge_and_question_stands_by_itself() -> None:
     checks = [
-        Check("a", "steps", "recall", True, True),
-        Check("a", "steps", "precision", True, False),
-        Check("b", "steps", "recall", True, False),
+        Check("a", "recall", True, True),
+        Check("a", "precision", True, False),
+        Check("b", "recall", True, False),
     ]
     found = {(fit.judge, fit.question): fit.sensitivity.point for fit in fitness_of(checks)}
     assert found == {("a", "recall"): 1, ("a", "precision"): 0, ("b", "recall"): 0}

@@ -14,8 +14,7 @@ from overread.case import Prompt, PromptMessage, Reader
 from overread.judging import Role
 from overread.judging.fitness import LIMIT, Check, fitness_of
 from overread.judging.lexical import STEP_TYPES, LexicalJudge, covered, judged, scores
-from overread.judging.lexical_answer import final_answer, same_answer
-from overread.judging.lexicon import content
+from overread.judging.lexicon import content, final_answer, same_answer
 from overread.judging.rubric import Rubric, frame
 
 NEEDS: dict[str, tuple[Role, tuple[str, ...]]] = {
@@ -108,7 +107,7 @@ def test_it_is_fit_on_plain_replies_whose_truth_is_known() -> None:
     checks = []
 
     def check(question: str, truth: bool, held: bool) -> None:
-        checks.append(Check("j", RUBRICS[question].role, question, truth, held))
+        checks.append(Check("j", question, truth, held))
 
     for place, (asked, right, wrong, steps) in enumerate(ITEMS):
         other = list(ITEMS[(place + 1) % len(ITEMS)][3].values())

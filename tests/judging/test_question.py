@@ -33,7 +33,6 @@ from overread.judging.question import (
     judges_and_words,
     other_rubrics,
     question_trials,
-    read_verdict,
     reread,
     roles_of,
     verdict_fault,
@@ -258,8 +257,8 @@ def test_own_words_replace_a_question_or_a_wording(tmp_path):
 
 def test_a_reply_is_read_by_its_question_and_wording():
     condition = {"question": "same", "rubric": "word"}
-    assert read_verdict(QUESTIONS, "no", CASES["a"], condition).value == {"same": False}
-    assert not read_verdict(QUESTIONS, "no", CASES["a"], condition | {"rubric": ""}).valid
+    assert by_name(QUESTIONS)["same"].read("no", CASES["a"], condition).value == {"same": False}
+    assert not by_name(QUESTIONS)["same"].read("no", CASES["a"], condition | {"rubric": ""}).valid
 
 
 def test_kept_verdicts_are_read_again_in_the_wording_they_were_given_in():

@@ -11,7 +11,7 @@ import pytest
 
 from overread.benchmarks.heartbeat.authors.rules import authors_window
 from overread.benchmarks.heartbeat.cases import Window
-from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
+from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Options
 from overread.benchmarks.heartbeat.loading import find_csv, load_csv
 from overread.benchmarks.heartbeat.trials import fixed_window
 from overread.benchmarks.heartbeat.volumes import ejected, neighbours, read_volumes, volumes_of
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cases(folder):
-    found, left = load_csv(folder / "cases.csv", CORRECTED, split="VAL", videos=N, seed=0)
+    found, left = load_csv(folder / "cases.csv", CORRECTED, Options(split="VAL", videos=N))
     assert not left
     return sorted(found, key=lambda case: case.case_id)
 
@@ -64,7 +64,7 @@ def test_the_csv_is_read_as_cases(folder, cases):
         assert 20 <= case.ef <= 75
         assert case.sex in ("F", "M")
         assert 30 <= case.fps <= 70
-    in_order, _ = load_csv(folder / "cases.csv", AUTHORS, split="VAL", videos=3, seed=0)
+    in_order, _ = load_csv(folder / "cases.csv", AUTHORS, Options(split="VAL", videos=3))
     assert [case.case_id for case in in_order] == [case.case_id for case in cases[:3]]
 
 

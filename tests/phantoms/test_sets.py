@@ -161,7 +161,7 @@ def _one(folder, seed, order):
     return Order(seed * order.number)
 
 
-JOB = Job("test", __name__, Order, Order, _one, "pieces")
+JOB = Job("test", Order, Order, _one, "pieces")
 
 
 def test_one_worker_makes_every_order_in_this_process(tmp_path, monkeypatch):
@@ -189,7 +189,7 @@ def test_a_job_is_found_by_another_process_and_its_worker_is_named(
     tmp_path, monkeypatch, module, name
 ):
     job = module.JOB
-    assert sys.modules[job.module].JOB is job
+    assert sys.modules[job.one.__module__] is module
 
     def stops(*args, **how):
         return SimpleNamespace(returncode=3, stderr=b"Traceback\nOSError: full\n", stdout=b"")
@@ -201,7 +201,7 @@ def test_a_job_is_found_by_another_process_and_its_worker_is_named(
 
 
 def test_a_worker_stops_when_the_writer_is_gone(tmp_path, monkeypatch):
-    share = {"folder": str(tmp_path), "seed": 1, "orders": [{"number": k} for k in range(3)]}
+    share = (str(tmp_path), 1, [{"number": k} for k in range(3)])
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(msgspec.json.encode(share))))
     parents = iter([7, 7, 7, 1])
     monkeypatch.setattr(os, "getppid", lambda: next(parents))

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from overread.case import BadInput, Measure
-from overread.published import BENCHMARKS, Figures, figures, printed_tables, published
+from overread.published import BENCHMARKS, Figures, figures, printed_tables
 from overread.published._figures import read_cell
+from published.arithmetic import published
 
 READERS = 9
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from overread.case import Measure
-from overread.published import figures, printed_tables, published
+from overread.published import figures, printed_tables
+from published.arithmetic import published
 
 FOUND = figures("heartbeat")
 CONTEXTS = ("original", "segmented", "non_medical")

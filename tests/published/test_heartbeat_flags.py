@@ -10,7 +10,8 @@ import pytest
 
 from overread.benchmarks.heartbeat.authors.rules import t2_orders
 from overread.benchmarks.heartbeat.guessers import expected_error
-from overread.published import Flag, inconsistencies, read_figures
+from overread.published import Flag, inconsistencies
+from overread.published._figures import read_figures
 from published.arithmetic import CHECKS
 from published.arithmetic.heartbeat_answers import constant_choice, margin
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from overread.case import Measure
-from overread.published import headline_of, read_figures
+from overread.published import headline_of
+from overread.published._figures import read_figures
 from published.arithmetic import CHECKS, flags_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "m3cot" / "m3cot_published_table.json"

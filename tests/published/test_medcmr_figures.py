@@ -12,7 +12,8 @@ from scipy.optimize import linprog
 
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
 from overread.case import Measure
-from overread.published import CASES, headline_of, read_figures
+from overread.published import headline_of
+from overread.published._figures import CASES, read_figures
 from published.arithmetic import CHECKS, flags_of
 from published.arithmetic.medcmr_claims import MARKS
 from published.arithmetic.medcmr_counts import COMPONENTS, behind

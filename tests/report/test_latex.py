@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.case import Table
-from overread.report.exports import write_latex_files
-from overread.report.latex import escaped, latex_table
+from overread.report.exports import escaped, latex_table, write_latex_files
 from support.reported import reported_of
 
 # Everything that our files may be made of. What is left over after these is a fault.

@@ -79,7 +79,7 @@ def test_a_few_cases_have_the_cards_that_whole_tables_give(made: Path, benchmark
     whole = {card.case: card for card in opened.cards(kept.tables, everything)}
     paged: list[str] = []
     for page in range(len(everything)):
-        cases = find(run.index, Filter(), page, 3).cases
+        cases = find(run.index, Filter(), page, 3)[1]
         assert run.cards(cases) == [whole[case] for case in cases]
         paged.extend(cases)
     assert sorted(paged) == sorted(everything)
@@ -91,7 +91,7 @@ def test_filters_agree_with_what_the_cards_say(made: Path, benchmark: str) -> No
     kept = kept_run(made / benchmark)
     run = browsable(kept, None)
     assert run is not None
-    cards = run.cards(find(run.index, Filter(), 0, 1_000).cases)
+    cards = run.cards(find(run.index, Filter(), 0, 1_000)[1])
     for reader in (None, *(reader.name for reader in kept.record.readers)):
         for right in (None, True, False):
             for flipped in (None, True, False):
@@ -106,11 +106,11 @@ def test_filters_agree_with_what_the_cards_say(made: Path, benchmark: str) -> No
                         for said in card.said
                     )
                 ]
-                assert find(run.index, wanted, 0, 1_000).cases == expected
+                assert find(run.index, wanted, 0, 1_000)[1] == expected
     for facet in run.facets:
         for value in run.index[facet].unique():
             expected = [card.case for card in cards if card.facts[facet] == value]
-            assert find(run.index, Filter(facts={facet: value}), 0, 1_000).cases == expected
+            assert find(run.index, Filter(facts={facet: value}), 0, 1_000)[1] == expected
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_measured_again_cards_follow_the_new_edition_and_pictures_stay(
     assert kept.bench.facets
     run = browsable(kept, with_pictures(kept.bench, kept.record, False)[1])
     assert run is not None
-    cases = find(run.index, Filter(), 1, 5).cases
+    cases = find(run.index, Filter(), 1, 5)[1]
     cards = run.cards(cases)
     plain = list(kept.bench.cards(kept.tables, cases))
     assert [msgspec.structs.replace(card, slides=()) for card in cards] == plain

@@ -12,9 +12,17 @@ import pytest
 
 from overread.case import Reply, Shown
 from overread.imaging import render_clip
-from overread.sight import ClipSight, Parts, ask_for_frames, judge_clips, verdict
-from overread.sight.digits import CLIPS, FRAMES, HALF, frames_of
-from overread.sight.verdict import said_of
+from overread.sight import (
+    CLIPS,
+    FRAMES,
+    HALF,
+    ClipSight,
+    _thinned,
+    ask_for_frames,
+    frames_of,
+    judge_clips,
+    said_of,
+)
 from overread.stats import binomial_tail
 from support.answering import raw_server, response
 from support.commands import Overread
@@ -173,8 +181,9 @@ def judged(
     whole, half, one, none = tokens
     first = {n: Reply(t, tokens_in=whole) for n, t in enumerate(texts)}
     second = {n: Reply(t, tokens_in=whole) for n, t in enumerate(again or texts)}
-    parts = Parts(Reply("", tokens_in=half), Reply("", tokens_in=one), Reply("", tokens_in=none))
-    return judge_clips("r", form, SHOWN, first, second, parts)
+    tokens = {"half": half, "one": one, "none": none}
+    others = {name: Reply("", tokens_in=count) for name, count in tokens.items()}
+    return judge_clips("r", form, SHOWN, first, second, others)
 
 
 def line(digits: str) -> str:
@@ -217,13 +226,13 @@ def test_the_chance_of_thinned_digits_counts_both_ways_to_spread_them() -> None:
         for places in ((0, 13, 26, 39), (0, 10, 20, 30))
     )  # fmt: skip
     unsaid = {n: (None, d) for n, (_, d) in said.items()}
-    frames, p, how = verdict._thinned(SHOWN, unsaid)
+    frames, p, how = _thinned(SHOWN, unsaid)
     assert (frames, how) == (4, "evenly spread over")
     assert p == pytest.approx(2 * binomial_tail(best, 4 * CLIPS, 0.1))
     # Where the reader says there were four, it may also have been shown the first four.
     first = sum(_same(SHOWN[n][:4], d) for n, (_, d) in said.items())
     assert first > best
-    frames, p, how = verdict._thinned(SHOWN, said)
+    frames, p, how = _thinned(SHOWN, said)
     assert (frames, how) == (4, "the first of")
     assert p == pytest.approx(3 * binomial_tail(first, 4 * CLIPS, 0.1))
 

@@ -8,8 +8,7 @@ import json
 import pytest
 from PIL import Image
 
-from overread.sight import ask_for_digits, digit_picture
-from overread.sight.digits import DIGITS, PICTURES, digits_of
+from overread.sight import DIGITS, PICTURES, ask_for_digits, digit_picture, digits_of
 from support.commands import Overread
 from support.reads_digits import read
 from support.served import served

@@ -7,8 +7,7 @@ from random import Random
 import pytest
 
 from overread.case import Reply
-from overread.sight import Sight, judge_sight
-from overread.sight.digits import DIGITS, PICTURES, digits_of
+from overread.sight import DIGITS, PICTURES, Sight, digits_of, judge_sight
 
 SHOWN = digits_of(0)
 BARE = Reply("none", tokens_in=20)

@@ -13,7 +13,8 @@ from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian
 
 from overread.case import Source
-from overread.imaging import Films, mask_shape, masks_of
+from overread.imaging import Films, masks_of
+from overread.imaging._clips import mask_shape
 
 SIZE = 32
 

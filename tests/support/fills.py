@@ -12,7 +12,7 @@ from PIL import Image
 from overread.case import Box, Fill, Inline, Mirror, Occlude, Operation, Picture
 from overread.imaging import pixels, render, rescale_box
 from overread.phantoms.chest_body import layers, patient
-from overread.phantoms.chest_film import FILM, afflict, changed_box, developed, grain
+from overread.phantoms.chest_film import FILM, FINDINGS, changed_box, developed, grain
 
 __all__ = ["filled", "left", "pairs"]
 
@@ -30,7 +30,7 @@ def pairs(finding: str, count: int) -> Iterator[tuple[Any, Any, Box]]:
         plain = developed(attenuation, person, middle, noise)
         scaled = None
         while scaled is None:
-            sick = afflict(healthy, person, finding, rng).layers.attenuation()
+            sick = FINDINGS[finding](healthy, person, rng).layers.attenuation()
             having = developed(sick, person, middle, noise)
             box = changed_box(plain, having)
             if box is not None:

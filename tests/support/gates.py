@@ -14,7 +14,8 @@ from overread.records import (
     write_measures,
     write_record,
 )
-from overread.report.gate import GatedRun, Policy, Rule
+from overread.report.gate import GatedRun
+from overread.report.gate.policy import Policy, Rule
 from overread.stats import wilson
 
 __all__ = ["gated_run", "policy_of", "rule", "share", "write_run"]

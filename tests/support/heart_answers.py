@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import polars as pl
 
 from overread.benchmarks.base import ReaderRecord, Tables
@@ -87,6 +88,21 @@ def tables_of(some, patients=None, **facts):
     table = pl.DataFrame(columns, schema_overrides={"case": pl.String, "patient": pl.String})
     readers = tuple(ReaderRecord(name=name) for name in answers["reader"].unique())
     return Tables(cases=table, answers=answers, readers=readers)
+
+
+def with_volumes(tables, volumes, areas=None):
+    """The tables with these volumes of every frame by case, and perhaps areas, as a run keeps them."""
+    names = tables.cases["case"].to_list()
+    columns = {"frame_volumes": volumes, "frame_areas": areas or {}}
+    kept = [
+        pl.Series(
+            column, [None if n not in by else list(by[n]) for n in names], pl.List(pl.Float64)
+        )
+        for column, by in columns.items()
+    ]
+    method = pl.lit("discs").alias("volume_method")
+    fault = pl.lit(None, pl.String).alias("volume_fault")
+    return msgspec.structs.replace(tables, cases=tables.cases.with_columns(*kept, method, fault))
 
 
 def found(measures, name, **by):

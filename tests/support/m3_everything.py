@@ -68,7 +68,7 @@ def varied():
 def everything_measured():
     """Every record there can be, of readers and of judges."""
     tables, verdicts = everything()
-    checks = [Check(judge, "answer", "answer", truth, truth) for judge in JUDGES for truth in (True, False)]  # fmt: skip
+    checks = [Check(judge, "answer", truth, truth) for judge in JUDGES for truth in (True, False)]  # fmt: skip
     cases = cases_in(tables.cases)
     asked = questions(RULES)
     return (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from overread.case import Limits, Prompt, Reply, Traits
-from overread.sight.digits import DIGITS, digit_picture
+from overread.sight import DIGITS, digit_picture
 
 
 class Reads:

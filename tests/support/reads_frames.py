@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 
 from overread.case import Limits, Prompt, Reply, Shown, Traits
-from overread.imaging import movie_frames, pixels
-from overread.sight.digits import digit_clip
+from overread.imaging import pixels
+from overread.imaging._video import movie_frames
+from overread.sight import digit_clip
 
 __all__ = ["Blind", "Counts", "Every", "Four", "Weak"]
 

@@ -541,7 +541,8 @@ class Benchmark:
 
     def read_verdict(self, case: str, condition: oc.Condition, text: str) -> Read:
         """A judge's words; never raises."""
-        return judged.read_verdict(self.questions, text, self.by_id[case], condition)
+        asked = judged.by_name(self.questions)[str(condition["question"])]
+        return asked.read(text, self.by_id[case], condition)
 
     def judge_over(self, tables: Tables) -> None:
         """Judge these from now on, where the benchmark was opened from a run's tables."""

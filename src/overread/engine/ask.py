@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -51,7 +53,7 @@ class Tally(msgspec.Struct):
     waiting: bool = False
     stops_early: bool = True
     stopped: str | None = None
-    reasons: dict[str, int] = {}
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)
 
     @property
     def settled(self) -> int:
@@ -84,9 +86,9 @@ async def ask(
     trials. `stop` ends it gracefully: calls under way finish, nothing new begins. `judges`: the
     reader was enrolled as a judge.
     """
-    asker = store.asker(reader, judges=judges)
     asking = _Asking(
-        plan, reader, store, studio, dataset, asker, tally or Tally(), stop or asyncio.Event()
+        *(plan, reader, store, studio, dataset, store.asker(reader, judges=judges)),
+        *(Pace(reader.limits), tally or Tally(), stop or asyncio.Event()),
     )
     try:
         while await asking.one_pass():
@@ -98,35 +100,32 @@ async def ask(
     return asking.tally
 
 
-class _Asking:
-    def __init__(
-        self,
-        plan: Plan,
-        reader: Reader,
-        store: Store,
-        studio: Studio,
-        dataset: int,
-        asker: Asker,
-        tally: Tally,
-        stop: asyncio.Event,
-    ) -> None:
-        self.plan, self.reader, self.store, self.studio = plan, reader, store, studio
-        self.dataset, self.asker, self.tally, self.stop = dataset, asker, tally, stop
-        self.pace = Pace(reader.limits)
-        self.under_way: set[bytes] = set()
-        self.failed: set[bytes] = set()
-        self.alike: set[str] = set()  # kinds of failure of trials that were really tried
-        self.queued = 0
-        self.whole = False  # the plan has come to its end
-        self.unseen = ""
-        self.first_pass = True
-        self.closing = False
-        self.replies: list[Row] = []
-        self.size = 0  # of the replies
-        self.failures: list[tuple[bytes, int, str]] = []
-        self.writer = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self.something_to_commit = asyncio.Event()
-        self.committed = asyncio.Event()
+class _Asking(msgspec.Struct):
+    plan: Plan
+    reader: Reader
+    store: Store
+    studio: Studio
+    dataset: int
+    asker: Asker
+    pace: Pace
+    tally: Tally
+    stop: asyncio.Event
+    under_way: set[bytes] = set()
+    failed: set[bytes] = set()
+    alike: set[str] = set()  # kinds of failure of trials that were really tried
+    queued: int = 0
+    whole: bool = False  # the plan has come to its end
+    unseen: str = ""
+    first_pass: bool = True
+    closing: bool = False
+    replies: list[Row] = []
+    size: int = 0  # of the replies
+    failures: list[tuple[bytes, int, str]] = []
+    writer: ThreadPoolExecutor = msgspec.field(
+        default_factory=partial(ThreadPoolExecutor, 1, thread_name_prefix="store")
+    )
+    something_to_commit: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    committed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def close(self) -> None:
         self.writer.shutdown(wait=True)
@@ -349,10 +348,8 @@ class _Asking:
             self._stop_if_alike(reason, len(self.failed))
 
     def _count_failure(self, reason: str) -> None:
-        tally = self.tally
-        tally.failed += 1
-        kind = reason.partition(":")[0]
-        tally.reasons[kind] = tally.reasons.get(kind, 0) + 1
+        self.tally.failed += 1
+        self.tally.reasons[reason.partition(":")[0]] += 1
 
     def _stop_if_alike(self, reason: str, failed: int) -> None:
         tally = self.tally
@@ -419,20 +416,19 @@ _READ_AT_ONCE = 64  # replies held at once: each may have megabytes
 class Given(msgspec.Struct):
     """When replies were given and by what, counted as they are read back.
 
-    `first` and `last` are seconds since 1970, 0 where no reply has a time; `undated` counts those
-    that have none. `readers` are rows of the store. `before` counts those that were there when the
-    store was opened, and `last_before` is when the last of them was given.
+    `first` and `last` are seconds since 1970, 0 where no reply has a time. `readers` are rows of
+    the store. `before` counts those that were there when the store was opened, and `last_before` is
+    when the last of them was given.
     """
 
     first: int = 0
     last: int = 0
     replies: int = 0
-    undated: int = 0
     before: int = 0
     last_before: int = 0
-    models: dict[str, int] = {}
-    fingerprints: dict[str, int] = {}
-    readers: dict[int, int] = {}
+    models: Counter[str] = msgspec.field(default_factory=Counter)
+    fingerprints: Counter[str] = msgspec.field(default_factory=Counter)
+    readers: Counter[int] = msgspec.field(default_factory=Counter)
 
     def add(self, kept: Kept) -> None:
         reply, at, reader, before = kept
@@ -443,14 +439,11 @@ class Given(msgspec.Struct):
         if at:
             self.first = min(self.first, at) if self.first else at
             self.last = max(self.last, at)
-        else:
-            self.undated += 1
-        self.readers[reader] = self.readers.get(reader, 0) + 1
+        self.readers[reader] += 1
         if reply.model:
-            self.models[reply.model] = self.models.get(reply.model, 0) + 1
+            self.models[reply.model] += 1
         if reply.fingerprint:
-            told = reply.fingerprint
-            self.fingerprints[told] = self.fingerprints.get(told, 0) + 1
+            self.fingerprints[reply.fingerprint] += 1
 
 
 def read_back(
@@ -468,32 +461,28 @@ def read_back(
     """
     asker = store.asker(reader, judges=judges)
     for chunk in chunks(plan(), _READ_AT_ONCE):
-        keys: list[bytes | None] = []
-        reasons: dict[int, str] = {}
-        for position, trial in enumerate(chunk):
+        planned: list[tuple[Trial, bytes, str]] = []
+        for trial in chunk:
             request = trial.request.for_reader(reader.traits)
             try:
                 digest = request_digest(request, studio.sources)
             except BadInput as error:
-                keys.append(None)
-                reasons[position] = str(error)
+                planned.append((trial, b"", str(error)))
                 continue
             greedy, told = request.decoding.greedy, reader.traits.told_case
-            keys.append(reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told))
-        wanted = [key for key in keys if key is not None]
-        replies = store.get(wanted, asker)
-        failures = store.failures([key for key in wanted if key not in replies])
-        for position, (trial, key) in enumerate(zip(chunk, keys, strict=True)):
-            if key is None:
-                yield trial, None, reasons[position]
-            else:
-                kept = replies.get(key)
-                if kept is None:
-                    yield trial, None, failures.get(key, "not asked yet")
-                    continue
-                if given is not None:
-                    given.add(kept)
-                yield trial, kept.reply, ""
+            key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
+            planned.append((trial, key, "not asked yet"))
+        keys = [key for _, key, _ in planned if key]
+        replies = store.get(keys, asker)
+        failures = store.failures([key for key in keys if key not in replies])
+        for trial, key, why in planned:
+            kept = replies.get(key)
+            if kept is None:
+                yield trial, None, failures.get(key, why)
+                continue
+            if given is not None:
+                given.add(kept)
+            yield trial, kept.reply, ""
 
 
 def chunks(trials: Iterable[Trial], size: int, first: int | None = None) -> Iterator[list[Trial]]:

@@ -14,21 +14,6 @@ _START = 8
 _LONGEST_WAIT = 60.0
 
 
-def retry_delay(
-    failure: ReaderFailure, attempt: int, limits: Limits, draw: Callable[[], float]
-) -> float:
-    """Seconds to wait before attempt number `attempt + 1`: full jitter, or what the server asked.
-
-    Full jitter draws uniformly from [0, backoff * 2**(attempt - 1)], so that clients that failed
-    together do not come back together. A Retry-After is honoured, with a little jitter on top;
-    whoever asks knows which are longer than the reader's patience.
-    """
-    ceiling = min(_LONGEST_WAIT, limits.backoff * 2.0 ** (attempt - 1))
-    if failure.retry_after is not None:
-        return min(failure.retry_after, limits.patience) + draw() * min(ceiling, 1.0)
-    return draw() * ceiling
-
-
 class Pace:
     """Slots for calls under way. The number of slots grows while it pays and halves on refusal.
 
@@ -95,11 +80,6 @@ class Pace:
         if self._round_done >= int(self.slots):
             self._end_round()
 
-    def failed(self, failure: ReaderFailure) -> None:
-        """A call failed, and its slot is free."""
-        self.heard(failure)
-        self.give_back()
-
     def heard(self, failure: ReaderFailure) -> None:
         """Why a call failed. Only a server that says "too much" makes us slower."""
         if self.limits.tokens_per_minute:
@@ -163,4 +143,13 @@ class Pace:
             self._tokens -= self._tokens_each
 
     def delay(self, failure: ReaderFailure, attempt: int) -> float:
-        return retry_delay(failure, attempt, self.limits, self._draw)
+        """Seconds until attempt number `attempt + 1`: full jitter, or what the server asked.
+
+        Full jitter draws uniformly from [0, backoff * 2**(attempt - 1)], so that clients that
+        failed together do not come back together. A Retry-After is honoured, with a little jitter
+        on top; whoever asks knows which are longer than the reader's patience.
+        """
+        ceiling = min(_LONGEST_WAIT, self.limits.backoff * 2.0 ** (attempt - 1))
+        if failure.retry_after is not None:
+            return min(failure.retry_after, self.limits.patience) + self._draw() * min(ceiling, 1.0)
+        return self._draw() * ceiling

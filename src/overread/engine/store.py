@@ -275,43 +275,52 @@ class Store:
             begins = last + 1
             numbers = [self._enrolled(one, dataset, begins if fresh else 0) for one in readers]
             for one, number in zip(readers, numbers, strict=True):
-                since = self._since(self._write, one.identity, labels, dataset)
+                since = self._since(one.identity, labels, dataset)
                 if number < since:  # everything of this identity was begun anew since
-                    number = self._add_reader(one, 0, None, "")
+                    number = self._add_reader(one)
                 self._askers[one.identity, one.label, one.judges] = Asker(number, since)
 
     def _enrolled(self, one: Enrolment, dataset: int, begins: int) -> int:
         """The row of a reader; a new one where none stands for its label, or where it begins."""
         if begins:
-            renamed = self._bound(self._write, one) is not None
-            return self._add_reader(one, begins, None if renamed else dataset, "")
-        self._check_label(self._write, one)
+            renamed = self._bound(one) is not None
+            return self._add_reader(one, begins, None if renamed else dataset)
+        self._check_label(one)
         query = "SELECT max(id) FROM readers WHERE identity=? AND use=? AND label=?"
         found = _number(self._write, query, one.identity, one.use, one.label)
-        return found or self._add_reader(one, 0, None, "")
+        return found or self._add_reader(one)
 
-    def _bound(self, connection: sqlite3.Connection, one: Enrolment) -> tuple[int, str, int] | None:
+    def _bound(self, one: Enrolment) -> tuple[int, str, int] | None:
         """The row of another label as which a reader last answered, that label, and when."""
         query = (
             "SELECT id, label, last FROM readers WHERE identity=? AND use=? "
             "AND last IS NOT NULL ORDER BY id DESC LIMIT 1"
         )
-        found = connection.execute(query, (one.identity, one.use)).fetchone()
+        found = self._write.execute(query, (one.identity, one.use)).fetchone()
         if found is None or found[1] == one.label:
             return None
         return int(found[0]), str(found[1]), _whole(found[2])
 
-    def _check_label(self, connection: sqlite3.Connection, one: Enrolment) -> None:
+    def _check_label(self, one: Enrolment) -> None:
         """Refuse a label other than the last one to answer, unless it was begun anew since."""
-        bound = self._bound(connection, one) if one.weights else None
+        bound = self._bound(one) if one.weights else None
         if bound is None:
             return
         number, label, last = bound
         query = "SELECT 1 FROM readers WHERE identity=? AND use=? AND label=? AND since>0 AND id>?"
-        if not _number(connection, query, one.identity, one.use, one.label, number):
-            raise BadInput(_other_label(one, label, last))
+        if _number(self._write, query, one.identity, one.use, one.label, number):
+            return
+        when = f", last on {moment(last)}" if last else ""
+        raise BadInput(
+            f'{"judge" if one.judges else "reader"} "{one.label}": the same model at the same '
+            f'address answered as "{label}"{when}, and what it said is kept. If its weights '
+            "changed, put revision=NAME into its spec, or ask anew with --fresh; if not, give it "
+            f"the old label: label={label}."
+        )
 
-    def _add_reader(self, one: Enrolment, since: int, dataset: int | None, served: str) -> int:
+    def _add_reader(
+        self, one: Enrolment, since: int = 0, dataset: int | None = None, served: str = ""
+    ) -> int:
         query = (
             "INSERT INTO readers (identity, use, label, since, dataset, served) "
             "VALUES (?,?,?,?,?,?)"
@@ -319,28 +328,27 @@ class Store:
         row = (one.identity, one.use, one.label, since, dataset, served)
         return int(self._write.execute(query, row).lastrowid or 0)
 
-    def _since(
-        self, connection: sqlite3.Connection, identity: str, labels: Collection[str], dataset: int
-    ) -> int:
+    def _since(self, identity: str, labels: Collection[str], dataset: int) -> int:
         """The first row that counts: where one of these labels, or one that answered, began."""
         query = (  # a set is the same under another policy
             "SELECT label, last, since FROM readers WHERE identity=? AND since > 0 "
             "AND (dataset IS NULL OR dataset=? OR dataset IN (SELECT other.id FROM datasets own "
             "JOIN datasets other USING (benchmark, dataset) WHERE own.id=?))"
         )
-        begun = connection.execute(query, (identity, dataset, dataset)).fetchall()
+        begun = self._write.execute(query, (identity, dataset, dataset)).fetchall()
         counts = (_whole(s) for label, last, s in begun if last is not None or label in labels)
         return max(counts, default=0)
 
     def foresee(self, readers: Sequence[Enrolment], benchmark: str, dataset: str) -> None:
         """As `enrol`, for a forecast: refuses the same labels, and writes nothing down."""
         query = "SELECT id FROM datasets WHERE benchmark=? AND dataset=?"
-        found = _number(self._read, query, benchmark, dataset)
         labels = {one.label for one in readers}
-        for one in readers:
-            self._check_label(self._read, one)
-            since = self._since(self._read, one.identity, labels, found)
-            self._askers[one.identity, one.label, one.judges] = Asker(None, since)
+        with self._lock:
+            found = _number(self._write, query, benchmark, dataset)
+            for one in readers:
+                self._check_label(one)
+                since = self._since(one.identity, labels, found)
+                self._askers[one.identity, one.label, one.judges] = Asker(None, since)
 
     def asker(self, reader: Reader, *, judges: bool = False) -> Asker:
         """The row of a reader that was enrolled; one that counts every reply for another."""
@@ -361,7 +369,7 @@ class Store:
                 self._write.execute(query, (served, asker.number))
             elif row[3] != served:
                 one = Enrolment(identity=row[0], label=row[1], use=row[2])
-                number = self._add_reader(one, 0, None, served)
+                number = self._add_reader(one, served=served)
                 self._askers[reader.identity, reader.name, judges] = Asker(number, asker.since)
             query = (
                 "SELECT served FROM readers WHERE identity=? AND label=? AND use=? AND id>=? "
@@ -455,23 +463,21 @@ class Store:
         and against a busy event loop retaking it is what costs (measured).
         """
         now, by = int(time.time()), asker.number
-        encoded = [
-            (key, dataset, self._encode(_storable(reply)), by, now)
-            for key, dataset, reply in replies
-        ]
+        encoded = [(k, d, self._encode(_storable(reply)), by, now) for k, d, reply in replies]
         # A reason may quote a server's bytes; SQLite keeps text only as UTF-8.
         failed = [(k, d, r.encode("utf-8", "replace").decode(), by) for k, d, r in failures]
-        done = [row[0] for row in encoded] + [row[0] for row in failed]
+        answered = [row[0] for row in replies]
         with self._lock, self._writing():
             if asker.since:  # what counts no more makes room
                 older = f"DELETE FROM replies WHERE coalesce(reader, 0) < {asker.since:d}"  # noqa: S608
-                _over(self._write, f"{older} AND key IN", [row[0] for row in encoded])
+                _over(self._write, f"{older} AND key IN", answered)
             self._insert("INSERT OR IGNORE INTO replies VALUES", encoded)
             self._insert("INSERT OR REPLACE INTO failures VALUES", failed)
             if encoded and by is not None:
                 self._write.execute("UPDATE readers SET last=? WHERE id=?", (now, by))
             if _number(self._write, "SELECT EXISTS (SELECT 1 FROM failures)"):
-                _over(self._write, "DELETE FROM failures WHERE key IN", [row[0] for row in encoded])
+                _over(self._write, "DELETE FROM failures WHERE key IN", answered)
+            done = answered + [row[0] for row in failed]
             _over(self._write, "DELETE FROM claims WHERE key IN", done)
 
     def _insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -551,40 +557,30 @@ class Store:
         now = time.monotonic()
         if self._owner and now - self._beat < _BEAT_EVERY:
             return
-        others = self._write.execute(
-            "SELECT id, place, pid, began, beat FROM owners WHERE id<>?", (self._owner,)
-        ).fetchall()
-        for owner, place, pid, began, beat in others:
-            if not self._lives(owner, place, pid, began, beat, now):
-                self._write.execute("DELETE FROM owners WHERE id=?", (owner,))
+        query = "SELECT id, place, pid, began, beat FROM owners WHERE id<>?"
+        for row in self._write.execute(query, (self._owner,)).fetchall():
+            if not self._lives(row, now):
+                self._write.execute("DELETE FROM owners WHERE id=?", row[:1])
         # With the claims of those whose row was lost or damaged.
         self._write.execute(
             "DELETE FROM claims WHERE owner<>? AND NOT EXISTS "
             "(SELECT 1 FROM owners WHERE id=owner)",
             (self._owner,),
         )
-        row = (*self._life, int(now * 1000))
-        if self._owner:
-            self._write.execute(
-                "INSERT OR REPLACE INTO owners VALUES (?,?,?,?,?)", (self._owner, *row)
-            )
-        else:
-            query = "INSERT INTO owners (place, pid, began, beat) VALUES (?,?,?,?)"
-            self._owner = int(self._write.execute(query, row).lastrowid or 0)
+        query = "INSERT OR REPLACE INTO owners VALUES (?,?,?,?,?)"
+        said = (self._owner or None, *self._life, int(now * 1000))
+        self._owner = int(self._write.execute(query, said).lastrowid or 0)
         self._beat = now
 
-    def _lives(
-        self, owner: int, place: object, pid: object, began: object, beat: object, now: float
-    ) -> bool:
+    def _lives(self, row: tuple[int, object, object, object, object], now: float) -> bool:
+        owner, place, pid, began, beat = row
         if isinstance(place, str) and isinstance(pid, int) and isinstance(began, int) and pid > 0:
             known = store_file.alive(Life(place, pid, began), self._life)
             if known is not None:
                 return known
-        heard, since = self._heard.get(owner, (None, now))
-        if heard != beat:
-            heard, since = beat, now
-        self._heard[owner] = (heard, since)
-        return now - since < _BEAT_LASTS
+        if owner not in self._heard or self._heard[owner][0] != beat:
+            self._heard[owner] = (beat, now)
+        return now - self._heard[owner][1] < _BEAT_LASTS
 
     # ------------------------------------------------------------ source digests
 
@@ -680,16 +676,6 @@ def _number(connection: sqlite3.Connection, query: str, *values: object) -> int:
 def _whole(value: object) -> int:
     """A number of the file, which somebody may have damaged; 0 for none."""
     return value if type(value) is int else 0
-
-
-def _other_label(one: Enrolment, label: str, last: int) -> str:
-    when = f", last on {moment(last)}" if last else ""
-    who = "judge" if one.judges else "reader"
-    return (
-        f'{who} "{one.label}": the same model at the same address answered as "{label}"{when}, '
-        f"and what it said is kept. If its weights changed, put revision=NAME into its spec, or "
-        f"ask anew with --fresh; if not, give it the old label: label={label}."
-    )
 
 
 def _locked(error: sqlite3.Error) -> bool:

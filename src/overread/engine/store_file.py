@@ -100,34 +100,26 @@ def only_writer(path: Path) -> IO[bytes]:
 
 def held_elsewhere(path: Path) -> str:
     """The line for a store that another process keeps locked, which one where the system says."""
-    pid = _holder(path)
-    with suppress(OSError):
-        named = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-        return (
-            f"{path}: process {pid} ({named}) holds the reply store. Wait for it or end it; or "
-            "give another file with --store."
-        )
-    return (
-        f"{path}: another process holds the reply store. Wait for it or end it; or give another "
-        "file with --store."
-    )
-
-
-def _holder(path: Path) -> int:
-    """The process that has locked the store to write; 0 where the system does not tell."""
-    files = set()
+    files, holder = set(), "another process"
     for name in (path, f"{path}-shm", f"{path}-wal"):
         with suppress(OSError):
             files.add(os.stat(name).st_ino)
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/locks").read_text().splitlines():
-            # 1: POSIX  ADVISORY  WRITE 4711 08:01:123456 120 120
+            # 1: POSIX  ADVISORY  WRITE 4711 08:01:123456 120 120; who waits has an arrow after 1:
             words = line.split()
+            if words[1] == "->":
+                continue
             pid = int(words[4])
             inode = int(words[5].rpartition(":")[2])
             if words[3] == "WRITE" and inode in files and pid not in (0, os.getpid()):
-                return pid
-    return 0
+                named = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+                holder = f"process {pid} ({named})"
+                break
+    return (
+        f"{path}: {holder} holds the reply store. Wait for it or end it; or give another file with "
+        "--store."
+    )
 
 
 class Life(NamedTuple):
@@ -144,7 +136,6 @@ class Life(NamedTuple):
 
 def this_process() -> Life:
     pid = os.getpid()
-    began = _began(pid)
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         space = os.stat("/proc/self/ns/pid").st_ino
@@ -153,7 +144,7 @@ def this_process() -> Life:
         # nowhere: a place that no other process shares.
         alone = secrets.token_hex(8) if sys.platform == "linux" else ""
         return Life(f"{platform.node()} {alone}", pid, 0)
-    return Life(f"{boot} {space}", pid, began)
+    return Life(f"{boot} {space}", pid, _began(pid))
 
 
 def alive(other: Life, here: Life) -> bool | None:
@@ -188,10 +179,10 @@ _NETWORK = ("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "glusterfs
 _FUSE = ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "fuse.gcsfuse", "fuse.ceph")
 
 
-def is_network_mount(path: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -> bool:
+def is_network_mount(path: Path) -> bool:
     """True when the longest mount point above `path` is of a network type; False if unknowable."""
     try:
-        lines = mountinfo.read_text().splitlines()
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:
         return False
     resolved = path.resolve()

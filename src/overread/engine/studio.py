@@ -6,10 +6,10 @@ import asyncio
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from overread import imaging
 from overread.case import (
     BadInput,
     Clip,
@@ -24,10 +24,7 @@ from overread.case import (
 )
 from overread.engine.keys import Slot
 from overread.engine.store import Store
-from overread.imaging import Cache, Place, digest, is_archive, place, render, stamp
-
-if TYPE_CHECKING:
-    from overread.imaging import Films
+from overread.imaging import Cache, Place, is_archive, place, stamp
 
 _MOST_REFUSED = 1024
 
@@ -35,13 +32,13 @@ _MOST_REFUSED = 1024
 class Studio:
     """Renders for every reader of a run, so phrasings and readers share what is rendered."""
 
-    def __init__(self, sources: Sources, *, threads: int | None = None, cache: Cache | None = None):
+    def __init__(self, sources: Sources) -> None:
         self.sources = sources
-        self.cache = cache if cache is not None else Cache()
+        self.cache = Cache()
         # One more than cores: while a thread waits for the interpreter's lock, another renders.
-        self.threads = threads or (os.cpu_count() or 1) + 1
+        self.threads = (os.cpu_count() or 1) + 1
         self.pool = ThreadPoolExecutor(self.threads, thread_name_prefix="render")
-        self.films: Films | None = None
+        self.films: imaging.Films | None = None
         self._making: dict[bytes, asyncio.Future[Shown | ShownClip]] = {}
         self._refused: dict[bytes, str] = {}
 
@@ -67,9 +64,7 @@ class Studio:
         """Render in a thread; those who ask meanwhile await it without a thread of their own."""
         making = self._making.get(key)
         if self.films is None and isinstance(picture, Clip):
-            from overread.imaging import Films  # not for runs of pictures alone
-
-            self.films = Films()
+            self.films = imaging.Films()  # not for runs of pictures alone: it loads the decoders
         if making is None:
             making = asyncio.get_running_loop().run_in_executor(
                 self.pool, self.cache.get, key, lambda: self._rendered(picture, key)
@@ -83,7 +78,10 @@ class Studio:
         if key in self._refused:  # a damaged clip is decoded once, not for every trial of it
             raise BadInput(self._refused[key])
         try:
-            shown = self._drawn(picture)
+            if isinstance(picture, Clip):
+                shown: Shown | ShownClip = imaging.render_clip(picture, self.films)
+            else:
+                shown = imaging.render(picture)
         except BadInput as error:
             if isinstance(picture, Clip) and len(self._refused) < _MOST_REFUSED:
                 self._refused[key] = str(error)
@@ -93,13 +91,6 @@ class Studio:
         for part in shown.frames if isinstance(shown, ShownClip) else (shown,):
             _ = part.digest  # taken here, where no call waits for it
         return shown
-
-    def _drawn(self, picture: Slot) -> Shown | ShownClip:
-        if not isinstance(picture, Clip):
-            return render(picture)
-        from overread.imaging import render_clip
-
-        return render_clip(picture, self.films)
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
@@ -128,31 +119,22 @@ class Sources:
     def peek(self, source: Source | Inline) -> bytes | None:
         """The digest if it is known without reading the file."""
         known = self._known.get(source)
-        if known is None:
-            known = (
-                _inline_place(source)
-                if isinstance(source, Inline)
-                else self._with_digest(place(source))
-            )
-            if known is not None:
-                self._remember(source, known)
-        return known.digest if known is not None else None
+        return (known if known is not None else self._looked_up(source)).digest or None
 
     def unchanged(self, picture: Slot) -> bool:
         """Whether the files of a picture or clip are still those whose digests are in its key."""
         for source in _sources(picture):
             file = self._file(source)
-            if file.path:
-                try:
-                    size, mark = stamp(file.path)
-                    if (size, mark) == (file.size, file.mark):
-                        continue
-                    # A backup may touch a file; an archive that changed is another archive.
-                    if file.path != file.kept_as or digest(source) != file.digest:
-                        return False
-                except (OSError, BadInput):  # gone since
+            try:
+                size, mark = stamp(file.path) if file.path else (0, 0)
+                if (size, mark) == (file.size, file.mark):
+                    continue
+                # A backup may touch a file; an archive that changed is another archive.
+                if file.path != file.kept_as or imaging.digest(source) != file.digest:
                     return False
-                self._remember(source, msgspec.structs.replace(file, size=size, mark=mark))
+            except (OSError, BadInput):  # gone since
+                return False
+            self._remember(source, msgspec.structs.replace(file, size=size, mark=mark))
         return True
 
     def unknown(self, requests: list[Request]) -> set[Source | Inline]:
@@ -175,8 +157,28 @@ class Sources:
             self._store.keep_sources(rows)
 
     def _file(self, source: Source | Inline) -> Place:
-        known = self._known.get(source)
-        return known if known is not None else self._learn(source)
+        file = self._known.get(source)
+        if file is None:
+            file = self._looked_up(source)
+            if not file.digest:
+                file = msgspec.structs.replace(file, digest=imaging.digest(source))
+                row = (file.kept_as, file.size, file.mark, file.digest, self._dataset)
+                self._fresh.append(row)
+                self._remember(source, file)
+        return file
+
+    def _looked_up(self, source: Source | Inline) -> Place:
+        """Where a source stands, with its digest where no file must be read for it."""
+        if isinstance(source, Inline):
+            file = Place(digest=imaging.digest(source))
+        else:
+            file = place(source)
+            if not file.digest:  # members of an archive have one, by its index
+                kept = self._store.source(file.kept_as, file.size, file.mark)
+                file = msgspec.structs.replace(file, digest=kept or b"")
+        if file.digest:
+            self._remember(source, file)
+        return file
 
     def _is_member(self, source: Source | Inline) -> bool:
         """Learn a member of an archive, which costs less than asking a thread to."""
@@ -187,32 +189,10 @@ class Sources:
         except BadInput:  # said again when its trials are keyed
             return False
 
-    def _learn(self, source: Source | Inline) -> Place:
-        if isinstance(source, Inline):
-            return self._remember(source, _inline_place(source))
-        file = place(source)
-        known = self._with_digest(file)
-        if known is None:
-            known = msgspec.structs.replace(file, digest=digest(source))
-            row = (known.kept_as, known.size, known.mark, known.digest, self._dataset)
-            self._fresh.append(row)
-        return self._remember(source, known)
-
-    def _with_digest(self, file: Place) -> Place | None:
-        if file.digest:  # by the index of its archive
-            return file
-        kept = self._store.source(file.kept_as, file.size, file.mark)
-        return msgspec.structs.replace(file, digest=kept) if kept is not None else None
-
-    def _remember(self, source: Source | Inline, file: Place) -> Place:
+    def _remember(self, source: Source | Inline, file: Place) -> None:
         if len(self._known) >= _MOST:
             self._known.clear()  # flat memory; the store still knows them
         self._known[source] = file
-        return file
-
-
-def _inline_place(source: Inline) -> Place:
-    return Place(digest=digest(source))
 
 
 def _sources(picture: Slot) -> list[Source | Inline]:

@@ -14,7 +14,6 @@ __all__ = [
     "RENDERER",
     "RESOLUTION",
     "YEARS_OF",
-    "Archive",
     "Cache",
     "DicomFacts",
     "Films",
@@ -38,13 +37,10 @@ __all__ = [
     "is_dicom",
     "locate",
     "lossless_clip",
-    "mask_shape",
     "masks_of",
     "matched_boxes",
     "mirrored_share",
-    "movie_frames",
     "nifti_package",
-    "nifti_shape",
     "open_image",
     "overlap",
     "overlap_fraction",
@@ -61,7 +57,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from overread.imaging._archive import Archive, Place, archive, is_archive
+    from overread.imaging._archive import Place, archive, is_archive
     from overread.imaging._body import body_mask, matched_boxes
     from overread.imaging._boxes import (
         MINIMUM_SIDE,
@@ -77,7 +73,7 @@ if TYPE_CHECKING:
         within_square,
     )
     from overread.imaging._budget import Cache
-    from overread.imaging._clips import Films, clip_images, mask_shape, masks_of, render_clip
+    from overread.imaging._clips import Films, clip_images, masks_of, render_clip
     from overread.imaging._files import check_there, digest, locate, place, stamp
     from overread.imaging._headers import (
         YEARS_OF,
@@ -93,24 +89,24 @@ if TYPE_CHECKING:
         probe_nifti,
         probe_video,
     )
-    from overread.imaging._nifti import nifti_package, nifti_shape
+    from overread.imaging._nifti import nifti_package
     from overread.imaging._render import RENDERER, open_image, pixels, render
-    from overread.imaging._video import lossless_clip, movie_frames
+    from overread.imaging._video import lossless_clip
 
 # What each module has for others.
 _MODULES = {
-    "_archive": "Archive Place archive is_archive",
+    "_archive": "Place archive is_archive",
     "_body": "body_mask matched_boxes",
     "_boxes": "MINIMUM_SIDE RESOLUTION at_resolution closed irrelevant_box irrelevant_boxes "
     "mirrored_share overlap overlap_fraction rescale_box within_square",
     "_budget": "Cache",
-    "_clips": "Films clip_images mask_shape masks_of render_clip",
+    "_clips": "Films clip_images masks_of render_clip",
     "_files": "check_there digest locate place stamp",
     "_headers": "YEARS_OF DicomFacts Footage Unplayable bare_message check_masks dicom_facts "
     "film_size is_dicom probe_dicom probe_nifti probe_video",
-    "_nifti": "nifti_package nifti_shape",
+    "_nifti": "nifti_package",
     "_render": "RENDERER open_image pixels render",
-    "_video": "lossless_clip movie_frames",
+    "_video": "lossless_clip",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -14,6 +14,7 @@ import threading
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import msgspec
 from overread.case import BadInput
 from overread.imaging._budget import BARE, budgeted, hold, inflated, make_room
 from overread.imaging._dicom_file import shown_as_dicom
+from overread.imaging._formats import unreadable_refused
 
 # Larger than any single picture we can show; a guard against pointing at an archive by mistake.
 MOST_BYTES = 1 << 29
@@ -108,17 +110,11 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
             )
         hold(entry.packed, name)
         make_room(entry.size, name)
-        try:
-            data = self._packed(name, entry)
-            if entry.method == _DEFLATED:
-                data = inflated(data, BARE, name, entry.size).getvalue()
-        except OSError as error:
-            raise BadInput(
-                f"{self.path}: cannot be read ({error.strerror}). Mend its rights or fetch it "
-                "again."
-            ) from None
-        except (zlib.error, EOFError):
-            data = b""
+        data = b""
+        with unreadable_refused(self.path), suppress(zlib.error, EOFError):
+            packed = self._packed(name, entry)
+            unpacks = entry.method == _DEFLATED
+            data = inflated(packed, BARE, name, entry.size).getvalue() if unpacks else packed
         if len(data) != entry.size or zlib.crc32(data) != entry.crc:
             raise BadInput(
                 f"{name!r} in {self.path!r} is damaged: not the {entry.size} bytes of its index. "

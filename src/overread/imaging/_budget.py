@@ -98,7 +98,7 @@ def budgeted(work: Callable[_P, _T]) -> Callable[_P, _T]:
         size = _FIRST_SHARE
         while True:
             with _room.share(size):
-                _work.share, _work.held, _work.ends = size, 0, _clock() + _MOST_SECONDS
+                _work.share, _work.held, _work.ends = size, 0, time.thread_time() + _MOST_SECONDS
                 try:
                     return work(*args, **kwargs)
                 except _NeedsMore as more:
@@ -134,11 +134,7 @@ def check_time(name: str) -> None:
 
 def time_is_over() -> bool:
     """Whether `check_time` would refuse: for those who must not be interrupted."""
-    return _work.share > 0 and _clock() > _work.ends
-
-
-def _clock() -> float:
-    return time.thread_time()
+    return _work.share > 0 and time.thread_time() > _work.ends
 
 
 class ClockedFile(io.BytesIO):
@@ -209,29 +205,21 @@ class Cache:
 
     def __init__(self, most_bytes: int = 256 * _MEGABYTE) -> None:
         self._most = most_bytes
-        self._held = 0
+        self.held_bytes = 0  # what the kept pictures are counted as
         self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
         self._making: dict[Hashable, Future[Rendered]] = {}
         self._lock = threading.Lock()
 
-    @property
-    def held_bytes(self) -> int:
-        """What the kept pictures are counted as."""
-        return self._held
-
     def get(self, key: Hashable, make: Callable[[], Rendered]) -> Rendered:
         """The picture of this key, made by `make` if it is neither kept nor being made."""
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None:
-                self._kept.move_to_end(key)
+            if (kept := self._found(key)) is not None:
                 return kept
-            future = self._making.get(key)
-            first = future is None
-            if future is None:
-                future = self._making[key] = Future()
-        if not first:
-            return future.result()
+            another = self._making.get(key)
+            if another is None:
+                future = self._making.setdefault(key, Future())
+        if another is not None:
+            return another.result()
         try:
             shown = make()
         except BaseException as error:  # even an interrupt must not leave the others waiting
@@ -248,20 +236,23 @@ class Cache:
     def peek(self, key: Hashable) -> Rendered | None:
         """The picture of this key if it is kept: never waits, never makes."""
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None:
-                self._kept.move_to_end(key)
-            return kept
+            return self._found(key)
+
+    def _found(self, key: Hashable) -> Rendered | None:
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept.move_to_end(key)
+        return kept
 
     def _keep(self, key: Hashable, shown: Rendered) -> None:
         cost = _cost(shown)
         if cost > self._most:
             return
         self._kept[key] = shown
-        self._held += cost
-        while self._held > self._most:
+        self.held_bytes += cost
+        while self.held_bytes > self._most:
             _, oldest = self._kept.popitem(last=False)
-            self._held -= _cost(oldest)
+            self.held_bytes -= _cost(oldest)
 
 
 def _cost(shown: Rendered) -> int:

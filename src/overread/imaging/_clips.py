@@ -17,17 +17,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from overread.case import BadInput, Clip, Inline, Overlay, Shown, ShownClip, Source
+from overread.imaging import _formats as formats
 from overread.imaging._budget import budgeted, check_time, hold
 from overread.imaging._dicom_file import looks_like_dicom
 from overread.imaging._files import images_of, locate, name_of, read, stamp
-from overread.imaging._formats import (
-    MOST_PIXELS,
-    check_size,
-    damage_refused,
-    refuse_beyond,
-    refuse_damaged,
-    refuse_empty,
-)
 from overread.imaging._nifti import decode_nifti, decode_nifti_masks, looks_like_nifti, nifti_shape
 from overread.imaging._render import applied, blended, check, encoded, jpeg_quality, open_mask
 from overread.imaging._video import container_of, decode_video, movie
@@ -51,20 +44,18 @@ def render_clip(clip: Clip, films: Films | None = None) -> ShownClip:
     images = clip_images(clip, films if films is not None else Films(0))
     match clip.form:
         case "images":
-            parts = tuple(encoded(image, quality) for image in images)
-            shown = ShownClip(parts, len(parts), clip.form)
+            parts = [encoded(image, quality) for image in images]
         case "sheet":
-            sheet = encoded(contact_sheet(images), quality)
-            shown = ShownClip((sheet,), len(images), clip.form)
+            parts = [encoded(contact_sheet(images), quality)]
         case "video":
             video = movie([np.asarray(image.convert("RGB")) for image in images])
-            shown = ShownClip((Shown("video/mp4", video),), len(images), clip.form)
-    if shown.count != len(clip.frames):
+            parts = [Shown("video/mp4", video)]
+    if len(images) != len(clip.frames):
         raise BadInput(
-            f"{name_of(clip.source)}: {shown.count} of {len(clip.frames)} frames were encoded; all "
+            f"{name_of(clip.source)}: {len(images)} of {len(clip.frames)} frames were encoded; all "
             "of them or none are shown. Report this."
         )
-    return shown
+    return ShownClip(tuple(parts), len(images), clip.form)
 
 
 @budgeted
@@ -111,7 +102,7 @@ def contact_sheet(images: Sequence[Image.Image]) -> Image.Image:
     across = min(across, len(images))
     down = -(-len(images) // across)
     size = (across * (width + _GAP) + _GAP, down * (height + band + _GAP) + _GAP)
-    if size[0] * size[1] > MOST_PIXELS:
+    if size[0] * size[1] > formats.MOST_PIXELS:
         raise BadInput(
             f"a sheet of {len(images)} frames of {width} x {height} would have {size[0]} x "
             f"{size[1]} pixels. Resize the frames, or show them as images."
@@ -139,8 +130,8 @@ def decode(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray
         raise BadInput(f"{name}: a clip of no frames was asked for. Name at least one frame.")
     if min(wanted) < 0:
         raise BadInput(f"{name}: there is no frame {min(wanted)}; frames are counted from 0.")
-    refuse_empty(data, name)
-    with damage_refused(name):
+    formats.refuse_empty(data, name)
+    with formats.damage_refused(name):
         if container_of(data) is not None:
             return decode_video(data, name, wanted)
         if data[128:132] != b"DICM" and looks_like_nifti(data):
@@ -161,11 +152,6 @@ class _Film:
         self.frames: dict[int, NDArray[np.uint8]] = {}
         self.size = 0  # bytes
 
-    def keep(self, frames: dict[int, NDArray[np.uint8]]) -> None:
-        """Frames that were not there before."""
-        self.frames |= frames
-        self.size += sum(frame.nbytes for frame in frames.values())
-
 
 class Films:
     """Decoded frames of the clips used last.
@@ -176,13 +162,9 @@ class Films:
 
     def __init__(self, most_bytes: int = 32 * _MEGABYTE) -> None:
         self._most = most_bytes
+        self.held_bytes = 0
         self._kept: OrderedDict[Hashable, _Film] = OrderedDict()
         self._lock = threading.Lock()
-
-    @property
-    def held_bytes(self) -> int:
-        with self._lock:
-            return sum(film.size for film in self._kept.values())
 
     @budgeted
     def frames(self, source: Source | Inline, wanted: Sequence[int]) -> list[NDArray[np.uint8]]:
@@ -198,7 +180,9 @@ class Films:
             with film.lock:
                 missing = set(wanted) - film.frames.keys()
                 if missing or not wanted:
-                    film.keep(decode(read(source), name_of(source), missing))
+                    decoded = decode(read(source), name_of(source), missing)
+                    film.frames |= decoded
+                    film.size += sum(frame.nbytes for frame in decoded.values())
                 found = [film.frames[number] for number in wanted]
         finally:
             with self._lock:
@@ -206,12 +190,12 @@ class Films:
         return found
 
     def _forget(self) -> None:
-        held = sum(film.size for film in self._kept.values())
-        while held > self._most:
+        self.held_bytes = sum(film.size for film in self._kept.values())
+        while self.held_bytes > self._most:
             _, oldest = self._kept.popitem(last=False)
-            held -= oldest.size
-        for key in [key for key, film in self._kept.items() if not film.frames]:
-            if not self._kept[key].lock.locked():
+            self.held_bytes -= oldest.size
+        for key, film in list(self._kept.items()):
+            if not film.frames and not film.lock.locked():
                 del self._kept[key]
 
 
@@ -245,7 +229,7 @@ def masks_of(
         return []
     if isinstance(source, Source) and (folder := locate(source, folder=True)).is_dir():
         images = images_of(folder, name)
-        refuse_beyond(name, wanted, len(images))
+        formats.refuse_beyond(name, wanted, len(images))
         drawn = []
         for number in wanted:
             image = Source(source.root, f"{name.rstrip('/')}/{images[number].name}")
@@ -304,7 +288,7 @@ def _packed_shape(path: Path, name: str) -> tuple[int, int, int]:
                     reader = held.read_array_header_1_0 if first else held.read_array_header_2_0
                     shape = list(reader(file)[0])
     except Exception as error:  # zipfile, zlib and numpy each raise their own
-        refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+        formats.refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
     if len(shape) != 3:
         raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
     return shape[0], shape[2], shape[1]
@@ -343,7 +327,7 @@ def _packed(data: bytes, name: str, wanted: Sequence[int]) -> list[NDArray[np.bo
     except BadInput:
         raise
     except Exception as error:  # zipfile, zlib and numpy each raise their own
-        refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+        formats.refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
     stated = arrays.pop("shape", None)
     if len(arrays) > 1 and "lv" in arrays:
         arrays = {"lv": arrays["lv"]}
@@ -356,17 +340,17 @@ def _packed(data: bytes, name: str, wanted: Sequence[int]) -> list[NDArray[np.bo
     if stated is None:
         if array.ndim != 3:
             raise BadInput(f"{name}: masks have {array.ndim} axes; frames, rows and columns are 3.")
-        refuse_beyond(name, wanted, len(array))
+        formats.refuse_beyond(name, wanted, len(array))
         hold(len(wanted) * array[0].size, name)
         return [np.asarray(array[number] != 0) for number in wanted]
     shape = tuple(int(side) for side in np.ravel(stated)[:4])
     if len(shape) != 3 or min(shape) < 0 or shape[0] * shape[1] * shape[2] > _MOST_BITS:
         raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
-    check_size(shape[2], shape[1], name)
+    formats.check_size(shape[2], shape[1], name)
     bits = shape[1] * shape[2]
     if array.dtype != np.uint8 or array.ndim != 2 or array.shape != (shape[0], -(-bits // 8)):
-        refuse_damaged(name, f"{array.shape} bytes cannot hold masks of {shape}")
-    refuse_beyond(name, wanted, shape[0])
+        formats.refuse_damaged(name, f"{array.shape} bytes cannot hold masks of {shape}")
+    formats.refuse_beyond(name, wanted, shape[0])
     hold(len(wanted) * bits, name)
     return [
         np.unpackbits(array[number], count=bits).reshape(shape[1:]).view(np.bool_)

@@ -12,16 +12,9 @@ from PIL import Image
 
 from overread.case import BadInput
 from overread.imaging import _dicom_file as tags
+from overread.imaging import _formats as formats
 from overread.imaging._budget import budgeted, check_time, hold
 from overread.imaging._dicom_file import Elements, read_elements
-from overread.imaging._formats import (
-    JPEG,
-    check_size,
-    hold_scans,
-    read_jpeg_header,
-    refuse_beyond,
-    refuse_damaged,
-)
 from overread.imaging._grey import full_range_table, in_bands, shown_grey
 
 _JPEG_BASELINE = "1.2.840.10008.1.2.4.50"
@@ -61,7 +54,7 @@ def decode_dicom(data: bytes, name: str, wanted: Collection[int]) -> dict[int, N
     """
     elements = read_elements(data, name)
     count = int(elements.number(tags.FRAMES) or 1)
-    refuse_beyond(name, wanted, count)
+    formats.refuse_beyond(name, wanted, count)
     numbers = sorted(set(wanted))
     columns, rows = elements.short(tags.COLUMNS, 0) or 0, elements.short(tags.ROWS, 0) or 0
     samples = 1 if elements.text(tags.PHOTOMETRIC).startswith("MONOCHROME") else 3
@@ -100,7 +93,7 @@ def _decode(
     rows, columns = elements.short(tags.ROWS, 0) or 0, elements.short(tags.COLUMNS, 0) or 0
     samples, allocated = elements.short(tags.SAMPLES, 1), elements.short(tags.ALLOCATED, 0) or 0
     photometric = elements.text(tags.PHOTOMETRIC)
-    check_size(columns, rows, name)
+    formats.check_size(columns, rows, name)
     if samples not in (1, 3) or allocated not in (1, 8, 16, 32):
         raise BadInput(
             f"{name}: DICOM pixels of {samples} samples and {allocated} bits are not read. "
@@ -117,7 +110,7 @@ def _decode(
     if not decoder.is_available:
         _ask_for_plugins(name, syntax.name)
     if not elements.length:
-        refuse_damaged(name, "the DICOM pixel data are empty")
+        formats.refuse_damaged(name, "the DICOM pixel data are empty")
     sample = -(-allocated // 8)
     taken = sample * _COPIES_OF_CODED if syntax.is_encapsulated else 2 * sample
     in_colour = _FROM_YBR if "YBR" in photometric else 0
@@ -125,7 +118,7 @@ def _decode(
     if not syntax.is_encapsulated:
         share = 2 / 3 if photometric == "YBR_FULL_422" else 1
         if elements.length < frames * rows * columns * samples * allocated // 8 * share:
-            refuse_damaged(name, "the DICOM pixel data are too short")
+            formats.refuse_damaged(name, "the DICOM pixel data are too short")
     described: dict[str, Any] = {
         "rows": rows,
         "columns": columns,
@@ -197,16 +190,17 @@ def _check_coded(coded: bytes, syntax: str, size: tuple[int, int], name: str) ->
         tiles = -(-right // max(1, tile_width)) * -(-below // max(1, tile_height))
         (components,) = struct.unpack_from(">H", stream, 40)
         if tiles > _MOST_TILES or components > 4:
-            refuse_damaged(name, f"a JPEG 2000 of {tiles} tiles and {components} components")
-    elif coded.startswith(JPEG):
-        header = read_jpeg_header(coded, name)
+            why = f"a JPEG 2000 of {tiles} tiles and {components} components"
+            formats.refuse_damaged(name, why)
+    elif coded.startswith(formats.JPEG):
+        header = formats.read_jpeg_header(coded, name)
         width, height = header.width, header.height
-        hold_scans(header, coded, name)
+        formats.hold_scans(header, coded, name)
     else:
         return
     if (width, height) != size:
         stated = f"{size[0]} x {size[1]}"
-        refuse_damaged(name, f"a frame of {width} x {height} pixels in a file of {stated}")
+        formats.refuse_damaged(name, f"a frame of {width} x {height} pixels in a file of {stated}")
 
 
 def _unpacked(coded: bytes, name: str) -> int:
@@ -234,7 +228,7 @@ def _as_coded(coded: bytes, photometric: str, syntax: str, name: str) -> str:
 
     pydicom decides the same way, but with a warning.
     """
-    header = read_jpeg_header(coded, name)
+    header = formats.read_jpeg_header(coded, name)
     if header.components in (b"RGB", b"rgb"):
         return "RGB"
     if header.jfif and "YBR" not in photometric:

@@ -8,14 +8,13 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from overread.case import BadInput, Inline, Source
 from overread.imaging._archive import MOST_BYTES, Archive, Place, archive, looked_at, mark_of
 from overread.imaging._budget import hold
 from overread.imaging._dicom_file import looks_like_dicom, shown_as_dicom
+from overread.imaging._formats import unreadable_refused
 from overread.imaging._parquet import Rows, rows
 
 # As many as an hour of a clip's masks; a guard against pointing at a whole data set.
@@ -151,7 +150,7 @@ def place(source: Source) -> Place:
     if held is not None:
         return held.place(source.name)
     path = locate(source, folder=True)  # masks of a clip may be a folder
-    with _reading(source.name):
+    with unreadable_refused(source.name):
         return Place(str(path), *stamp(path), str(path))
 
 
@@ -211,7 +210,7 @@ def read(source: Source | Inline) -> bytes:
             _lately.pop(source.root, None)  # whoever tries again finds it as it is then
             raise
     path = locate(source)
-    with _reading(source.name), open(path, "rb", buffering=0) as file:
+    with unreadable_refused(source.name), open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_BYTES:
             raise BadInput(
@@ -220,17 +219,6 @@ def read(source: Source | Inline) -> bytes:
             )
         hold(size, source.name)
         return file.read(MOST_BYTES)
-
-
-@contextmanager
-def _reading(name: str) -> Iterator[None]:
-    """What the system says of a file that cannot be read, in one line."""
-    try:
-        yield
-    except OSError as error:
-        raise BadInput(
-            f"{name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
-        ) from None
 
 
 def digest(source: Source | Inline) -> bytes:
@@ -247,7 +235,7 @@ def digest(source: Source | Inline) -> bytes:
     if held is not None:
         return held.place(source.name).digest or _of_bytes(held.read(source.name))
     path = locate(source, folder=True)
-    with _reading(source.name):
+    with unreadable_refused(source.name):
         if path.is_dir():
             whole = hashlib.sha256(b"folder")
             for image in images_of(path, source.name):

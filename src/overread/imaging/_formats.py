@@ -68,6 +68,17 @@ def damage_refused(name: str) -> Iterator[None]:
         refuse_damaged(name, one_line(error))
 
 
+@contextmanager
+def unreadable_refused(name: str) -> Iterator[None]:
+    """What the system says of a file that cannot be read, in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(
+            f"{name}: cannot be read ({error.strerror}). Mend its rights or fetch it again."
+        ) from None
+
+
 def refuse_empty(data: bytes, name: str, what: str = "file") -> None:
     """The one line for a file without a byte."""
     if not data:
@@ -149,11 +160,6 @@ _START = b"\x9d\x01\x2a"
 # Bytes: of canvases and copies for a pixel, and of a lossless picture's tables, which take three
 # bytes each in the file and six thousand in memory.
 _A_PIXEL, _A_TABLE, _MOST_TABLES = 8, 6000, 1 << 16
-
-
-def is_webp(data: bytes) -> bool:
-    """Whether these are the first bytes of a WebP file."""
-    return data[:4] == b"RIFF" and data[8:15] == b"WEBPVP8"
 
 
 def strip_webp(data: bytes, name: str) -> Plain:
@@ -332,63 +338,65 @@ class _Entry(NamedTuple):
     start: int
 
 
-class _Page(NamedTuple):
-    entries: dict[int, _Entry]
-    following: int
+class _Tiff:
+    """The pages of a TIFF, which writes numbers in four ways: byte order, and classic or Big."""
 
-
-class _Layout:
-    """The four ways a TIFF writes numbers: byte order, and classic or Big."""
-
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, name: str) -> None:
+        self.data, self.name = data, name
         self.order = "<" if data[:2] == b"II" else ">"
-        self.big = b"+" in data[2:4]
-        self.count, self.entry, self.offset = ("Q", "HHQ", "Q") if self.big else ("H", "HHL", "L")
-        self.field = 8 if self.big else 4
-        self.first_at = 8 if self.big else 4
+        big = b"+" in data[2:4]
+        self.count, self.entry, self.offset = ("Q", "HHQ", "Q") if big else ("H", "HHL", "L")
+        self.field = self.first_at = 8 if big else 4
 
-    def number(self, code: str, data: bytes, at: int) -> int:
-        (value,) = struct.unpack_from(self.order + code, data, at)
+    def number(self, code: str, at: int) -> int:
+        (value,) = struct.unpack_from(self.order + code, self.data, at)
         return int(value)
 
+    def page(self, at: int) -> tuple[dict[int, _Entry], int]:
+        """The tags of a page that are of use, and where the next page begins."""
+        entries: dict[int, _Entry] = {}
+        count = self.number(self.count, at)
+        at += struct.calcsize(self.order + self.count)
+        head = struct.calcsize(self.order + self.entry)
+        if count > _MOST_TAGS or count * (head + self.field) > len(self.data) - at:
+            refuse_damaged(self.name, "a TIFF page list runs past the end")
+        for _ in range(count):
+            tag, kind, length = struct.unpack_from(self.order + self.entry, self.data, at)
+            raw = self.data[at : at + head + self.field]
+            at += head + self.field
+            if tag not in _DRAWS and tag not in (_SUBFILE, _ORIENTATION):
+                continue
+            size = _BYTES.get(kind, 0) * length
+            start = at - self.field
+            if size > self.field:
+                start = self.number(self.offset, start)
+            most = 1 if tag in _ONE_VALUE else _MOST_VALUES
+            if not size or start + size > len(self.data) or length > most:
+                refuse_damaged(self.name, f"TIFF tag {tag} makes no sense")
+            entries[tag] = _Entry(raw, kind, length, start)
+        return entries, self.number(self.offset, at)
 
-def _read_page(data: bytes, at: int, layout: _Layout, name: str) -> _Page:
-    entries: dict[int, _Entry] = {}
-    count = layout.number(layout.count, data, at)
-    at += struct.calcsize(layout.order + layout.count)
-    head = struct.calcsize(layout.order + layout.entry)
-    if count > _MOST_TAGS or count * (head + layout.field) > len(data) - at:
-        refuse_damaged(name, "a TIFF page list runs past the end")
-    for _ in range(count):
-        tag, kind, length = struct.unpack_from(layout.order + layout.entry, data, at)
-        raw = data[at : at + head + layout.field]
-        at += head + layout.field
-        if tag not in _DRAWS and tag not in (_SUBFILE, _ORIENTATION):
-            continue
-        size = _BYTES.get(kind, 0) * length
-        start = at - layout.field
-        if size > layout.field:
-            start = layout.number(layout.offset, data, start)
-        most = 1 if tag in _ONE_VALUE else _MOST_VALUES
-        if not size or start + size > len(data) or length > most:
-            refuse_damaged(name, f"TIFF tag {tag} makes no sense")
-        entries[tag] = _Entry(raw, kind, length, start)
-    return _Page(entries, layout.number(layout.offset, data, at))
+    def values(self, entry: _Entry | None, most: int = _MOST_VALUES) -> tuple[int, ...]:
+        """The whole numbers of a tag; none where it is missing or holds others."""
+        code = _INTEGER.get(entry.kind) if entry else None
+        if entry is None or code is None:
+            return ()
+        numbers = f"{self.order}{min(most, entry.length)}{code}"
+        return struct.unpack_from(numbers, self.data, entry.start)
 
-
-def _value(data: bytes, page: _Page, tag: int, default: int, layout: _Layout) -> int:
-    return next(iter(_values(data, page, tag, layout, 1)), default)
-
-
-def _values(
-    data: bytes, page: _Page, tag: int, layout: _Layout, most: int = _MOST_VALUES
-) -> tuple[int, ...]:
-    """The whole numbers of a tag; none where it is missing or holds others."""
-    entry = page.entries.get(tag)
-    code = _INTEGER.get(entry.kind) if entry else None
-    if entry is None or code is None:
-        return ()
-    return struct.unpack_from(f"{layout.order}{min(most, entry.length)}{code}", data, entry.start)
+    def with_one_page(self, page: dict[int, _Entry]) -> bytes:
+        drawing = sorted(tag for tag in page if tag in _DRAWS)
+        body = self.data + b"\0" * (-len(self.data) % 8)
+        return b"".join(
+            (
+                body[: self.first_at],
+                struct.pack(self.order + self.offset, len(body)),
+                body[self.first_at + self.field :],
+                struct.pack(self.order + self.count, len(drawing)),
+                *(page[tag].raw for tag in drawing),
+                struct.pack(self.order + self.offset, 0),
+            )
+        )
 
 
 def strip_tiff(data: bytes, name: str) -> Plain:
@@ -397,25 +405,22 @@ def strip_tiff(data: bytes, name: str) -> Plain:
     A second page is refused, since which one is meant is not ours to guess; thumbnails and masks
     (marked as such in their page) are no pages.
     """
-    layout = _Layout(data)
+    tiff = _Tiff(data, name)
     try:
-        at = layout.number(layout.offset, data, layout.first_at)
-        page = _read_page(data, at, layout, name)
-        seen, following = {at}, page.following
+        at = tiff.number(tiff.offset, tiff.first_at)
+        page, following = tiff.page(at)
+        seen = {at}
         while following and following not in seen:
             seen.add(following)
-            other = _read_page(data, following, layout, name)
-            if (
-                not _value(data, other, _SUBFILE, 0, layout) & _REDUCED_OR_MASK
-                or len(seen) > _MOST_PAGES
-            ):
+            other, following = tiff.page(following)
+            (kind,) = tiff.values(other.get(_SUBFILE), 1) or (0,)
+            if not kind & _REDUCED_OR_MASK or len(seen) > _MOST_PAGES:
                 raise BadInput(f"{name}: a TIFF of several pages. Save the page to show by itself.")
-            following = other.following
     except struct.error:
         refuse_damaged(name, "the TIFF ends within its header")
 
     def value(tag: int, default: int) -> int:
-        return _value(data, page, tag, default, layout)
+        return next(iter(tiff.values(page.get(tag), 1)), default)
 
     width, height, bits = value(_WIDTH, 0), value(_HEIGHT, 0), value(_BITS, 1)
     check_size(width, height, name)
@@ -424,33 +429,18 @@ def strip_tiff(data: bytes, name: str) -> Plain:
     check_size(*part, name)
     hold(part[0] * part[1] * max(4, value(_SAMPLES, 1) * -(-bits // 8)) + 2 * len(data), name)
     if value(_COMPRESSION, 1) in _JPEGS:
-        starts = _values(data, page, _TILES, layout) or _values(data, page, _STRIPS, layout)
-        long = _values(data, page, _TILE_BYTES, layout) or _values(data, page, _STRIP_BYTES, layout)
+        starts = tiff.values(page.get(_TILES)) or tiff.values(page.get(_STRIPS))
+        long = tiff.values(page.get(_TILE_BYTES)) or tiff.values(page.get(_STRIP_BYTES))
         if sum(long) > 2 * len(data):
             refuse_damaged(name, "its parts lie over each other")
         scans = sum(scans_in(data, s, s + n) for s, n in zip(starts, long, strict=False))
         check_work(scans, part[0] * part[1], name)
     orientation = value(_ORIENTATION, 1)
     return Plain(
-        _with_one_page(data, page, layout),
+        tiff.with_one_page(page),
         orientation if 1 <= orientation <= 8 else 1,
         bits,
         signed=value(_SAMPLE_FORMAT, 1) != 1,
         # Pillow turns white-is-zero round for up to 8 bits and leaves it for more.
         inverted=bits > 8 and value(_PHOTOMETRIC, 1) == 0,
-    )
-
-
-def _with_one_page(data: bytes, page: _Page, layout: _Layout) -> bytes:
-    drawing = sorted(tag for tag in page.entries if tag in _DRAWS)
-    body = data + b"\0" * (-len(data) % 8)
-    return b"".join(
-        (
-            body[: layout.first_at],
-            struct.pack(layout.order + layout.offset, len(body)),
-            body[layout.first_at + layout.field :],
-            struct.pack(layout.order + layout.count, len(drawing)),
-            *(page.entries[tag].raw for tag in drawing),
-            struct.pack(layout.order + layout.offset, 0),
-        )
     )

@@ -6,7 +6,7 @@ The rules of plain images stand in `open_image`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,8 @@ from overread.imaging._formats import Plain
 _BAND = 1 << 20
 
 
-class Range(NamedTuple):
-    """The least and the greatest of values that are there to be compared."""
-
-    low: float
-    high: float
+# The least and the greatest of values that are there to be compared.
+Range: TypeAlias = tuple[float, float]
 
 
 def scaled(image: Image.Image, plain: Plain) -> Image.Image:
@@ -75,16 +72,16 @@ def range_of(values: NDArray[Any]) -> Range | None:
         finite = band[np.isfinite(band)]
         if finite.size:
             low, high = min(low, float(finite.min())), max(high, float(finite.max()))
-    return Range(low, high) if low < high else None
+    return (low, high) if low < high else None
 
 
 def fraction_of(values: NDArray[Any], ends: Range | None) -> NDArray[np.float64]:
     """Where each value lies between the ends, in [0, 1]; all zero where there is no range."""
     if ends is None:
         return np.zeros(values.shape)
-    wide = values.astype(np.float64)
+    low, high = ends
     # Halved, so that the range of two extreme doubles does not overflow.
-    fraction = (wide / 2 - ends.low / 2) / (ends.high / 2 - ends.low / 2)
+    fraction = (values.astype(np.float64) / 2 - low / 2) / (high / 2 - low / 2)
     return np.clip(np.nan_to_num(fraction, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
 
 
@@ -114,7 +111,10 @@ def shown_grey(
     With `whole_range` it is the least and the greatest value that the stored bits can hold.
     """
     low, high = int(stored.min()), int(stored.max())
-    lut = elements.lut(tags.VOI_LUT, signed=_signed_after_modality(elements))
+    # Whether a VOI LUT's first value may be negative (PS3.3 C.11.2.1.1).
+    negative = _is_signed(elements) or (elements.number(tags.INTERCEPT) or 0) < 0
+    signed = negative and tags.MODALITY_LUT not in elements.raw
+    lut = elements.lut(tags.VOI_LUT, signed=signed)
     window = _window(elements)
     one_bit = elements.short(tags.STORED) == 1
     ends = None
@@ -147,22 +147,24 @@ def shown_grey(
 
 def _occurring(stored: NDArray[Any], low: int, high: int, elements: Elements) -> NDArray[np.int64]:
     """Values among the pixels that are no padding: all of them, or the two ends of a wide range."""
-    padding = _padding(elements)
+    signed = _is_signed(elements)
+    first = elements.short(tags.PADDING, signed=signed)
+    last = elements.short(tags.PADDING_LIMIT, first, signed=signed)
+    padding = None if first is None or last is None else (min(first, last), max(first, last))
     if high - low < _LONGEST_TABLE:
         seen = np.zeros(high - low + 1, np.bool_)
         for band in bands(stored.reshape(-1)):
             seen[band.astype(np.int64) - low] = True
-        values = low + np.flatnonzero(seen)
-        return values if padding is None else _without(values, padding)
+        return _without(low + np.flatnonzero(seen), padding)
     ends = []
     for band in bands(stored.reshape(-1)):
-        values = band if padding is None else _without(band, padding)
+        values = _without(band, padding)
         ends += [int(values.min()), int(values.max())] if values.size else []
     return np.array(ends, np.int64)
 
 
-def _without(values: NDArray[Any], padding: tuple[int, int]) -> NDArray[Any]:
-    return values[(values < padding[0]) | (values > padding[1])]
+def _without(values: NDArray[Any], padding: tuple[int, int] | None) -> NDArray[Any]:
+    return values if padding is None else values[(values < padding[0]) | (values > padding[1])]
 
 
 def _modality(values: NDArray[Any], elements: Elements) -> _Real:
@@ -203,20 +205,3 @@ def _looked_up(values: NDArray[Any], lut: Lut) -> _Real:
 
 def _is_signed(elements: Elements) -> bool:
     return elements.short(tags.REPRESENTATION, 0) == 1
-
-
-def _signed_after_modality(elements: Elements) -> bool:
-    """Whether a VOI LUT's first value may be negative (PS3.3 C.11.2.1.1)."""
-    if tags.MODALITY_LUT in elements.raw:
-        return False
-    return _is_signed(elements) or (elements.number(tags.INTERCEPT) or 0) < 0
-
-
-def _padding(elements: Elements) -> tuple[int, int] | None:
-    signed = _is_signed(elements)
-    value = elements.short(tags.PADDING, signed=signed)
-    if value is None:
-        return None
-    limit = elements.short(tags.PADDING_LIMIT, value, signed=signed)
-    assert limit is not None
-    return min(value, limit), max(value, limit)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -238,12 +238,9 @@ def _decoded_frames(path: Path) -> int:
     import av
 
     count = 0
-    with _opened_video(path) as (container, stream):
-        try:
-            for _ in container.decode(stream):
-                count += 1
-        except av.FFmpegError:
-            pass
+    with _opened_video(path) as (container, stream), suppress(av.FFmpegError):
+        for _ in container.decode(stream):
+            count += 1
     return count
 
 
@@ -279,7 +276,7 @@ def probe_dicom(path: Path) -> Footage:
                 opened, stop_before_pixels=True, specific_tags=list(_HEADER_TAGS), force=True
             )
             frames = int(_header_number(header, "NumberOfFrames") or 1)
-            height, width = (int(_header_number(header, name) or 0) for name in ("Rows", "Columns"))
+            height, width = (int(_header_number(header, name)) for name in ("Rows", "Columns"))
             rate = _cine_rate(header)
             least = 0 if deflated else _least_bytes(header, frames * height * width)
     except Exception as error:  # pydicom raises whatever a damaged header makes it stumble over
@@ -302,16 +299,13 @@ def _cine_rate(header: Any) -> float | None:
     FrameTime is how the clip was acquired; the other two are how it is meant to be played.
     """
     time = _header_number(header, "FrameTime")
-    if time is not None and time > 0:
+    if time > 0:
         return 1000 / time
     steps = [float(step) for step in _header_values(header, "FrameTimeVector")[1:]]
     if steps and sum(steps) > 0:
         return 1000 * len(steps) / sum(steps)
-    for name in ("CineRate", "RecommendedDisplayFrameRate"):
-        rate = _header_number(header, name)
-        if rate is not None and rate > 0:
-            return rate
-    return None
+    rates = (_header_number(header, name) for name in ("CineRate", "RecommendedDisplayFrameRate"))
+    return next((rate for rate in rates if rate > 0), None)
 
 
 def _least_bytes(header: Any, pixels: int) -> int:
@@ -332,12 +326,11 @@ def _header_values(header: Any, name: str) -> list[Any]:
     return [value] if isinstance(value, str | int | float) else list(value)
 
 
-def _header_number(header: Any, name: str) -> float | None:
-    values = _header_values(header, name)
-    if not values or str(values[0]).strip() == "":
-        return None
-    number = float(values[0])
-    return number if math.isfinite(number) else None
+def _header_number(header: Any, name: str) -> float:
+    """The first of an element's numbers; 0 where it is not said, or not finite."""
+    first = next(iter(_header_values(header, name)), "")
+    number = float(first) if str(first).strip() else 0.0
+    return number if math.isfinite(number) else 0.0
 
 
 # ------------------------------------------- whether masks go with a clip: as many frames, as large

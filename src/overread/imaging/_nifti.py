@@ -16,14 +16,8 @@ import numpy as np
 
 from overread.case import BadInput
 from overread.files import is_gzip, open_file
+from overread.imaging import _formats as formats
 from overread.imaging._budget import GZIP, budgeted, check_time, hold, inflated, make_room
-from overread.imaging._formats import (
-    check_size,
-    one_line,
-    refuse_beyond,
-    refuse_damaged,
-    refuse_empty,
-)
 from overread.imaging._grey import fraction_of, range_of, to_bytes
 
 if TYPE_CHECKING:
@@ -41,9 +35,7 @@ def looks_like_nifti(data: bytes) -> bool:
 
 def decode_nifti(data: bytes, name: str, wanted: Collection[int]) -> dict[int, NDArray[np.uint8]]:
     """Grey frames. Eight bits stay as they are; else the range of the sequence becomes 0 to 255."""
-    values = _Values(data, name)
-    refuse_beyond(name, wanted, values.count)
-    hold(len(wanted) * values.pixels, name)
+    values = _Values(data, name, wanted)
     if values.frame(0).dtype == np.uint8:
         return {n: values.frame(n) for n in wanted}
     ends = range_of(np.array([end for n in range(values.count) for end in values.ends(n)]))
@@ -54,9 +46,7 @@ def decode_nifti_masks(
     data: bytes, name: str, wanted: Collection[int]
 ) -> dict[int, NDArray[np.bool_]]:
     """Where the label is 1, the cavity of the left ventricle."""
-    values = _Values(data, name)
-    refuse_beyond(name, wanted, values.count)
-    hold(len(wanted) * values.pixels, name)
+    values = _Values(data, name, wanted)
     return {n: np.rint(values.frame(n)) == _VENTRICLE for n in wanted}
 
 
@@ -66,7 +56,7 @@ def nifti_shape(path: Path, name: str) -> tuple[int, int, int]:
     package = nifti_package(name)
     with open_file(path, named=name) as file:
         start = file.read(_HEAD_PACKED)
-        refuse_empty(start, name)
+        formats.refuse_empty(start, name)
         try:
             packed = is_gzip(start)
             head = zlib.decompressobj(GZIP).decompress(start, _HEAD) if packed else start[:_HEAD]
@@ -75,16 +65,16 @@ def nifti_shape(path: Path, name: str) -> tuple[int, int, int]:
             length = math.prod(shape) * int(header.get_data_dtype().itemsize)
             needed = int(header.get_data_offset()) + length
         except Exception as error:  # nibabel raises many kinds for a damaged header
-            refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
+            formats.refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
         if len(shape) != 3:
             raise BadInput(
                 f"{name}: its array has {len(shape)} axes; x, y and t are needed. Cut it."
             )
-        check_size(shape[0], shape[1], name)
+        formats.check_size(shape[0], shape[1], name)
         make_room(needed, name)
         held = _length(file, needed, name, packed=packed)
     if held < needed:
-        refuse_damaged(name, f"{shape[2]} frames need {needed} bytes and it holds {held}")
+        formats.refuse_damaged(name, f"{shape[2]} frames need {needed} bytes and it holds {held}")
     return shape[2], shape[0], shape[1]
 
 
@@ -104,7 +94,7 @@ def _length(file: BinaryIO, needed: int, name: str, *, packed: bool) -> int:
                 held += len(part)
                 check_time(name)
     except (OSError, EOFError, zlib.error) as error:
-        refuse_damaged(name, one_line(error, 120))
+        formats.refuse_damaged(name, formats.one_line(error, 120))
     return held
 
 
@@ -124,7 +114,7 @@ def nifti_package(name: str) -> Any:
 class _Values:
     """The frames of a sequence, each taken out of the file when it is asked for."""
 
-    def __init__(self, data: bytes, name: str) -> None:
+    def __init__(self, data: bytes, name: str, wanted: Collection[int]) -> None:
         package = nifti_package(name)
         self.name = name
         try:
@@ -132,19 +122,19 @@ class _Values:
             self._array = package.Nifti1Image.from_stream(file).dataobj
             shape = tuple(int(side) for side in self._array.shape)
         except (OSError, EOFError, zlib.error) as error:
-            refuse_damaged(name, one_line(error, 120))
+            formats.refuse_damaged(name, formats.one_line(error, 120))
         except BadInput:
             raise
         except Exception as error:  # nibabel raises many kinds for a damaged header
-            refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
+            formats.refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
         if len(shape) not in (2, 3):
             raise BadInput(
                 f"{name}: its array has {len(shape)} axes; x, y and t are needed. Cut it."
             )
-        check_size(shape[0], shape[1], name)
+        formats.check_size(shape[0], shape[1], name)
         self.count = shape[2] if len(shape) == 3 else 1
-        self.pixels = shape[0] * shape[1]
-        hold(_A_VALUE * self.pixels, name)
+        formats.refuse_beyond(name, wanted, self.count)
+        hold((_A_VALUE + len(wanted)) * shape[0] * shape[1], name)
 
     def frame(self, number: int) -> NDArray[Any]:
         """Rows x columns, as the file scales them."""
@@ -152,7 +142,7 @@ class _Values:
         try:
             taken = self._array[:, :, number] if len(self._array.shape) == 3 else self._array[:, :]
         except Exception as error:  # the file ends before the frame does
-            refuse_damaged(self.name, f"no NIfTI that can be read: {type(error).__name__}")
+            formats.refuse_damaged(self.name, f"no NIfTI that can be read: {type(error).__name__}")
         return np.ascontiguousarray(np.asanyarray(taken).T)
 
     def ends(self, number: int) -> tuple[float, ...]:

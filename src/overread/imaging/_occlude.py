@@ -128,29 +128,38 @@ def _surface(values: Pixels | Whole, known: Mask, inside: Inside) -> _Surface | 
     and a side outside the picture, is left out; None where all four are outside. All in whole
     numbers.
     """
-    height, width = known.shape
-    left, top, right, bottom = inside
-    rows, columns = np.arange(top, bottom), np.arange(left, right)
-    shape = (len(rows), len(columns))
-    sides: list[tuple[Pixels | Whole, Mask, Whole, Whole]] = []
-    for at, steps in ((left - 1, columns - left + 1), (right, right - columns)):
-        if 0 <= at < width:
-            far = np.broadcast_to(steps[None, :], shape)
-            sides.append((values[:, at], known[:, at], rows[:, None], far))
-    for at, steps in ((top - 1, rows - top + 1), (bottom, bottom - rows)):
-        if 0 <= at < height:
-            far = np.broadcast_to(steps[:, None], shape)
-            sides.append((values[at], known[at], columns[None, :], far))
+    sides = _sides(inside, known.shape)
     if not sides:
         return None
-    sums = np.zeros((*shape, values.shape[2]), np.int64)
-    weights = np.zeros((*shape, 1), np.int64)
-    for line, seen, middle, far in sides:
-        means, counts = _windows(line, seen, middle, far)
+    left, top, right, bottom = inside
+    along = (np.arange(left, right)[None, :], np.arange(top, bottom)[:, None])
+    sums = np.zeros((bottom - top, right - left, values.shape[2]), np.int64)
+    weights = np.zeros((bottom - top, right - left, 1), np.int64)
+    for axis, at, far in sides:
+        line = np.s_[at] if axis == 0 else np.s_[:, at]
+        means, counts = _windows(values[line], known[line], along[axis], far)
         weight = np.where(counts > 0, (_UNIT // far)[:, :, None], 0)
         sums += weight * means
         weights += weight
     return _Surface(sums, weights)
+
+
+def _sides(inside: Inside, shape: tuple[int, ...]) -> list[tuple[int, int, Whole]]:
+    """The rows (axis 0) and columns (axis 1) of the picture just outside a box's sides.
+
+    Beside each, how far every pixel of the box is from it, from 1. Where the box reaches the
+    picture's own side there is none.
+    """
+    left, top, right, bottom = inside
+    rows, columns = np.arange(top, bottom)[:, None], np.arange(left, right)[None, :]
+    lines = (
+        (1, left - 1, columns - left + 1),
+        (1, right, right - columns),
+        (0, top - 1, rows - top + 1),
+        (0, bottom, bottom - rows),
+    )
+    size = (bottom - top, right - left)
+    return [(n, at, np.broadcast_to(far, size)) for n, at, far in lines if 0 <= at < shape[n]]
 
 
 def _windows(line: Pixels | Whole, known: Mask, middle: Whole, far: Whole) -> tuple[Whole, Whole]:
@@ -219,29 +228,14 @@ def _blended(
             return None
         smooth = None
     reach = max(1, min(right - left, bottom - top) // _RIM)
-    seam = 0 if step is None else step.faded(reach + 1 - _depth(inside, known.shape), reach + 1)
-    found = other[box] + seam
+    found = other[box]
+    if step is not None:  # there is a side, then: the nearest decides how deep a pixel lies
+        depth = np.minimum.reduce([far for _, _, far in _sides(inside, known.shape)])
+        found = found + step.faded(reach + 1 - depth, reach + 1)
     if smooth is not None:
         found = np.where(usable[box][:, :, None], found, smooth.rounded)
     patch: Pixels = np.clip(found, 0, 255).astype(np.uint8)
     return patch
-
-
-def _depth(inside: Inside, shape: tuple[int, ...]) -> Whole:
-    """How far each pixel of a box is from its nearest side, from 1; the picture's own count not."""
-    height, width = shape
-    left, top, right, bottom = inside
-    rows, columns = np.arange(top, bottom)[:, None], np.arange(left, right)[None, :]
-    depth = np.full((bottom - top, right - left), height + width)
-    for steps, there in (
-        (columns - left + 1, left > 0),
-        (right - columns, right < width),
-        (rows - top + 1, top > 0),
-        (bottom - rows, bottom < height),
-    ):
-        if there:
-            depth = np.minimum(depth, steps)
-    return depth
 
 
 def _axis(grey: Whole, known: Mask) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
 from overread.case import BadInput
-from overread.imaging._archive import MOST_BYTES, Damaged, Place, looked_at, mark_of, real_path
+from overread.imaging._archive import MOST_BYTES, Damaged, Place, mark_of, real_path
 from overread.imaging._budget import budgeted, check_time, hold
 from overread.imaging._formats import one_line
 
@@ -80,16 +79,8 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
         return sum({page.beside for page in read}) + 3 * (inflated + valued)
 
 
-def rows(path: str | Path, found: os.stat_result | None = None) -> Rows:
-    """The parquet file, opened once for as long as it does not change.
-
-    `found` is its state, if the caller has just looked.
-    """
-    found = found or looked_at(path, ".parquet")
-    if found is None:
-        raise BadInput(
-            f"{str(path)!r} is not there, or no parquet file. Name a file ending in .parquet."
-        )
+def rows(path: str, found: os.stat_result) -> Rows:
+    """The parquet file, opened once for as long as its state is the one that was `found`."""
     with _reading:
         return _opened(real_path(path), found.st_size, mark_of(found))
 
@@ -247,10 +238,7 @@ def _struct(data: bytes, at: int, deep: int = 0) -> tuple[dict[int, Any], int]:
     number = 0
     while head := data[at]:
         at += 1
-        if head >> 4:
-            number += head >> 4
-        else:
-            number, at = _whole(data, at)
+        number, at = (number + (head >> 4), at) if head >> 4 else _whole(data, at)
         fields[number], at = _value(data, at, head & 15, deep)
     return fields, at + 1
 
@@ -273,6 +261,8 @@ def _value(data: bytes, at: int, kind: int, deep: int) -> tuple[Any, int]:
         return _list(data, at, deep + 1)
     if kind == 11:
         count, at = _varint(data, at)
+        if count > len(data):
+            raise IndexError
         kinds, at = (data[at], at + 1) if count else (0, at)
         for _ in range(count):
             _, at = _value(data, at, kinds >> 4, deep + 1)
@@ -285,9 +275,7 @@ def _value(data: bytes, at: int, kind: int, deep: int) -> tuple[Any, int]:
 
 def _list(data: bytes, at: int, deep: int) -> tuple[list[Any], int]:
     head, at = data[at], at + 1
-    count = head >> 4
-    if count == 15:
-        count, at = _varint(data, at)
+    count, at = (head >> 4, at) if head >> 4 < 15 else _varint(data, at)
     if count > len(data):  # a value takes a byte at least
         raise IndexError
     values = []
@@ -301,13 +289,11 @@ def _list(data: bytes, at: int, deep: int) -> tuple[list[Any], int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while shift < 70:
-        value |= (data[at] & 127) << shift
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-        shift += 7
+    value = 0
+    for place in range(10):
+        value |= (data[at + place] & 127) << 7 * place
+        if data[at + place] < 128:
+            return value, at + place + 1
     raise ValueError
 
 

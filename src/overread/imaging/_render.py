@@ -280,7 +280,7 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
         plain, kind = formats.strip_tiff(data, name), TiffImagePlugin.TiffImageFile
     elif data.startswith(b"BM"):
         plain, kind = Plain(data), BmpImagePlugin.BmpImageFile
-    elif formats.is_webp(data):
+    elif data[:4] == b"RIFF" and data[8:15] == b"WEBPVP8":
         plain, kind = formats.strip_webp(data, name), WebPImagePlugin.WebPImageFile
     else:
         return None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from itertools import combinations
+from functools import partial
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -11,9 +12,9 @@ import numpy as np
 
 from overread.case import Measure
 from overread.judging.question import Label, Question, Verdict, verdicts_in
-from overread.measuring.estimates import Floats, Mask, quotients, ratio
+from overread.measuring.estimates import Estimate, Floats, Mask, quotients, ratio
 from overread.measuring.notes import remarked
-from overread.stats import Interval, bootstrap_kappa, percent_agreement, wilson
+from overread.stats import Interval, bootstrap_kappa, wilson
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,21 +46,15 @@ def pair_agreement(
     one: Sequence[Hashable | None],
     two: Sequence[Hashable | None],
     *,
+    group: str | None = None,
     n_boot: int = 10_000,
     seed: int = 0,
 ) -> Agreement:
     """How two that judged the same agree; percent with Wilson's interval, kappa resampled."""
     both = [(a, b) for a, b in zip(one, two, strict=True) if a is not None and b is not None]
     # Labels by number: any label may be compared, and the order of the numbers does not matter.
-    numbers: dict[Hashable, int] = {}
-    for pair in both:
-        for label in pair:
-            numbers.setdefault(label, len(numbers))
-    mine = [numbers[a] for a, _ in both]
-    theirs = [numbers[b] for _, b in both]
-    same = sum(a == b for a, b in zip(mine, theirs, strict=True))
-    percent = wilson(same, len(both))
-    assert percent.point == percent_agreement(mine, theirs)
+    numbers = {label: place for place, label in enumerate(dict.fromkeys(chain(*both)))}
+    mine, theirs = [numbers[a] for a, _ in both], [numbers[b] for _, b in both]
     kappa, note = Interval(None, None, None, None, len(both)), "no verdict of both"
     if both:
         kappa = bootstrap_kappa(mine, theirs, n_boot=n_boot, seed=seed)
@@ -71,34 +66,27 @@ def pair_agreement(
     return Agreement(
         first=first,
         second=second,
-        group=None,
+        group=group,
         n=len(both),
         missing=len(one) - len(both),
-        percent=percent,
+        percent=wilson(sum(a == b for a, b in both), len(both)),
         kappa=kappa,
         note=note,
     )
 
 
-class JudgeCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How two judges agree at one thing, before an interval is made.
+class JudgeCount(Estimate, frozen=True, kw_only=True):
+    """How two judges agree at one thing, label by label, before an interval is made.
 
-    `columns` (labels x m) are totalled in every resample, and `again` makes the estimates of the
-    totals; both are None where there is no value. `cases` is the case of each label; what is said
-    of one case, or of one patient, is to be resampled whole. `counted` are the labels that both
-    gave. Counts of one pair of judges have the same `cases` as long as every verdict has one label
-    a part.
+    `columns` and `again` are None where there is no value. `cases` is the case of each label; what
+    is said of one case, or of one patient, is to be resampled whole. `counted` are the labels that
+    both gave. Counts of one pair of judges have the same `cases` as long as every verdict has one
+    label a part.
     """
 
     judges: tuple[str, str]
-    record: Measure
     cases: tuple[str, ...]
     counted: Mask
-    columns: Floats | None = None
-    again: Callable[[Floats], Floats] | None = None
-    limits: tuple[float, float] = (0.0, 1.0)
-    # What one label can move the value by; None where that cannot be said.
-    unit: float | None = 1.0
 
 
 class _Thing(NamedTuple):
@@ -185,11 +173,8 @@ def _counts(
     members: Mask,
     levels: tuple[float, ...],
 ) -> tuple[JudgeCount, JudgeCount]:
-    codes: dict[Hashable, int] = {level: code for code, level in enumerate(levels)}
-    if not levels:
-        for label in (one for pair in labels for one in pair):
-            codes.setdefault(label, len(codes))
-    codes[None] = -1
+    known = levels or dict.fromkeys(chain(*labels))
+    codes: dict[Label, int] = {label: code for code, label in enumerate(known)} | {None: -1}
     mine, theirs = np.array(
         [[codes.get(one, -1) for one in pair] for pair in labels], dtype=np.int64
     ).T
@@ -197,20 +182,25 @@ def _counts(
     missing = int(members.sum() - both.sum())
 
     def count(name: str, made: Floats, again: Callable[[Floats], Floats], fault: str) -> JudgeCount:
-        record = Measure(reader="", measure=name, by=dict(by), n=int(both.sum()))
-        if missing:
-            record = msgspec.structs.replace(
-                record,
-                left_out={"without a verdict": missing},
-                note=f"{missing} without a verdict of both",
-            )
+        record = Measure(
+            reader="",
+            measure=name,
+            by=dict(by),
+            n=int(both.sum()),
+            left_out={"without a verdict": missing} if missing else {},
+            note=f"{missing} without a verdict of both" if missing else None,
+        )
         value = float(again(made.sum(axis=0)[None, :])[0])
         if np.isnan(value):
             record = remarked(record, fault if both.any() else "no verdict of both")
-            return JudgeCount(judges=judges, record=record, cases=cases, counted=both)
-        record = msgspec.structs.replace(record, value=value)
+            return JudgeCount(record=record, judges=judges, cases=cases, counted=both)
         return JudgeCount(
-            judges=judges, record=record, cases=cases, counted=both, columns=made, again=again
+            record=msgspec.structs.replace(record, value=value),
+            judges=judges,
+            cases=cases,
+            counted=both,
+            columns=made,
+            again=again,
         )
 
     alike = np.stack([(mine == theirs) & both, both], axis=1).astype(float)
@@ -220,12 +210,9 @@ def _counts(
     weights = (apart**2 if levels else apart != 0).astype(float)
     table = np.hstack([weights[mine, theirs][:, None], np.eye(size)[mine], np.eye(size)[theirs]])
     table *= both[:, None]
-
-    def kappa(totals: Floats) -> Floats:
-        return _kappas(totals, weights)
-
-    found = count("judge_kappa", table, kappa, "both said one thing only")
-    return agreement, msgspec.structs.replace(found, limits=(-1.0, 1.0), unit=None)
+    kappas = partial(_kappas, weights=weights)
+    found = count("judge_kappa", table, kappas, "both said one thing only")
+    return agreement, msgspec.structs.replace(found, limits=(-1.0, 1.0), step=None)
 
 
 def _kappas(totals: Floats, weights: Floats) -> Floats:

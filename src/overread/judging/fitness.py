@@ -7,13 +7,13 @@ The same judgment is asked for twice, the second time with one harmless thing ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from overread.case import Measure, Method
-from overread.judging import Role
-from overread.judging.question import Compared, Label, Question, Verdict, verdicts_in
+from overread.judging.question import Label, Question, Verdict, verdicts_in
 from overread.judging.rubric import CHANGES, Change
 from overread.measuring.notes import with_method
 
@@ -36,7 +36,6 @@ class Check(msgspec.Struct, frozen=True):
     """One verdict on a control's reply: what is true, and what the judge said (None: nothing)."""
 
     judge: str
-    role: Role
     question: str
     truth: bool
     said: bool | None
@@ -53,7 +52,6 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     judge: str
-    role: Role
     question: str
     sensitivity: Interval
     specificity: Interval
@@ -68,28 +66,28 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
         interval says anything: unfit.
         """
         sides = (self.sensitivity, self.specificity)
-        if any(_below(side) for side in sides):
+        # k/n is rounded to the nearest double, and so is the limit: equal ones compare equal.
+        told = [side.point if side.n >= ENOUGH else side.high for side in sides]
+        if any(share is not None and share < LIMIT for share in told):
             return UNFIT
         return NOT_CHECKED if any(side.n < ENOUGH for side in sides) else None
 
 
 def fitness_of(checks: Iterable[Check]) -> list[Fitness]:
     """The fitness of each judge at each question and part of it, in the order they come."""
-    tried: dict[tuple[str, Role, str, str], list[Check]] = {}
+    tried: dict[tuple[str, str, str], list[Check]] = {}
     for check in checks:
-        place = (check.judge, check.role, check.question, check.part)
-        tried.setdefault(place, []).append(check)
+        tried.setdefault((check.judge, check.question, check.part), []).append(check)
     return [
         Fitness(
             judge=judge,
-            role=role,
             question=question,
             sensitivity=_share([check.said is True for check in own if check.truth]),
             specificity=_share([check.said is False for check in own if not check.truth]),
             unread=sum(check.said is None for check in own),
             part=part,
         )
-        for (judge, role, question, part), own in tried.items()
+        for (judge, question, part), own in tried.items()
     ]
 
 
@@ -115,40 +113,25 @@ def fitness_measures(found: Sequence[Fitness]) -> Iterator[Measure]:
             yield with_method(record, Method(kind="wilson"))
 
 
-def _below(side: Interval) -> bool:
-    # k/n is rounded to the nearest double, and so is the limit: equal ones compare equal.
-    told = side.point if side.n >= ENOUGH else side.high
-    return told is not None and told < LIMIT
-
-
 def _share(hits: Sequence[bool]) -> Interval:
     from overread.stats import wilson
 
     return wilson(sum(hits), len(hits))
 
 
-def _worst(labels: Iterable[str | None]) -> str | None:
-    given = set(labels)
-    return next((label for label in (UNFIT, NOT_CHECKED) if label in given), None)
-
-
 def fitness_in(
     questions: Sequence[Question], verdicts: pl.DataFrame, cases: Mapping[str, Any]
 ) -> list[Fitness]:
     """How each judge did on the controls' replies, whose truth is known; variants are apart."""
-    return fitness_of(_checks(questions, verdicts, cases))
-
-
-def _checks(
-    questions: Sequence[Question], verdicts: pl.DataFrame, cases: Mapping[str, Any]
-) -> Iterator[Check]:
-    for one in verdicts_in(questions, verdicts, cases, checks=True):
-        if one.variant:
-            continue
-        control, asked = one.reader.removeprefix(_CONTROL), one.question
-        for truth, said, part in asked.deserved(control, cases[one.case], one.payload):
-            if truth is not None:
-                yield Check(one.judge, asked.role, asked.name, truth, said, part)
+    return fitness_of(
+        Check(one.judge, one.question.name, truth, said, part)
+        for one in verdicts_in(questions, verdicts, cases, checks=True)
+        if not one.variant
+        for truth, said, part in one.question.deserved(
+            one.reader.removeprefix(_CONTROL), cases[one.case], one.payload
+        )
+        if truth is not None
+    )
 
 
 def labels_of(
@@ -168,8 +151,11 @@ def labels_of(
                 labels.setdefault((judge, number), []).extend(
                     known.get((judge, name, part), NOT_CHECKED) for part in parts
                 )
-    worst = {place: _worst(given) for place, given in sorted(labels.items())}
-    return {place: label for place, label in worst.items() if label is not None}
+    return {
+        place: UNFIT if UNFIT in given else NOT_CHECKED
+        for place, given in sorted(labels.items())
+        if any(given)
+    }
 
 
 def shift_measures(
@@ -179,76 +165,55 @@ def shift_measures(
 
     Verdicts are compared by what two judges are compared by.
     """
-    said: dict[tuple[str, str], dict[str, dict[tuple[str, str, str], Verdict]]] = {}
+    said: dict[tuple[str, str, str], dict[tuple[str, str, str], Verdict]] = {}
     for one in verdicts_in(questions, verdicts, cases, checks=True):
-        own = said.setdefault((one.judge, one.question.name), {}).setdefault(one.variant, {})
+        own = said.setdefault((one.judge, one.question.name, one.variant), {})
         own[one.reader, one.case, one.about] = one
-    for judge in sorted({judge for judge, _ in said}):
-        for question in questions:
-            by_change = said.get((judge, question.name), {})
-            for change in CHANGES:
-                if change not in by_change:
-                    continue
-                pairs = [
-                    (by_change.get("", {}).get(place), after)
-                    for place, after in by_change[change].items()
-                ]
-                for part, before, after in _labels_of(question, change, pairs, cases):
-                    by = {"judge": judge, "question": question.name}
-                    by |= {"component": part} if part else {}
-                    yield _shift_measure(by | {"change": change}, before, after)
+    judges = sorted({judge for judge, _, _ in said})
+    for judge, question, change in product(judges, questions, CHANGES):
+        before, after = (said.get((judge, question.name, which), {}) for which in ("", change))
+        for part in question.parts if after else ():
+            pairs = [
+                pair
+                for place, one in after.items()
+                for pair in zip(
+                    _labels(question, change, part, cases[one.case], before.get(place)),
+                    _labels(question, change, part, cases[one.case], one),
+                    strict=True,
+                )
+            ]
+            by = {"judge": judge, "question": question.name}
+            by |= {"component": part} if part else {}
+            yield _shift_measure(by | {"change": change}, pairs)
 
 
-def _shift_measure(by: dict[str, str], before: Sequence[Label], after: Sequence[Label]) -> Measure:
+def _shift_measure(by: dict[str, str], pairs: Sequence[tuple[Label, Label]]) -> Measure:
     """The share of verdicts that are not the same after a change; None is no verdict."""
-    pairs = list(zip(before, after, strict=True))
-    both = [(a, b) for a, b in pairs if a is not None and b is not None]
-    changed, missing = sum(a != b for a, b in both), len(pairs) - len(both)
-    share = _share([a != b for a, b in both])
+    changed = [a != b for a, b in pairs if a is not None and b is not None]
+    share, missing = _share(changed), len(pairs) - len(changed)
     record = Measure(
         reader="",
         measure=SHIFT,
         by=by,
         value=share.point,
-        n=len(both),
-        k=changed,
+        n=len(changed),
+        k=sum(changed),
         low=share.low,
         high=share.high,
         left_out={"without a verdict": missing} if missing else {},
         note=f"{missing} without a verdict both times" if missing else None,
     )
-    return with_method(record, Method(kind="wilson")) if both else record
+    return with_method(record, Method(kind="wilson")) if changed else record
 
 
-def _labels_of(
-    question: Question,
-    change: Change,
-    pairs: Sequence[tuple[Verdict | None, Verdict]],
-    cases: Mapping[str, Any],
-) -> Iterator[tuple[str, list[Label], list[Label]]]:
-    """Part by part, the labels of all verdicts before a change and after it."""
-    put_back = question.put_back.get(change)
-    compared_by = question.compared_after.get(change, question.compared_by)
-
-    def compared(payload: Any) -> Compared:
-        return {} if payload is None else compared_by(payload)
-
-    labels = []
-    for before, after in pairs:
-        case, payload = cases[after.case], after.payload
-        if put_back is not None and payload is not None:
-            payload = put_back(payload, case)
-        first = compared(None if before is None else before.payload)
-        labels.append((question.width(case), first, compared(payload)))
-    for part in question.parts:
-        yield (
-            part,
-            [one for width, first, _ in labels for one in _filled(first, part, width)],
-            [one for width, _, then in labels for one in _filled(then, part, width)],
-        )
-
-
-def _filled(compared: Compared, part: str, width: int) -> Sequence[Label]:
-    """As many labels as there should be; none of what a judge left incomplete."""
-    found = compared.get(part, ())
+def _labels(
+    question: Question, change: Change, part: str, case: Any, verdict: Verdict | None
+) -> Sequence[Label]:
+    """As many labels of a part as there should be; none of what a judge left incomplete."""
+    found: Sequence[Label] = ()
+    if verdict is not None and verdict.payload is not None:
+        put_back = question.put_back.get(change) if verdict.variant else None
+        payload = put_back(verdict.payload, case) if put_back else verdict.payload
+        found = question.compared_after.get(change, question.compared_by)(payload).get(part, ())
+    width = question.width(case)
     return found if len(found) == width else [None] * width

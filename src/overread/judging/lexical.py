@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from overread.case import Limits, Prompt, Reply, Traits
-from overread.judging.lexical_answer import same_answer
-from overread.judging.lexicon import MODALITIES, content, contradict, opposites, share
+from overread.judging import lexicon
+from overread.judging.lexicon import TABLES, any_of, content, contradict, share
 from overread.judging.rubric import asked_of, sections_of
 
 REVISION = 2
@@ -31,21 +31,10 @@ class LexicalJudge(msgspec.Struct, frozen=True):
 
     more: Mapping[str, Callable[[Mapping[str, str]], Any]] = {}
 
-    @property
-    def name(self) -> str:
-        return "control:lexical-judge"
-
-    @property
-    def identity(self) -> str:
-        return f"{self.name}:{REVISION}"
-
-    @property
-    def traits(self) -> Traits:
-        return Traits(modality="text", temperature=0.0)
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(concurrency=4)
+    name: ClassVar[str] = "control:lexical-judge"
+    identity: ClassVar[str] = f"{name}:{REVISION}"
+    traits: ClassVar[Traits] = Traits(modality="text", temperature=0.0)
+    limits: ClassVar[Limits] = Limits(concurrency=4)
 
     async def reply(self, prompt: Prompt) -> Reply:
         return Reply(judged(prompt.text, self.more), finish="stop", model=self.identity)
@@ -54,12 +43,12 @@ class LexicalJudge(msgspec.Struct, frozen=True):
         pass
 
 
-def judged(text: str, more: Mapping[str, Callable[[Mapping[str, str]], Any]] | None = None) -> str:
+def judged(text: str, more: Mapping[str, Callable[[Mapping[str, str]], Any]] = {}) -> str:
     """The verdict on a framed text; a plain sentence where it asks nothing known.
 
     As JSON; what a question answers with text is given out as it is.
     """
-    known = {**QUESTIONS, **(more or {})}
+    known = {**QUESTIONS, **more}
     question, sections = asked_of(text), sections_of(text)
     if question not in known:
         return "I was not asked for a judgment."
@@ -70,22 +59,19 @@ def judged(text: str, more: Mapping[str, Callable[[Mapping[str, str]], Any]] | N
 
 def _answer(sections: Mapping[str, str]) -> dict[str, Any]:
     asked, gold = sections.get("question", ""), sections.get("answer", "")
-    match, final = same_answer(asked, gold, sections.get("reply", ""))
+    match, final = lexicon.same_answer(asked, gold, sections.get("reply", ""))
     return {"match": match, "final_answer": final}
-
-
-def _yes_or_no(sections: Mapping[str, str]) -> str:
-    return "Yes" if _answer(sections)["match"] else "No"
 
 
 def _precision(sections: Mapping[str, str]) -> list[dict[str, str]]:
     gold, asked = gold_steps(sections.get("steps", "")), content(sections.get("question", ""))
     steps = []
     for said in _steps(sections):
+        words = content(said.text)
         found = next((step for step in gold if matches(said.text, step)), None)
         if found is not None:
             kind, judgment = STEP_TYPES[found.category or said.category], "Match"
-        elif _restates(said, asked):
+        elif 2 < len(words) <= len(asked) and share(words, asked) >= _RESTATED:
             kind, judgment = "Restatement of the question", "N/A"
         else:
             kind, judgment = STEP_TYPES[said.category], "Wrong"
@@ -104,45 +90,32 @@ def _steps(sections: Mapping[str, str]) -> list[Said]:
     return [] if lone else list(seen.values())
 
 
-def _restates(said: Said, asked: frozenset[str]) -> bool:
-    words = content(said.text)
-    return len(words) > 2 and share(words, asked) >= _RESTATED and len(words) <= len(asked)
-
-
 def _recall(sections: Mapping[str, str]) -> list[dict[str, Any]]:
     said = split_steps(sections.get("reply", ""))
     return [
         {
             "step_index": step.index,
             "step_type": STEP_TYPES[step.category or "others"],
-            "judgment": "Matched" if _recalled(step, said) else "Unmatched",
+            "judgment": "Matched" if any(matches(one.text, step) for one in said) else "Unmatched",
         }
         for step in gold_steps(sections.get("steps", ""))
     ]
 
 
-def _recalled(step: GoldStep, said: list[Said]) -> bool:
-    return any(matches(one.text, step) for one in said)
-
-
 def _order(sections: Mapping[str, str]) -> dict[str, Any]:
     """The rank of each category's first appearance, and the words it appears in."""
-    words: dict[str, list[str]] = {kind: [] for kind in CATEGORIES}
-    seen: list[str] = []
-    for said in split_steps(sections.get("reply", "")):
-        words[said.category].append(said.text)
-        if said.category not in seen:
-            seen.append(said.category)
-    ranks = {kind: seen.index(kind) + 1 if kind in seen else 0 for kind in CATEGORIES}
-    return {
-        **{f"{kind}_order": ranks[kind] for kind in CATEGORIES},
-        **{f"{kind}_subs": words[kind] for kind in CATEGORIES},
+    steps = split_steps(sections.get("reply", ""))
+    seen = list(dict.fromkeys(said.category for said in steps))
+    ranks = {f"{kind}_order": seen.index(kind) + 1 if kind in seen else 0 for kind in CATEGORIES}
+    return ranks | {
+        f"{kind}_subs": [said.text for said in steps if said.category == kind]
+        for kind in CATEGORIES
     }
 
 
 QUESTIONS: Final[Mapping[str, Callable[[Mapping[str, str]], Any]]] = {
     "answer": _answer,
-    "answer_yes_or_no": _yes_or_no,
+    "answer_yes_or_no": lambda sections: "Yes" if _answer(sections)["match"] else "No",
     "precision": _precision,
     "recall": _recall,
     "order": _order,
@@ -180,63 +153,13 @@ _BULLET: Final = re.compile(
 _LABEL: Final = re.compile(
     r"[\s*_#]*(?P<label>[A-Za-z][A-Za-z /&-]{2,40}?)[\s*_]*:[\s*_]*(?P<rest>.*)", re.DOTALL
 )
-_HINTS: Final = (
-    ("modality", ("modality", "examination", "exam type", "imaging type")),
-    ("feature", ("feature", "observation", "image description", "visual", "finding")),
-    ("conclusion", ("conclusion", "diagnosis", "impression", "interpretation")),
-    (
-        "others",
-        ("analysis", "treatment", "cause", "option", "reasoning", "knowledge", "management"),
-    ),
-)
 _FINAL: Final = re.compile(
     r"[\s*_#]*(?:the\s+)?(?:final\s+|correct\s+|my\s+)?answer\b[\s*_]*(?:is\b|:|=|-|$)",
     re.IGNORECASE,
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?。])\s+(?=[A-Z(\"“'*]|$)")
 
-# Cues of each category, as beginnings of folded words or as phrases.
-_CUES: Final = {
-    "modality": re.compile(
-        r"\b(?:x-?rays?|radiograph\w*|ct|computed tomograph\w*|mri|magnetic resonance|ultrasound|"
-        r"ultrasonograph\w*|sonogra\w*|echocardiogra\w*|microscop\w*|histolog\w*|histopatholog\w*|"
-        r"smear|stain(?:ed)?|h&e|dermoscop\w*|endoscop\w*|colonoscop\w*|gastroscop\w*|fundus|oct|"
-        r"mammogra\w*|angiogra\w*|scintigra\w*|projection|modality|examination is|acquired|"
-        r"four-chamber view|weighted|photograph\w*)\b",
-        re.IGNORECASE,
-    ),
-    "feature": re.compile(
-        r"\b(?:opaci\w*|densit\w*|lucen\w*|line|markings?|border\w*|margin\w*|edges?|rim|shape\w*|"
-        r"shaped|round|oval|pointed|curved|crescents?|discs?|granul\w*|lobes?|lobed|bilobed|nucle\w*"
-        r"|cytoplasm|pallor|pale|pink|violet|orange|blue|grey|gray|white\w*|black|dark|bright|haze|"
-        r"hazy|cloudy|blurred|sharp|indistinct|homogeneous|patchy|confluent|meniscus|blunted|wider|"
-        r"silhouette|ratio|leaflets?|cavit\w*|sector|speckled|slender|bulging|scattered|lesion|mass|"
-        r"irregular|texture|intensity|hyper\w+|hypo\w+|echogenic|visible|seen|appear\w*|bodies|"
-        r"microcytic|symmetric|level|within the frame|frame lies|largest chamber|signal)\b",
-        re.IGNORECASE,
-    ),
-    "conclusion": re.compile(
-        r"\b(?:diagnos[ie]s|conclusion|conclude\w*|points? to|consistent with|"
-        r"indicat\w+ (?:a|an|of)|suggestive of|suggests?|"
-        r"therefore|thus|recogni[sz]ed as|identified as|is located|"
-        r"is (?:a|an|the) [a-z]+\.?$|(?:structure|cell|valve) is|lies on|count of|number of|"
-        r"more severe|severity|quality is|grade|impression|amounts? to|proven|speaks? for|must be|"
-        r"stage)\b",
-        re.IGNORECASE,
-    ),
-    "others": re.compile(
-        r"\b(?:treat\w*|therap\w*|surg\w*|antibiotic\w*|diuretic\w*|oxygen|iron|acid|drug\w*|dose|"
-        r"prescribed|cause[sd]?|causing|because|due to|leads? to|brings?|gives?|drives?|makes|made|"
-        r"can|may|tends?|risk|progno\w*|complicat\w*|recur\w*|symptom\w*|pain|fever|cough|fatigue|"
-        r"breath\w*|swollen|felt|function\w*|attacks|engulfs|kills|enters|becomes|keeps|stops|"
-        r"settles|restores|clears|option|incorrect|typically|usually|commonly|management|follow-up|"
-        r"sampled|relieves?|worked up|looked for|sought|irritate\w*|gathers|this kind|"
-        r"enlarge under|returns|compresses|infection|should|"
-        r"recommended|customary|usual|deserves|raises|"
-        r"harms?|trigger\w*)\b",
-        re.IGNORECASE,
-    ),
-}
+_CUES: Final = {kind: any_of(parts) for kind, parts in TABLES.cues.items()}
 _WEIGHTS: Final = {"modality": 3, "feature": 2, "conclusion": 4, "others": 2}
 
 
@@ -294,8 +217,7 @@ def split_steps(reply: str) -> list[Said]:
         if not words.strip(" \t*_#-=:"):
             hint = own
             continue
-        parts = [words] if bullet else _SENTENCE.split(words)
-        for part in parts:
+        for part in [words] if bullet else _SENTENCE.split(words):
             text = part.strip().strip("*_ ")
             if _FINAL.match(text):
                 steps.append(Said(text, "conclusion", final=True))
@@ -316,18 +238,15 @@ def _labelled(words: str) -> tuple[str | None, str]:
 
 def _hinted(label: str) -> str | None:
     said = label.casefold()
-    return next((kind for kind, words in _HINTS if any(word in said for word in words)), None)
+    hints = TABLES.hints.items()
+    return next((kind for kind, words in hints if any(word in said for word in words)), None)
 
 
 def category(text: str) -> str:
     """What kind of step a sentence is, by the cues it has; without any, additional analysis."""
     scores = {kind: _WEIGHTS[kind] * len(_CUES[kind].findall(text)) for kind in CATEGORIES}
-    best = max(scores.values())
-    return (
-        next(kind for kind in ("conclusion", *CATEGORIES) if scores[kind] == best)
-        if best
-        else ("others")
-    )
+    best = max(("conclusion", *CATEGORIES), key=scores.__getitem__)  # the first of equal ones
+    return best if scores[best] else "others"
 
 
 def matches(said: str, gold: GoldStep) -> bool:
@@ -339,7 +258,7 @@ def matches(said: str, gold: GoldStep) -> bool:
     if not one or not two or contradict(one, two):
         return False
     if gold.category == "modality":
-        names = one & MODALITIES, two & MODALITIES
+        names = one & TABLES.modalities, two & TABLES.modalities
         if all(names):
             return names[0] == names[1] and share(one, two) >= LOOSE
     if len(one & two) < 2:
@@ -357,16 +276,8 @@ _SAID: Final = ((0.8, 4), (0.6, 3), (0.35, 2), (0.15, 1))
 _NEAR: Final = 0.3  # of the true answer's words, somewhere: slight overlap
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s*|\n+")
 _WORD: Final = re.compile(r"\w+")
-_HEDGES: Final = re.compile(
-    r"\b(?:maybe|perhaps|possibly|probably|somehow|something|somewhat|unclear|unsure|uncertain|"
-    r"might|could|whatever|etc)\b",
-    re.IGNORECASE,
-)
-_LINKS: Final = re.compile(
-    r"\b(?:because|since|therefore|thus|hence|so|which|suggest\w*|indicat\w*|consistent|due|as|"
-    r"given|points?|support\w*|based|means?|follows?|leads?|explain\w*)\b",
-    re.IGNORECASE,
-)
+_HEDGES: Final = any_of(TABLES.parts["hedges"])
+_LINKS: Final = any_of(TABLES.parts["links"])
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _HEDGED: Final = 3  # words of doubt that leave a text vague
 _LONG: Final = 80  # words of a sentence nobody follows
@@ -397,7 +308,8 @@ def covered(gold: str, said: str) -> float:
     """
     wanted, there = _words(gold), _words(said)
     if not wanted:
-        return 1.0 if _plain(gold) and _plain(gold) == _plain(said) else 0.0
+        plain, other = (_WORD.findall(text.casefold()) for text in (gold, said))
+        return 1.0 if plain and plain == other else 0.0
     lacking = wanted - there
     denied = sum(any(other in there for other in _against(word)) for word in lacking)
     return max(0.0, (len(wanted) - len(lacking) - denied) / len(wanted))
@@ -421,12 +333,12 @@ def _graded(share: float) -> int:
 
 def _clarity(text: str) -> float:
     words = [word.casefold() for word in _WORD.findall(text)]
-    if len(words) < 2:
-        return 0
-    if len(words) >= _ENOUGH and len(set(words)) < _REPEATED * min(len(words), 300):
+    babble = len(words) >= _ENOUGH and len(set(words)) < _REPEATED * min(len(words), 300)
+    if len(words) < 2 or babble:
         return 0
     vague = len(_HEDGES.findall(text)) >= _HEDGED
-    return 0.5 if vague or max(map(_length, _sentences(text))) > _LONG else 1
+    longest = max(len(_WORD.findall(sentence)) for sentence in _sentences(text))
+    return 0.5 if vague or longest > _LONG else 1
 
 
 def _coherence(reasoning: str, answer: str) -> float:
@@ -440,10 +352,6 @@ def _coherence(reasoning: str, answer: str) -> float:
 
 def _sentences(text: str) -> Sequence[str]:
     return [part for part in _SENTENCE_END.split(text) if part.strip()] or [""]
-
-
-def _length(text: str) -> int:
-    return len(_WORD.findall(text))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -460,8 +368,4 @@ def _words(text: str) -> frozenset[str]:
 def _against(word: str) -> Sequence[str]:
     """What denies a word: the same negated, or its opposite."""
     turned = word.removeprefix("¬") if word.startswith("¬") else f"¬{word}"
-    return (turned, *opposites(word))
-
-
-def _plain(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+    return (turned, *lexicon.opposites(word))

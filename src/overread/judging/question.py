@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -29,6 +30,7 @@ Label: TypeAlias = Hashable | None
 Compared: TypeAlias = Mapping[str, Sequence[Label]]
 
 _LONGEST: Final = 60
+_READ: Final = ("outcome", "how", "payload", "reason")  # what reading makes of a judge's words
 _WORDS: Final = ("judge", "role", "question", "reader", "case", "about", "outcome")
 
 
@@ -65,26 +67,6 @@ class JudgedPart(NamedTuple):
     part: str = ""
 
 
-def _one_kind(case: Any) -> str:
-    return ""
-
-
-def _one_label(case: Any) -> int:
-    return 1
-
-
-def _nothing_deserved(control: str, case: Any, payload: Any) -> Iterable[Deserved]:
-    return ()
-
-
-def _nothing_for_people(case: Any, payload: Any) -> Iterable[JudgedPart]:
-    return ()
-
-
-def _no_gold(case: Any, question: str) -> str:
-    return ""
-
-
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question that a judge of a role is asked about a row of answers.
 
@@ -114,7 +96,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     wordings: Mapping[str, Wording]
-    kind: Callable[[Any], str] = _one_kind
+    kind: Callable[[Any], str] = lambda case: ""
     about: type[msgspec.Struct]
     asked: Callable[[Row, Any], bool]
     sections: Callable[[Row, Any], Mapping[str, str]]
@@ -128,16 +110,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...] = ("",)
     levels: Mapping[str, tuple[float, ...]] = {}
     compared_by: Callable[[Any], Compared]
-    width: Callable[[Any], int] = _one_label
+    width: Callable[[Any], int] = lambda case: 1
     compared_after: Mapping[Change, Callable[[Any], Compared]] = {}
     put_back: Mapping[Change, Callable[[Any, Any], Any]] = {}
 
-    deserved: Callable[[str, Any, Any], Iterable[Deserved]] = _nothing_deserved
+    deserved: Callable[[str, Any, Any], Iterable[Deserved]] = lambda *of: ()
     numbers: Mapping[str, tuple[str, ...]] = {}
 
     choices: Mapping[str, tuple[str, ...]] = {}
-    units: Callable[[Any, Any], Iterable[JudgedPart]] = _nothing_for_people
-    gold: Callable[[Any, str], str] = _no_gold
+    units: Callable[[Any, Any], Iterable[JudgedPart]] = lambda *of: ()
+    gold: Callable[[Any, str], str] = lambda *of: ""
 
 
 def by_name(questions: Sequence[Question]) -> dict[str, Question]:
@@ -153,9 +135,8 @@ def other_rubrics(questions: Sequence[Question]) -> dict[Role, tuple[str, ...]]:
     """The rubrics that a judge may be given in place of the usual one, by role."""
     found: dict[Role, tuple[str, ...]] = {}
     for question in questions:
-        others = tuple(name for name in question.wordings if name)
-        if others:
-            found[question.role] = (*found.get(question.role, ()), *others)
+        for name in filter(None, question.wordings):
+            found[question.role] = (*found.get(question.role, ()), name)
     return found
 
 
@@ -170,24 +151,15 @@ def with_own_words(questions: Sequence[Question], folder: str | None) -> tuple[Q
         return tuple(questions)
     known = [wording or question.name for question in questions for wording in question.wordings]
     own = own_words(folder, known)
-
-    def replaced(question: Question, name: str, wording: Wording) -> Wording:
-        file = own.get(name or question.name)
-        if file is None:
-            return wording
-        rubrics = {kind: load_rubric(file, rubric) for kind, rubric in wording.rubrics.items()}
-        return msgspec.structs.replace(wording, rubrics=rubrics)
-
-    return tuple(
-        msgspec.structs.replace(
-            question,
-            wordings={
-                name: replaced(question, name, wording)
-                for name, wording in question.wordings.items()
-            },
-        )
-        for question in questions
-    )
+    found = []
+    for question in questions:
+        wordings = dict(question.wordings)
+        for name, wording in question.wordings.items():
+            if file := own.get(name or question.name):
+                rubrics = {kind: load_rubric(file, one) for kind, one in wording.rubrics.items()}
+                wordings[name] = msgspec.structs.replace(wording, rubrics=rubrics)
+        found.append(msgspec.structs.replace(question, wordings=wordings))
+    return tuple(found)
 
 
 # ---------------------------------------------------------------- asking
@@ -197,11 +169,6 @@ def about_of(about: type[msgspec.Struct], row: Row, variant: str = "") -> str:
     """Which reply of a reader: its condition, as the verdicts name it; and what was changed."""
     named = {key: row[key] for key in about.__struct_fields__ if key != "variant"}
     return msgspec.json.encode(named | ({"variant": variant} if variant else {})).decode()
-
-
-def variant_of(about: str) -> str:
-    """What was changed before it was judged; empty where nothing was."""
-    return str(msgspec.json.decode(about).get("variant", ""))
 
 
 def question_trials(
@@ -226,18 +193,16 @@ def question_trials(
             "role": role,
             "question": question.name,
             "reader": row["reader"],
-            "about": about_of(question.about, row),
+            "about": "",  # which reply, and what was changed in it
             "check": row["check"],
             "prompt": words.digest,
             "rubric": rubric,
         }
         shown = question.sections(row, case)
-        yield Trial(case.case_id, condition, Request(frame(words, shown), question.decoding))
-        if not varied:
-            continue
-        for change, sections in variants(words, shown, question.reply).items():
-            changed = condition | {"about": about_of(question.about, row, change)}
-            yield Trial(case.case_id, changed, Request(frame(words, sections), question.decoding))
+        changes = variants(words, shown, question.reply) if varied else {}
+        for change, sections in (("", shown), *changes.items()):
+            asked = condition | {"about": about_of(question.about, row, change)}
+            yield Trial(case.case_id, asked, Request(frame(words, sections), question.decoding))
 
 
 def again(questions: Sequence[Question], trial: Trial, attempt: int) -> Trial:
@@ -248,21 +213,16 @@ def again(questions: Sequence[Question], trial: Trial, attempt: int) -> Trial:
     """
     question = by_name(questions)[str(trial.condition["question"])]
     reminder = question.wordings[str(trial.condition.get("rubric", ""))].reminder
-    if not reminder:
-        return msgspec.structs.replace(trial, repeat=attempt)
-    *before, last = trial.request.messages
-    text = "\n".join(str(part) for part in last.parts).removesuffix(f"\n\n{reminder}")
-    messages = (*before, Message(last.role, (f"{text}\n\n{reminder}",)))
-    request = msgspec.structs.replace(trial.request, messages=messages)
+    request = trial.request
+    if reminder:
+        *before, last = request.messages
+        text = "\n".join(str(part) for part in last.parts).removesuffix(f"\n\n{reminder}")
+        messages = (*before, Message(last.role, (f"{text}\n\n{reminder}",)))
+        request = msgspec.structs.replace(request, messages=messages)
     return msgspec.structs.replace(trial, request=request, repeat=attempt)
 
 
 # ---------------------------------------------------------------- reading
-
-
-def read_verdict(questions: Sequence[Question], text: str, case: Any, condition: Condition) -> Read:
-    """What a judge said in reply to the question that the condition names."""
-    return by_name(questions)[str(condition["question"])].read(text, case, condition)
 
 
 def reread(
@@ -275,22 +235,19 @@ def reread(
     import polars as pl
 
     known = by_name(questions)
-    made: dict[str, list[Any]] = {"outcome": [], "how": [], "payload": [], "reason": []}
+    made: list[tuple[str | None, ...]] = []
     for row in verdicts.iter_rows(named=True):
         if row["text"] is None:
-            for column, cells in made.items():
-                cells.append(row[column])
+            made.append(tuple(row[column] for column in _READ))
             continue
         question, how = known[row["question"]], row["how"] or ""
         others = (name for name in question.wordings if name and how.startswith(name))
         condition = {"question": question.name, "rubric": next(others, "")}
         found = question.read(row["text"], cases.get(row["case"]), condition)
-        made["outcome"].append("judged" if found.valid else "invalid")
-        made["how"].append(found.how)
-        made["payload"].append(msgspec.json.encode(found.value).decode() if found.valid else None)
-        made["reason"].append(found.fault)
+        payload = msgspec.json.encode(found.value).decode() if found.valid else None
+        made.append(("judged" if found.valid else "invalid", found.how, payload, found.fault))
     return verdicts.with_columns(
-        pl.Series(column, cells, dtype=pl.String) for column, cells in made.items()
+        pl.DataFrame(made, schema=dict.fromkeys(_READ, pl.String), orient="row").get_columns()
     )
 
 
@@ -371,14 +328,10 @@ def judges_and_words(questions: Sequence[Question], verdicts: pl.DataFrame | Non
     return f"{names}@{digest}"
 
 
-class _Fault(NamedTuple):
-    row: int | None
-    says: str
+_Fault: TypeAlias = tuple[int | None, str]
 
 
-def verdict_fault(
-    questions: Sequence[Question], verdicts: pl.DataFrame
-) -> tuple[int | None, str] | None:
+def verdict_fault(questions: Sequence[Question], verdicts: pl.DataFrame) -> _Fault | None:
     """What no run of these questions wrote: its row, counted from 0, and what is wrong with it.
 
     Columns have their types, questions are known, and about and payload are JSON of the form that
@@ -393,35 +346,28 @@ def _verdict_faults(questions: Sequence[Question], verdicts: pl.DataFrame) -> It
     for column in (*_WORDS, "payload", "check"):
         held, wanted = verdicts[column].dtype, pl.Boolean if column == "check" else pl.String
         if held != wanted:
-            yield _Fault(None, f"{column} is {held}, not {wanted}")
+            yield None, f"{column} is {held}, not {wanted}"
     for column in (*_WORDS, "check"):
         if verdicts[column].null_count():
-            yield _Fault(_first(verdicts[column].is_null()), f"{column} is missing")
+            yield _first(verdicts[column].is_null()), f"{column} is missing"
     known = by_name(questions)
     for name in verdicts["question"].unique(maintain_order=True) if known else ():
         if name not in known:
             row = _first(verdicts["question"] == name)
-            yield _Fault(row, f"question is {_short(name)}; expected one of {', '.join(known)}")
+            yield row, f"question is {_short(name)}; expected one of {', '.join(known)}"
+    any_json = {"about": dict[str, Any], "payload": dict[str, Any] | list[Any]}
     rows = verdicts.with_row_index("row").partition_by("question", maintain_order=True)
-    for own in rows:
+    for column, own in product(any_json, rows):
         asked = known.get(own["question"][0])
-        yield from _json_faults(own, "about", dict[str, Any] if asked is None else asked.about)
-    for own in rows:
-        asked = known.get(own["question"][0])
-        any_json = dict[str, Any] | list[Any]
-        yield from _json_faults(own, "payload", any_json if asked is None else asked.payload)
-
-
-def _json_faults(rows: pl.DataFrame, column: str, form: Any) -> Iterator[_Fault]:
-    """Every value is JSON of this form; what is said twice is read once."""
-    decode = msgspec.json.Decoder(form).decode
-    for text in rows[column].drop_nulls().unique(maintain_order=True):
-        try:
-            decode(text)
-        except (msgspec.DecodeError, RecursionError) as error:
-            says = str(error) or "nested too deeply"
-            row = rows["row"][_first(rows[column] == text)]
-            yield _Fault(row, f"{column} is {_short(text)} ({says})")
+        form = any_json[column] if asked is None else getattr(asked, column)
+        decode = msgspec.json.Decoder(form).decode
+        # What is said twice is read once.
+        for text in own[column].drop_nulls().unique(maintain_order=True):
+            try:
+                decode(text)
+            except (msgspec.DecodeError, RecursionError) as error:
+                row = own["row"][_first(own[column] == text)]
+                yield row, f"{column} is {_short(text)} ({str(error) or 'nested too deeply'})"
 
 
 def _first(flags: pl.Series) -> int:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, SupportsIndex, TypeAlias
 from overread.judging import Read
 
 Shape: TypeAlias = Literal["any", "object", "array"]
+_KINDS: Final = {"any": (dict, list), "object": (dict,), "array": (list,)}
 
 LONGEST: Final = 200_000
 """Characters of a reply at most; a verdict of 4096 tokens has about 20,000."""
@@ -46,13 +47,14 @@ def read_json(text: str, shape: Shape = "any") -> Read:
         return Read(fault="no reply")
     if len(text) > LONGEST:
         return Read(fault=f"a reply of more than {LONGEST} characters")
-    wrong = ""
+    fault = "no JSON in the reply"
     for how, value in _values(text):
-        fitting = _fit(value, shape)
-        if fitting is not None and not (how in _PROSE and _is_citation(fitting)):
-            return _checked(fitting, how)
-        wrong = wrong or _misfit(shape)
-    return Read(fault=wrong or "no JSON in the reply")
+        if shape == "object" and isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, _KINDS[shape]) and not (how in _PROSE and _is_citation(value)):
+            return _checked(value, how)
+        fault = f"no JSON{'' if shape == 'any' else f' {shape}'} in the reply"
+    return Read(fault=fault)
 
 
 def _values(text: str) -> Iterator[tuple[str, Any]]:
@@ -156,41 +158,17 @@ def _runs(text: str, spans: Sequence[tuple[int, int, bool]]) -> list[Any]:
 
 def _starts(text: str, spans: Sequence[tuple[int, int, bool]]) -> Iterator[int]:
     """Where repair may begin: in the last fence; at the last span; at the first bracket."""
-    seen: set[int] = set()
     openings = [match.end() for match in _OPENING.finditer(text)]
-    fenced = next((at for at in reversed(openings) if text[at : at + 200].lstrip()[:1] in "[{"), -1)
-    outer = _outermost(spans)
-    for at in (fenced, *(outer[-1:]), *(outer[:1])):
-        if at >= 0 and at not in seen and text[at:].strip():
-            seen.add(at)
-            yield at
-
-
-def _outermost(spans: Sequence[tuple[int, int, bool]]) -> list[int]:
-    """Where spans begin that lie in no other."""
-    outer: list[int] = []
+    fenced = [at for at in openings if text[at : at + 200].lstrip()[:1] in "[{"]
+    outer: list[int] = []  # where spans begin that lie in no other
     reach = -1
     for start, end, _ in spans:
         if start >= reach:
             outer.append(start)
             reach = end
-    return outer
-
-
-def _fit(value: Any, shape: Shape) -> Any | None:
-    if shape == "any":
-        return value if isinstance(value, dict | list) else None
-    if shape == "array":
-        return value if isinstance(value, list) else None
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return value if isinstance(value, dict) else None
-
-
-def _misfit(shape: Shape) -> str:
-    return {"object": "no JSON object in the reply", "array": "no JSON array in the reply"}.get(
-        shape, "no JSON in the reply"
-    )
+    for at in dict.fromkeys((*fenced[-1:], *outer[-1:], *outer[:1])):
+        if text[at:].strip():
+            yield at
 
 
 def _is_citation(value: Any) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -31,6 +32,7 @@ _OPEN: Final = re.compile(r"<([a-z][a-z_]*) fence=([0-9a-f]{16})>\n")
 _TAG: Final = re.compile(r"</?[a-z][a-z_]* fence=")
 _HEAD: Final = re.compile(r"Judgment asked for: ([a-z][a-z_]*)\.\n")
 _NAME: Final = re.compile(r"[a-z][a-z_]*")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Rubric(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -57,15 +59,11 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Whether the template itself says where each section stands."""
         return "{sections}" not in self.template
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Names the words: everything a judge sees but the material."""
-        kept: str | None = self.__dict__.get("_digest")
-        if kept is None:
-            words = (NOTICE, self.role, self.question, self.system, self.template, self.sections)
-            data = msgspec.json.encode(words)
-            kept = self.__dict__["_digest"] = blake2b(data, digest_size=8).hexdigest()
-        return kept
+        words = (NOTICE, self.role, self.question, self.system, self.template, self.sections)
+        return blake2b(msgspec.json.encode(words), digest_size=8).hexdigest()
 
 
 def frame(rubric: Rubric, sections: Mapping[str, str]) -> tuple[Message, ...]:
@@ -77,7 +75,7 @@ def frame(rubric: Rubric, sections: Mapping[str, str]) -> tuple[Message, ...]:
     if set(sections) != set(rubric.sections):
         missing = sorted(set(rubric.sections) ^ set(sections))
         raise ValueError(f"rubric {rubric.name} takes {rubric.sections}; {missing} differ")
-    texts = {name: _encodable(text) for name, text in sections.items()}
+    texts = {name: _SURROGATE.sub("\ufffd", text) for name, text in sections.items()}
     fences = _fences(rubric, texts)
     blocks = {
         name: f"<{name} fence={fences[name]}>\n{text}\n</{name} fence={fences[name]}>"
@@ -191,10 +189,6 @@ def _fences(rubric: Rubric, texts: Mapping[str, str]) -> dict[str, str]:
         if not any(fence in text for fence in fences.values() for text in texts.values()):
             return fences
     raise AssertionError(f"rubric {rubric.name}: a thousand digests occur in what they digest")
-
-
-def _encodable(text: str) -> str:
-    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 # ---------------------------------------------------------------- changes that should not matter

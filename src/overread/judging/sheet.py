@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from overread.judging.agreement import Agreement
 
 PERSON: Final = "person"
-_SHEET: Final = ("id", "item", "question", "asked", "gold", "reply", "part", "choices", PERSON)
+_SHOWN: Final = ("item", "question", "asked", "gold", "reply", "part")  # as units have them
+_SHEET: Final = ("id", *_SHOWN, "choices", PERSON)
 _KEY: Final = ("id", "question", "reader", "judge", "verdict")
 # What spreadsheets take for a formula; the wide forms and blanks before them too.
 _FORMULA: Final = re.compile(r"[\s\ufffd]*[=+\-@＝＋－＠]|[\t\r]")
@@ -115,16 +117,13 @@ def sample(units: Sequence[Unit], n: int, seed: int = 0) -> list[Unit]:
     The same units and seed give the same sample, in whatever order they come.
     """
     rng = random.Random(seed)
-    pools: dict[str, list[Unit]] = {}
-    for unit in sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.key):
-        pools.setdefault(unit.question, []).append(unit)
-    for name in sorted(pools):
-        rng.shuffle(pools[name])
-    taken: list[Unit] = []
-    while len(taken) < n and any(pools.values()):
-        for name in sorted(pools):
-            if pools[name] and len(taken) < n:
-                taken.append(pools[name].pop())
+    each = sorted({(unit.question, unit.key): unit for unit in units}.items())
+    pools = []
+    for _, own in groupby(each, key=lambda one: one[0][0]):
+        pool = [unit for _, unit in own]
+        rng.shuffle(pool)
+        pools.append(reversed(pool))
+    taken = [unit for turn in zip_longest(*pools) for unit in turn if unit is not None][:n]
     rng.shuffle(taken)
     return taken
 
@@ -134,17 +133,7 @@ def write_sheet(units: Sequence[Unit], sheet: Path, key: Path) -> None:
     for path in (sheet, key):
         _check_new(path)
     rows = [
-        (
-            unit.key,
-            unit.item,
-            unit.question,
-            unit.asked,
-            unit.gold,
-            unit.reply,
-            unit.part,
-            " / ".join(unit.choices),
-            "",
-        )
+        (unit.key, *(getattr(unit, name) for name in _SHOWN), " / ".join(unit.choices), "")
         for unit in units
     ]
     told = [
@@ -252,12 +241,12 @@ def person_agreement(
         )
     if not said:
         raise BadInput(f"{sheet}: no row has anything in the column {PERSON}. Fill it first.")
-    found = []
-    for (question, judge), pairs in told.items():
-        mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
-        made = pair_agreement(PERSON, judge, mine, theirs, n_boot=n_boot, seed=seed)
-        found.append(msgspec.structs.replace(made, group=question))
-    return found
+    return [
+        pair_agreement(
+            PERSON, judge, *zip(*pairs, strict=True), group=question, n_boot=n_boot, seed=seed
+        )
+        for (question, judge), pairs in told.items()
+    ]
 
 
 def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:

@@ -6,19 +6,20 @@ are for testing instruments, never for training or judging a clinical model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
 from PIL import Image
 
+from overread.benchmarks.grounding.build.manifest import PAPER_COLUMNS
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
 from overread.case import Box
 from overread.imaging import RESOLUTION, irrelevant_box, matched_boxes, rescale_box
 from overread.phantoms.chest_body import FILM
 from overread.phantoms.chest_film import FINDINGS, film
-from overread.phantoms.sets import Job, SetMaker, write_csv
+from overread.phantoms.sets import Job, SetMaker, one_of, write_csv
 
 # ---------------------------------------------------------------- which films a set needs
 #
@@ -72,17 +73,18 @@ def plan_set(n: int, seed: int) -> SetPlan:
     spares = [(f, True, 1) for f, present, k in strata if present and k == 1]
 
     kinds = [(f, present) for f, present, k in strata + spares for _ in range(k)]
-    marker = np.concatenate(
-        [_spread(rng, strata, True, MARKER_AGREES), _spread(rng, strata, False, 1 - MARKER_AGREES)]
+    # Spare films have the marker, and are taken at the bedside.
+    marker, bedside = (
+        [
+            *_spread(rng, strata, True, sick),
+            *_spread(rng, strata, False, well),
+            *[True] * len(spares),
+        ]
+        for sick, well in ((MARKER_AGREES, 1 - MARKER_AGREES), (AP_WHEN_PRESENT, AP_WHEN_ABSENT))
     )
-    bedside = np.concatenate(
-        [_spread(rng, strata, True, AP_WHEN_PRESENT), _spread(rng, strata, False, AP_WHEN_ABSENT)]
-    )
-    extra = np.ones(len(spares), bool)
-    marker, bedside = np.concatenate([marker, extra]), np.concatenate([bedside, extra])
     names = rng.permutation(len(kinds))
     films = tuple(
-        Order(k, f"film_{names[k]:05d}", f, present, "AP" if bedside[k] else "PA", bool(marker[k]))
+        Order(k, f"film_{names[k]:05d}", f, present, "AP" if bedside[k] else "PA", marker[k])
         for k, (f, present) in enumerate(kinds)
     )
     ids = rng.permutation(n)
@@ -101,16 +103,15 @@ def _shares(total: int) -> list[tuple[str, int]]:
 
 def _spread(
     rng: np.random.Generator, strata: Sequence[tuple[str, bool, int]], present: bool, share: float
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+) -> Iterator[bool]:
     """True for a share of each stratum, exact over all strata together, shuffled within each."""
-    flags, given, seen = [], 0, 0
+    given = seen = 0
     for _, stratum, k in strata:
         if stratum is present:
             seen += k
             due = round(share * seen) - given
-            flags.append(rng.permutation(np.arange(k) < due))
+            yield from rng.permutation(np.arange(k) < due).tolist()
             given += due
-    return np.concatenate(flags)
 
 
 def _swaps(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
@@ -118,8 +119,7 @@ def _swaps(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Ord
 
     A healthy film lacks every finding, so where a finding has one healthy film any other serves.
     """
-    alike = _alike(films)
-    healthy = [film for film in films if not film.present]
+    alike, healthy = _alike(films)
     swaps = []
     for one in films[:n]:
         pool = alike[one.finding, one.present]
@@ -134,17 +134,16 @@ def _opposites(rng: np.random.Generator, films: Sequence[Order], n: int) -> list
 
     In a small set some findings have no healthy film of their own; any healthy film lacks them.
     """
-    alike = _alike(films)
-    healthy = [film for film in films if not film.present]
-    pools = (alike.get((film.finding, not film.present), healthy) for film in films[:n])
-    return [pool[int(rng.integers(len(pool)))] for pool in pools]
+    alike, healthy = _alike(films)
+    return [one_of(rng, alike.get((one.finding, not one.present), healthy)) for one in films[:n]]
 
 
-def _alike(films: Sequence[Order]) -> dict[tuple[str, bool], list[Order]]:
+def _alike(films: Sequence[Order]) -> tuple[dict[tuple[str, bool], list[Order]], list[Order]]:
+    """Films by finding and label, and those of the healthy."""
     alike: dict[tuple[str, bool], list[Order]] = {}
     for one in films:
         alike.setdefault((one.finding, one.present), []).append(one)
-    return alike
+    return alike, [one for one in films if not one.present]
 
 
 # ---------------------------------------------------------------- films
@@ -173,7 +172,7 @@ def _film(folder: Path, seed: int, order: Order) -> Made:
     return Made(order.name, one.person.sex, one.person.age, one.phrase, one.box)
 
 
-JOB = Job("film", __name__, Order, Made, _film, "films")
+JOB = Job("film", Order, Made, _film, "films")
 
 
 # ---------------------------------------------------------------- masks that should not matter
@@ -197,26 +196,27 @@ def on_the_trunk(rng: np.random.Generator, target: Box) -> tuple[Box, ...]:
 
 # ---------------------------------------------------------------- the set
 
-COLUMNS = (
-    "case_id", "source", "image_path", "report_path", "dicom_id", "subject_id", "study_id", "view",
-    "age", "gender", "finding", "label", "label_text", "box_x", "box_y", "box_w", "box_h",
-    "original_sentence", "error_sentence", "error_type", "error_present", "swap_image_path",
-    "irrelevant_box_x", "irrelevant_box_y", "irrelevant_box_w", "irrelevant_box_h",
-    *EXTRA_COLUMNS,
-)  # fmt: skip
+COLUMNS = (*PAPER_COLUMNS, *EXTRA_COLUMNS)
 """The manifest's columns: the paper's 26 (GROUNDING 1.2), and what a builder knows besides."""
-
-
-_TRUTH = ("case_id", "marker", "view", "box_x", "box_y", "box_w", "box_h")
 
 
 def _write(folder: Path, plan: SetPlan, made: Sequence[Made]) -> None:
     films = {one.name: one for one in made}
     write_csv(folder / "manifest.csv", COLUMNS, _manifest(plan, films))
-    write_csv(folder / "phantom_truth.csv", _TRUTH, _truths(plan, films))
+    truths = [
+        {
+            "case_id": case.case_id,
+            "marker": int(case.film.marker),
+            "view": case.film.view,
+            **_sides("box", films[case.film.name].box),
+        }
+        for case in plan.cases
+    ]
+    columns = ("case_id", "marker", "view", "box_x", "box_y", "box_w", "box_h")
+    write_csv(folder / "phantom_truth.csv", columns, truths)
 
 
-def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, object]]:
+def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterator[dict[str, object]]:
     for number, case in enumerate(plan.cases):
         order = case.film
         shown = made[order.name]
@@ -241,23 +241,12 @@ def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, obj
         }
 
 
-def _truths(plan: SetPlan, made: Mapping[str, Made]) -> Iterable[dict[str, object]]:
-    for case in plan.cases:
-        box = made[case.film.name].box
-        yield {
-            "case_id": case.case_id,
-            "marker": int(case.film.marker),
-            "view": case.film.view,
-            **(_sides("box", box) if box else {}),
-        }
-
-
 def _path(order: Order) -> str:
     return f"images/{order.name}.jpg"
 
 
-def _sides(prefix: str, box: Box) -> dict[str, int]:
-    return {f"{prefix}_{side}": getattr(box, side) for side in ("x", "y", "w", "h")}
+def _sides(prefix: str, box: Box | None) -> dict[str, int]:
+    return {f"{prefix}_{side}": getattr(box, side) for side in "xywh"} if box else {}
 
 
 def _boxes(source: Box | None, rng: np.random.Generator) -> dict[str, object]:

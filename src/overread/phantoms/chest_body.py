@@ -101,8 +101,12 @@ def shifted(kind: Grain, rng: np.random.Generator) -> Field:
 # ---------------------------------------------------------------- strokes
 
 
-def band(points: npt.NDArray[np.float64], pen: ImageDraw.ImageDraw, width: float, ink: int) -> None:
+Run: TypeAlias = npt.NDArray[np.float64]
+
+
+def band(x: Run, y: Run, pen: ImageDraw.ImageDraw, width: float, ink: int) -> None:
     """A bone's shadow, `width` film pixels: brighter at both edges, where cortex is in profile."""
+    points = np.column_stack([x, y])
     along = np.empty_like(points)
     along[1:-1] = points[2:] - points[:-2]
     along[0], along[-1] = points[1] - points[0], points[-1] - points[-2]
@@ -255,20 +259,15 @@ def ribs(person: Patient, rng: np.random.Generator) -> Field:
             edge = max(edge, 0.16 + 0.02 * k)
             a = 0.035 + (edge - 0.035) * np.sin(theta)
             v = start + fall * (1 - np.cos(theta)) - 0.016 * np.sin(2 * theta)
-            line = np.column_stack([person.midline + lung.side * a, v])
             wide = 21 - 0.35 * k
-            band(line, back_pen, wide, 205)
+            band(person.midline + lung.side * a, v, back_pen, wide, 205)
             if k > 7:
                 continue
             end = 0.15 + 0.008 * k
             a = end + (edge - end) * np.cos(theta)
-            v = (
-                start
-                + fall
-                + (0.055 + 0.011 * k) * (0.55 * np.sin(theta) + 0.45 * theta * 2 / math.pi)
-            )
-            line = np.column_stack([person.midline + lung.side * a, v])
-            band(line, front_pen, wide + 4, 185)
+            down = 0.55 * np.sin(theta) + 0.45 * theta * 2 / math.pi
+            v = start + fall + (0.055 + 0.011 * k) * down
+            band(person.midline + lung.side * a, v, front_pen, wide + 4, 185)
     # Cartilage is invisible: the anterior limbs fade toward the sternum.
     fade = smooth((np.abs(AXIS - person.midline) - 0.22) / 0.08)[None, :]
     return 0.215 * inked(back) + 0.14 * fade * inked(front)
@@ -280,8 +279,7 @@ def bones(person: Patient, rng: np.random.Generator) -> Field:
     phase = rng.uniform(0, 1)
     discs = 0.5 + 0.5 * np.cos(2 * math.pi * (v / 0.066 + phase))
     column = np.exp(-((u / 0.036) ** 6)) * (0.22 - 0.17 * discs**6)
-    spinous = 0.09 * np.exp(-((u / 0.007) ** 2)) * (1 - discs) ** 2
-    spine = column + spinous
+    spine = column + 0.09 * np.exp(-((u / 0.007) ** 2)) * (1 - discs) ** 2
 
     image, pen = canvas()
     lift = rng.uniform(-0.012, 0.012)
@@ -289,8 +287,7 @@ def bones(person: Patient, rng: np.random.Generator) -> Field:
     for side in (-1, 1):
         a = 0.032 + 0.30 * s
         y = 0.205 - 0.085 * s + 0.020 * np.sin(2 * math.pi * s) + lift + rng.uniform(-0.004, 0.004)
-        line = np.column_stack([person.midline + side * a, y])
-        band(line, pen, 30, 230)
+        band(person.midline + side * a, y, pen, 30, 230)
     drawn = blurred(ribs(person, rng) + 0.34 * inked(image), 1)
 
     return np.asarray(spine + drawn + 0.28 * shoulders(person, rng), dtype=np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -14,23 +14,8 @@ from PIL import Image, ImageDraw
 
 from overread.case import Box
 from overread.imaging import irrelevant_box, rescale_box
-from overread.phantoms.chest_body import (
-    AXIS,
-    FILM,
-    Field,
-    Layers,
-    Lung,
-    Patient,
-    air,
-    floor,
-    heart_shadow,
-    layers,
-    outward,
-    patient,
-    shifted,
-    smooth,
-    walls,
-)
+from overread.phantoms import chest_body as body
+from overread.phantoms.chest_body import AXIS, FILM, Field, Layers, Lung, Patient, shifted, smooth
 
 # ---------------------------------------------------------------- the eight findings
 #
@@ -47,12 +32,8 @@ class Afflicted(msgspec.Struct, frozen=True):
     zone: str = ""
 
 
+# The same chest with a finding drawn at random from what that finding may look like.
 Onset: TypeAlias = Callable[[Layers, Patient, np.random.Generator], Afflicted]
-
-
-def afflict(healthy: Layers, person: Patient, finding: str, rng: np.random.Generator) -> Afflicted:
-    """The same chest with one finding drawn at random from what that finding may look like."""
-    return FINDINGS[finding](healthy, person, rng)
 
 
 # ---------------------------------------------------------------- opacities within one lung
@@ -62,9 +43,11 @@ def _side(lung: Lung) -> str:
     return "right" if lung.side < 0 else "left"
 
 
-def _one_lung(person: Patient, rng: np.random.Generator) -> tuple[int, Lung]:
+def _one_lung(person: Patient, rng: np.random.Generator) -> tuple[int, Lung, Field, Field]:
+    """Which, the lung itself, and how far outward and how far down every pixel is."""
     which = int(rng.integers(2))
-    return which, person.lungs[which]
+    lung = person.lungs[which]
+    return which, lung, body.outward(person, lung.side)[None, :], AXIS[:, None]
 
 
 def _patch(
@@ -77,11 +60,10 @@ def _patch(
     edge: float,
 ) -> tuple[Field, str, str]:
     """A ragged patch within one lung, 0 to 1, and its side and zone."""
-    which, lung = _one_lung(person, rng)
+    which, lung, a, v = _one_lung(person, rng)
     v0 = rng.uniform(*rows)
     a0 = rng.uniform(0.185, 0.225)
     across, down = rng.uniform(0.125, 0.155), rng.uniform(0.12, 0.155)
-    a, v = outward(person, lung.side)[None, :], AXIS[:, None]
     far = np.sqrt(((a - a0) / across) ** 2 + ((v - v0) / down) ** 2)
     patch = smooth((1.0 - far + ragged * shifted("cloud", rng)) / edge)
     # Disease stays within the lung; cloud far from the patch is not disease.
@@ -96,8 +78,8 @@ def _parenchyma(healthy: Layers, *which: int) -> Field:
     return smooth((lung - 0.25) / 0.2) * (1.0 - 0.8 * smooth((healthy.heart - 0.3) / 0.3))
 
 
-def _with(healthy: Layers, added: Field) -> Layers:
-    return msgspec.structs.replace(healthy, findings=healthy.findings + added)
+def _with(healthy: Layers, added: Field, **changed: Any) -> Layers:
+    return msgspec.structs.replace(healthy, findings=healthy.findings + added, **changed)
 
 
 def consolidation(healthy: Layers, person: Patient, rng: np.random.Generator) -> Afflicted:
@@ -113,33 +95,24 @@ def pneumonia(healthy: Layers, person: Patient, rng: np.random.Generator) -> Aff
     patch, side, zone = _patch(healthy, person, rng, rows=(0.38, 0.60), ragged=0.20, edge=0.5)
     clouds = 0.62 + 0.38 * smooth(shifted("cloud", rng) / 0.9)
     dense = rng.uniform(0.36, 0.56) * patch * clouds
-    return Afflicted(
-        _with(healthy, dense),
-        f"patchy airspace disease in the {side} {zone} lung, pneumonia",
-        side,
-        zone,
-    )
+    phrase = f"patchy airspace disease in the {side} {zone} lung, pneumonia"
+    return Afflicted(_with(healthy, dense), phrase, side, zone)
 
 
 def lung_opacity(healthy: Layers, person: Patient, rng: np.random.Generator) -> Afflicted:
     """A haze through which the vessels still show."""
     patch, side, zone = _patch(healthy, person, rng, rows=(0.25, 0.60), ragged=0.14, edge=0.6)
-    return Afflicted(
-        _with(healthy, rng.uniform(0.22, 0.44) * patch),
-        f"opacity in the {side} {zone} lung",
-        side,
-        zone,
-    )
+    sick = _with(healthy, rng.uniform(0.22, 0.44) * patch)
+    return Afflicted(sick, f"opacity in the {side} {zone} lung", side, zone)
 
 
 def atelectasis(healthy: Layers, person: Patient, rng: np.random.Generator) -> Afflicted:
     """Volume lost at one base: a raised hemidiaphragm, plates above it and haze between."""
-    which, lung = _one_lung(person, rng)
+    which, lung, a, v = _one_lung(person, rng)
     raised = msgspec.structs.replace(lung, dome=lung.dome - rng.uniform(0.03, 0.05))
     airs = list(healthy.air)
-    airs[which] = air(person, raised)
-    a, v = outward(person, lung.side)[None, :], AXIS[:, None]
-    above = floor(person, raised)[None, :] - v
+    airs[which] = body.air(person, raised)
+    above = body.floor(person, raised)[None, :] - v
     plates = np.zeros(healthy.findings.shape)
     for height in (rng.uniform(0.05, 0.08), rng.uniform(0.11, 0.15)):
         middle, tilt = rng.uniform(0.18, 0.24), rng.uniform(-0.35, 0.35)
@@ -160,28 +133,23 @@ def atelectasis(healthy: Layers, person: Patient, rng: np.random.Generator) -> A
 
 def pleural_effusion(healthy: Layers, person: Patient, rng: np.random.Generator) -> Afflicted:
     """Fluid at one base, higher along the chest wall: the angle is blunt, the diaphragm gone."""
-    which, lung = _one_lung(person, rng)
-    a, v = outward(person, lung.side)[None, :], AXIS[:, None]
+    which, lung, a, v = _one_lung(person, rng)
     reach = np.clip((a - 0.05) / (lung.width - 0.05), 0, 1)
     level = lung.dome - rng.uniform(0.06, 0.12) - rng.uniform(0.06, 0.10) * reach**3
     fluid = smooth((v - level) / 0.022)
     airs = list(healthy.air)
     lost = airs[which] * fluid
     airs[which] = airs[which] - 0.9 * lost
-    sick = msgspec.structs.replace(
-        _with(healthy, 0.10 * lost),
-        air=(airs[0], airs[1]),
-        vessels=healthy.vessels * (1 - fluid * (a > 0)),
-    )
+    vessels = healthy.vessels * (1 - fluid * (a > 0))
+    sick = _with(healthy, 0.10 * lost, air=(airs[0], airs[1]), vessels=vessels)
     return Afflicted(sick, f"{_side(lung)} pleural effusion", _side(lung))
 
 
 def pneumothorax(healthy: Layers, person: Patient, rng: np.random.Generator) -> Afflicted:
     """Air outside a collapsed lung: no markings beyond a thin pleural line."""
-    which, lung = _one_lung(person, rng)
-    a, v = outward(person, lung.side)[None, :], AXIS[:, None]
+    which, lung, a, v = _one_lung(person, rng)
     sunk = msgspec.structs.replace(lung, apex=lung.apex + rng.uniform(0.11, 0.15))
-    medial, lateral = walls(sunk)
+    medial, lateral = body.walls(sunk)
     end = rng.uniform(0.46, 0.56)
     gap = rng.uniform(0.055, 0.085) * smooth((end - AXIS) / 0.09)
     pleura = (lateral - gap)[:, None]
@@ -190,9 +158,8 @@ def pneumothorax(healthy: Layers, person: Patient, rng: np.random.Generator) -> 
     free = smooth((whole - 0.15) / 0.15) * (1.0 - lung_left) * smooth((end + 0.02 - v) / 0.03)
     line = np.exp(-(((pleura - a) / 0.0042) ** 2)) * (v > sunk.apex) * (v < end - 0.03)
     line = line * (a > medial[:, None] + 0.02) * (whole > 0.15)
-    bare = healthy.vessels * (1.0 - free)
     dense = 0.12 * line - 0.30 * free + 0.05 * lung_left * smooth((end - 0.1 - v) / 0.1) * whole
-    sick = msgspec.structs.replace(_with(healthy, dense.astype(np.float32)), vessels=bare)
+    sick = _with(healthy, dense.astype(np.float32), vessels=healthy.vessels * (1.0 - free))
     return Afflicted(sick, f"{_side(lung)} apical pneumothorax", _side(lung))
 
 
@@ -213,13 +180,12 @@ def edema(healthy: Layers, person: Patient, rng: np.random.Generator) -> Afflict
 
 def cardiomegaly(healthy: Layers, person: Patient, rng: np.random.Generator) -> Afflicted:
     """A heart wider than half the chest."""
-    bedside = person.view == "AP"
     heart = msgspec.structs.replace(
         person.heart,
-        wide=rng.uniform(1.33, 1.52) * (1.03 if bedside else 1.0),
+        wide=rng.uniform(1.33, 1.52) * (1.03 if person.view == "AP" else 1.0),
         tall=person.heart.tall * rng.uniform(1.06, 1.12),
     )
-    sick = msgspec.structs.replace(healthy, heart=heart_shadow(person, heart))
+    sick = msgspec.structs.replace(healthy, heart=body.heart_shadow(person, heart))
     return Afflicted(sick, "enlarged cardiac silhouette")
 
 
@@ -272,8 +238,8 @@ def film(
     rng: np.random.Generator, *, view: str, finding: str | None = None, marker: bool = False
 ) -> Film:
     """One film of one new patient, healthy or with one finding."""
-    person = patient(rng, view=view)
-    healthy = layers(person)
+    person = body.patient(rng, view=view)
+    healthy = body.layers(person)
     noise = grain(rng)
     attenuation = healthy.attenuation()
     middle = float(np.median(attenuation[::4, ::4]))
@@ -283,7 +249,7 @@ def film(
         return Film(stamp(plain, at), person, at)
     while True:
         # Mottle can nibble a patch below the least size a box may have: such a draw is drawn again.
-        sick = afflict(healthy, person, finding, rng)
+        sick = FINDINGS[finding](healthy, person, rng)
         pixels = developed(sick.layers.attenuation(), person, middle, noise)
         box = changed_box(plain, pixels)
         if box is not None and rescale_box(box.x, box.y, box.w, box.h, FILM, FILM) is not None:

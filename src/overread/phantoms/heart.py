@@ -356,15 +356,12 @@ def _packed(masks: npt.NDArray[np.bool_]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in arrays.items():
-            held = io.BytesIO()
-            np.lib.format.write_array(held, array, allow_pickle=False)
-            entry = zipfile.ZipInfo(f"{name}.npy")
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, held.getvalue())
+            with archive.open(f"{name}.npy", "w") as held:
+                np.lib.format.write_array(held, array, allow_pickle=False)
     return file.getvalue()
 
 
-JOB = Job("clip", __name__, Order, Made, _clip, "clips", share=4)
+JOB = Job("clip", Order, Made, _clip, "clips", share=4)
 
 
 # ---------------------------------------------------------------- the set

@@ -33,19 +33,12 @@ IMAGES = "images"
 # their order can be told.
 
 
-class Truth(msgspec.Struct, frozen=True, kw_only=True):
-    """What is true of a picture, before it is put as a question.
+class Truth(scenes.Asked, frozen=True, kw_only=True):
+    """What is true of a picture, before it is put as a question; of its words only the `{x}` of
+    `claim` is left open."""
 
-    `ask` asks for one answer and `every` for each; `claim` states one answer `{x}`. `told` are the
-    steps of reasoning after the one that names the examination: feature, conclusion, analysis.
-    """
-
-    ask: tuple[str, ...]
-    claim: str
     right: tuple[str, ...]
     wrong: tuple[str, ...]
-    told: tuple[str, ...]
-    every: str = ""
 
 
 def _truth(form: str, right: Sequence[str], wrong: Sequence[str], **words: object) -> Truth:
@@ -102,22 +95,13 @@ Builder: TypeAlias = Callable[[np.random.Generator], MadeT]
 # ---------------------------------------------------------------- the heart
 
 
-def _ventricle_diagnosed(rng: np.random.Generator) -> Item:
-    dilated = bool(rng.integers(2))
-    looks = ("slender, much longer than wide", "round and wide, bulging to both sides")
-    names = ("left ventricle of normal size", "dilated left ventricle")
-    wrong = (names[not dilated], "left ventricle filled by a tumour")
-    scene = scenes.echo_scene(rng, dilated=dilated)
-    return scene, _truth("ventricle", names[dilated : dilated + 1], wrong, look=looks[dilated])
-
-
-def _valve_recognised(rng: np.random.Generator) -> Item:
-    opened = bool(rng.integers(2))
-    state, other = ("open", "closed") if opened else ("closed", "open")
-    shut = "Two leaflets meet in a line between the lower right and the upper right chamber."
-    apart = "Two leaflets point apart into the upper right chamber and leave a gap."
-    scene = scenes.echo_scene(rng, opened=opened)
-    return scene, _truth("valve", [state], [other], look=apart if opened else shut)
+def _state(form: str, changed: str, rng: np.random.Generator) -> Item:
+    """A heart in one of two states, the second of which is drawn by that option."""
+    second = bool(rng.integers(2))
+    names, looks, never = (FACTS.states[form][part] for part in ("names", "looks", "never"))
+    scene = scenes.echo_scene(rng, **{changed: second})
+    wrong = (names[not second], *never)
+    return scene, _truth(form, [names[second]], wrong, look=looks[second])
 
 
 def _function(scene: Scene, form: str, name: str, **words: str) -> Item:
@@ -129,16 +113,10 @@ def _function(scene: Scene, form: str, name: str, **words: str) -> Item:
 def _chamber_referred(rng: np.random.Generator) -> Item:
     scene = scenes.echo_scene(rng)
     assert scene.heart is not None
-    places = {
-        "left ventricle": "upper right",
-        "right ventricle": "upper left",
-        "left atrium": "lower right",
-        "right atrium": "lower left",
-    }
-    name = one_of(rng, tuple(places))
+    name = one_of(rng, tuple(FACTS.chambers))
     framed = scenes.marked(scene.pixels, scene.heart.chambers[name])
-    others = [other for other in places if other != name]
-    truth = _truth("chamber", [name], others, place=places[name])
+    others = [other for other in FACTS.chambers if other != name]
+    truth = _truth("chamber", [name], others, place=FACTS.chambers[name])
     return msgspec.structs.replace(scene, pixels=framed), truth
 
 
@@ -244,13 +222,11 @@ def _more_sickled(rng: np.random.Generator) -> Item:
 
 def _better_picture(source: str, rng: np.random.Generator) -> Item:
     """The same picture twice, once out of focus and noisy."""
-    if source == "heart":
-        scene = scenes.echo_scene(rng)
-    elif source == "chest":
-        scene = scenes.film_of(rng)
-    else:
+    if source == "smear":
         field = smear(rng, whites=["neutrophil", "lymphocyte"], platelets=5)
         scene = scenes.blood(rng, field)
+    else:
+        scene = scenes.echo_scene(rng) if source == "heart" else scenes.film_of(rng)
     return _compared(rng, scene, scenes.degraded(rng, scene.pixels), "quality")
 
 
@@ -321,9 +297,9 @@ BUILDERS: Final[Mapping[str, tuple[Builder[Item], ...]]] = {
     "Diagnosis": (
         partial(_diagnosis, "chest"),
         partial(_diagnosis, "smear"),
-        _ventricle_diagnosed,
+        partial(_state, "ventricle", "dilated"),
     ),
-    "Recognition": (_cell_recognised, _valve_recognised),
+    "Recognition": (_cell_recognised, partial(_state, "valve", "opened")),
     "Action": (partial(_added, "Action", "chest"), partial(_added, "Action", "smear")),
     "Localization": (_chest_place, _cell_place),
     "Cause": (partial(_added, "Cause", "smear"), partial(_added, "Cause", "chest")),
@@ -388,7 +364,7 @@ def _item(folder: Path, seed: int, order: Order) -> dict[str, Any]:
     }
 
 
-JOB = Job("question", __name__, Order, dict[str, Any], _item, "pictures")
+JOB = Job("question", Order, dict[str, Any], _item, "pictures")
 
 
 EACH = 2

@@ -48,8 +48,12 @@ class _Examination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     look: str
 
 
-class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a truth is put, with words in braces."""
+class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a truth is put, with words in braces.
+
+    `ask` asks for one answer and `every` for each; `claim` states one answer `{x}`. `told` are the
+    steps of reasoning after the one that names the examination: feature, conclusion, analysis.
+    """
 
     ask: tuple[str, ...]
     claim: str
@@ -65,8 +69,10 @@ class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     functions: dict[str, str]
     wrong: dict[str, tuple[str, ...]]
     cells: dict[str, str]
+    chambers: dict[str, str]
+    states: dict[str, dict[str, tuple[str, ...]]]
     examinations: dict[str, _Examination]
-    asked: dict[str, _Asked]
+    asked: dict[str, Asked]
 
 
 FACTS: Final = read_facts("question_facts.toml", _Facts)
@@ -128,8 +134,8 @@ def _chambers(
     boxes = {}
     for name, (x, y, half) in middles.items():
         across, down = apex[0] + x * cos - y * sin, apex[1] + y * cos + x * sin
-        left, top = float((across - half) * scale), float((down - half) * scale)
-        right, bottom = float((across + half) * scale), float((down + half) * scale)
+        corners = (across - half, down - half, across + half, down + half)
+        left, top, right, bottom = (float(corner * scale) for corner in corners)
         boxes[name] = (left, top, right, bottom)
     return boxes
 

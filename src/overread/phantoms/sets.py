@@ -10,7 +10,7 @@ import csv
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Job(msgspec.Struct, Generic[OrderT, MadeT], frozen=True):
-    """What workers of one kind do. Its module holds it as `JOB`, where another process finds it.
+    """What workers of one kind do. Another process finds it as `JOB` in the module of `one`.
 
     `one` makes a piece below a folder, given the set's seed and the order, and says what it made.
     `drawn` is what pieces are called; making a `share` of them takes about as long as starting a
@@ -40,7 +40,6 @@ class Job(msgspec.Struct, Generic[OrderT, MadeT], frozen=True):
     """
 
     name: str
-    module: str
     order: type[OrderT]
     made: type[MadeT]
     one: Callable[[Path, int, OrderT], MadeT]
@@ -190,14 +189,6 @@ _START = (
 _REFUSED_BY_THE_SYSTEM = 74
 
 
-class Batch(msgspec.Struct, frozen=True):
-    """A worker's share, each order as JSON."""
-
-    folder: str
-    seed: int
-    orders: tuple[msgspec.Raw, ...]
-
-
 def worker_count(asked: int | None, pieces: int, *, share: int, drawn: str) -> int:
     """As many as asked for; else one per core, each with at least `share` of the pieces."""
     if asked is not None:
@@ -223,31 +214,28 @@ def make_all(
 
 
 def work(job: Job[OrderT, MadeT]) -> None:
-    """A worker process: a batch comes in by standard input, its results go out as one line."""
-    batch = msgspec.json.decode(sys.stdin.buffer.read(), type=Batch)
+    """A worker process: its share comes in by standard input, what it made goes out as one line."""
+    parent = os.getppid()
+    folder, seed, orders = msgspec.json.decode(sys.stdin.buffer.read())
+    made = []
     try:
-        made = list(_made_here(job, batch, os.getppid()))
+        for order in orders:
+            if os.getppid() != parent:
+                raise SystemExit("the set's writer is gone")  # nobody would take these pieces
+            made.append(job.one(Path(folder), seed, msgspec.convert(order, job.order)))
     except OSError as error:  # a full disk, say: whoever asked for the set can tell the user
         sys.stdout.buffer.write(msgspec.json.encode((error.errno, error.strerror)))
         sys.exit(_REFUSED_BY_THE_SYSTEM)
     sys.stdout.buffer.write(msgspec.json.encode(made))
 
 
-def _made_here(job: Job[OrderT, MadeT], batch: Batch, parent: int) -> Iterator[MadeT]:
-    for order in batch.orders:
-        if os.getppid() != parent:
-            raise SystemExit("the set's writer is gone")  # nobody would take these pieces
-        yield job.one(Path(batch.folder), batch.seed, msgspec.json.decode(order, type=job.order))
-
-
 def _made_elsewhere(
     job: Job[OrderT, MadeT], folder: Path, seed: int, orders: Sequence[OrderT]
 ) -> list[MadeT]:
     root = str(Path(__file__).parents[2])
-    batch = Batch(str(folder), seed, tuple(msgspec.Raw(msgspec.json.encode(o)) for o in orders))
     done = subprocess.run(  # noqa: S603 - our own interpreter, our own module
-        [sys.executable, "-c", _START.format(module=job.module), root],
-        input=msgspec.json.encode(batch),
+        [sys.executable, "-c", _START.format(module=job.one.__module__), root],
+        input=msgspec.json.encode((str(folder), seed, orders)),
         capture_output=True,
         check=False,
     )
@@ -258,5 +246,4 @@ def _made_elsewhere(
         said = done.stderr.decode(errors="replace").strip().splitlines()
         last = said[-1] if said else ""
         raise RuntimeError(f"a {job.name} worker stopped ({done.returncode}): {last}")
-    made = msgspec.json.decode(done.stdout, type=list[msgspec.Raw])
-    return [msgspec.json.decode(one, type=job.made) for one in made]
+    return [msgspec.convert(one, job.made) for one in msgspec.json.decode(done.stdout)]

@@ -203,9 +203,6 @@ class Smear(msgspec.Struct, frozen=True):
     pixels: npt.NDArray[np.uint8]
     cells: tuple[Cell, ...]
 
-    def count(self, *kinds: str) -> int:
-        return sum(cell.kind in kinds for cell in self.cells)
-
 
 def smear(
     rng: np.random.Generator,

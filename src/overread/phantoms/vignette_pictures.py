@@ -253,37 +253,35 @@ def _over(below: Field, inside: Field, above: Field | float) -> Field:
 
 def _ill(tissue: Field, disease: str, u: Field, v: Field, inner: Field) -> Field:
     """The disease at u > 0."""
+    if disease == "territorial infarct":
+        wedge = np.minimum(0.62 - np.abs(np.arctan2(v, u) - 0.2), (np.hypot(u, v) - 0.14)) * 0.3
+        return _over(tissue, wedge, _DEAD)
     if disease == "subdural haematoma":
         away = _inside(u + 0.06, v - 0.01, _WIDE - _BONE, _HIGH - _BONE)
-        return _over(tissue, np.minimum(-away, inner), _BLOOD)
-    if disease == "epidural haematoma":
-        lens = 0.17 - np.hypot(u - 0.43, (v + 0.04) * 0.9)
-        return _over(tissue, lens, _BLOOD)
-    if disease == "intracerebral haemorrhage":
+        blood = np.minimum(-away, inner)
+    elif disease == "epidural haematoma":
+        blood = 0.17 - np.hypot(u - 0.43, (v + 0.04) * 0.9)
+    else:  # an intracerebral haemorrhage
         wave = 0.008 * np.cos(3 * np.arctan2(v - 0.02, u - 0.18) + 0.7)
-        return _over(tissue, 0.075 + wave - np.hypot(u - 0.18, v - 0.02), _BLOOD)
-    angle = np.arctan2(v, u)
-    wedge = np.minimum(0.62 - np.abs(angle - 0.2), (np.hypot(u, v) - 0.14)) * 0.3
-    return _over(tissue, wedge, _DEAD)
+        blood = 0.075 + wave - np.hypot(u - 0.18, v - 0.02)
+    return _over(tissue, blood, _BLOOD)
 
 
 def _focus(shown: Field, focus: Focus, u: Field, v: Field, bright: float, dark: float) -> Field:
     radius = focus.across / HEAD / 2
     x, y = u - focus.x, v - focus.y
     far = np.hypot(x, y)
-    if focus.shape == SHAPES[1]:
-        return _over(_over(shown, radius - far, bright), 0.55 * radius - far, dark)
-    if focus.shape == SHAPES[2]:
-        return _over(shown, _inside(x, y, 0.45 * radius, radius), bright)
-    if focus.shape == SHAPES[3]:
-        spikes = 0.38 + 0.62 * np.abs(np.cos(3 * np.arctan2(y, x))) ** 2.5
-        return _over(shown, radius * spikes - far, bright)
-    if focus.shape == SHAPES[4]:
-        lobes = 0.5 * radius - np.minimum(
-            np.hypot(x, y - 0.5 * radius), np.hypot(x, y + 0.5 * radius)
-        )
-        return _over(shown, lobes, bright)
-    return _over(shown, radius - far, bright)
+    _, ring, oval, star, dumbbell = SHAPES
+    inside = radius - far
+    if focus.shape == oval:
+        inside = _inside(x, y, 0.45 * radius, radius)
+    elif focus.shape == star:
+        inside = radius * (0.38 + 0.62 * np.abs(np.cos(3 * np.arctan2(y, x))) ** 2.5) - far
+    elif focus.shape == dumbbell:
+        half = 0.5 * radius
+        inside = half - np.minimum(np.hypot(x, y - half), np.hypot(x, y + half))
+    shown = _over(shown, inside, bright)
+    return _over(shown, 0.55 * radius - far, dark) if focus.shape == ring else shown
 
 
 # ---------------------------------------------------------------- rhythm strips
@@ -332,39 +330,34 @@ def paper(rng: np.random.Generator, beats: list[Beat], tremble: float = 0.0) -> 
 
 def regular(interval: float, *, st: float = 0.0, first: float = 0.5) -> list[Beat]:
     """Beats at even intervals of seconds for all of the strip."""
-    ends = _WIDTH / _SECOND + interval
-    return [Beat(float(at), st=st) for at in np.arange(first - interval, ends, interval)]
+    return [Beat(at, st=st) for at in _even(first - interval, interval)]
 
 
 def rhythm(rng: np.random.Generator, name: str) -> Pixels:
     """A strip of the rhythm of that name."""
-    first = rng.uniform(0.35, 0.55)
+    first, tremble = rng.uniform(0.35, 0.55), 0.0
     if name == "sinus rhythm":
-        return paper(rng, regular(rng.uniform(0.78, 0.92), first=first))
-    if name == "atrial fibrillation":
+        beats = regular(rng.uniform(0.78, 0.92), first=first)
+    elif name == "atrial fibrillation":
         gaps = rng.permutation([0.42, 0.5, 0.62, 0.75, 0.88, 1.0, 0.46, 0.7, 0.55])
-        return paper(
-            rng, [Beat(float(at), wave=False) for at in first + np.cumsum(gaps) - gaps[0]], 0.7
-        )
-    if name == "2:1 atrioventricular block":
-        gap = rng.uniform(0.56, 0.64)
-        beats = [Beat(float(at), complex=k % 2 == 0) for k, at in enumerate(_even(first, gap))]
-        return paper(rng, beats)
-    if name == "ventricular bigeminy":
-        gap = rng.uniform(1.25, 1.4)
-        pairs = [(at, at + 0.46) for at in _even(first, gap)]
-        beats = [
-            Beat(float(at), wide=wide, wave=not wide)
-            for two in pairs
-            for at, wide in zip(two, (False, True), strict=True)
-        ]
-        return paper(rng, beats)
-    gap = rng.uniform(0.33, 0.37)
-    return paper(rng, [Beat(float(at), wide=True, wave=False) for at in _even(first - gap, gap)])
+        times = (first + np.cumsum(gaps) - gaps[0]).tolist()
+        beats, tremble = [Beat(at, wave=False) for at in times], 0.7
+    elif name == "2:1 atrioventricular block":
+        times = _even(first, rng.uniform(0.56, 0.64))
+        beats = [Beat(at, complex=k % 2 == 0) for k, at in enumerate(times)]
+    elif name == "ventricular bigeminy":
+        times = _even(first, rng.uniform(1.25, 1.4))
+        pairs = [(Beat(at), Beat(at + 0.46, wide=True, wave=False)) for at in times]
+        beats = [beat for pair in pairs for beat in pair]
+    else:
+        gap = rng.uniform(0.33, 0.37)
+        beats = [Beat(at, wide=True, wave=False) for at in _even(first - gap, gap)]
+    return paper(rng, beats, tremble)
 
 
-def _even(first: float, gap: float) -> Field:
-    return np.arange(first, _WIDTH / _SECOND + gap, gap)
+def _even(first: float, gap: float) -> list[float]:
+    """Instants at even distances for all of the strip."""
+    return [float(at) for at in np.arange(first, _WIDTH / _SECOND + gap, gap)]
 
 
 # ---------------------------------------------------------------- waves, in millimetres

@@ -1,35 +1,38 @@
 """Kinds of pictures: what may be true of one, how it is drawn, what is written and asked of it.
 
-The words stand in vignette_facts.toml.
+The words, and what may be true, stand in vignette_facts.toml.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from itertools import combinations, combinations_with_replacement, product
 from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from overread.phantoms import vignette_pictures as pictures
+from overread.phantoms.question_scenes import Pixels
 from overread.phantoms.sets import read_facts
-from overread.phantoms.smear import SIDE, WHITE_CELLS, Cell, smear
+from overread.phantoms.smear import SIDE, Cell, smear
 
-Pixels: TypeAlias = npt.NDArray[np.uint8]
 # Facet by facet, what is true of one picture.
 Facts: TypeAlias = Mapping[str, str]
+Draw: TypeAlias = Callable[[np.random.Generator, Facts], Pixels]
 
 
 class _ViewWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`seen` is what an expert writes, with facets in braces."""
+    """`seen` is what an expert writes, with facets in braces.
+
+    Facets have values, or the name of a table that has them.
+    """
 
     modality: str
     system: str
     seen: str
+    facets: dict[str, str | tuple[str, ...]]
 
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -54,11 +57,16 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         values = [x for x in VIEWS[self.view].facets[self.facet] if x not in self.but]
         if isinstance(self.says, str):
             return {value: capitalized(self.says.format(value)) for value in values}
-        return {value: self.says.get(value) or self.says[_unsided(value)] for value in values}
+        # An answer may go for both sides.
+        sides = re.compile("^(left|right) ")
+        return {x: self.says.get(x) or self.says[sides.sub("", x)] for x in values}
 
 
 class _VignetteFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looks: dict[str, dict[str, str]]
+    cells: dict[str, dict[str, Any]]
+    changes: dict[str, float]
+    shifts: dict[str, int]
     views: dict[str, _ViewWords]
     questions: dict[str, tuple[Question, ...]]
 
@@ -71,18 +79,16 @@ QUESTIONS: Final[Mapping[str, tuple[Question, ...]]] = _FACTS.questions
 class View(msgspec.Struct, frozen=True):
     """Facets are independent: any value of one goes with any value of another.
 
-    What an expert writes and what `draw` shows both follow from the facts alone. `also` gives
-    further words for what is written.
+    What an expert writes and what `draw` shows both follow from the facts alone.
     """
 
     name: str
+    words: _ViewWords
     facets: Mapping[str, tuple[str, ...]]
-    draw: Callable[[np.random.Generator, Facts], npt.NDArray[Any]]
-    also: Callable[[Facts], dict[str, str]] = lambda facts: {}
 
     @property
-    def words(self) -> _ViewWords:
-        return _FACTS.views[self.name]
+    def draw(self) -> Draw:
+        return _DRAWN[self.name]
 
     def caption(self, facts: Facts) -> str:
         """What is seen: a thing that has looks by its looks, anything else by its name.
@@ -94,12 +100,8 @@ class View(msgspec.Struct, frozen=True):
             words[facet] = LOOKS.get(value, value).format(**facts)
             for place, part in enumerate(re.split(" and | with ", value), 1):
                 words[f"{facet}_{place}"] = LOOKS.get(part, part)
-        return self.words.seen.format(**words | self.also(facts))
-
-
-def _numbers(first: int, last: int, step: int = 1) -> tuple[str, ...]:
-    """Whole numbers as words of a facet, both ends included."""
-    return tuple(map(str, range(first, last + 1, step)))
+        also = _ALSO[self.name](facts) if self.name in _ALSO else {}
+        return self.words.seen.format(**words | also)
 
 
 def capitalized(text: str) -> str:
@@ -107,26 +109,18 @@ def capitalized(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _unsided(finding: str) -> str:
-    return finding.removeprefix("left ").removeprefix("right ")
-
-
 # ---------------------------------------------------------------- what may be true
 
 _KINDS: Final = _FACTS.looks
-PAIRS: Final = tuple(
-    " and ".join(two) for two in combinations_with_replacement(sorted(WHITE_CELLS), 2)
-)
 PLACES: Final[Mapping[str, tuple[float, float]]] = {
     f"{down} {across}" if (down, across) != ("middle", "centre") else "very centre": (x, y)
     for down, y in (("upper", 0.17), ("middle", 0.5), ("lower", 0.83))
     for across, x in (("left", 0.17), ("centre", 0.5), ("right", 0.83))
 }
-_SIDES: Final = ("left", "right")
 _SITED: Final = {
     f"{side} {kind}": look.format(side=side)
     for kind, look in _KINDS["sited"].items()
-    for side in _SIDES
+    for side in ("left", "right")
 }
 LOOKS: Final[Mapping[str, str]] = {
     value: look
@@ -135,42 +129,13 @@ LOOKS: Final[Mapping[str, str]] = {
     for value, look in looks.items()
 } | _SITED
 """What is seen of a thing; `{side}` is another facet of the picture."""
-_CHAMBERS: Final = tuple(
-    " and ".join(two)
-    for two in combinations(("left ventricle", "right ventricle", "left atrium", "right atrium"), 2)
-)
-CHANGES: Final[Mapping[str, float]] = {
-    "shrunk to about half": 0.5,
-    "shrunk by about a quarter": 0.74,
-    "stayed about the same": 1.0,
-    "grown by about a third": 1.35,
-    "grown to about double": 2.0,
-}
-BEATS: Final = ("second", "third", "fourth", "fifth", "sixth")
-SHIFTS: Final[Mapping[str, int]] = {
-    "4 mm below the line": -4,
-    "2 mm below the line": -2,
-    "level with the line": 0,
-    "2 mm above the line": 2,
-    "4 mm above the line": 4,
-}
-_THREE_FINDINGS: Final = ("left pneumothorax", "right pleural effusion", "cardiomegaly")
-_THREE_RHYTHMS: Final = ("sinus rhythm", "atrial fibrillation", "ventricular tachycardia")
-_THREE_CONDITIONS: Final = ("sickle cell disease", "iron deficiency", "lymphocytosis")
-_FEW: Final = _numbers(2, 9)
+CHANGES: Final = _FACTS.changes
+SHIFTS: Final = _FACTS.shifts
 _REGIONS: Final = tuple(pictures.REGIONS)
 _BAR: Final = 20  # millimetres of the bar on slices that have one
 
 
 # ---------------------------------------------------------------- the pictures
-
-_CONDITIONS_DRAWN: Final[Mapping[str, dict[str, Any]]] = {
-    "sickle cell disease": {"sickled": 12},
-    "iron deficiency": {"red": "pale"},
-    "eosinophilia": {"whites": ["eosinophil"] * 5},
-    "lymphocytosis": {"whites": ["lymphocyte"] * 5},
-    "monocytosis": {"whites": ["monocyte"] * 5},
-}
 
 
 def _blood(rng: np.random.Generator, platelets: str, **cells: Any) -> Pixels:
@@ -237,7 +202,7 @@ def _pace(rng: np.random.Generator, facts: Facts) -> Pixels:
 
 def _ectopic(rng: np.random.Generator, facts: Facts) -> Pixels:
     beats = [beat for beat in pictures.regular(0.7, first=0.35) if beat.at > 0]
-    odd = 1 + BEATS.index(facts["beat"])
+    odd = 1 + VIEWS["ectopic"].facets["beat"].index(facts["beat"])
     early = msgspec.structs.replace(beats[odd], at=beats[odd].at - 0.16, wide=True, wave=False)
     return pictures.paper(rng, [*beats[:odd], early, *beats[odd + 1 :]])
 
@@ -251,7 +216,7 @@ def _film_strip(rng: np.random.Generator, facts: Facts) -> Pixels:
 
 def _blood_film(rng: np.random.Generator, facts: Facts) -> Pixels:
     condition, finding = facts["both"].split(" with ")
-    left = pictures.reduced(_blood(rng, "5", **_CONDITIONS_DRAWN[condition]), 124)
+    left = pictures.reduced(_blood(rng, "5", **_FACTS.cells[condition]), 124)
     return pictures.panels(left, pictures.reduced(_finding(rng, finding), 124))
 
 
@@ -268,78 +233,60 @@ def _scans(rng: np.random.Generator, facts: Facts) -> Pixels:
 
 # ---------------------------------------------------------------- the views
 
-_VIEWS: Final = (
-    View(
-        "two white cells",
-        {"pair": PAIRS, "platelets": _FEW},
-        lambda rng, facts: _blood(rng, facts["platelets"], whites=facts["pair"].split(" and ")),
+# How each is drawn, and further words for what is written of it.
+_DRAWN: Final[Mapping[str, Draw]] = {
+    "two white cells": lambda rng, facts: _blood(
+        rng, facts["platelets"], whites=facts["pair"].split(" and ")
     ),
-    View("one white cell", {"place": tuple(PLACES), "platelets": _FEW}, _one_cell),
-    View(
-        "blood",
-        {"condition": tuple(_KINDS["condition"]), "platelets": _FEW},
-        lambda rng, facts: _blood(rng, facts["platelets"], **_CONDITIONS_DRAWN[facts["condition"]]),
-        lambda facts: {"condition": capitalized(LOOKS[facts["condition"]])},
+    "one white cell": _one_cell,
+    "blood": lambda rng, facts: _blood(rng, facts["platelets"], **_FACTS.cells[facts["condition"]]),
+    "film": lambda rng, facts: _finding(rng, facts["finding"], int(facts["clips"])),
+    "swallowed": lambda rng, facts: pictures.chest(
+        rng, swallowed=facts["object"], corner=facts["corner"]
     ),
-    View(
-        "film",
-        {"finding": (*_SITED, *_KINDS["unsited"]), "clips": _numbers(1, 6)},
-        lambda rng, facts: _finding(rng, facts["finding"], int(facts["clips"])),
-        lambda facts: {"lie": "clip lies" if facts["clips"] == "1" else "clips lie"},
+    "chambers": lambda rng, facts: pictures.chambers(
+        rng, facts["pair"].split(" and "), facts["valve"] == "open"
     ),
-    View(
-        "swallowed",
-        {"object": tuple(_KINDS["metal"]), "corner": tuple(pictures.CORNERS)},
-        lambda rng, facts: pictures.chest(rng, swallowed=facts["object"], corner=facts["corner"]),
+    "beat": lambda rng, facts: pictures.beat_pair(rng, int(facts["ejected"]) / 100),
+    "ct": _ct,
+    "mri": _mri,
+    "followed": _followed,
+    "course": _course,
+    "rhythm": lambda rng, facts: pictures.rhythm(rng, facts["rhythm"]),
+    "pace": _pace,
+    "ectopic": _ectopic,
+    "film and strip": _film_strip,
+    "blood and film": _blood_film,
+    "ct and mri": _scans,
+}
+_ALSO: Final[Mapping[str, Callable[[Facts], dict[str, str]]]] = {
+    "blood": lambda facts: {"condition": capitalized(LOOKS[facts["condition"]])},
+    "film": lambda facts: {"lie": "clip lies" if facts["clips"] == "1" else "clips lie"},
+    "ct": lambda facts: {"specks": _dots(facts["specks"])},
+    "course": lambda facts: dict(
+        zip(("earlier", "later"), map(_dots, _counted(facts)), strict=True)
     ),
-    View(
-        "chambers",
-        {"pair": _CHAMBERS, "valve": ("open", "shut")},
-        lambda rng, facts: pictures.chambers(
-            rng, facts["pair"].split(" and "), facts["valve"] == "open"
-        ),
-    ),
-    View(
-        "beat",
-        {"ejected": _numbers(20, 70, 10)},
-        lambda rng, facts: pictures.beat_pair(rng, int(facts["ejected"]) / 100),
-    ),
-    View(
-        "ct",
-        {"disease": tuple(_KINDS["head"]), "side": _SIDES, "specks": _numbers(1, 6)},
-        _ct,
-        lambda facts: {"specks": _dots(facts["specks"])},
-    ),
-    View("mri", {"region": _REGIONS, "shape": pictures.SHAPES, "across": _numbers(8, 24, 4)}, _mri),
-    View("followed", {"change": tuple(CHANGES), "region": _REGIONS}, _followed),
-    View(
-        "course",
-        {"next": _numbers(7, 12), "step": _numbers(1, 3)},
-        _course,
-        lambda facts: dict(zip(("earlier", "later"), map(_dots, _counted(facts)), strict=True)),
-    ),
-    View(
-        "rhythm",
-        {"rhythm": tuple(_KINDS["rhythm"])},
-        lambda rng, facts: pictures.rhythm(rng, facts["rhythm"]),
-    ),
-    View("pace", {"squares": _numbers(2, 6), "segment": tuple(SHIFTS)}, _pace),
-    View("ectopic", {"beat": BEATS}, _ectopic),
-    View(
-        "film and strip",
-        {"both": tuple(map(" with ".join, product(_THREE_FINDINGS, _THREE_RHYTHMS)))},
-        _film_strip,
-    ),
-    View(
-        "blood and film",
-        {"both": tuple(map(" with ".join, product(_THREE_CONDITIONS, _THREE_FINDINGS)))},
-        _blood_film,
-    ),
-    View(
-        "ct and mri",
-        {"further": _REGIONS, "turn": _numbers(1, 5)},
-        _scans,
-        lambda facts: {"shared": _shared(facts)},
-    ),
-)
-VIEWS: Final[Mapping[str, View]] = {view.name: view for view in _VIEWS}
+    "ct and mri": lambda facts: {"shared": _shared(facts)},
+}
+# What a facet's values are the names of, where they stand in a table.
+_NAMED: Final[Mapping[str, Iterable[str]]] = {
+    **_KINDS,
+    "finding": (*_SITED, *_KINDS["unsited"]),
+    "place": PLACES,
+    "corner": pictures.CORNERS,
+    "region": pictures.REGIONS,
+    "shape": pictures.SHAPES,
+    "change": CHANGES,
+    "shift": SHIFTS,
+}
+VIEWS: Final[Mapping[str, View]] = {
+    name: View(
+        name,
+        words,
+        {
+            facet: tuple(_NAMED[values]) if isinstance(values, str) else values
+            for facet, values in words.facets.items()
+        },
+    )
+    for name, words in _FACTS.views.items()
+}

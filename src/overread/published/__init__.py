@@ -4,29 +4,21 @@ Facts only: numbers, with the table each stands in, and flags beside them, so th
 with a misprint unawares. What the numbers themselves allow to be recomputed, tests recompute.
 """
 
-from overread.published._beside import comparison, headline_of, headline_tables, remarks_of
-from overread.published._figures import (
-    BENCHMARKS,
-    CASES,
-    Figures,
-    Flag,
-    Part,
-    Printed,
-    System,
-    figures,
-    inconsistencies,
-    published,
-    read_figures,
+from overread.published._figures import BENCHMARKS, Figures, Flag, System, figures, inconsistencies
+from overread.published._tables import (
+    comparison,
+    headline_of,
+    headline_tables,
+    marked,
+    numbered,
+    printed_tables,
+    remarks_of,
 )
-from overread.published._printed_tables import marked, numbered, printed_tables
 
 __all__ = [
     "BENCHMARKS",
-    "CASES",
     "Figures",
     "Flag",
-    "Part",
-    "Printed",
     "System",
     "comparison",
     "figures",
@@ -36,7 +28,5 @@ __all__ = [
     "marked",
     "numbered",
     "printed_tables",
-    "published",
-    "read_figures",
     "remarks_of",
 ]

@@ -129,10 +129,6 @@ class _FiguresFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     parts: tuple[Part, ...]
 
 
-class _FlagsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    flags: tuple[Flag, ...]
-
-
 # ---------------------------------------------------------------- what is made of them
 
 
@@ -153,15 +149,9 @@ class Printed(msgspec.Struct, frozen=True, kw_only=True):
     repeat: bool = False
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class Figures(_FiguresFile, frozen=True, kw_only=True):
     """All that a paper prints and we keep; `cases` is the size of the paper's main set."""
 
-    benchmark: str
-    paper: str
-    cite: str
-    cases: int
-    systems: tuple[System, ...]
-    parts: tuple[Part, ...]
     printed: tuple[Printed, ...]
     index: dict[tuple[str, str, frozenset[tuple[str, str]]], Printed]
 
@@ -207,20 +197,11 @@ def read_figures(text: str) -> Figures:
     return Figures(**msgspec.structs.asdict(found), printed=printed, index=index)
 
 
-def published(benchmark: str) -> list[Measure]:
-    """The printed figures as records of measures.json: fractions, None where nothing is printed."""
-    return [printed.record for printed in figures(benchmark).printed if not printed.repeat]
-
-
-def inconsistencies(benchmark: str) -> list[Flag]:
-    """Every printed figure that other printed figures, or the authors' code, contradict."""
-    return list(_flags(benchmark))
-
-
 @cache
-def _flags(benchmark: str) -> tuple[Flag, ...]:
-    text = paper_file(benchmark, "flags.toml")
-    return msgspec.convert(tomllib.loads(text), _FlagsFile).flags
+def inconsistencies(benchmark: str) -> tuple[Flag, ...]:
+    """Every printed figure that other printed figures, or the authors' code, contradict."""
+    kept = tomllib.loads(paper_file(benchmark, "flags.toml"))
+    return msgspec.convert(kept, dict[Literal["flags"], tuple[Flag, ...]])["flags"]
 
 
 # ---------------------------------------------------------------- the notation of one cell
@@ -259,20 +240,13 @@ def read_cell(text: str) -> Cell:
     if found is None:
         raise ValueError(f'not a cell: "{text}"')
 
-    def number(name: str) -> Decimal | None:
-        word = found[name]
-        return None if word in (None, "N/A", "-") else Decimal(word)
-
-    return Cell(
-        value=number("value"),
-        spread=number("spread"),
-        low=number("low"),
-        high=number("high"),
-        q=found["q"],
-        p=found["p"],
-        n=None if found["n"] is None else int(found["n"]),
-        dagger=found["dagger"] is not None,
-    )
+    absent = (None, "N/A", "-")
+    numbers = {
+        name: None if found[name] in absent else Decimal(found[name])
+        for name in ("value", "spread", "low", "high")
+    }
+    n = None if found["n"] is None else int(found["n"])
+    return Cell(**numbers, q=found["q"], p=found["p"], n=n, dagger=found["dagger"] is not None)
 
 
 # ---------------------------------------------------------------- rows made into records

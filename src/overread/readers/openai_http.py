@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -17,30 +18,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from overread.case import (
-    BadInput,
-    Decoding,
-    Limits,
-    Prompt,
-    ReaderFailure,
-    Reply,
-    Shown,
-    ShownClip,
-    Traits,
-)
+from overread.case import BadInput, Decoding, Limits, Prompt, ReaderFailure, Reply, Shown, ShownClip
 from overread.readers.guard import Guard, on_this_network
-from overread.readers.responses import (
-    listed_models,
-    read_listing,
-    read_response,
-    transport_failure,
-)
+from overread.readers.responses import listed_models, read_listing, read_response, transport_failure
 from overread.readers.secret import Secret
 from overread.readers.spec import ReaderSpec
 
 if TYPE_CHECKING:
     import aiohttp
-    from yarl import URL
 
 _DEFAULT = Limits(concurrency=64)
 _MOST_BYTES = 32_000_000  # of a body: log-probabilities of every token take most of it
@@ -62,12 +47,11 @@ class OpenAIReader:
 
     def __init__(self, spec: ReaderSpec, guard: Guard, key: Secret | None) -> None:
         self.name = spec.name
-        self.traits: Traits = spec.traits
+        self.traits = spec.traits
         self.limits = spec.limits(_DEFAULT)
         self.spec = spec
         self._guard = guard
         self._url = spec.base_url.rstrip("/") + "/chat/completions"
-        self._parsed_url: URL | None = None
         self._host = urlsplit(self._url).hostname or ""
         self._headers = {"Content-Type": "application/json"}
         self._key = key
@@ -99,26 +83,12 @@ class OpenAIReader:
         """Ask once. Raises ReaderFailure; never returns an error as text."""
         if self.traits.modality == "text" and prompt.pictures:
             raise AssertionError("a text-only reader was handed pixels")
-        films = self.spec.clips == "video"
-        filmed = films and any(clip.form == "video" for clip in prompt.clips)
-        tail = self._films_tail if filmed else self._tail
-        pieces = body_pieces(prompt, self.spec, tail)
+        filmed = self.spec.clips == "video" and any(clip.form == "video" for clip in prompt.clips)
+        pieces = body_pieces(prompt, self.spec, self._films_tail if filmed else self._tail)
         body = _joined(pieces)
         began = time.monotonic()
-        session = self._session or self._open()
         async with AsyncExitStack() as room:
-            try:
-                async with session.post(
-                    self._parsed_url or self._url,
-                    data=body,
-                    allow_redirects=False,
-                    proxy=self.spec.proxy,
-                ) as response:
-                    status, headers = response.status, response.headers
-                    content = await self._content(response, room)
-            except Exception as error:
-                limits = self.limits
-                raise transport_failure(error, self._url, limits, self._key) from None
+            status, headers, content = await self._answer("POST", self._url, room, data=body)
             seconds = round(time.monotonic() - began, 6)
             try:
                 reply = read_response(
@@ -153,19 +123,25 @@ class OpenAIReader:
         return read_listing(content, self.spec.model, self._key) if status == 200 else ""
 
     async def _model_list(self, seconds: float) -> tuple[int, bytes]:
-        import aiohttp
+        from aiohttp import ClientTimeout
 
-        session = self._session or self._open()
         url = self.spec.base_url.rstrip("/") + "/models"
-        within = aiohttp.ClientTimeout(total=seconds)
         async with AsyncExitStack() as room:
-            try:
-                async with session.get(
-                    url, allow_redirects=False, proxy=self.spec.proxy, timeout=within
-                ) as response:
-                    return response.status, await self._content(response, room)
-            except Exception as error:
-                raise transport_failure(error, url, self.limits, self._key) from None
+            within = ClientTimeout(total=seconds)
+            status, _, content = await self._answer("GET", url, room, timeout=within)
+        return status, content
+
+    async def _answer(
+        self, method: str, url: str, room: AsyncExitStack, **options: Any
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body of a response; long ones keep their place in `room`."""
+        session = self._session or self._open()
+        options |= {"allow_redirects": False, "proxy": self.spec.proxy}
+        try:
+            async with session.request(method, url, **options) as response:
+                return response.status, response.headers, await self._content(response, room)
+        except Exception as error:
+            raise transport_failure(error, url, self.limits, self._key) from None
 
     async def _content(self, response: aiohttp.ClientResponse, room: AsyncExitStack) -> bytes:
         """The whole body, or a failure past what any honest completion holds."""
@@ -200,14 +176,12 @@ class OpenAIReader:
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
-        from yarl import URL
 
         class NoCookies(aiohttp.DummyCookieJar):
             """Not even parsed: the parser logs the names it refuses, and they may be the key."""
 
             def update_cookies_from_headers(self, *_: object) -> None: ...
 
-        self._parsed_url = URL(self._url)  # once, not for every request
         connector = aiohttp.TCPConnector(
             limit=0,  # the pace decides how many calls are under way
             socket_factory=functools.partial(self._guard.socket_for, self._connects_to),

@@ -45,15 +45,14 @@ def open_reader(
     of its own is called with the spec, the guard and the environment.
     """
     parsed = spec if isinstance(spec, ReaderSpec) else parse_spec(spec)
-    makers: dict[str, Callable[[], Reader]] = {
-        "openai": lambda: _openai(parsed, guard, environment),
-        "control": lambda: _control(parsed, controls),
-        "recorded": lambda: RecordedReader(parsed),
-    }
     kinds = known_kinds()
     only("kind of reader", parsed.kind, kinds)
-    if parsed.kind in makers:
-        return makers[parsed.kind]()
+    if parsed.kind == "openai":
+        return _openai(parsed, guard, environment)
+    if parsed.kind == "control":
+        return _control(parsed, controls)
+    if parsed.kind == "recorded":
+        return RecordedReader(parsed)
     opener: Opener = load("kind of reader", parsed.kind, kinds)
     return opener(parsed, guard, environment)
 
@@ -162,11 +161,8 @@ class RecordedReader:
         self.traits: Traits = spec.traits
         self.limits = Limits(concurrency=4, attempts=1)
         self._path = Path(spec.model)
-        self._replies, self._digest = _load(self._path)
-
-    @property
-    def identity(self) -> str:
-        return f"recorded:{self._digest}"
+        self._replies, digest = _load(self._path)
+        self.identity = f"recorded:{digest}"
 
     async def reply(self, prompt: Prompt) -> Reply:
         found = self._replies.get(prompt.digest)

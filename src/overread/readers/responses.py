@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -20,53 +20,6 @@ _LONGEST_LISTING = 500
 _THROTTLING = frozenset({429, 503, 529})
 # llama.cpp answers a picture it cannot take with status 500, which otherwise may heal.
 _NEVER_HEALS = re.compile(r"not supported|unsupported|does not support", re.IGNORECASE)
-
-
-class _Alternative(msgspec.Struct, gc=False):
-    token: str
-    logprob: float
-
-
-class _Token(_Alternative, gc=False):
-    top_logprobs: list[_Alternative] = []
-
-
-class _Logprobs(msgspec.Struct, gc=False):
-    content: list[_Token] | None = None
-
-
-class _Message(msgspec.Struct, gc=False):
-    content: str
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    refusal: str | None = None
-
-
-class _Choice(msgspec.Struct, gc=False):
-    message: _Message
-    error: Any = None
-    finish_reason: str | None = None
-    logprobs: _Logprobs | None = None
-
-
-class _Usage(msgspec.Struct, gc=False):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _Completion(msgspec.Struct, gc=False):
-    """A completion in its ordinary shape; any other is read by hand, slowly and with care."""
-
-    choices: list[_Choice]
-    usage: _Usage | None = None
-    model: str | None = None
-    system_fingerprint: str | None = None
-    error: Any = None
-
-
-_decode_ordinary = msgspec.json.Decoder(_Completion).decode
-_NO_USAGE = _Usage()
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # As much of a body that is no reply is looked at; a line of it is shown.
 _MOST_QUOTED = 1 << 16
 _MOST_MODELS = 10_000
@@ -87,67 +40,25 @@ def read_response(
 
     Neither holds the secret, however the server repeated it.
     """
-    reply = _reply_in(status, headers, body, seconds, sent, secret.hide if secret else str)
-    return secret.hidden(reply) if secret else reply
-
-
-def _reply_in(
-    status: int, headers: Mapping[str, str], body: bytes, seconds: float, sent: str, hide: Hide
-) -> Reply:
-    if status == 200:
-        try:
-            ordinary = _decode_ordinary(body)
-        except _UNREADABLE:
-            pass
-        else:
-            if ordinary.choices and not ordinary.error and not ordinary.choices[0].error:
-                return _ordinary_reply(ordinary, seconds, sent)
-    reply = _read_with_care(status, headers, body, hide)
-    return msgspec.structs.replace(reply, seconds=seconds, sent=sent)
-
-
-def _ordinary_reply(data: _Completion, seconds: float, sent: str) -> Reply:
-    choice, usage = data.choices[0], data.usage or _NO_USAGE
-    message, logprobs = choice.message, None
-    if choice.logprobs is not None and choice.logprobs.content:
-        first = choice.logprobs.content[0]
-        rows: Sequence[_Alternative] = first.top_logprobs or [first]
-        logprobs = tuple((row.token, row.logprob) for row in rows)
-    return Reply(
-        text=message.content,
-        logprobs=logprobs,
-        reasoning=message.reasoning_content or message.reasoning or None,
-        refusal=message.refusal or None,
-        finish=choice.finish_reason or None,
-        tokens_in=_count(usage.prompt_tokens),
-        tokens_out=_count(usage.completion_tokens),
-        seconds=seconds,
-        sent=sent,
-        model=data.model or None,
-        fingerprint=data.system_fingerprint or None,
-    )
-
-
-def _read_with_care(status: int, headers: Mapping[str, str], body: bytes, hide: Hide) -> Reply:
-    """The same for every shape a server may think of; also explains what is not a reply."""
+    hide: Hide = secret.hide if secret else str
     if 300 <= status < 400:
         where = _line(headers.get("Location", "elsewhere"), hide, 200)
         raise ReaderFailure(f"HTTP {status}: redirects to {where} are not followed", heals=False)
-    if status != 200:
-        raise _failure(status, _message(body, hide), headers)
     try:
         data = _lenient(body)
     except (ValueError, RecursionError):
-        shown = _line(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide, 80)
+        said = body[:_MOST_QUOTED].decode("utf-8", "replace")
+        if status != 200:
+            raise _failure(status, _error_line(said, hide), headers) from None
+        shown = _line(said, hide, 80)
         raise ReaderFailure(f'not JSON: the server said "{shown}"', heals=True) from None
+    if status != 200:
+        error = data.get("error", data) if isinstance(data, dict) else data
+        raise _failure(status, _error_line(error, hide), headers)
     if not isinstance(data, dict):
         raise ReaderFailure("not a chat completion: the body is not an object", heals=True)
     if data.get("error"):
         raise _failure(_error_status(data["error"]), _error_line(data["error"], hide), headers)
-    return _reply(data, hide)
-
-
-def _reply(data: dict[str, Any], hide: Hide) -> Reply:
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -157,7 +68,7 @@ def _reply(data: dict[str, Any], hide: Hide) -> Reply:
         raise _failure(_error_status(choice["error"]), _error_line(choice["error"], hide), {})
     usage = data.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    return Reply(
+    reply = Reply(
         text=_text(message.get("content")),
         logprobs=_first_token(choice.get("logprobs")),
         reasoning=_string(message.get("reasoning_content")) or _string(message.get("reasoning")),
@@ -165,9 +76,12 @@ def _reply(data: dict[str, Any], hide: Hide) -> Reply:
         finish=_string(choice.get("finish_reason")),
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
+        seconds=seconds,
+        sent=sent,
         model=_string(data.get("model")),
         fingerprint=_string(data.get("system_fingerprint")),
     )
+    return secret.hidden(reply) if secret else reply
 
 
 def read_listing(body: bytes, model: str, secret: Secret | None) -> str:
@@ -175,12 +89,7 @@ def read_listing(body: bytes, model: str, secret: Secret | None) -> str:
 
     Some servers give the moment of asking as the moment of creation, which tells nothing.
     """
-    try:
-        data = msgspec.json.decode(body)
-    except _UNREADABLE:
-        return ""
-    rows = data.get("data") if isinstance(data, dict) else None
-    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    rows = _listed_rows(body)
     named = [row for row in rows if row.get("id") == model] or (rows if len(rows) == 1 else [])
     if not named:
         return ""
@@ -188,26 +97,43 @@ def read_listing(body: bytes, model: str, secret: Secret | None) -> str:
     created = _count(named[0].get("created"))
     if created and abs(time.time() - created) > _A_DAY:
         told.append(f"created {created}")
+    return _line(", ".join(told), secret.hide if secret else str, _LONGEST_LISTING)
+
+
+def listed_models(body: bytes, secret: Secret | None) -> list[str]:
+    """The names in a list of models, whichever way a server writes one; none in anything else."""
+    names = [row.get("id") or row.get("name") for row in _listed_rows(body)[:_MOST_MODELS]]
     hide: Hide = secret.hide if secret else str
-    return _line(", ".join(told), hide, _LONGEST_LISTING)
+    return [_line(name, hide, 200) for name in names if isinstance(name, str) and name]
+
+
+def _listed_rows(body: bytes) -> list[dict[str, Any]]:
+    try:
+        data = _lenient(body)
+    except (ValueError, RecursionError):
+        return []
+    rows = data.get("data") or data.get("models") if isinstance(data, dict) else None
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _lenient(body: bytes) -> Any:
-    """JSON as servers really write it: half of an emoji (a lone surrogate), NaN and infinities."""
+    """JSON as servers really write it: half of an emoji (a lone surrogate), NaN and infinities.
+
+    Halves are replaced: neither the store nor a table can hold them.
+    """
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return json.loads(body)
+        written = json.dumps(json.loads(body), ensure_ascii=False)
+        return json.loads(written.encode("utf-8", "replace"))
 
 
 def _text(content: object) -> str:
     """Content is a string, a list of parts, or null (which the protocol takes as empty)."""
-    if isinstance(content, str):
-        return _whole(content)
     if isinstance(content, list):
         parts = [p.get("text") for p in content if isinstance(p, dict)]
-        return _whole("".join(p for p in parts if isinstance(p, str)))
-    return ""
+        return "".join(p for p in parts if isinstance(p, str))
+    return content if isinstance(content, str) else ""
 
 
 def _first_token(logprobs: object) -> tuple[tuple[str, float], ...] | None:
@@ -219,7 +145,7 @@ def _first_token(logprobs: object) -> tuple[tuple[str, float], ...] | None:
     top = first.get("top_logprobs")
     rows = top if isinstance(top, list) and top else [first]
     found = [
-        (_whole(row["token"]), float(row["logprob"]))
+        (row["token"], float(row["logprob"]))
         for row in rows
         if isinstance(row, dict)
         and isinstance(row.get("token"), str)
@@ -230,12 +156,7 @@ def _first_token(logprobs: object) -> tuple[tuple[str, float], ...] | None:
 
 
 def _string(value: object) -> str | None:
-    return _whole(value) if isinstance(value, str) and value else None
-
-
-def _whole(text: str) -> str:
-    """Lone surrogates replaced: neither the store nor a table can hold them."""
-    return text.encode("utf-8", "replace").decode()
+    return value if isinstance(value, str) and value else None
 
 
 def _count(value: object) -> int | None:
@@ -259,15 +180,6 @@ def _error_status(error: object) -> int:
     if isinstance(code, str) and code.isdecimal() and len(code) == 3:
         code = int(code)
     return code if isinstance(code, int) and 400 <= code < 600 else 0
-
-
-def _message(body: bytes, hide: Hide) -> str:
-    """One line of what the server said, whatever its shape."""
-    try:
-        data = msgspec.json.decode(body)
-    except _UNREADABLE:
-        return _error_line(body[:_MOST_QUOTED].decode("utf-8", "replace"), hide)
-    return _error_line(data.get("error", data) if isinstance(data, dict) else data, hide)
 
 
 def _error_line(error: object, hide: Hide) -> str:
@@ -295,19 +207,6 @@ def _retry_after(value: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def listed_models(body: bytes, secret: Secret | None) -> list[str]:
-    """The names in a list of models, whichever way a server writes one; none in anything else."""
-    try:
-        data = _lenient(body)
-    except (ValueError, RecursionError):
-        return []
-    rows = data.get("data") or data.get("models") if isinstance(data, dict) else None
-    rows = rows[:_MOST_MODELS] if isinstance(rows, list) else []
-    names = [row.get("id") or row.get("name") for row in rows if isinstance(row, dict)]
-    hide: Hide = secret.hide if secret else str
-    return [_line(name, hide, 200) for name in names if isinstance(name, str) and name]
 
 
 def transport_failure(

@@ -195,18 +195,15 @@ def _fields(spec: str) -> dict[str, Any]:
     for option, value in parse_qsl(query, keep_blank_values=True):
         if option in fields:
             raise BadInput(f'reader "{shown}": option {option} is given twice; give it once.')
-        fields[option] = _json_object(shown, value) if option == "extra" else value
-    return fields
-
-
-def _json_object(shown: str, value: str) -> dict[str, Any]:
+        fields[option] = value
     try:
-        return msgspec.json.decode(value, type=dict[str, Any])
+        if "extra" in fields:
+            fields["extra"] = msgspec.json.decode(fields["extra"], type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
         # Not quoted: what cannot be read cannot be searched for keys.
-        raise BadInput(
-            f'reader "{shown}": extra must be a JSON object, as {{"top_k": 1}}.'
-        ) from None
+        message = f'reader "{shown}": extra must be a JSON object, as {{"top_k": 1}}.'
+        raise BadInput(message) from None
+    return fields
 
 
 def _refuse_keys(fields: Mapping[str, Any]) -> None:
@@ -254,6 +251,9 @@ def _names_and_texts(value: Any) -> tuple[list[str], list[str]]:
     A name is one of a text: a number is no key, nor is a tokenizer's own token, and a table has
     names of its own. It may also be a text's own: `?api-key=…`, `x-api-key: …`.
     """
+    if isinstance(value, str):
+        plain = unquote(value)
+        return _NAME_IN_URL.findall(plain) + _NAME_IN_TEXT.findall(plain), [value]
     names: list[str] = []
     texts: list[str] = []
     if isinstance(value, Mapping):
@@ -261,18 +261,11 @@ def _names_and_texts(value: Any) -> tuple[list[str], list[str]]:
             inside = inner if isinstance(inner, list | tuple) else [inner]
             if any(isinstance(one, str) and not _SPECIAL.fullmatch(one) for one in inside):
                 names.append(str(name))
-            within = _names_and_texts(inner)
-            names += within[0]
-            texts += within[1]
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            within = _names_and_texts(inner)
-            names += within[0]
-            texts += within[1]
-    elif isinstance(value, str):
-        texts.append(value)
-        plain = unquote(value)
-        names += _NAME_IN_URL.findall(plain) + _NAME_IN_TEXT.findall(plain)
+        value = list(value.values())
+    for inner in value if isinstance(value, list | tuple) else ():
+        within = _names_and_texts(inner)
+        names += within[0]
+        texts += within[1]
     return names, texts
 
 

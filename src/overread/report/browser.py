@@ -75,6 +75,7 @@ def browser(run: Reported, name: str, number: int, most: int, *, served: bool) -
     if not total:
         return ""
     cards, pictures = ([], []) if served else _within(run, most)
+    said = [one for card in run.cards for one in card.said]
     data = {
         "run": number,
         "served": served,
@@ -82,8 +83,8 @@ def browser(run: Reported, name: str, number: int, most: int, *, served: bool) -
         "total": total,
         "readers": [reader.name for reader in run.record.readers],
         "facets": {fact: list(words) for fact, words in run.facets.items()} or _facets(run.cards),
-        "right": served or _any_says(run.cards, "right"),
-        "flipped": served or _any_says(run.cards, "flipped"),
+        "right": served or any(one.right is not None for one in said),
+        "flipped": served or any(one.flipped is not None for one in said),
         "cards": cards,
         "pictures": pictures,
     }
@@ -152,10 +153,6 @@ def _facets(cards: Iterable[Card]) -> dict[str, list[str]]:
         for fact, value in card.facts.items():
             found.setdefault(fact, set()).add(value)
     return {fact: sorted(values) for fact, values in found.items()}
-
-
-def _any_says(cards: Iterable[Card], what: str) -> bool:
-    return any(getattr(said, what) is not None for card in cards for said in card.said)
 
 
 def _stated(run: Reported, count: int, total: int, *, served: bool) -> str:

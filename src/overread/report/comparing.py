@@ -15,16 +15,8 @@ import numpy as np
 from overread.benchmarks.base import ComparedWords
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value, percent
 from overread.case import Measure
-from overread.measuring.contrasts import (
-    FLIPS,
-    cluster_sums,
-    exact_p,
-    flip_ps,
-    paired_difference,
-    signs,
-    with_q,
-)
-from overread.measuring.estimates import Estimate, Floats, Mask, Resampling
+from overread.measuring import contrasts
+from overread.measuring.estimates import Estimate, Floats, Ints, Mask, Resampling
 from overread.measuring.notes import remarked
 
 if TYPE_CHECKING:
@@ -49,51 +41,45 @@ def differences(
     by seeded coins. All pairs are one family; q is Benjamini and Hochberg's. `shares` says that
     values are shares of one, not amounts in a unit.
     """
-    table = _ValuesByCase(values)
+    clusters, rows = _by_case(values)
+    none = np.full(clusters.size, np.nan)
     binary = bool(np.isin(values["value"].to_numpy(), (0.0, 1.0)).all())
     estimates, sums = [], []
     for one, two in pairs:
         record = Measure(
             reader=one, measure=f"diff_{measure}", by={"versus": two}, family=measure, n=0
         )
-        first, second = table.of(one), table.of(two)
+        first, second = rows.get(one, none), rows.get(two, none)
         both: Mask = ~(np.isnan(first) | np.isnan(second))
         each = np.where(both, first - second, 0.0)
         if binary:
             only = int((each == 1).sum()), int((each == -1).sum())
             record = msgspec.structs.replace(
-                record, p=exact_p(each[both].astype(np.int64), table.clusters[both])
+                record, p=contrasts.exact_p(each[both].astype(np.int64), clusters[both])
             )
             if both.any():
                 record = remarked(record, f"{only[0]} only {one}, {only[1]} only {two}")
         estimates.append(_estimate(record, each, both, shares=shares))
-        sums.append(cluster_sums(each, table.clusters))
-    found = table.resampling.finish(estimates)
+        sums.append(contrasts.cluster_sums(each, clusters))
+    found = Resampling(clusters, boot=BOOT, seed=SEED).finish(estimates)
     if not binary and found and values.height:
         found = _flipped(found, np.stack(sums, axis=1))
-    return with_q(found)
+    return contrasts.with_q(found)
 
 
-class _ValuesByCase:
-    """Values as arrays: cases in the order of their names, clusters numbered in that of theirs.
+def _by_case(values: pl.DataFrame) -> tuple[Ints, dict[str, Floats]]:
+    """The cases' clusters, and the values of every reader, NaN where it has none.
 
-    A class, for all pairs share the order, the clusters and the resamples.
+    Cases are in the order of their names, clusters numbered in that of theirs.
     """
-
-    def __init__(self, values: pl.DataFrame) -> None:
-        owners = values.select("case", "cluster").unique("case", keep="first").sort("case")
-        names = np.array(owners["cluster"].to_list(), dtype=np.str_)
-        self.clusters = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        self.resampling = Resampling(self.clusters, boot=BOOT, seed=SEED)
-        places = {case: place for place, case in enumerate(owners["case"])}
-        self._rows: dict[str, Floats] = {}
-        for (reader,), own in values.group_by("reader", maintain_order=True):
-            row = self._rows[str(reader)] = np.full(owners.height, np.nan)
-            row[[places[case] for case in own["case"]]] = own["value"].to_numpy()
-
-    def of(self, reader: str) -> Floats:
-        found = self._rows.get(reader)
-        return np.full(self.clusters.size, np.nan) if found is None else found
+    owners = values.select("case", "cluster").unique("case", keep="first").sort("case")
+    names = np.array(owners["cluster"].to_list(), dtype=np.str_)
+    places = {case: place for place, case in enumerate(owners["case"])}
+    rows: dict[str, Floats] = {}
+    for (reader,), own in values.group_by("reader", maintain_order=True):
+        row = rows[str(reader)] = np.full(owners.height, np.nan)
+        row[[places[case] for case in own["case"]]] = own["value"].to_numpy()
+    return np.unique(names, return_inverse=True)[1].astype(np.int64), rows
 
 
 def _estimate(record: Measure, each: Floats, both: Mask, *, shares: bool) -> Estimate:
@@ -102,15 +88,16 @@ def _estimate(record: Measure, each: Floats, both: Mask, *, shares: bool) -> Est
     if n == 0:
         return Estimate(record=remarked(record, "no case in common"))
     limits = (-1.0, 1.0) if shares else (-math.inf, math.inf)
-    made = paired_difference(record, each, both, limits=limits, step=1.0 if shares else None)
+    step = 1.0 if shares else None
+    made = contrasts.paired_difference(record, each, both, limits=limits, step=step)
     # The same sum whatever the order of the cases.
     value = math.fsum(each[both].tolist()) / n
     return msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, value=value))
 
 
 def _flipped(records: Sequence[Measure], sums: Floats) -> list[Measure]:
-    flips = min(FLIPS, max(999, _MOST_COINS // len(sums)))
-    ps = flip_ps(sums, signs(len(sums), flips, SEED))
+    flips = min(contrasts.FLIPS, max(999, _MOST_COINS // len(sums)))
+    ps = contrasts.flip_ps(sums, contrasts.signs(len(sums), flips, SEED))
     return [
         remarked(msgspec.structs.replace(record, p=p), f"p of {flips} sign flips")
         if record.n
@@ -139,11 +126,10 @@ def comparison_line(record: Measure, words: ComparedWords, higher_is_better: boo
     if not record.n or record.value is None:
         return f"{one} and {two} have no case in common in {words.noun}."
     if not _told_apart(record):
-        stands = _stands(record, words, 1)
         value = amount(record.value, words, signed=True)
         return (
             f"{one} and {two} cannot be told apart in {words.noun} on these {record.n} cases "
-            f"(difference {value} {words.unit}, {stands})."
+            f"(difference {value} {words.unit}, {_stands(record, words, 1)})."
         )
     sign = 1 if (record.value > 0) != words.less else -1
     first, second = (one, two) if sign > 0 else (two, one)

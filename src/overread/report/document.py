@@ -6,7 +6,7 @@ figures, paragraphs to paste, and what it stands on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -133,21 +133,18 @@ def _headlines(runs: Sequence[Reported]) -> Iterator[dict[str, object]]:
 def reader_cards(runs: Sequence[Reported]) -> str:
     """A card for each reader of any run, in the order the runs name them."""
     names = dict.fromkeys(reader.name for run in runs for reader in run.record.readers)
-    asked = questions(run.record.benchmark for run in runs)
-    return "\n".join(_card(name, runs, asked) for name in names)
-
-
-def _card(reader: str, runs: Sequence[Reported], asked: Mapping[str, str]) -> str:
-    rows = "\n".join(
-        f'<div class="asked">{"".join(_answers(reader, benchmark, question, runs))}</div>'
-        for benchmark, question in asked.items()
-    )
-    return f"""<article class="reader">
+    asked = questions(run.record.benchmark for run in runs).items()
+    cards = []
+    for reader in names:
+        rows = ("".join(_answers(reader, *one, runs)) for one in asked)
+        answers = "\n".join(f'<div class="asked">{row}</div>' for row in rows)
+        cards.append(f"""<article class="reader">
 <h3><bdi>{shown(reader)}</bdi></h3>
 <dl>
-{rows}
+{answers}
 </dl>
-</article>"""
+</article>""")
+    return "\n".join(cards)
 
 
 def _answers(reader: str, benchmark: str, question: str, runs: Sequence[Reported]) -> Iterator[str]:

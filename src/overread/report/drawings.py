@@ -22,27 +22,21 @@ import msgspec
 from overread.case import Figure
 from overread.report.markup import shown
 
-_TAGS: Final = frozenset(
-    {
-        "circle", "clipPath", "defs", "g", "image", "line", "linearGradient", "path", "rect",
-        "stop", "svg", "text", "tspan",
-    }
-)  # fmt: skip
-_GEOMETRY: Final = frozenset(
-    {
-        "cx", "cy", "d", "dx", "dy", "height", "r", "transform", "width", "x", "x1", "x2", "y",
-        "y1", "y2",
-    }
-)  # fmt: skip
+_TAGS: Final = frozenset({
+    "circle", "clipPath", "defs", "g", "image", "line", "linearGradient", "path", "rect",
+    "stop", "svg", "text", "tspan",
+})  # fmt: skip
+_GEOMETRY: Final = frozenset({
+    "cx", "cy", "d", "dx", "dy", "height", "r", "transform", "width", "x", "x1", "x2", "y",
+    "y1", "y2",
+})  # fmt: skip
 _PAINT: Final = frozenset({"fill", "stroke", "clip-path"})
-_PLAIN: Final = frozenset(
-    {
-        "fill-opacity", "font-size", "font-style", "font-weight", "offset", "opacity",
-        "preserveAspectRatio", "stop-color", "stop-opacity", "stroke-dasharray",
-        "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit",
-        "stroke-opacity", "stroke-width", "text-anchor", "viewBox",
-    }
-)  # fmt: skip
+_PLAIN: Final = frozenset({
+    "fill-opacity", "font-size", "font-style", "font-weight", "offset", "opacity",
+    "preserveAspectRatio", "stop-color", "stop-opacity", "stroke-dasharray",
+    "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit",
+    "stroke-opacity", "stroke-width", "text-anchor", "viewBox",
+})  # fmt: skip
 _WIDE: Final = 480
 _COLOURS: Final = {Figure.INK: "currentColor", Figure.PAPER: "Canvas"}
 _COLOUR: Final = re.compile(r"#?\w+|(rgb|hsl)a?\([\d.,%\s]+\)")
@@ -56,7 +50,10 @@ _LONG: Final = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 
 def inline_svg(figure: Figure, prefix: str) -> str:
     """The drawing as one `<svg>` element of a page; its ids begin with `prefix`."""
-    root = fromstring(_told(figure).svg("transparent"))  # noqa: S314  our own renderer's document
+    # Marks are labelled by the renderer with what they show.
+    config = figure.spec.get("config", {}) | {"aria": True}
+    told = msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
+    root = fromstring(told.svg("transparent"))  # noqa: S314  our own renderer's document
     named = [element for element in root.iter() if "id" in element.attrib]
     ids = {element.attrib["id"]: f"{prefix}-{number}" for number, element in enumerate(named)}
     _mark_readers(root, figure)
@@ -65,12 +62,6 @@ def inline_svg(figure: Figure, prefix: str) -> str:
     # What is wide may shrink on a small screen, but only while its words can be read.
     kind = ' class="wide"' if float(root.get("width", "0")) > _WIDE else ""
     return f'<svg{kind} role="img" aria-label="{shown(figure.alt)}"{size}>{inside}</svg>'
-
-
-def _told(figure: Figure) -> Figure:
-    """The figure whose marks are labelled by the renderer with what they show."""
-    config = figure.spec.get("config", {}) | {"aria": True}
-    return msgspec.structs.replace(figure, spec=figure.spec | {"config": config})
 
 
 def _mark_readers(root: Element, figure: Figure) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -73,13 +73,20 @@ def _places(sizes: Mapping[str, int], n: int) -> dict[str, int]:
 
 def _spread(cases: Mapping[str, frozenset[_Label]], n: int, seed: int) -> list[str]:
     """`n` of the cases, whose labels are as different as they can be."""
-    order = sorted(cases, key=lambda case: (_drawn(case, seed), case))
-    open_ = _candidates(order, cases, n)
     seen: Counter[_Label] = Counter()
+
+    def drawn(case: str) -> tuple[bytes, str]:
+        text = f"{seed}\0{case}".encode(errors="replace")
+        return blake2b(text, digest_size=16).digest(), case
+
+    def worth(case: str) -> float:
+        # What has been seen k times is worth a (k+1)th of what has not been seen.
+        return sum(sorted(1 / (1 + seen[label]) for label in cases[case]))
+
+    open_ = _candidates(sorted(cases, key=drawn), cases, n)
     taken: list[str] = []
     while len(taken) < n:
-        # What has been seen k times is worth a (k+1)th of what has not been seen.
-        best = max(open_, key=lambda case: _worth(cases[case], seen))
+        best = max(open_, key=worth)
         open_.remove(best)
         taken.append(best)
         seen.update(cases[best])
@@ -95,11 +102,3 @@ def _candidates(order: Sequence[str], cases: Mapping[str, frozenset[_Label]], n:
             kept.append(case)
             met.update(cases[case])
     return kept
-
-
-def _worth(labels: Iterable[_Label], seen: Mapping[_Label, int]) -> float:
-    return sum(sorted(1 / (1 + seen.get(label, 0)) for label in labels))
-
-
-def _drawn(case: str, seed: int) -> bytes:
-    return blake2b(f"{seed}\0{case}".encode(errors="replace"), digest_size=16).digest()

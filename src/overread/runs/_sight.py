@@ -17,14 +17,14 @@ from overread.runs._environment import environment, load_config
 from overread.runs._running import Unfinished
 from overread.sight import (
     ClipSight,
-    Parts,
     Sight,
     ask_for_digits,
     ask_for_frames,
+    digits_of,
+    frames_of,
     judge_clips,
     judge_sight,
 )
-from overread.sight.digits import digits_of, frames_of
 
 
 def sight(spec: str, *, seed: int = 0) -> Sight:
@@ -48,9 +48,8 @@ def sight_of_clips(spec: str, *, seed: int = 0) -> ClipSight:
         told = "declared modality=text: no clip is ever sent to it"
         return ClipSight(reader=reader.name, form=form, verdict="does not arrive", evidence=(told,))
     heard = _heard(parsed, reader, list(ask_for_frames(seed, reasoning=reader.traits.reasoning)))
-    parts = Parts(**heard.others)
     found = judge_clips(
-        reader.name, form, frames_of(seed), heard.first, heard.again, parts, heard.why
+        reader.name, form, frames_of(seed), heard.first, heard.again, heard.others, heard.why
     )
     return msgspec.structs.replace(found, evidence=found.evidence + heard.listed)
 

@@ -13,9 +13,9 @@ import pytest
 from overread.benchmarks.grounding.benchmark import Grounding
 from overread.benchmarks.grounding.cases import (
     NEEDED,
-    Dataset,
     GroundingCase,
     boxed,
+    dataset_at,
     load_cases,
     truth,
 )
@@ -197,9 +197,9 @@ def test_a_folder_stands_for_the_manifest_in_it(manifest, tmp_path):
     path = manifest({})
     assert list(load_cases(tmp_path)) == list(load_cases(path))
     with pytest.raises(BadInput, match=r"a folder without manifest\.csv"):
-        Dataset.at(tmp_path.parent)
+        dataset_at(tmp_path.parent)
     with pytest.raises(BadInput, match="no such file"):
-        Dataset.at(tmp_path / "nowhere.csv")
+        dataset_at(tmp_path / "nowhere.csv")
 
 
 # ---------------------------------------------------------------- the dataset's card
@@ -207,29 +207,30 @@ def test_a_folder_stands_for_the_manifest_in_it(manifest, tmp_path):
 
 def test_without_a_card_a_set_is_credentialed(manifest, tmp_path):
     path = manifest({})
-    found = Dataset.at(path)
-    assert found.name == tmp_path.name
+    name, digest = dataset_at(path)
+    assert name == tmp_path.name
     assert Grounding.open(path).policy == "credentialed"
     other = path.rename(tmp_path / "cohort.csv")
-    assert Dataset.at(other).label == f"cohort@{found.digest}"
+    assert dataset_at(other) == ("cohort", digest)
 
 
 def test_the_card_names_the_set_and_its_policy(manifest):
     path = manifest({}, name="mine", policy="open", licence="whatever")
-    found = Dataset.at(path)
-    assert (found.name, Grounding.open(path).policy) == ("mine", "open")
-    assert len(found.digest) == 8
-    assert Dataset.at(manifest({}, {}, name="mine")).digest != found.digest
+    name, digest = dataset_at(path)
+    opened = Grounding.open(path)
+    assert (name, opened.policy, opened.dataset) == ("mine", "open", f"mine@{digest}")
+    assert len(digest) == 8
+    assert dataset_at(manifest({}, {}, name="mine"))[1] != digest
 
 
 def test_a_bad_card_is_refused(manifest, tmp_path):
     path = manifest({}, policy="secret")
     with pytest.raises(BadInput, match="the policies are open, research, credentialed"):
-        Dataset.at(path)
+        dataset_at(path)
     for bad in ("name = ", "name = 3", 'name = "a@b"', "policy = 3"):
         (tmp_path / "dataset.toml").write_text(bad, "utf-8")
         with pytest.raises(BadInput, match=r"dataset\.toml"):
-            Dataset.at(path)
+            dataset_at(path)
 
 
 # ---------------------------------------------------------------- the key

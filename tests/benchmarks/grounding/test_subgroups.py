@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from overread.benchmarks.grounding.subgroups import read_ratings
+from overread.benchmarks.grounding.comparisons import read_ratings
 from overread.case import BadInput, Traits
 from overread.stats import wilson
 from support.made_up import measured

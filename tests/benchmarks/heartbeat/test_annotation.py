@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.heartbeat.annotation import Phases, Traced, by_stem, keyed, read_tracings
 from overread.benchmarks.heartbeat.authors.rules import labelled, positional
+from overread.benchmarks.heartbeat.cases import Phases, Traced, by_stem, keyed, read_tracings
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.echo_trees import TRACINGS, chords
@@ -33,7 +33,7 @@ def traced(case: dict, tmp_path: Path) -> list[Traced]:
 
 
 def test_golden_the_positional_join_row_by_row(case: dict, traced: list[Traced]) -> None:
-    rows = [(row.file, row.frame, row.volume, row.label) for row in labelled(traced)]
+    rows = [(row.file, row.frame, row.volume, label) for row, label in labelled(traced)]
     theirs = [(r["FileName"], r["Frame"], r["Volumn"], r["Label"]) for r in case["labelled"]]
     assert [(file, frame, label) for file, frame, _, label in rows] == [
         (file, frame, label) for file, frame, _, label in theirs
@@ -46,7 +46,7 @@ def test_golden_every_frame_has_its_own_volume(case: dict, traced: list[Traced])
     assert {(t.file, t.frame): t.volume for t in traced} == pytest.approx(true, rel=1e-14)
     wrong = sum(
         not math.isclose(row.volume, true[row.file, row.frame], rel_tol=1e-12)
-        for row in labelled(traced)
+        for row, _ in labelled(traced)
     )
     assert wrong == case["rows_with_wrong_volume"]
 

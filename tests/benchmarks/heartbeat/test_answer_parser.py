@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.heartbeat.answer_parser import (
+from overread.benchmarks.heartbeat.answers import (
     NOTHING,
     Found,
     parse_lenient,
@@ -72,9 +72,6 @@ def test_the_numbers_outside_are_told_from_those_inside():
     assert Found(ed=5).outside(2) is True
     assert NOTHING.outside(24) is None
     assert Found(ed=5).outside(None) is None
-    assert Found(-1, 3).negative
-    assert not Found(0, 3).negative
-    assert not NOTHING.negative
 
 
 @settings(deadline=None)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.heartbeat import Heartbeat
-from overread.benchmarks.heartbeat.cards import FACETS, chosen_frames
+from overread.benchmarks.heartbeat.cards import chosen_frames
+from overread.benchmarks.heartbeat.cases import FACETS
 from overread.case import Clip
 from overread.imaging import pixels, render_clip
 from support.heart_answers import rows, tables_of

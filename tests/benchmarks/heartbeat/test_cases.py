@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, draw_cases, take_cases
+from overread.benchmarks.heartbeat.cases import HeartbeatCase, draw_cases
 
 NAMES = [f"clip{number}" for number in range(40)]
 
@@ -65,7 +65,7 @@ def test_every_clip_is_drawn_equally_often() -> None:
 
 
 def test_the_authors_take_the_first_names_and_replace_none() -> None:
-    cases, left = take_cases(["clip1", "clip1", "clip7", "clip2", "clip3"], read, 3)
+    cases, left = draw_cases(["clip1", "clip1", "clip7", "clip2", "clip3"], read, 3, None)
     assert ids(cases) == ["clip1", "clip2"]
     assert left == [Left("clip7", "bad")]
 

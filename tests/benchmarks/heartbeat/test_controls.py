@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from overread.benchmarks.heartbeat.answer_parser import parse_strict
-from overread.benchmarks.heartbeat.authors.prompt_texts import Numbers
+from overread.benchmarks.heartbeat.answers import parse_strict
 from overread.benchmarks.heartbeat.authors.rules import authors_window
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.controls import (
@@ -25,8 +24,7 @@ from overread.benchmarks.heartbeat.controls import (
 )
 from overread.benchmarks.heartbeat.edition import AUTHORS, CONTEXTS, CORRECTED, FORMATS
 from overread.benchmarks.heartbeat.measures import measure
-from overread.benchmarks.heartbeat.prompts import FAMILIES, question
-from overread.benchmarks.heartbeat.trials import fixed_window
+from overread.benchmarks.heartbeat.trials import FAMILIES, Numbers, fixed_window, question
 from overread.benchmarks.heartbeat.volumes import (
     area_curve,
     cavity_areas,

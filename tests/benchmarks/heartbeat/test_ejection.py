@@ -11,15 +11,15 @@ import pytest
 
 from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED
 from overread.benchmarks.heartbeat.ejection import (
-    ejection_fraction,
     predicted_ef,
     read_specialists,
     specialist_measures,
 )
+from overread.benchmarks.heartbeat.marks import ejection_fraction
 from overread.benchmarks.heartbeat.measures import measure
 from overread.benchmarks.heartbeat.study import HeartRun
 from overread.case import BadInput
-from support.heart_answers import found, rows, tables_of
+from support.heart_answers import found, rows, tables_of, with_volumes
 
 # --------------------------------------- Models that predict EF themselves: the sheets they come in
 
@@ -127,9 +127,7 @@ def test_the_formula(case):
 
 @pytest.mark.parametrize("edition", [AUTHORS, CORRECTED])
 def test_the_error_over_the_frames_in_range(edition):
-    got = found(
-        measure(golden_tables(), edition, volumes=VOLUMES, volume_method="discs"), "ef_mae", **BY
-    )
+    got = found(measure(with_volumes(golden_tables(), VOLUMES), edition), "ef_mae", **BY)
     inside = [c for c in CASES if c["in_range"]]
     assert got.value == pytest.approx(GOLDEN["mae_in_range_only"], abs=1e-9)
     assert got.n == len(inside)
@@ -139,7 +137,7 @@ def test_the_error_over_the_frames_in_range(edition):
 
 
 def test_the_clipped_variant_takes_them_all():
-    got = measure(golden_tables(), CORRECTED, volumes=VOLUMES)
+    got = measure(with_volumes(golden_tables(), VOLUMES), CORRECTED)
     assert found(got, "ef_mae_clipped", **BY).n == len(CASES)
 
 
@@ -149,7 +147,7 @@ def test_without_volumes_there_is_no_ef():
 
 def test_a_video_without_volumes_is_left_out():
     some = dict(list(VOLUMES.items())[1:])
-    got = found(measure(golden_tables(), CORRECTED, volumes=some), "ef_mae", **BY)
+    got = found(measure(with_volumes(golden_tables(), some), CORRECTED), "ef_mae", **BY)
     assert got.n == sum(c["in_range"] for c in CASES[1:])
 
 
@@ -159,7 +157,7 @@ def test_the_stated_ef_is_the_true_one_whatever_the_volumes_say():
         rows(said, [[(1, 5)]] * 2, wanted="edv_esv", count=8), ed=[1, 1], es=[5, 5], ef=[30.0, None]
     )
     volumes = {f"v{n:03d}": np.array([60.0, 80, 70, 60, 50, 40, 50, 60]) for n in range(2)}
-    got = found(measure(tables, CORRECTED, volumes=volumes), "ef_mae", **BY)
+    got = found(measure(with_volumes(tables, volumes), CORRECTED), "ef_mae", **BY)
     # 50 by the volumes: 20 beside the stated 30, and 0 where none is stated.
     assert (got.n, got.value) == (2, pytest.approx(10))
     assert "1 true EF from the volumes" in got.note
@@ -177,7 +175,7 @@ def test_frames_are_counted_from_the_windows_start_and_end_with_it():
     tables = tables_of(
         rows(said, [[(1, 5)]] * 2, wanted="edv_esv", count=8), ed=[11, 11], es=[15, 15]
     )
-    got = measure(tables, CORRECTED, volumes=volumes)
+    got = measure(with_volumes(tables, volumes), CORRECTED)
     inside, clipped = (found(got, name, **BY) for name in ("ef_mae", "ef_mae_clipped"))
     true = ef(1, 5)
     assert inside.value == pytest.approx((abs(ef(2, 6) - true) + abs(ef(1, 7) - true)) / 2)
@@ -192,7 +190,7 @@ def test_a_negative_ef_is_kept():
         rows([[[(5, 1)]]] * 2, [[(1, 5)]] * 2, wanted="edv_esv", count=8), ed=[1, 1], es=[5, 5]
     )
     volumes = {f"v{n:03d}": np.array([60.0, 80, 70, 60, 50, 40, 50, 60]) for n in range(2)}
-    got = found(measure(tables, CORRECTED, volumes=volumes), "ef_mae", **BY)
+    got = found(measure(with_volumes(tables, volumes), CORRECTED), "ef_mae", **BY)
     assert got.value == pytest.approx(50 + 100)
 
 
@@ -205,7 +203,9 @@ def test_single_formats_are_paired_by_seed_and_pass():
     es = rows([[[9, 2]], [[8, None]]], [[(3, 9)], [(5, 8)]], wanted="esv", count=12)
     volumes = {f"v{n:03d}": np.linspace(20, 10, 12) for n in range(2)}
     tables = tables_of(ed + es, ed=[3, 5], es=[9, 8])
-    got = found(measure(tables, CORRECTED, volumes=volumes), "ef_mae", **BY | {"format": "edv"})
+    got = found(
+        measure(with_volumes(tables, volumes), CORRECTED), "ef_mae", **BY | {"format": "edv"}
+    )
     assert got.n == 2
     assert "paired" in got.note
     v = volumes["v000"]
@@ -224,7 +224,7 @@ def test_single_formats_are_paired_within_a_context():
     for context, es in (("original", 0), ("segmented", 9)):
         some += rows([[[3]]] * 2, truth, wanted="edv", context=context, count=12)
         some += rows([[[es]]] * 2, truth, wanted="esv", context=context, count=12)
-    got = measure(tables_of(some, ed=[3, 3], es=[9, 9]), CORRECTED, volumes=volumes)
+    got = measure(with_volumes(tables_of(some, ed=[3, 3], es=[9, 9]), volumes), CORRECTED)
     right, wrong = (
         found(got, "ef_mae", **BY | {"format": "edv", "context": context}).value
         for context in ("segmented", "original")
@@ -233,7 +233,7 @@ def test_single_formats_are_paired_within_a_context():
 
 
 def test_a_specialist_stands_beside_the_readers():
-    study = HeartRun(golden_tables(), CORRECTED, VOLUMES)
+    study = HeartRun(with_volumes(golden_tables(), VOLUMES), CORRECTED)
     (got,) = specialist_measures("echoclip", {"v000": 70.0, "v001": 85.0}, study)
     assert (got.reader, got.measure, got.n) == ("echoclip", "ef_mae", 2)
     want = (abs(70 - CASES[0]["gt_ef"]) + abs(85 - CASES[1]["gt_ef"])) / 2
@@ -247,5 +247,5 @@ def test_a_frame_beyond_the_volumes_has_none():
         es=[5, 5],
     )
     volumes = {f"v{n:03d}": np.linspace(80, 40, 8) for n in range(2)}
-    got = found(measure(tables, CORRECTED, volumes=volumes), "ef_mae", **BY)
+    got = found(measure(with_volumes(tables, volumes), CORRECTED), "ef_mae", **BY)
     assert (got.n, got.value) == (1, 0)

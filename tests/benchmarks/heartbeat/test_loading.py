@@ -119,8 +119,7 @@ def test_a_root_beside_a_set_with_its_own_clips_is_refused(tmp_path: Path) -> No
 
 
 def loaded(csv: Path, **more: object) -> tuple[list[HeartbeatCase], list[Left]]:
-    given = {"split": "VAL", "videos": 99, "seed": 0, **more}
-    return load_csv(csv, CORRECTED, **given)  # type: ignore[arg-type]
+    return load_csv(csv, CORRECTED, Options(**{"split": "VAL", "videos": 99, **more}))
 
 
 def test_three_columns_are_enough(tmp_path: Path) -> None:
@@ -278,10 +277,15 @@ def test_a_split_is_looked_for_where_there_is_such_a_column(tmp_path: Path) -> N
 
 def test_videos_limits_the_cases_by_lot_or_by_place(tmp_path: Path) -> None:
     csv = write_clips(tmp_path, [Heart(f"h{number}") for number in range(8)])
-    first, _ = load_csv(csv, AUTHORS, split=None, videos=3, seed=0)
+    first, _ = load_csv(csv, AUTHORS, Options(split=None, videos=3))
     assert [case.case_id for case in first] == ["clips/h0", "clips/h1", "clips/h2"]
     samples = {
-        tuple(case.case_id for case in load_csv(csv, CORRECTED, split=None, videos=3, seed=s)[0])
+        tuple(
+            case.case_id
+            for case in load_csv(
+                csv, msgspec.structs.replace(CORRECTED, seed=s), Options(split=None, videos=3)
+            )[0]
+        )
         for s in range(6)
     }
     assert len(samples) > 1

@@ -18,7 +18,7 @@ from overread.benchmarks.heartbeat.marks import facts_of, marks_of
 from overread.benchmarks.heartbeat.measures import COMPARED, SPECS, measure
 from overread.case import BadInput, Measure
 from overread.measuring.contrasts import with_q
-from support.heart_answers import found, rows, tables_of
+from support.heart_answers import found, rows, tables_of, with_volumes
 
 # -------- Laws that every measure keeps, and what each of the main ones says of readers made by hand
 
@@ -246,7 +246,7 @@ def test_a_constant_answer_to_which_of_two_gives_the_papers_row():
 
 
 def guesser(tables, name, measure_name, phase, edition=CORRECTED):
-    got = measure(tables, edition, volumes=getattr(tables, "volumes", None))
+    got = measure(tables, edition)
     return found(got, measure_name, reader=f"baseline:{name}", task="t1", phase=phase)
 
 
@@ -300,7 +300,7 @@ def test_the_largest_and_the_smallest_of_the_window(name, given):
     # The largest of all lie before the window and behind it.
     volumes["v000"][[0, 4, 8, 11]] = 99, 70, 20, 98
     volumes["v001"][[9, 14]] = 80, 10
-    got = measure(tables, CORRECTED, **{given: volumes})
+    got = measure(with_volumes(tables, **{"volumes": {}, given: volumes}), CORRECTED)
     by = {"reader": f"baseline:{name}", "task": "t1"}
     assert found(got, "mae", phase="ed", **by).value == 0
     assert found(got, "mae", phase="es", **by).value == 0.5

@@ -7,11 +7,12 @@ import math
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.heartbeat.cases import HeartbeatCase
-from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Edition
+from overread.benchmarks.heartbeat.edition import AUTHORS, CORRECTED, Edition, Options
 from overread.benchmarks.heartbeat.official_sets import (
     has_polygons,
     load_camus,
@@ -61,7 +62,7 @@ TRAPS = {
 def loaded_dynamic(
     root: Path, edition: Edition = CORRECTED, split: str | None = "VAL", videos: int = 100
 ) -> tuple[list[HeartbeatCase], list[Left]]:
-    return load_dynamic(root, edition, split=split, videos=videos, seed=0)
+    return load_dynamic(root, edition, Options(split=split, videos=videos))
 
 
 def ids(cases: list[HeartbeatCase]) -> list[str]:
@@ -175,7 +176,15 @@ def test_missing_tracings_are_said(tmp_path: Path) -> None:
 def test_the_sample_of_dynamic_follows_the_seed(tmp_path: Path) -> None:
     root = write_echonet(tmp_path, GOOD)
     samples = {
-        tuple(ids(load_dynamic(root, CORRECTED, split="VAL", videos=1, seed=seed)[0]))
+        tuple(
+            ids(
+                load_dynamic(
+                    root,
+                    msgspec.structs.replace(CORRECTED, seed=seed),
+                    Options(split="VAL", videos=1),
+                )[0]
+            )
+        )
         for seed in range(8)
     }
     assert len(samples) > 1
@@ -196,7 +205,7 @@ def test_the_list_says_the_rate_and_what_it_does_not_know_keeps_no_clip_out(tmp_
 def test_the_larger_polygon_is_end_diastole_whatever_its_place(tmp_path: Path) -> None:
     hearts = [Heart("a", split="3"), Heart("b", small_first=True, split="4")]
     cases, left = load_pediatric(
-        write_pediatric(tmp_path, hearts), CORRECTED, split="VAL", videos=9, seed=0
+        write_pediatric(tmp_path, hearts), CORRECTED, Options(split="VAL", videos=9)
     )
     assert left == []
     assert [(case.ed, case.es) for case in cases] == [(10, 26), (10, 26)]
@@ -231,18 +240,20 @@ def test_a_circle_has_its_area(tmp_path: Path) -> None:
 def test_one_view_at_a_time(tmp_path: Path) -> None:
     write_pediatric(tmp_path, [Heart("a")])
     write_pediatric(tmp_path, [Heart("p")], "PSAX")
-    cases, _ = load_pediatric(tmp_path, CORRECTED, split=None, videos=9, seed=0)
+    cases, _ = load_pediatric(tmp_path, CORRECTED, Options(split=None, videos=9))
     assert [case.case_id for case in cases] == ["a"]
-    cases, _ = load_pediatric(tmp_path / "PSAX", CORRECTED, split=None, videos=9, seed=0)
+    cases, _ = load_pediatric(tmp_path / "PSAX", CORRECTED, Options(split=None, videos=9))
     assert [(case.clip, case.view) for case in cases] == [("Videos/p.avi", "PSAX")]
 
 
 def test_authors_take_the_first_names_and_ours_go_by_the_seed(tmp_path: Path) -> None:
     root = write_pediatric(tmp_path, [Heart(name, frames=30) for name in "edcba"])
-    first, _ = load_pediatric(root, AUTHORS, split=None, videos=2, seed=0)
+    first, _ = load_pediatric(root, AUTHORS, Options(split=None, videos=2))
     assert [case.case_id for case in first] == ["e", "d"]
     samples = {
-        load_pediatric(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id
+        load_pediatric(
+            root, msgspec.structs.replace(CORRECTED, seed=seed), Options(split=None, videos=1)
+        )[0][0].case_id
         for seed in range(8)
     }
     assert len(samples) > 1
@@ -251,12 +262,12 @@ def test_authors_take_the_first_names_and_ours_go_by_the_seed(tmp_path: Path) ->
 def test_splits_are_folds(tmp_path: Path) -> None:
     hearts = [Heart("a", split="0"), Heart("b", split="9")]
     root = write_pediatric(tmp_path, hearts)
-    cases, _ = load_pediatric(root, CORRECTED, split="9", videos=9, seed=0)
+    cases, _ = load_pediatric(root, CORRECTED, Options(split="9", videos=9))
     assert [case.case_id for case in cases] == ["b"]
     for other in ("TRAIN", "VAL", "TEST", None):
-        assert len(load_pediatric(root, CORRECTED, split=other, videos=9, seed=0)[0]) == 2
+        assert len(load_pediatric(root, CORRECTED, Options(split=other, videos=9))[0]) == 2
     with pytest.raises(BadInput, match='no clip of the split "5"; its splits are 0, 9'):
-        load_pediatric(root, CORRECTED, split="5", videos=9, seed=0)
+        load_pediatric(root, CORRECTED, Options(split="5", videos=9))
 
 
 def test_what_cannot_be_asked_of_pediatric_is_left_with_its_reason(tmp_path: Path) -> None:
@@ -268,7 +279,7 @@ def test_what_cannot_be_asked_of_pediatric_is_left_with_its_reason(tmp_path: Pat
         Heart("noise", video="noise"),
     ]
     cases, left = load_pediatric(
-        write_pediatric(tmp_path, hearts), AUTHORS, split=None, videos=9, seed=0
+        write_pediatric(tmp_path, hearts), AUTHORS, Options(split=None, videos=9)
     )
     assert [case.case_id for case in cases] == ["good"]
     reasons = {each.case: each.reason for each in left}
@@ -283,7 +294,7 @@ def test_a_point_without_a_place_spoils_its_own_clip(tmp_path: Path, value: str)
     root = write_pediatric(tmp_path, [Heart("a"), Heart("b")])
     path = root / "A4C" / "VolumeTracings.csv"
     path.write_text(path.read_text().replace("28.0,16.0", f"28.0,{value}", 1))
-    cases, left = load_pediatric(root, CORRECTED, split=None, videos=9, seed=0)
+    cases, left = load_pediatric(root, CORRECTED, Options(split=None, videos=9))
     assert [case.case_id for case in cases] == ["b"]
     assert left == [Left("a", "the tracing of its frame 10 lacks a number")]
 
@@ -293,7 +304,7 @@ def test_a_point_that_is_a_word_is_named_by_its_row(tmp_path: Path) -> None:
     path = root / "A4C" / "VolumeTracings.csv"
     path.write_text(path.read_text().replace("28.0,16.0", "28.0,far", 1))
     with pytest.raises(BadInput, match='row 2: Y is "far"; it is a number'):
-        load_pediatric(root, CORRECTED, split=None, videos=9, seed=0)
+        load_pediatric(root, CORRECTED, Options(split=None, videos=9))
 
 
 def test_the_two_echonets_are_told_apart_by_their_tracings(tmp_path: Path) -> None:
@@ -313,7 +324,7 @@ def loaded_camus(
     root: Path, split: str | None = "VAL", videos: int = 9
 ) -> tuple[list[HeartbeatCase], list[Left]]:
     pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
-    return load_camus(root, CORRECTED, split=split, videos=videos, seed=0)
+    return load_camus(root, CORRECTED, Options(split=split, videos=videos))
 
 
 def test_without_the_package_one_line_names_the_extra(
@@ -322,7 +333,7 @@ def test_without_the_package_one_line_names_the_extra(
     monkeypatch.setitem(sys.modules, "nibabel", None)
     write_camus(tmp_path, patients(Heart("0001")))
     with pytest.raises(BadInput) as caught:
-        load_camus(tmp_path, CORRECTED, split="VAL", videos=9, seed=0)
+        load_camus(tmp_path, CORRECTED, Options(split="VAL", videos=9))
     assert 'pip install "overread[nifti]"' in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -380,7 +391,7 @@ def test_what_cannot_be_asked_of_camus_is_left_with_its_reason(tmp_path: Path) -
 def test_authors_take_the_first_patients(tmp_path: Path) -> None:
     pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
     root = write_camus(tmp_path, patients(Heart("2"), Heart("1"), Heart("3")))
-    cases, _ = load_camus(root, AUTHORS, split=None, videos=2, seed=0)
+    cases, _ = load_camus(root, AUTHORS, Options(split=None, videos=2))
     assert [case.patient for case in cases] == ["patient1", "patient2"]
 
 
@@ -397,7 +408,9 @@ def test_the_sample_of_camus_follows_the_seed(tmp_path: Path) -> None:
     pytest.importorskip("nibabel", reason="needs nibabel: overread[nifti] is not installed")
     root = write_camus(tmp_path, patients(*(Heart(str(n), frames=30) for n in range(5))))
     samples = {
-        load_camus(root, CORRECTED, split=None, videos=1, seed=seed)[0][0].case_id
+        load_camus(
+            root, msgspec.structs.replace(CORRECTED, seed=seed), Options(split=None, videos=1)
+        )[0][0].case_id
         for seed in range(8)
     }
     assert len(samples) > 1

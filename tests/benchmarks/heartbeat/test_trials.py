@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.heartbeat.authors.prompt_texts import Numbers
 from overread.benchmarks.heartbeat.authors.rules import authors_window, t2_orders
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import (
@@ -27,8 +26,15 @@ from overread.benchmarks.heartbeat.edition import (
     FORMATS,
     Options,
 )
-from overread.benchmarks.heartbeat.prompts import FAMILIES, question
-from overread.benchmarks.heartbeat.trials import ed_position, fixed_window, trials, window_of
+from overread.benchmarks.heartbeat.trials import (
+    FAMILIES,
+    Numbers,
+    ed_position,
+    fixed_window,
+    question,
+    trials,
+    window_of,
+)
 from overread.case import Clip, ClipMask, Source, Traits
 
 # --------------- Windows: the authors' to the frame, ours so that length says nothing (HEARTBEAT 2)

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
 from overread.benchmarks.heartbeat.volumes import (
+    kept_in,
     kept_volumes,
+    methods_of,
     neighbours,
     read_volumes,
-    volumes_in,
     volumes_of,
 )
 from overread.benchmarks.tables import frame_of
@@ -136,13 +137,6 @@ def test_a_speck_does_not_lengthen_the_axis() -> None:
     speck = clean.copy()
     speck[2:4, 2:4] = True
     assert volumes_of(speck[None]) == pytest.approx(volumes_of(clean[None]))
-
-
-def test_what_is_no_mask_is_refused() -> None:
-    with pytest.raises(BadInput, match="frames x height x width"):
-        volumes_of(np.zeros((4, 4), bool))
-    with pytest.raises(BadInput, match='is "cubes"; it is discs or area'):
-        volumes_of(np.zeros((1, 4, 4), bool), "cubes")  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- files
@@ -304,7 +298,7 @@ def test_the_table_gives_them_back_with_where_they_come_from():
     ]
     frame = frame_of(CaseRow, rows)
     frame = frame.with_columns(case=pl.Series(["a", "b", "c"]))
-    found, how = volumes_in(frame)
+    found, how = kept_in(frame, "frame_volumes"), methods_of(frame)
     assert list(found) == ["a"]
     assert np.array_equal(found["a"], [1.0, np.nan], equal_nan=True)
     assert how == "20 discs along the mask's long axis, 1 videos without: m.npz: no npz"

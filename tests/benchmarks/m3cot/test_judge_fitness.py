@@ -11,13 +11,20 @@ from overread.benchmarks.m3cot.cases import cases_in
 from overread.benchmarks.m3cot.edition import CORRECTED
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.judging.fitness import fitness_in, shift_measures
-from overread.judging.question import question_trials, roles_of, variant_of
+from overread.judging.question import question_trials, roles_of
 from overread.judging.rubric import sections_of
 from overread.runs import open_cases, phantom_cases
 from overread.stats import wilson
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 
 STEPS = ("modality", "feature", "conclusion")
+
+
+def variant_of(about):
+    """What was changed before it was judged; empty where nothing was."""
+    return json.loads(about).get("variant", "")
+
+
 TABLES = tables_of([case(i, steps=STEPS) for i in (1, 2)], [answer("r", 1), answer("r", 2)])
 CASES = cases_in(TABLES.cases)
 BARE = {"m1": cases_in(tables_of([case(1, steps=("feature",))], [answer("r", 1)]).cases)["m1"]}

@@ -26,7 +26,6 @@ from overread.judging.question import (
     choices_of,
     question_trials,
     roles_of,
-    variant_of,
     with_own_words,
 )
 from overread.judging.rubric import asked_of, frame, sections_of
@@ -38,6 +37,13 @@ from support.med_verdicts import scored, verdicts_of
 # What judges are asked: four scores with a caption, three without, and nothing of the image.
 
 ASKED = questions(CORRECTED)
+
+
+def variant_of(about):
+    """What was changed before it was judged; empty where nothing was."""
+    return json.loads(about).get("variant", "")
+
+
 CHOICE = MedCase(
     case_id="mcq-1",
     index=1,

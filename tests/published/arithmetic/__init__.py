@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from overread.published import Figures, Flag
+from overread.case import Measure
+from overread.published import Figures, Flag, figures
 from published.arithmetic import (
     grounding_claims,
     grounding_counts,
@@ -39,3 +40,8 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = {
 def flags_of(printed: Figures) -> list[Flag]:
     """What every check of a benchmark finds in these figures."""
     return [flag for check in CHECKS[printed.benchmark] for flag in check(printed)]
+
+
+def published(benchmark: str) -> list[Measure]:
+    """The printed figures as records of measures.json: fractions, None where nothing is printed."""
+    return [printed.record for printed in figures(benchmark).printed if not printed.repeat]

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from overread.published import CASES, Figures, Flag, Printed
+from overread.published import Figures, Flag
+from overread.published._figures import CASES, Printed
 from published.arithmetic.grounding_counts import REGIMES, right_answers
 from published.arithmetic.rates import counts_that_fit, percent
 

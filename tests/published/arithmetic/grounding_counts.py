@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from overread.published import CASES, Figures, Flag
+from overread.published import Figures, Flag
+from overread.published._figures import CASES
 from published.arithmetic.rates import counts_that_fit, percent
 
 _BOXED: Final = {"source": "ms_cxr"}

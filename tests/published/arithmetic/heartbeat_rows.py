@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from overread.published import Figures, Printed
+from overread.published import Figures
+from overread.published._figures import Printed
 
 # The word of the contract, as a reader of the table sees it.
 CONTEXTS: Final[Mapping[str, str]] = {

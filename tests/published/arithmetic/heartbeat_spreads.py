@@ -8,7 +8,8 @@ import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from overread.published import Figures, Flag, Printed
+from overread.published import Figures, Flag
+from overread.published._figures import Printed
 from published.arithmetic.heartbeat_rows import (
     CONTEXTS,
     FORMATS,

@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from overread.published import Figures, Flag, Printed
+from overread.published import Figures, Flag
+from overread.published._figures import Printed
 from published.arithmetic.rates import SLACK, Span, apart, of_spans, span_of
 
 _NUMBERS: Final = "from the printed numbers"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from overread.published import CASES, Figures, Flag, Part, Printed
+from overread.published import Figures, Flag
+from overread.published._figures import CASES, Part, Printed
 from published.arithmetic.rates import SLACK, span_of
 
 # ---------------------------------------------------------------- what the text says

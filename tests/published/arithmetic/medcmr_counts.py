@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final
 
-from overread.published import CASES, Figures, Flag
+from overread.published import Figures, Flag
+from overread.published._figures import CASES
 from published.arithmetic.rates import SLACK, Span, apart, of_spans, span_of
 
 # ---------------------------------------------------------------- scores and similarities (MEDCMR, "Scores")

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Final, NamedTuple
 
-from overread.published import Figures, Flag, Printed
+from overread.published import Figures, Flag
+from overread.published._figures import Printed
 
 SLACK: Final = 1e-9
 """What floating point may add."""

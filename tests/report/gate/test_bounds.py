@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from overread.case import Measure
-from overread.report.gate.bounds import weigh_bound
+from overread.report.gate.weighing import weigh_bound
 from overread.stats import wilson
 from support.gates import share
 

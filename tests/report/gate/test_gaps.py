@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overread.case import Measure
-from overread.report.gate.gaps import weigh_gap
+from overread.report.gate.weighing import weigh_gap
 from overread.stats import independent_difference, wilson
 from support.gates import share
 
@@ -83,8 +83,9 @@ def test_errors_in_frames_may_differ_by_more_than_one() -> None:
     found = weigh_gap([("A4C", quick), ("A2C", slow)], 1.5, point=False, minimum_n=1)
     assert found.outcome == "fail"
     assert "A2C and A4C" in found.says
-    assert found.value == 4
-    assert found.low == pytest.approx(4 - math.hypot(1, 0.5))
+    assert found.apart is not None
+    assert found.apart.value == 4
+    assert found.apart.low == pytest.approx(4 - math.hypot(1, 0.5))
 
 
 @given(counts=COUNTS, bound=st.floats(0.01, 0.5))

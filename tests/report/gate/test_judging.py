@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from overread.case import BadInput, Measure
 from overread.records import JudgeEntry
-from overread.report.gate import EXIT_CODES, Gap, GatedRun, Rule, Ruling, judge, worst
+from overread.report.gate import EXIT_CODES, GatedRun, judge, worst
+from overread.report.gate.judging import Ruling
+from overread.report.gate.policy import Gap, Rule
 from support.gates import gated_run, policy_of, rule, share
 
 GOOD = share("accuracy", 95, 100)

@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.report.gate import Gated, Outcome, Ruling, junit
+from overread.report.gate import Gated, junit
+from overread.report.gate.judging import Ruling
+from overread.report.gate.weighing import Outcome
 
 HOSTILE = "a\x00\x1b[31m<b>&\"'\u202e\ud800]]>\ufffe b"
 

@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from msgspec.structs import replace
 
+from overread import stats
 from overread.benchmarks.grounding.cases import CONTROL, ERROR_GROUPS
 from overread.benchmarks.grounding.marks import NO_ROW, Marks, Study
 from overread.case import Measure, Method
 from overread.measuring.estimates import Floats, Ints, Mask
 from overread.measuring.notes import NOTHING, noted, remarked, with_method
 from overread.measuring.specs import Counted, Spec
-from overread.stats import (
-    bootstrap_auroc_many,
-    bootstrap_proportion,
-    bootstrap_proportion_many,
-    paired_bootstrap_many,
-    permutation_k_groups,
-    permutation_two_groups,
-    wilson,
-)
 
 if TYPE_CHECKING:
     from overread.benchmarks.grounding.edition import Edition
@@ -79,8 +71,10 @@ def bootstrapped_rate(m: Marks, record: Measure, counted: Counted, edition: Edit
         return made
     drawn = m.drawn.get(outcomes.tobytes())
     if drawn is None:
-        drawn = bootstrap_proportion(outcomes, edition.boot, edition.seed)
-    bounded = replace(made, se=wilson(k, n).sd, sd_boot=drawn.sd, low=drawn.low, high=drawn.high)
+        drawn = stats.bootstrap_proportion(outcomes, edition.boot, edition.seed)
+    bounded = replace(
+        made, se=stats.wilson(k, n).sd, sd_boot=drawn.sd, low=drawn.low, high=drawn.high
+    )
     return with_method(bounded, _of_cases(edition))
 
 
@@ -91,7 +85,9 @@ def draw_bootstraps(run: Study, counts: Iterable[tuple[Measure, Counted]]) -> No
         outcomes = _outcomes(run.of(record.reader), record, counted)
         if outcomes.size and not _is_bare(record, run.edition):
             wanted[outcomes.tobytes()] = outcomes
-    found = bootstrap_proportion_many(list(wanted.values()), run.edition.boot, run.edition.seed)
+    found = stats.bootstrap_proportion_many(
+        list(wanted.values()), run.edition.boot, run.edition.seed
+    )
     for m in run.marks:
         m.drawn.update(zip(wanted, found, strict=True))
 
@@ -128,7 +124,7 @@ def plain_wilson(record: Measure) -> Measure:
     """k of n with Wilson's interval, every case by itself: one table of theirs has these."""
     assert record.k is not None
     assert record.n
-    found = wilson(record.k, record.n)
+    found = stats.wilson(record.k, record.n)
     bounded = replace(record, se=found.sd, low=found.low, high=found.high)
     return with_method(bounded, Method(kind="wilson"))
 
@@ -174,7 +170,7 @@ def auroc_bounds(
     samples: Mapping[str, tuple[Floats, Floats]], edition: Edition
 ) -> dict[str, tuple[float | None, float | None]]:
     """The published bounds of every reader's AUROC; they share their random numbers."""
-    drawn = bootstrap_auroc_many(list(samples.values()), edition.boot, edition.seed)
+    drawn = stats.bootstrap_auroc_many(list(samples.values()), edition.boot, edition.seed)
     return dict(zip(samples, drawn, strict=True))
 
 
@@ -205,7 +201,7 @@ def paired_bootstraps(
     """The published paired bootstrap; all comparisons share one stream of random numbers."""
     outcomes = [(one, other) for _, one, other in planned]
     # Their means are floating-point numbers, and lose some ties; so do ours here.
-    results = paired_bootstrap_many(outcomes, edition.boot, edition.seed, exact_ties=False)
+    results = stats.paired_bootstrap_many(outcomes, edition.boot, edition.seed, exact_ties=False)
     how = _of_cases(edition, "paired bootstrap")
     bounded = (
         replace(record, value=r.point, n=r.n, sd_boot=r.sd, low=r.low, high=r.high, p=r.p)
@@ -214,10 +210,8 @@ def paired_bootstraps(
     return [with_method(record, how) for record in bounded]
 
 
-def permutation_of_cases(
-    parts: Sequence[Ints], times: int, edition: Edition, *, two: bool
-) -> float | None:
+def permutation_of_cases(parts: Sequence[Ints], times: int, edition: Edition) -> float | None:
     """p between groups by shuffles of cases, whoever's they are."""
-    if not two:
-        return permutation_k_groups(parts, times, edition.seed, exact_ties=False)
-    return permutation_two_groups(parts[0], parts[1], times, edition.seed, exact_ties=False)
+    if len(parts) > 2:
+        return stats.permutation_k_groups(parts, times, edition.seed, exact_ties=False)
+    return stats.permutation_two_groups(parts[0], parts[1], times, edition.seed, exact_ties=False)

@@ -9,56 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.benchmarks.base import (
-    Benchmark,
-    ComparedWords,
-    ErrorSheet,
-    Loaded,
-    Phantoms,
-    Recovered,
-    Tables,
-    Transferred,
-)
+import overread.case as oc
+from overread.benchmarks import base
 from overread.benchmarks.files.card import Held, held_at, policy_of, read_card
 from overread.benchmarks.files.sheets import rows_of
-from overread.benchmarks.grounding import answers, cases, exhibits, report_sentences, trials
+from overread.benchmarks.grounding import answers, cards, cases, exhibits, report_sentences, trials
+from overread.benchmarks.grounding.cards import ReviewRow
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
-from overread.benchmarks.grounding.exhibits import planes
+from overread.benchmarks.grounding.exhibits import figures
 from overread.benchmarks.grounding.exhibits import tables as shown_tables
 from overread.benchmarks.grounding.trials import Subset
 from overread.benchmarks.sentences import PHANTOM, made_up
 from overread.benchmarks.tables import cells_of, read_again
-from overread.case import (
-    BadInput,
-    Card,
-    Figure,
-    Headline,
-    Measure,
-    Policy,
-    Reader,
-    Reply,
-    Table,
-    Traits,
-    Trial,
-)
 from overread.measuring.units import declared
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.benchmarks.grounding.cards import ReviewRow
-
 
 MISPLACED = "Controls are made for phantoms: what they do on these films says nothing of either."
 
 
-class Grounding(Benchmark):
+class Grounding(base.Benchmark):
     """Did it look at the image?"""
 
     name = "grounding"
     question = "Did it look?"
-    phantoms = Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
+    phantoms = base.Phantoms(maker="overread.phantoms.chest:write_phantoms", size=480)
     metrics = "overread.benchmarks.grounding.measures:METRICS"
     builder = "overread.benchmarks.grounding.build.probe_set"
     importer = "overread.benchmarks.grounding.importing:import_results"
@@ -69,11 +47,14 @@ class Grounding(Benchmark):
     case_type = cases.CaseRow
     answer_type = answers.Answer
     drawn = ("_subset",)
+    facets = cards.FACETS
     compared = (
-        ComparedWords.share("accuracy", "accuracy", "is right on"),
-        ComparedWords.share("cgr", "CGR", "changes its answer when the finding is covered on"),
-        ComparedWords.share("uar", "UAR", "keeps its answer to a like image of another patient on"),
-        ComparedWords.share("is", "IS", "keeps its answer when something else is covered on"),
+        base.ComparedWords.share("accuracy", "accuracy", "is right on"),
+        base.ComparedWords.share("cgr", "CGR", "changes its answer when the finding is covered on"),
+        base.ComparedWords.share(
+            "uar", "UAR", "keeps its answer to a like image of another patient on"
+        ),
+        base.ComparedWords.share("is", "IS", "keeps its answer when something else is covered on"),
     )
     units_beside = declared(signed="rho")
 
@@ -83,39 +64,37 @@ class Grounding(Benchmark):
     def dataset_at(self, path: Path) -> str:
         """The set of a manifest, or of a folder that holds `manifest.csv`."""
         self.path = cases.manifest_path(path)
-        found = cases.Dataset.at(self.path)
-        cases.refuse_films(self.path)
-        return found.label
+        return "@".join(cases.dataset_at(self.path))
 
     def check_opened(self) -> None:
         _ = self.root  # a wrong folder is better known now than at the first picture
         if self.options.ratings is not None:  # so is a sheet that cannot be read
-            from overread.benchmarks.grounding.subgroups import read_ratings
+            from overread.benchmarks.grounding.comparisons import read_ratings
 
             read_ratings(self.options.ratings)
 
-    def policy_at(self, path: str | Path) -> Policy:
+    def policy_at(self, path: str | Path) -> oc.Policy:
         """Who may see the set: the strictest card where its manifest and its images stand."""
         manifest = cases.manifest_path(path)
         rows = rows_of(manifest, cases.NEEDED)
         images = (row.get(name, "").strip() for _, row in rows for name in cases.IMAGE_COLUMNS)
         return self._policy_of(manifest, images)
 
-    def policy_opened(self) -> Policy:
+    def policy_opened(self) -> oc.Policy:
         """The same by the cases, so that the manifest is read once."""
         images = (getattr(case, name) for case in self.cases() for name in cases.IMAGE_COLUMNS)
         return self._policy_of(self.kept_path, images)
 
-    def _policy_of(self, manifest: Path, images: Iterable[str | None]) -> Policy:
+    def _policy_of(self, manifest: Path, images: Iterable[str | None]) -> oc.Policy:
         return policy_of(
             Held(manifest.parent, (manifest.name,)),
             held_at(self._root_of(manifest), ("", *filter(None, images))),
         )
 
-    def load(self) -> Loaded[GroundingCase]:
+    def load(self) -> base.Loaded[GroundingCase]:
         name = self.kept_path.name
         loaded = cases.load_cases(self.kept_path, self.rules)
-        return Loaded(list(trials.askable(loaded, self.rules, self.options, name)))
+        return base.Loaded(list(trials.askable(loaded, self.rules, self.options, name)))
 
     def case_row(self, case: GroundingCase) -> Sequence[Any]:
         return cells_of(cases.row_of(case))
@@ -123,7 +102,7 @@ class Grounding(Benchmark):
     def stratum(self, case: GroundingCase) -> tuple[str, ...]:
         return case.source, case.finding or "", str(case.label)
 
-    def trials(self, case: GroundingCase, traits: Traits) -> Iterator[Trial]:
+    def trials(self, case: GroundingCase, traits: oc.Traits) -> Iterator[oc.Trial]:
         return trials.trials(case, traits, self.rules, self.options, self.root, self._subset)
 
     @cached_property
@@ -146,9 +125,11 @@ class Grounding(Benchmark):
         if named.is_dir():
             return str(named)
         if root is not None:
-            raise BadInput(f"--set root={root}: there is no such folder. Give the images' folder.")
+            raise oc.BadInput(
+                f"--set root={root}: there is no such folder. Give the images' folder."
+            )
         card = self.kept_path.absolute().parent / "dataset.toml"
-        raise BadInput(
+        raise oc.BadInput(
             f"{card} has the images in {named}, and there is no such folder. Give --set "
             "root=FOLDER, or mend its root."
         )
@@ -160,27 +141,29 @@ class Grounding(Benchmark):
         return home / read_card(home / "dataset.toml").get("root", "")
 
     def answer(
-        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+        self, trial: oc.Trial, reply: oc.Reply | None, traits: oc.Traits, reason: str = ""
     ) -> Sequence[Any]:
         return cells_of(answers.answer_of(trial, reply, traits, self.rules, reason))
 
-    def reread(self, tables: Tables, *, reparse: bool = False) -> Tables:
+    def reread(self, tables: base.Tables, *, reparse: bool = False) -> base.Tables:
         """Kept replies read again under this edition; `reparse` those too that a file recorded."""
         traits = {record.name: record.traits for record in tables.readers}
 
         def read(row: answers.KeptReply) -> answers.Reading | None:
-            known = traits.get(row.reader, Traits())
+            known = traits.get(row.reader, oc.Traits())
             return answers.read_kept(row, known, self.rules, reparse=reparse)
 
         again = read_again(tables.answers, answers.KeptReply, answers.Reading, read)
         return msgspec.structs.replace(tables, answers=again)
 
-    def measure(self, tables: Tables) -> list[Measure]:
+    def measure(self, tables: base.Tables) -> list[oc.Measure]:
         from overread.benchmarks.grounding.measures import measure
 
         return measure(tables, self.rules, self.options)
 
-    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
+    def exhibits(
+        self, measures: Sequence[oc.Measure], signature: str
+    ) -> Iterator[oc.Table | oc.Figure]:
         made = exhibits.exhibits(measures, signature)
         if not any(self._misplaced(measure.reader) for measure in measures):
             return made
@@ -190,7 +173,7 @@ class Grounding(Benchmark):
         """Whether a reader is a control shown films it was not made for."""
         return reader.startswith("control:") and not self.dataset.startswith(PHANTOM)
 
-    def controls(self) -> Mapping[str, Reader]:
+    def controls(self) -> Mapping[str, oc.Reader]:
         from overread.benchmarks.grounding.controls import grounding_controls
 
         return grounding_controls()
@@ -201,11 +184,11 @@ class Grounding(Benchmark):
 
         return EXPECTED
 
-    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
+    def recovered(self, measures: Sequence[oc.Measure]) -> list[base.Recovered]:
         """Each control's category. The published rule's words are shown, not held against it."""
         found = {m.reader: m for m in measures if m.measure == "category" and not m.by}
         return [
-            Recovered(
+            base.Recovered(
                 control=name,
                 expected=word,
                 found=record.label or "",
@@ -218,7 +201,7 @@ class Grounding(Benchmark):
 
     # ------------------------------------------------------------ for the report
 
-    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
+    def headlines(self, measures: Sequence[oc.Measure]) -> Iterator[oc.Headline]:
         for told in report_sentences.headlines(measures, self.rules):
             more = f" {MISPLACED}" if self._misplaced(told.reader) else ""
             yield msgspec.structs.replace(told, sentence=told.sentence + more)
@@ -226,75 +209,63 @@ class Grounding(Benchmark):
     def methods(self, asked_under: str | None = None) -> Sequence[str]:
         return report_sentences.methods(self.rules, self.options, asked_under)
 
-    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+    def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         first = made_up(self.dataset)
         if any(self._misplaced(measure.reader) for measure in measures):
             first.append(MISPLACED)
         return [*first, *report_sentences.limitations(measures, self.rules, self.options)]
 
-    def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
+    def per_case(self, tables: base.Tables) -> Mapping[str, pl.DataFrame]:
         from overread.benchmarks.grounding.measures import per_case
 
         return per_case(tables, self.rules, self.options)
 
-    @property
-    def facets(self) -> tuple[str, ...]:
-        from overread.benchmarks.grounding.cards import FACETS
+    def card_index(self, tables: base.Tables) -> pl.DataFrame:
+        return cards.card_index(tables, self.rules, self.options)
 
-        return FACETS
-
-    def card_index(self, tables: Tables) -> pl.DataFrame:
-        from overread.benchmarks.grounding.cards import card_index
-
-        return card_index(tables, self.rules, self.options)
-
-    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
-        from overread.benchmarks.grounding.cards import cards
-
-        def opened(name: str) -> tuple[GroundingCase, Sequence[Trial]] | None:
+    def cards(self, tables: base.Tables, chosen: Sequence[str]) -> Iterator[oc.Card]:
+        def opened(name: str) -> tuple[GroundingCase, Sequence[oc.Trial]] | None:
             case = self.by_id.get(name) if self.path is not None else None
             return None if case is None else (case, self.shown_of(name))
 
         misplaced = frozenset(r.name for r in tables.readers if self._misplaced(r.name))
-        return cards(tables, chosen, self.rules, self.options, opened, misplaced)
+        return cards.cards(tables, chosen, self.rules, self.options, opened, misplaced)
 
     def transferred(
-        self, first: Sequence[Measure], second: Sequence[Measure], vision_only: frozenset[str]
-    ) -> Transferred:
+        self, first: Sequence[oc.Measure], second: Sequence[oc.Measure], vision_only: frozenset[str]
+    ) -> base.Transferred:
         exact = self.rules.name != "authors"
         return shown_tables.transferred(first, second, vision_only, exact=exact)
 
-    def transfer_table(self, found: Transferred, names: tuple[str, str], signature: str) -> Table:
+    def transfer_table(
+        self, found: base.Transferred, names: tuple[str, str], signature: str
+    ) -> oc.Table:
         return shown_tables.transfer_table(found, names, signature)
 
-    def transfer_figure(self, found: Transferred, names: tuple[str, str]) -> Figure:
+    def transfer_figure(self, found: base.Transferred, names: tuple[str, str]) -> oc.Figure:
         drawn = [(reader, x, y) for reader, name, x, y in found.pairs if name == "uar"]
-        return planes.transfer_figure(drawn, names)
+        return figures.transfer_figure(drawn, names)
 
     @classmethod
-    def error_sheet(cls) -> ErrorSheet:
+    def error_sheet(cls) -> base.ErrorSheet:
         """Right answers that a person should look at."""
-        return ErrorSheet(
+        return base.ErrorSheet(
             file="ungrounded.csv",
             holds="right answers stayed with their finding hidden",
             nothing="no right answer of {reader} stayed with its finding hidden.",
         )
 
     def errors(
-        self, tables: Tables, reader: str, n: int, seed: int, right_for: str | None = None
+        self, tables: base.Tables, reader: str, n: int, seed: int, right_for: str | None = None
     ) -> Sequence[ReviewRow]:
-        from overread.benchmarks.grounding.cards import ungrounded
-
-        return ungrounded(tables, reader, n, seed, self.rules, self.options)
+        return cards.ungrounded(tables, reader, n, seed, self.rules, self.options)
 
     def write_errors(self, path: Path, rows: Sequence[ReviewRow]) -> None:
-        from overread.benchmarks.grounding.cards import write_review
-
-        write_review(path, rows)
+        cards.write_review(path, rows)
 
     # ------------------------------------------------------------ what the numbers stand on
 
-    def signature(self, tables: Tables) -> str:
+    def signature(self, tables: base.Tables) -> str:
         """One line that says whether two numbers may be compared."""
         options = self.options
         parts = [
@@ -311,7 +282,7 @@ class Grounding(Benchmark):
         twice = ["asked:twice"] * bool((tables.answers["repeat"] > 0).any())
         return self.signed(tables, parts, then, twice)
 
-    def _parser(self, tables: Tables) -> str:
+    def _parser(self, tables: base.Tables) -> str:
         """Which parser the answers come from: ours, or that of whoever recorded them."""
         import polars as pl
 

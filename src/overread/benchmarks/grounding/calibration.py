@@ -14,32 +14,14 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from msgspec.structs import replace
 
+from overread import stats
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.edition import Edition
 from overread.benchmarks.grounding.marks import NO_ROW, Column, Marks, Study
 from overread.case import Measure, Method
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask, clustered_share, quotients
-from overread.measuring.notes import (
-    ALIKE,
-    NOTHING,
-    ONE_CLUSTER,
-    joined,
-    noted,
-    remarked,
-    with_method,
-)
+from overread.measuring.notes import ALIKE, NOTHING, ONE_CLUSTER, noted, remarked, with_method
 from overread.measuring.specs import Spec
-from overread.stats import (
-    Z95,
-    Bin,
-    auroc,
-    auroc_stepwise,
-    brier,
-    calibration_bins,
-    design_effect,
-    ece,
-    informative,
-)
 
 WITHHELD: Final = "withheld"
 """Flag of a reader whose confidences cannot be calibrated; the note says why."""
@@ -58,7 +40,7 @@ class Calibrated(NamedTuple):
     truth: Floats
     correct: Floats
     withheld: str | None
-    note: str | None = None
+    note: str = ""
 
     @property
     def p_answer(self) -> Floats:
@@ -90,7 +72,7 @@ def calibrated(marks: Marks, edition: Edition) -> Calibrated:
         withheld = "no answer came with a probability"
     elif strict and missing > _MOST_MISSING * asked:
         withheld = f"{missing} of {asked} answers came without a probability"
-    elif not informative(p_yes):
+    elif not stats.informative(p_yes):
         withheld = "nearly all confidences are exactly 0 or 1"
     elif missing:
         notes.append(f"left out: {missing} without a probability")
@@ -100,7 +82,7 @@ def calibrated(marks: Marks, edition: Edition) -> Calibrated:
         marks.truth[places].astype(float),
         (marks.original[places] == marks.truth[places]).astype(float),
         withheld,
-        joined(*notes),
+        "; ".join(notes),
     )
 
 
@@ -131,13 +113,13 @@ def _maker(name: str, number: _Number) -> Callable[[Study, Marks], Iterator[Meas
 def _auroc(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     """AUROC of P(Yes) against the key, mid-rank with DeLong's interval by patient [D6]."""
     if run.edition.auroc == "stepwise":
-        value = auroc_stepwise(found.p_yes, found.truth)
+        value = stats.auroc_stepwise(found.p_yes, found.truth)
         if value is not None:
             low, high = run.once(("published auroc",), lambda: _published_bounds(run))[m.reader]
             how = Method(kind="bootstrap", boot=run.edition.boot, seed=run.edition.seed)
             return with_method(replace(made, value=value, low=low, high=high), how)
     else:
-        bounds = auroc(found.p_yes, found.truth, m.facts.patients[found.places])
+        bounds = stats.auroc(found.p_yes, found.truth, m.facts.patients[found.places])
         made = replace(made, value=bounds.point, se=bounds.sd, low=bounds.low, high=bounds.high)
         if bounds.low is not None:
             return with_method(made, Method(kind="delong"))
@@ -155,7 +137,7 @@ def _published_bounds(run: Study) -> dict[str, tuple[float | None, float | None]
 def _brier(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     """Mean (P(Yes) - y)²."""
     made = replace(made, value=float(np.mean((found.p_yes - found.truth) ** 2)))
-    bounds = brier(found.p_yes, found.truth, m.facts.patients[found.places])
+    bounds = stats.brier(found.p_yes, found.truth, m.facts.patients[found.places])
     if run.published or bounds.low is None:
         return made
     bounded = replace(made, se=bounds.sd, low=bounds.low, high=bounds.high)
@@ -167,11 +149,8 @@ def _brier(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
 
 def _pairs(found: Calibrated, kind: str) -> tuple[Floats, Floats]:
     """The confidence and the outcome a calibration error sets against each other."""
-    if kind == "ece_label":
-        return found.p_yes, found.truth
-    if kind == "ece_answer":
-        return found.p_answer, found.correct
-    return found.p_yes, found.correct
+    confidence = found.p_answer if kind == "ece_answer" else found.p_yes
+    return confidence, found.truth if kind == "ece_label" else found.correct
 
 
 _KINDS: Final = ("ece_answer", "ece_label", "ece_authors")
@@ -206,7 +185,7 @@ def _spread_out(part: Calibrated, values: Floats | float, marks: Marks) -> Float
 
 def _ece(run: Study, m: Marks, found: Calibrated, made: Measure) -> Measure:
     kind = made.measure if made.measure != "ece" else f"ece_{run.edition.ece}"
-    made = replace(made, value=ece(*_pairs(found, kind)))
+    made = replace(made, value=stats.ece(*_pairs(found, kind)))
     if run.published or found.places.size < 2 or made.value is None:
         return made
     bins = ((kind, m.reader, str(b)) for b in range(_BINS))
@@ -250,7 +229,7 @@ def _make_confidence(run: Study, m: Marks) -> Iterator[Measure]:
     for regime, members in _regimes(m, edition).items():
         yield _mean_confidence(run, m, {"regime": regime}, p_yes, members)
         values = np.clip(m.p_yes[members], 0, 1)
-        for b in calibration_bins(values, values, edges="floor"):
+        for b in stats.calibration_bins(values, values, edges="floor"):
             yield _mean_of_bin(m, {"regime": regime, "bin": str(b.index)}, b)
         if edition.regimes == "parsed":
             of_answer = {"regime": regime, "of": "answer"}
@@ -263,7 +242,7 @@ def _make_confidence(run: Study, m: Marks) -> Iterator[Measure]:
         yield _mean_of_bin(m, {"bin": str(b.index)}, b)
 
 
-def _mean_of_bin(m: Marks, by: dict[str, str], b: Bin) -> Measure:
+def _mean_of_bin(m: Marks, by: dict[str, str], b: stats.Bin) -> Measure:
     made = Measure(reader=m.reader, measure="confidence", by=by, value=b.mean_confidence, n=b.n)
     return with_method(made, Method(kind="mean P(Yes) of the bin"))
 
@@ -285,8 +264,8 @@ def _mean_confidence(
     made = replace(made, se=se)
     if run.published:
         return made
-    effect = design_effect(kept, m.facts.patients[members])
-    half = Z95 * se * float(np.sqrt(effect))
+    effect = stats.design_effect(kept, m.facts.patients[members])
+    half = stats.Z95 * se * float(np.sqrt(effect))
     low, high = min(max(0.0, value - half), value), max(min(1.0, value + half), value)
     if not low < high:
         return noted(made, ALIKE, "all are equally sure; no interval")
@@ -301,11 +280,11 @@ def _reliability_cases(m: Marks, edition: Edition) -> Mask:
     return kept
 
 
-def _reliability_bins(m: Marks, kept: Mask) -> list[Bin]:
+def _reliability_bins(m: Marks, kept: Mask) -> list[stats.Bin]:
     """Ten bins of P(Yes) against the share of Yes in the key."""
     # The figures of the paper take what lies outside [0, 1] for its nearer end.
     p_yes = np.clip(m.p_yes[kept], 0, 1)
-    return calibration_bins(p_yes, m.truth[kept].astype(float), edges="floor")
+    return stats.calibration_bins(p_yes, m.truth[kept].astype(float), edges="floor")
 
 
 def _make_reliability(run: Study, m: Marks) -> Iterator[Measure]:

@@ -20,7 +20,6 @@ from overread.benchmarks.grounding.answers import RECORDED
 from overread.benchmarks.grounding.build.manifest import write_rows
 from overread.benchmarks.grounding.cases import GroundingCase, boxed
 from overread.benchmarks.grounding.edition import Edition, Options
-from overread.benchmarks.grounding.marks import facts_of, marks_at
 from overread.benchmarks.grounding.prompts import SENTENCE_SOURCE, display, question
 from overread.case import BadInput, Card, Said, Slide, Trial
 from overread.imaging import at_resolution
@@ -64,7 +63,7 @@ def card_index(tables: Tables, edition: Edition, options: Options) -> pl.DataFra
         rows = asked.filter((pl.col("image") == image) & (pl.col("repeat") == 0))
         return rows.unique(keys, keep="first", maintain_order=True).select(*keys, code.alias(image))
 
-    truth = tables.cases.select("case", truth=pl.Series(facts_of(tables.cases, edition).truth))
+    truth = tables.cases.select("case", truth=_keys(tables.cases, edition))
     told = asked.select(keys).unique().join(truth, on="case")
     for image in ("original", "target_mask"):
         told = told.join(under(image), on=keys, how="left")
@@ -93,10 +92,18 @@ def _facets(cases: pl.DataFrame, edition: Edition) -> pl.DataFrame:
     """The facets of the cases as words; `label` is the key."""
     import polars as pl
 
-    truth = pl.Series("key", facts_of(cases, edition).truth)
-    label = pl.lit(truth).replace_strict(_LABELS, default="no key", return_dtype=pl.String)
+    label = _keys(cases, edition).replace_strict(_LABELS, default="no key", return_dtype=pl.String)
     columns = {name: name for name in FACETS} | {"sex": "gender", "label": "key"}
-    return facet_values(cases.with_columns(label.alias("key")), columns)
+    return facet_values(cases.with_columns(key=label), columns)
+
+
+def _keys(cases: pl.DataFrame, edition: Edition) -> pl.Series:
+    """The right answer to each case; -1 where there is no key."""
+    import polars as pl
+
+    from overread.benchmarks.grounding.marks import facts_of
+
+    return pl.Series("key", facts_of(cases, edition).truth)
 
 
 # ---------------------------------------------------------------- the cards
@@ -244,6 +251,8 @@ def ungrounded(
     The same run and seed give the same rows, and fewer rows are a part of more.
     """
     import polars as pl
+
+    from overread.benchmarks.grounding.marks import facts_of, marks_at
 
     names = [one.name for one in tables.readers]
     if reader not in names:

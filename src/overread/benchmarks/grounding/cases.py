@@ -11,6 +11,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ ERROR_GROUPS: Final = {
 }
 
 
+@lru_cache
 def error_name(text: str) -> str:
     """An error type as one canonical word: "Change location" and change_location are one type."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
@@ -88,29 +90,34 @@ _TEXTS: Final = (
 BOXED_SOURCES: Final = frozenset({"ms_cxr", "phantom"})
 
 
-class GroundingCase(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the manifest; what is empty there is None here."""
+class _Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a case and its row of cases.parquet have alike; what is empty in a manifest is None."""
 
     case_id: str
     source: str
     image_path: str
-    label: int
-    finding: str | None = None
+    report_path: str | None = None
+    dicom_id: str | None = None
     subject_id: str | None = None
     study_id: str | None = None
-    dicom_id: str | None = None
-    report_path: str | None = None
     view: str | None = None
     age: float | None = None
     gender: str | None = None
+    finding: str | None = None
+    label: Int8
     label_text: str | None = None
-    box: Box | None = None
-    irrelevant_box: Box | None = None
     original_sentence: str | None = None
     error_sentence: str | None = None
     error_type: str | None = None
-    error_present: int | None = None
+    error_present: Int8 | None = None
     swap_image_path: str | None = None
+
+
+class GroundingCase(_Facts, frozen=True, kw_only=True):
+    """One row of the manifest."""
+
+    box: Box | None = None
+    irrelevant_box: Box | None = None
     # What `overread build` adds to the paper's 26 columns. The label as the dataset has it (0, 1,
     # 2 uncertain, 3 not mentioned), since an absent finding may only be one not mentioned [D22].
     label_value: int | None = None
@@ -162,35 +169,21 @@ def truth(case: GroundingCase, edition: Edition) -> int:
 
 def boxed(case: GroundingCase, edition: Edition) -> bool:
     """Whether CGR and IS count this case: it has a target box (in the paper, MS-CXR only)."""
-    if edition.other_sources == "unkeyed" and case.source not in BOXED_SOURCES:
-        return False
-    return case.box is not None
+    counts = edition.other_sources != "unkeyed" or case.source in BOXED_SOURCES
+    return counts and case.box is not None
 
 
 # ---------------------------------------------------------------- loading
 
 
-class Dataset(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the cases stand, and what they are called."""
-
-    manifest: Path
-    name: str
-    digest: str
-
-    @property
-    def label(self) -> str:
-        return f"{self.name}@{self.digest}"
-
-    @classmethod
-    def at(cls, path: str | Path) -> Dataset:
-        """The dataset of a manifest, with its card `dataset.toml` if one stands beside it."""
-        manifest = manifest_path(path)
-        card = read_card(manifest.parent / "dataset.toml")
-        folder = manifest.absolute().parent.name
-        name = card.get("name") or (folder if manifest.name == "manifest.csv" else manifest.stem)
-        with open_file(manifest, at_most=MOST_TABLE) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
-        return cls(manifest=manifest, name=name, digest=digest)
+def dataset_at(path: str | Path) -> tuple[str, str]:
+    """What the cases of a manifest are called, by the card beside it if there is one; a digest."""
+    manifest = manifest_path(path)
+    card = read_card(manifest.parent / "dataset.toml")
+    folder = manifest.absolute().parent.name
+    name = card.get("name") or (folder if manifest.name == "manifest.csv" else manifest.stem)
+    with open_file(manifest, at_most=MOST_TABLE) as file:
+        return name, hashlib.file_digest(file, "sha256").hexdigest()[:8]
 
 
 def manifest_path(path: str | Path) -> Path:
@@ -229,19 +222,16 @@ _FILM_NAMES: Final = {
 def refuse_films(path: Path) -> None:
     """A list of films is no manifest yet: say how to make one of it."""
     header = next((cells for _, cells in rows_of(path, ())), {})
-    if {"case_id", "source", "swap_image_path"} & set(header):
-        return
-    if not {"image", *_FILM_NAMES["image"]} & set(header):
+    ours = {"case_id", "source", "swap_image_path"} & set(header)
+    if ours or not {"image", *_FILM_NAMES["image"]} & set(header):
         return
     words = ["overread", "build", "grounding", "--folder", str(path)]
-    for ours, theirs in _FILM_NAMES.items():
-        if ours in header:
-            continue
-        named = next((name for name in theirs if name in header), None)
-        if named is None and ours == "finding":
+    for column, theirs in _FILM_NAMES.items():
+        named = next((name for name in (column, *theirs) if name in header), None)
+        if named is None and column == "finding":
             words += ["--finding", "FINDING"]
-        else:
-            words += ["--column", f"{ours}={named or 'COLUMN'}"]
+        elif named != column:
+            words += ["--column", f"{column}={named or 'COLUMN'}"]
     words += ["--out", f"{path.stem}-probe"]
     raise BadInput(
         f"{path} lists films and is no manifest (no column case_id). Make a probe set of it: "
@@ -254,7 +244,9 @@ def _case_of(row: Fields, edition: Edition) -> GroundingCase:
     is_sentence = source == SENTENCE_SOURCE
     if is_sentence and edition.missing_sentence == "reject":
         row.required("error_sentence", _EVERY_CASE)
-    texts: dict[str, Any] = {column: row.fact(column) for column in _TEXTS}
+    facts: dict[str, Any] = {column: row.fact(column) for column in _TEXTS}
+    facts |= {column: row.boxes(column) for column in ("matched_boxes", *UNION_COLUMNS)}
+    need = "it is 0, 1, 2 (uncertain) or 3 (not mentioned)"
     return GroundingCase(
         case_id=row.required("case_id", _EVERY_CASE),
         source=source,
@@ -266,42 +258,18 @@ def _case_of(row: Fields, edition: Edition) -> GroundingCase:
         irrelevant_box=row.box(_IRRELEVANT),
         error_present=row.flag("error_present") if is_sentence else None,
         label_value=row.if_given(
-            "label_value",
-            lambda value: row.whole(
-                value, "it is 0, 1, 2 (uncertain) or 3 (not mentioned)", low=0, high=3
-            ),
+            "label_value", lambda value: row.whole(value, need, low=0, high=3)
         ),
-        matched_boxes=row.boxes("matched_boxes"),
-        more_boxes=row.boxes("more_boxes"),
-        more_irrelevant_boxes=row.boxes("more_irrelevant_boxes"),
-        **texts,
+        **facts,
     )
 
 
 # ---------------------------------------------------------------- the table
 
 
-class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
+class CaseRow(_Facts, frozen=True, kw_only=True):
     """One row of cases.parquet: the manifest's columns, and how far the boxes overlap."""
 
-    case_id: str
-    source: str
-    image_path: str
-    report_path: str | None
-    dicom_id: str | None
-    subject_id: str | None
-    study_id: str | None
-    view: str | None
-    age: float | None
-    gender: str | None
-    finding: str | None
-    label: Int8
-    label_text: str | None
-    original_sentence: str | None
-    error_sentence: str | None
-    error_type: str | None
-    error_present: Int8 | None
-    swap_image_path: str | None
     box_x: Int32 | None = None
     box_y: Int32 | None = None
     box_w: Int32 | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
+from overread.benchmarks import rules
 from overread.benchmarks.grounding.conditions import (
     DRAWS,
     MOST_DRAWS,
@@ -13,34 +15,15 @@ from overread.benchmarks.grounding.conditions import (
     read_conditions,
 )
 from overread.benchmarks.grounding.prompts import PHRASINGS
-from overread.benchmarks.rules import (
-    AskedOptions,
-    Boot,
-    EditionRules,
-    Folder,
-    Reading,
-    Rulebook,
-    Seed,
-    files,
-    one_of,
-    whole,
-)
 
 
 def _wire(text: str) -> str:
-    kind, _, quality = text.partition(":")
-    if text != "png" and not (
-        kind == "jpeg"
-        and quality.isascii()
-        and quality.isdecimal()
-        and len(quality) <= 3
-        and 1 <= int(quality) <= 100
-    ):
+    if not re.fullmatch(r"png|jpeg:(100|0?[1-9][0-9]|0{0,2}[1-9])", text):
         raise ValueError("png or jpeg:QUALITY, such as jpeg:75")
     return text
 
 
-def _some(one: Reading) -> Reading:
+def _some(one: rules.Reading) -> rules.Reading:
     """A list joined by commas, each value once."""
 
     def read(text: str) -> tuple[Any, ...]:
@@ -52,7 +35,7 @@ def _some(one: Reading) -> Reading:
     return read
 
 
-class Edition(EditionRules, frozen=True, kw_only=True):
+class Edition(rules.EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
     table = """
@@ -121,7 +104,7 @@ class Edition(EditionRules, frozen=True, kw_only=True):
     masks: Literal["closed", "half_open"]
     wire: Annotated[str, _wire]
     intervals: Literal["bootstrap", "wilson"]
-    minimum_n: Annotated[int, whole(0, 1_000_000)]
+    minimum_n: Annotated[int, rules.whole(0, 1_000_000)]
     gsp: Literal["difference", "paired"]
     category_needs_gsp: Literal["yes", "no"]
     confidence: Literal["hard", "null"]
@@ -143,11 +126,11 @@ class Edition(EditionRules, frozen=True, kw_only=True):
     permutations: Literal["cases", "patients"]
     coverage_unparsed: Literal["no_flip", "leave_out"]
     age_names: Literal["published", "exact"]
-    boot: Boot
-    seed: Seed
+    boot: rules.Boot
+    seed: rules.Seed
 
 
-class Options(AskedOptions, frozen=True, kw_only=True):
+class Options(rules.AskedOptions, frozen=True, kw_only=True):
     """What is asked: resolutions, phrasings, conditions, and the folder the images stand in.
 
     The headline numbers come from `px` and `phrasing`. `more_px` and `more_phrasings` are asked of
@@ -169,16 +152,18 @@ class Options(AskedOptions, frozen=True, kw_only=True):
         ratings                | measured files | Sheets on which people rated the boxes.
     """
 
-    px: Annotated[int, _some(whole(16, 8192))] = 224
+    px: Annotated[int, _some(rules.whole(16, 8192))] = 224
     more_px: tuple[int, ...] = ()
-    phrasing: Annotated[str, _some(one_of(*PHRASINGS))] = "default"
+    phrasing: Annotated[str, _some(rules.one_of(*PHRASINGS))] = "default"
     more_phrasings: tuple[str, ...] = ()
-    subset: Annotated[int, whole(0, 1_000_000)] = 100
+    subset: Annotated[int, rules.whole(0, 1_000_000)] = 100
     conditions: Annotated[tuple[str, ...], read_conditions] = PAPER
-    draws: Annotated[int, whole(1, MOST_DRAWS)] = DRAWS
+    draws: Annotated[int, rules.whole(1, MOST_DRAWS)] = DRAWS
     repeat: Literal["sampled", "always", "never"] = "sampled"
-    root: Folder = None
-    ratings: Annotated[str | None, files("a csv of ratings, or a returned packet's folder")] = None
+    root: rules.Folder = None
+    ratings: Annotated[
+        str | None, rules.files("a csv of ratings, or a returned packet's folder")
+    ] = None
 
 
 def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Options:
@@ -194,5 +179,5 @@ def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Opt
     return Options(**given)
 
 
-BOOK: Final = Rulebook("grounding", Edition, Options, _complete)
+BOOK: Final = rules.Rulebook("grounding", Edition, Options, _complete)
 AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

@@ -66,15 +66,15 @@ def import_results(
     names, warnings = _readers_of(root, declared)
     options = benchmark.options
     headline = _Further(options.px, options.phrasing, root)
-    for part in further:
-        if part.beside(headline)[:2] == headline[:2]:
+    parts = [headline, *(part.beside(headline) for part in further)]
+    for part in parts[1:]:
+        if part[:2] == headline[:2]:
             raise BadInput(
                 f"{part.root} holds results at px={options.px} and phrasing={options.phrasing}, "
                 "which are the headline's own. Give only other ones."
             )
         strange = sorted({path.name for path in part.root.iterdir() if path.is_dir()} - set(names))
         warnings += [f"{part.root}/{name} is left out: no such reader." for name in strange]
-    parts = (headline, *(part.beside(headline) for part in further))
     rows = (
         (name, row) for name in names for part in parts for row in _of_reader(part, name, known)
     )
@@ -133,32 +133,23 @@ def _further(text: str) -> _Further:
 def _with_further(words: dict[str, str], further: Sequence[_Further]) -> dict[str, str]:
     """The settings under which these results are also looked at."""
     standard = Options()
-    sizes = [str(part.px) for part in further if part.px is not None]
-    phrasings = [part.phrasing for part in further if part.phrasing is not None]
-    for key, first, more in (
-        ("px", str(standard.px), sizes),
-        ("phrasing", standard.phrasing, phrasings),
-    ):
-        kept = [word.strip() for word in words.get(key, first).split(",")]
-        added = [value for value in more if value not in kept]
+    for key in ("px", "phrasing"):
+        kept = [word.strip() for word in words.get(key, str(getattr(standard, key))).split(",")]
+        given = (getattr(part, key) for part in further)
+        added = [str(value) for value in given if value is not None and str(value) not in kept]
         if added:
             words[key] = ",".join([*kept, *added])
     return words
 
 
 def _of_reader(part: _Further, reader: str, known: frozenset[str]) -> Iterator[Answer]:
-    for path in sorted((part.root / reader).glob("*.csv"), key=lambda path: _place(path.stem)):
-        if _place(path.stem) < 0:
-            continue
+    there = {path.stem: path for path in (part.root / reader).glob("*.csv")}
+    for condition in filter(there.__contains__, _FILES):
+        path = there[condition]
         found = list(_answers(path, known, part))
-        if path.stem == "original" and not found:
+        if condition == "original" and not found:
             raise BadInput(f"{path} has a header and no rows. Give the results, or none.")
         yield from found
-
-
-def _place(stem: str) -> int:
-    """Where a condition's file stands in the order of conditions; -1 if there is none such."""
-    return _FILES.index(stem) if stem in _FILES else -1
 
 
 def _readers_of(
@@ -179,7 +170,7 @@ def _readers_of(
         kept.append(name)
         if declared is not None and name not in declared:
             warnings.append(f"{name} is not in the readers file; taken as multimodal.")
-        strange = sorted(path.name for path in folder.glob("*.csv") if _place(path.stem) < 0)
+        strange = sorted(path.name for path in folder.glob("*.csv") if path.stem not in _FILES)
         warnings += [f"{name}/{file} is left out: no such condition." for file in strange]
     if not kept:
         raise BadInput(f"{root} holds no <model>/original.csv. Give the authors' results folder.")
@@ -217,10 +208,8 @@ def _answers(path: Path, known: frozenset[str], part: _Further) -> Iterator[Answ
 
 
 def _recorded(row: Fields) -> Reading:
-    given = row.fact("confidence")
-    confidence = None
-    if given is not None and given.lower() != "nan":
-        confidence = row.number("confidence")
+    unknown = (row.fact("confidence") or "nan").lower() == "nan"
+    confidence = None if unknown else row.number("confidence")
     reason = RECORDED if confidence is not None else "no_logprobs"
     if "parsed_answer" not in row.cells:
         return Reading("unparsed", None, None, confidence, reason)

@@ -102,10 +102,7 @@ def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
         sentence=sentence,
         patients=patient.rank("dense").cast(pl.Int64) - 1,
     )
-    arrays: Mapping[str, NDArray[np.generic]] = {
-        name: frame[name].to_numpy() for name in frame.columns
-    }
-    return Facts(**arrays)  # type: ignore[arg-type]
+    return Facts(**{name: frame[name].to_numpy() for name in frame.columns})
 
 
 def age_names(edition: Edition) -> tuple[str, ...]:
@@ -116,12 +113,10 @@ def age_names(edition: Edition) -> tuple[str, ...]:
 def columns_of_cases(cases: pl.DataFrame, edition: Edition) -> dict[str, Words]:
     """What rates are given by: a word for each case, "" where it is of no group."""
     pairs = list(zip(cases["error_type"], cases["error_present"], strict=True))
-    known = {pair: group_of(*pair) for pair in set(pairs)}
-    named = {text: error_name(text) for text, _ in set(pairs) if text}
-    groups = [known[pair] for pair in pairs]
+    groups = [group_of(*pair) for pair in pairs]
     # Errors by their type under one name each.
     types = [
-        named[text] if text and group not in (None, CONTROL) else None
+        error_name(text) if text and group not in (None, CONTROL) else None
         for (text, _), group in zip(pairs, groups, strict=True)
     ]
     ages = cases["age"].cast(float).fill_null(np.nan).to_numpy()
@@ -226,8 +221,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
 def marks_at(tables: Tables, edition: Edition, facts: Facts, px: int, phrasing: str) -> list[Marks]:
     """The marks of every reader at one resolution and phrasing."""
-    answers = _indexed_answers(tables, px, phrasing)
-    parts = answers.partition_by("reader", as_dict=True, maintain_order=True)
+    parts = _indexed_answers(tables, px, phrasing).partition_by("reader", as_dict=True)
     return [
         _marks_of_reader(record, parts.get((record.name,)), edition, facts)
         for record in tables.readers
@@ -237,11 +231,25 @@ def marks_at(tables: Tables, edition: Edition, facts: Facts, px: int, phrasing: 
 def _marks_of_reader(
     record: ReaderRecord, answers: pl.DataFrame | None, edition: Edition, facts: Facts
 ) -> Marks:
+    """The codes by image, the places of the original answers as they stand, and their P(Yes)."""
     codes: dict[str, Codes] = {}
     order = np.empty(0, dtype=np.int64)
     p_yes = np.full(facts.n, np.nan)
-    if answers is not None:
-        codes, order, p_yes = _codes_by_image(answers, facts.n, record.name)
+    parts = {} if answers is None else answers.partition_by("image", as_dict=True)
+    for (image,), rows in parts.items():
+        place = rows["place"].to_numpy().astype(np.int64)
+        if np.unique(place).size != place.size:
+            twice = rows["case"].filter(rows["case"].is_duplicated())[0]
+            raise BadInput(
+                f'reader {record.name} answers case "{twice}" more than once under {image}. '
+                "Keep one answer per case and condition."
+            )
+        codes[str(image)] = np.full(facts.n, NO_ROW, dtype=np.int8)
+        codes[str(image)][place] = rows["code"].to_numpy()
+        if image == PAPER[0]:
+            # Our own replies come in as they are given; only a recorded file has an order.
+            order = place if rows["recorded"].all() else np.sort(place)
+            p_yes[place] = rows["p_yes"].fill_null(np.nan).to_numpy()
     truth, modality = facts.truth, record.traits.modality
     if modality == "vision" and edition.vision_on_sentences == "no":
         # It answers "is the finding there", not "is the sentence right" [D23].
@@ -280,36 +288,10 @@ def _indexed_answers(tables: Tables, px: int, phrasing: str) -> pl.DataFrame:
     lost = answers.filter(pl.col("place").is_null())
     if not lost.is_empty():
         raise BadInput(f'the answers name case "{lost["case"][0]}", which is not among the cases.')
-    code = pl.lit(UNANSWERED)
-    for outcome, value in (("refused", REFUSED), ("unparsed", UNPARSED)):
-        code = pl.when(pl.col("outcome") == outcome).then(value).otherwise(code)
+    codes = {"refused": REFUSED, "unparsed": UNPARSED}
+    code = pl.col("outcome").replace_strict(codes, default=UNANSWERED)
     code = pl.when(pl.col("outcome") == "answered").then(pl.col("answer")).otherwise(code)
     return answers.with_columns(code.fill_null(UNPARSED).cast(pl.Int8).alias("code"))
-
-
-def _codes_by_image(
-    answers: pl.DataFrame, cases: int, reader: str
-) -> tuple[dict[str, Codes], NDArray[np.int64], NDArray[np.float64]]:
-    """The codes by image, the places of the original answers as they stand, and their P(Yes)."""
-    codes: dict[str, Codes] = {}
-    order = np.empty(0, dtype=np.int64)
-    p_yes = np.full(cases, np.nan)
-    parts = answers.partition_by("image", as_dict=True, maintain_order=True)
-    for (image,), rows in parts.items():
-        place = rows["place"].to_numpy().astype(np.int64)
-        if np.unique(place).size != place.size:
-            twice = rows["case"].filter(rows["case"].is_duplicated())[0]
-            raise BadInput(
-                f'reader {reader} answers case "{twice}" more than once under {image}. '
-                "Keep one answer per case and condition."
-            )
-        codes[str(image)] = np.full(cases, NO_ROW, dtype=np.int8)
-        codes[str(image)][place] = rows["code"].to_numpy()
-        if image == PAPER[0]:
-            # Our own replies come in as they are given; only a recorded file has an order.
-            order = place if rows["recorded"].all() else np.sort(place)
-            p_yes[place] = rows["p_yes"].fill_null(np.nan).to_numpy()
-    return codes, order, p_yes
 
 
 # ---------------------------------------------------------------- a study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from overread.benchmarks.grounding import authors, calibration, comparisons, rates, subgroups
+from overread.benchmarks.grounding import authors, calibration, comparisons, rates
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.marks import Study
 from overread.case import Measure
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from overread.benchmarks.base import Tables
 
 
-SPECS: Final[tuple[Spec, ...]] = (
-    *rates.SPECS,
-    *calibration.SPECS,
-    *subgroups.SPECS,
-    *comparisons.SPECS,
-)
+SPECS: Final[tuple[Spec, ...]] = (*rates.SPECS, *calibration.SPECS, *comparisons.SPECS)
 METRICS: Final[Mapping[str, Spec]] = named(SPECS)
 
 
@@ -41,8 +36,8 @@ def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]
     )
     records.extend(comparisons.robustness(run))
     if options.ratings is not None:
-        ratings = subgroups.read_ratings(options.ratings)
-        records.extend(subgroups.cgr_by_rating(run, ratings))
+        ratings = comparisons.read_ratings(options.ratings)
+        records.extend(comparisons.cgr_by_rating(run, ratings))
     return with_q(records)
 
 

@@ -16,32 +16,12 @@ from msgspec.structs import replace
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.category import Findings, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
-from overread.benchmarks.grounding.marks import (
-    AGAIN,
-    NO_ROW,
-    UNANSWERED,
-    Codes,
-    Column,
-    Marks,
-    Study,
-)
+from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Column, Marks, Study
 from overread.case import Measure
+from overread.measuring import specs
 from overread.measuring.contrasts import paired_shares
-from overread.measuring.estimates import Floats, Ints, Mask
+from overread.measuring.estimates import Floats, Mask
 from overread.measuring.notes import leaving_out, remarked
-from overread.measuring.specs import (
-    PLAIN,
-    SHARE_OF,
-    Condition,
-    Counted,
-    Spec,
-    counted_once,
-    coverage_specs,
-    estimate_of,
-    left_out_of,
-    made_by,
-    named,
-)
 from overread.measuring.units import POINTS, WORD, Unit
 
 # ---------------------------------------------------------------- what each rate says of a case
@@ -50,30 +30,32 @@ _UNMATCHED: Final = "swapped to an unmatched image"
 _OVERLAPPING: Final = "whose irrelevant box covers some of the finding"
 
 
-def counted_rate(population: Mask, deciding: Codes, hit: Mask, remark: str = "") -> Counted:
+def counted_rate(
+    population: Mask, deciding: specs.Codes, hit: Mask, remark: str = ""
+) -> specs.Counted:
     """Whom a rate is about, whose answers decide it, and which of these are hits."""
     why = np.maximum(-deciding, 0).astype(np.int8)
-    return Counted(np.where(deciding >= 0, hit, np.nan), population, why, remark=remark)
+    return specs.Counted(np.where(deciding >= 0, hit, np.nan), population, why, remark=remark)
 
 
-def decided(counted: Counted) -> Mask:
+def decided(counted: specs.Counted) -> Mask:
     """Those of the population who have an answer."""
     found: Mask = ~np.isnan(counted.table[:, 0])
     return found
 
 
-def hits(counted: Counted) -> Mask:
+def hits(counted: specs.Counted) -> Mask:
     found: Mask = counted.table[:, 0] == 1
     return found
 
 
-def _fit(counted: Counted, fit: Mask, why: str) -> Counted:
+def _fit(counted: specs.Counted, fit: Mask, why: str) -> specs.Counted:
     """Over those who were shown what they should be; the others are counted apart."""
     whole = counted.population
     return counted._replace(population=whole & fit, unfit={why: whole & ~fit})
 
 
-def _accuracy(run: Study, m: Marks, condition: Condition) -> Counted:
+def _accuracy(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """With a remark of what the other key of normal films would give [D1]."""
     right, keyed = m.original == m.truth, (m.truth >= 0) & (m.original >= 0)
     normals, remark = m.facts.normal & keyed, ""
@@ -85,13 +67,13 @@ def _accuracy(run: Study, m: Marks, condition: Condition) -> Counted:
     return counted_rate(m.truth >= 0, m.original, right, remark)
 
 
-def _cgr(run: Study, m: Marks, condition: Condition) -> Counted:
+def _cgr(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """Causal grounding rate: of correct Yes on a boxed finding, those the mask flips."""
     answers = m.under(condition.get("condition", "target_mask"))
     return counted_rate(m.said_yes, answers, answers != m.original)
 
 
-def _uar(run: Study, m: Marks, condition: Condition) -> Counted:
+def _uar(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """Unrelated-image answer rate: of correct answers, those a like image leaves."""
     answers = m.under(condition.get("condition", "swap"))
     stayed = answers == m.original
@@ -101,7 +83,7 @@ def _uar(run: Study, m: Marks, condition: Condition) -> Counted:
     return _fit(counted_rate(swapped, answers, stayed), m.facts.swap_counts, _UNMATCHED)
 
 
-def _is(run: Study, m: Marks, condition: Condition) -> Counted:
+def _is(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """Irrelevant-mask stability: of correct answers on a boxed case, those the mask leaves.
 
     Over boxes inside the body every draw of every case counts, and patients are the units.
@@ -112,15 +94,15 @@ def _is(run: Study, m: Marks, condition: Condition) -> Counted:
         return _left_alone(m, population, image)
     draws = [_left_alone(m, population, draw) for draw in m.matched]
     values = np.stack([draw.value for draw in draws], axis=1)
-    return Counted(values, population, remark=f"{len(draws)} draws; n counts draws")
+    return specs.Counted(values, population, remark=f"{len(draws)} draws; n counts draws")
 
 
-def _is_all(run: Study, m: Marks, condition: Condition) -> Counted:
+def _is_all(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """The same without the condition of a correct answer, as the paper words it [D3]."""
     return _left_alone(m, m.facts.boxed & m.parsed, "irrelevant_mask")
 
 
-def _left_alone(m: Marks, population: Mask, image: str) -> Counted:
+def _left_alone(m: Marks, population: Mask, image: str) -> specs.Counted:
     answers = m.under(image)
     counted = counted_rate(population, answers, answers == m.original)
     return _fit(counted, _controls(m, image), _OVERLAPPING)
@@ -132,20 +114,20 @@ def _controls(m: Marks, image: str) -> Mask:
     return clean if image_of(image).kind == "irrelevant" else np.ones_like(clean)
 
 
-def _swap_consistency(run: Study, m: Marks, condition: Condition) -> Counted:
+def _swap_consistency(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """Of answers that another image changed, those it changed to the right one."""
     changed = m.parsed & (m.swap >= 0) & (m.swap != m.original) & (m.truth >= 0)
     counted = counted_rate(changed, m.swap, m.swap == m.truth)
     return _fit(counted, m.facts.swap_counts, _UNMATCHED)
 
 
-def _retest(run: Study, m: Marks, condition: Condition) -> Counted:
+def _retest(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """Of parsed answers, those given again when the same question is put again."""
     again = m.under(AGAIN)
     return counted_rate(m.parsed & (again > NO_ROW), again, again == m.original)
 
 
-def _replies(run: Study, m: Marks, condition: Condition) -> Counted:
+def _replies(run: Study, m: Marks, condition: specs.Condition) -> specs.Counted:
     """What the parse rate counts: every reply of a condition. An error is no reply [D28]."""
     codes = m.under(condition.get("condition", "original"))
     replied = codes > (NO_ROW if run.edition.failures == "as_text" else UNANSWERED)
@@ -154,24 +136,24 @@ def _replies(run: Study, m: Marks, condition: Condition) -> Counted:
     return counted_rate(codes > NO_ROW, deciding, codes >= 0)
 
 
-def _outcome(run: Study, m: Marks, condition: Condition) -> tuple[Mask, Codes]:
+def _outcome(run: Study, m: Marks, condition: specs.Condition) -> tuple[Mask, specs.Codes]:
     codes = m.under(condition.get("condition", "original"))
     return codes > NO_ROW, np.maximum(-codes, 0).astype(np.int8)
 
 
-def _every_image(run: Study, m: Marks) -> Iterator[Condition]:
+def _every_image(run: Study, m: Marks) -> Iterator[specs.Condition]:
     """Each condition over its own rows; overall means the original."""
-    yield PLAIN
+    yield specs.PLAIN
     for image in (*PAPER, *m.further, *([AGAIN] if m.asked(AGAIN) else [])):
         yield {"condition": image}
 
 
-def _also_under(*kinds: str) -> Callable[[Study, Marks], Iterable[Condition]]:
+def _also_under(*kinds: str) -> Callable[[Study, Marks], Iterable[specs.Condition]]:
     """The headline's images, and every further one of these kinds that was asked; the headline
     never moves."""
 
-    def conditions(run: Study, m: Marks) -> Iterator[Condition]:
-        yield PLAIN
+    def conditions(run: Study, m: Marks) -> Iterator[specs.Condition]:
+        yield specs.PLAIN
         for image in m.further:
             if image_of(image).kind in kinds:
                 yield {"condition": image}
@@ -184,11 +166,11 @@ def _also_under(*kinds: str) -> Callable[[Study, Marks], Iterable[Condition]]:
 # ---------------------------------------------------------------- from a count to a record
 
 
-def _rate(record: Measure, counted: Counted, run: Study, unit: Unit) -> Measure:
+def _rate(record: Measure, counted: specs.Counted, run: Study, unit: Unit) -> Measure:
     return rate_of(run.of(record.reader), record, counted, run, unit)
 
 
-def rate_of(m: Marks, record: Measure, counted: Counted, run: Study, unit: Unit) -> Measure:
+def rate_of(m: Marks, record: Measure, counted: specs.Counted, run: Study, unit: Unit) -> Measure:
     """k of n with Wilson's interval, n over the design effect by patient; or as published.
 
     Overall it also has its standard deviation over resamples of patients.
@@ -196,10 +178,10 @@ def rate_of(m: Marks, record: Measure, counted: Counted, run: Study, unit: Unit)
     if run.published and counted.value.ndim == 1:
         made = authors.bootstrapped_rate(m, record, counted, run.edition)
     else:
-        made = SHARE_OF(record, counted, run, unit)
+        made = specs.SHARE_OF(record, counted, run, unit)
         sd = None if record.by or made.low is None else run.sd_of_rate(made.measure, made.reader)
         made = made if sd is None else replace(made, sd_boot=sd)
-    left = left_out_of(counted)
+    left = specs.left_out_of(counted)
     lost = left.get("unparsed", 0) + left.get("refused", 0)
     if not lost or not made.n or made.k is None:
         return made
@@ -208,11 +190,13 @@ def rate_of(m: Marks, record: Measure, counted: Counted, run: Study, unit: Unit)
 
 
 def rated(
-    run: Study, m: Marks, name: str, counted: Counted, by: Mapping[str, str] = PLAIN
+    run: Study, m: Marks, name: str, counted: specs.Counted, by: Mapping[str, str] = specs.PLAIN
 ) -> Measure:
     """The record of a rate of these marks, which need not be the headline's."""
     record = Measure(reader=m.reader, measure=name, by=dict(by))
-    made = estimate_of(record, counted, run, Spec(name=name, says="", estimate=partial(rate_of, m)))
+    made = specs.estimate_of(
+        record, counted, run, specs.Spec(name=name, says="", estimate=partial(rate_of, m))
+    )
     assert isinstance(made, Measure)
     return made
 
@@ -221,7 +205,7 @@ def overall(run: Study, m: Marks, name: str) -> Measure:
     """A measure's record of all cases under the headline's condition."""
 
     def make() -> Measure:
-        made = next(iter(made_by(run, m, BY_NAME[name])))
+        made = next(iter(specs.made_by(run, m, BY_NAME[name])))
         assert isinstance(made, Measure)
         return made
 
@@ -236,9 +220,9 @@ def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
     for m in run.marks:
         for name in _RESAMPLED:
             yield from _rate_columns(run, m, name)
-        both, change = _changes(m, "target_mask", "irrelevant_mask")
+        both, flipped, shaken = _flips(m, "target_mask", "irrelevant_mask")
         yield ("asked", "gsp", m.reader), both.astype(float)
-        yield ("hits", "gsp", m.reader), np.where(both, change, 0).astype(float)
+        yield ("hits", "gsp", m.reader), np.where(both, flipped.astype(float) - shaken, 0)
 
 
 def columns_beside(run: Study) -> Iterator[tuple[Column, Floats]]:
@@ -248,7 +232,7 @@ def columns_beside(run: Study) -> Iterator[tuple[Column, Floats]]:
 
 
 def _rate_columns(run: Study, m: Marks, name: str) -> Iterator[tuple[Column, Floats]]:
-    counted = counted_once(run, m, BY_NAME[name], PLAIN)
+    counted = specs.counted_once(run, m, BY_NAME[name], specs.PLAIN)
     yield ("asked", name, m.reader), decided(counted).astype(float)
     yield ("hits", name, m.reader), hits(counted).astype(float)
 
@@ -256,12 +240,10 @@ def _rate_columns(run: Study, m: Marks, name: str) -> Iterator[tuple[Column, Flo
 # ---------------------------------------------------------------- the premium
 
 
-def _changes(m: Marks, target: str, control: str) -> tuple[Mask, Ints]:
-    """Who was answered under both masks, and what the target flipped less what the control did."""
-    yes = m.said_yes & _controls(m, control)
-    both: Mask = yes & (m.under(target) >= 0) & (m.under(control) >= 0)
-    flipped = (m.under(target) != m.original).astype(np.int64)
-    return both, flipped - (m.under(control) != m.original)
+def _flips(m: Marks, target: str, control: str) -> tuple[Mask, Mask, Mask]:
+    """Who was answered under both masks; whom the target flipped, and whom the control did."""
+    both = m.said_yes & _controls(m, control) & (m.under(target) >= 0) & (m.under(control) >= 0)
+    return both, m.under(target) != m.original, m.under(control) != m.original
 
 
 def _make_gsp(run: Study, m: Marks) -> Iterator[Measure]:
@@ -289,17 +271,15 @@ def premium(
     With several controls (draws of a matched box) every draw pairs with the case's target answer,
     and patients remain the units.
     """
-    flips, shakes, who, unanswered, unfit = [], [], [], 0, 0
+    parts, unanswered, unfit = [], 0, 0
     for control in controls:
-        yes = m.said_yes & _controls(m, control)
-        unfit += int((m.said_yes & ~yes).sum())
-        both, _ = _changes(m, target, control)
-        unanswered += int((yes & ~both).sum())
+        fit = _controls(m, control)
+        both, flipped, shaken = _flips(m, target, control)
+        unfit += int((m.said_yes & ~fit).sum())
+        unanswered += int((m.said_yes & fit & ~both).sum())
         places = m.ordered(both)
-        flips.append(m.under(target)[places] != m.original[places])
-        shakes.append(m.under(control)[places] != m.original[places])
-        who.append(m.facts.patients[places])
-    flipped, shaken, patients = (np.concatenate(parts) for parts in (flips, shakes, who))
+        parts.append((flipped[places], shaken[places], m.facts.patients[places]))
+    flipped, shaken, patients = map(np.concatenate, zip(*parts, strict=True))
     made = leaving_out(
         Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(flipped.size)),
         {"without an answer under both masks": unanswered, _OVERLAPPING: unfit},
@@ -346,9 +326,9 @@ _RESAMPLED: Final = (
 
 
 def _declared(
-    name: str, says: str, of: Callable[[Study, Marks, Condition], Counted], **more: Any
-) -> Spec:
-    return Spec(name=name, says=says, of=of, estimate=_rate, empty_groups=True, **more)
+    name: str, says: str, of: Callable[[Study, Marks, specs.Condition], specs.Counted], **more: Any
+) -> specs.Spec:
+    return specs.Spec(name=name, says=says, of=of, estimate=_rate, empty_groups=True, **more)
 
 
 _HEADLINE: Final = {"bounds": True, "by_case": True}
@@ -375,7 +355,7 @@ SPECS: Final = (
     _declared(
         "parse_rate", "replies in which an answer was found", _replies, conditions=_every_image
     ),
-    *coverage_specs(_every_image, _outcome),
+    *specs.coverage_specs(_every_image, _outcome),
     _declared(
         "cgr",
         "causal grounding rate: correct Yes that the target mask flips",
@@ -405,19 +385,19 @@ SPECS: Final = (
     ),
     _declared("is_all", "the same over all parsed answers, correct or not", _is_all, bounds=True),
     _declared("retest", "answers given again when the original is asked again", _retest),
-    Spec(
+    specs.Spec(
         name="gsp",
         says="grounding-specificity premium: CGR - (1 - IS)",
         unit=POINTS,
         make=_make_gsp,
     ),
-    Spec(name="image_contingent", says="1 - UAR", better=None, make=_make_image_contingent),
+    specs.Spec(name="image_contingent", says="1 - UAR", better=None, make=_make_image_contingent),
     _declared(
         "swap_consistency",
         "answers another image changed that it changed to the right one",
         _swap_consistency,
     ),
-    Spec(
+    specs.Spec(
         name="category",
         says="what CGR, UAR, IS and GSP say together",
         unit=WORD,
@@ -425,4 +405,4 @@ SPECS: Final = (
         make=_make_category,
     ),
 )
-BY_NAME: Final = named(SPECS)
+BY_NAME: Final = specs.named(SPECS)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import msgspec
 
 from overread.benchmarks.exhibits.cells import percent
-from overread.benchmarks.grounding.category import (
-    BY_CHANCE,
-    IGNORES,
-    INSUFFICIENT,
-    STEADY_FROM,
-    UNSTABLE,
-    UNSTABLE_BELOW,
-    USES,
-)
+from overread.benchmarks.grounding import category
 from overread.benchmarks.grounding.conditions import FILLS
 from overread.benchmarks.grounding.edition import BOOK, Edition, Options
 from overread.benchmarks.grounding.exhibits.dot_plot import Index
@@ -32,6 +27,29 @@ from overread.benchmarks.sentences import (
     wide_intervals,
 )
 from overread.case import Headline, Measure
+from overread.measuring.notes import NO_PICTURE
+
+# ---------------------------------------------------------------- sentences by rule
+
+_ByRule: TypeAlias = Mapping[str, Mapping[str, str]]
+
+
+class _Words(msgspec.Struct, frozen=True):
+    """The sentences of report_sentences.toml, which says what each is."""
+
+    conditions: Mapping[str, str]
+    methods: _ByRule
+    limitations: _ByRule
+
+
+_WORDS: Final = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Words)
+
+
+def _by_rule(words: _ByRule, rules: Edition) -> Iterator[str]:
+    """What follows from the values of the rules."""
+    said = (sentences.get(str(getattr(rules, rule))) for rule, sentences in words.items())
+    return filter(None, said)
+
 
 # ---------------------------------------------------------------- Did it look at the image?
 # One sentence per reader, from its category and what decides it.
@@ -56,19 +74,16 @@ def headlines(measures: Sequence[Measure], edition: Edition) -> Iterator[Headlin
     """
     index = Index(measures)
     for reader in index.readers:
-        record = index.get(reader, "category")
-        if record is None:
-            continue
-        told = _verdict(_ReaderRates(index, reader, edition), record, edition)
-        yield told.headline(reader, QUESTION)
+        if (record := index.get(reader, "category")) is not None:
+            told = _verdict(_ReaderRates(index, reader, edition), record)
+            yield told.headline(reader, QUESTION)
 
 
 class _ReaderRates:
     """One reader's rates, with the words they are told in. A class, to look each up by name."""
 
     def __init__(self, index: Index, reader: str, edition: Edition) -> None:
-        self._index, self._reader, self._edition = index, reader, edition
-        self.sees: Final = index.sees(reader)
+        self._index, self._reader, self.edition = index, reader, edition
 
     def get(self, name: str) -> Measure | None:
         return self._index.known(self._reader, name)
@@ -88,7 +103,7 @@ class _ReaderRates:
 
     def rate(self, record: Measure, title: str) -> str:
         """A rate in words, which say whose interval it is where that is none or has no width."""
-        signed, rules = record.measure == "gsp", self._edition
+        signed, rules = record.measure == "gsp", self.edition
         theirs = rules.gsp == "difference" if signed else rules.intervals == "bootstrap"
         by = _BY_AUTHORS * (theirs and record.low == record.high)
         return rate(record, title, signed=signed, by=by)
@@ -96,48 +111,52 @@ class _ReaderRates:
 
 # By category: the answer, the sentence around its rates, and these, the first of which decides.
 _VERDICTS: Final[dict[str, tuple[Answer, str, tuple[str, ...]]]] = {
-    USES: ("yes", "It used the image: {}.", ("cgr", "is", "gsp")),
-    IGNORES: ("no", "It gave the same answers whatever it was shown: {}.", ("uar", "cgr", "is")),
-    UNSTABLE: (
+    category.USES: ("yes", "It used the image: {}.", ("cgr", "is", "gsp")),
+    category.IGNORES: (
+        "no",
+        "It gave the same answers whatever it was shown: {}.",
+        ("uar", "cgr", "is"),
+    ),
+    category.UNSTABLE: (
         "cannot tell",
-        f"Its answers are unstable: {{}}; below {UNSTABLE_BELOW} % any black box changes answers, "
-        "and what covering the finding changes is no sign of having looked.",
+        f"Its answers are unstable: {{}}; below {category.UNSTABLE_BELOW} % any black box changes "
+        "answers, and what covering the finding changes is no sign of having looked.",
         ("is", "cgr"),
     ),
 }
 
 
-def _verdict(rates: _ReaderRates, category: Measure, edition: Edition) -> Told:
-    word = category.label
-    if not rates.sees:
+def _verdict(rates: _ReaderRates, record: Measure) -> Told:
+    word = record.label
+    if NO_PICTURE in record.flags:
         start = "It got no image (text only), so it cannot have looked"
         right = rates.get("accuracy")
         if right is None:
-            return Told("no", f"{start}.", category)
+            return Told("no", f"{start}.", record)
         still = f"it was still right in {rates.rate(right, 'accuracy')} of the cases"
         return Told("no", f"{start}; {still}.", right)
     if word in _VERDICTS:
         answer, sentence, names = _VERDICTS[word]
-        return Told(answer, sentence.format(rates.said(*names)), rates.get(names[0]) or category)
-    known = [record for name in _RATES if (record := rates.get(name)) is not None]
-    if word == INSUFFICIENT:
-        least = edition.minimum_n
+        return Told(answer, sentence.format(rates.said(*names)), rates.get(names[0]) or record)
+    known = [one for name in _RATES if (one := rates.get(name)) is not None]
+    if word == category.INSUFFICIENT:
+        least = rates.edition.minimum_n
         few = [f"{title} on {n}" for name, title in _RATES.items() if (n := rates.n(name)) < least]
         stands = f" ({listed(few)} of the {least} cases needed)" if few else ""
         start = f"Too few cases to tell{stands}"
-        measure = min(known, key=lambda record: record.n or 0) if known else category
+        measure = min(known, key=lambda one: one.n or 0) if known else record
     elif missing := [title for name, title in _RATES.items() if rates.get(name) is None]:
         start = f"It cannot be told without {listed(missing)}"
-        measure = known[0] if known else category
+        measure = known[0] if known else record
     else:
         cgr = known[0]
-        sentence = f"The measures do not decide it: {_unmet_conditions(rates, category, edition)}."
+        sentence = f"The measures do not decide it: {_unmet_conditions(rates, record)}."
         return Told("cannot tell", sentence, (rates.get("gsp") or cgr) if cgr.value else cgr)
     said = rates.said("cgr", "is", "uar")
     return Told("cannot tell", f"{start}: {said}." if said else f"{start}.", measure)
 
 
-def _unmet_conditions(rates: _ReaderRates, category: Measure, edition: Edition) -> str:
+def _unmet_conditions(rates: _ReaderRates, record: Measure) -> str:
     """Which part of the rule for use of the image was not met, and by what numbers."""
     cgr, stable, gsp = rates.get("cgr"), rates.get("is"), rates.get("gsp")
     assert cgr is not None
@@ -146,14 +165,13 @@ def _unmet_conditions(rates: _ReaderRates, category: Measure, edition: Edition) 
         numbers = rates.said("cgr", "uar", "is")
         return f"{numbers}, so that its answers may change, but not with the finding"
     said = [rates.said("cgr", "is", "gsp")]
-    if stable.value is not None and 100 * stable.value < STEADY_FROM:
-        said.append(f"use of the image needs an IS of at least {STEADY_FROM} %")
-    if edition.category_needs_gsp == "yes" and (gsp is None or gsp.low is None or gsp.low <= 0):
-        said.append("use of the image needs a GSP surely above 0")
-    elif edition.category_needs_gsp == "no" and (cgr.low is None or cgr.low <= 0):
-        said.append("use of the image needs a CGR surely above 0")
+    if stable.value is not None and 100 * stable.value < category.STEADY_FROM:
+        said.append(f"use of the image needs an IS of at least {category.STEADY_FROM} %")
+    name, needed = ("GSP", gsp) if rates.edition.category_needs_gsp == "yes" else ("CGR", cgr)
+    if needed is None or needed.low is None or needed.low <= 0:
+        said.append(f"use of the image needs a {name} surely above 0")
     again = rates.get("retest")
-    if again is not None and BY_CHANCE in category.flags:
+    if again is not None and category.BY_CHANCE in record.flags:
         said.append(f"asking again left only {rates.rate(again, 'retest')} as they were")
     return "; ".join(said)
 
@@ -163,79 +181,10 @@ def _unmet_conditions(rates: _ReaderRates, category: Measure, edition: Edition) 
 
 
 _PAPER_TITLE: Final = "Vision-language models for chest radiography do not always need the image"
-_CONDITION_WORDS: Final = {
-    "original": "the original image",
-    "swap": "another patient's image of the same finding and label (swap)",
-    "target_mask": "the original with the finding's box covered (target mask)",
-    "irrelevant_mask": (
-        "the original with a box of the same size covered in the corner farthest from it "
-        "(irrelevant mask)"
-    ),
-    "opposite_swap": "another patient's image of the opposite label",
-    "blank": "a black image",
-    "no_image": "no image at all",
-}
 _ASKED_AGAIN: Final = {
     "always": ["Every original was asked a second time."],
     "sampled": ["Where decoding was not greedy the original was asked a second time."],
     "never": [],
-}
-# What follows from a rule's value: how replies were read, and how they were counted.
-_SAID_BY_RULE: Final[Mapping[str, Mapping[Any, str]]] = {
-    "parser": {
-        2: (
-            "{start} Yes or No by its first word or, failing that, by the whole words yes and no "
-            "in its first 60 characters, thinking removed; a reply with neither or both is "
-            "unparsed."
-        ),
-        1: (
-            "{start} Yes or No by its first word or, failing that, by the letters yes and no "
-            "anywhere in its first 60 characters, as published."
-        ),
-    },
-    "failures": {
-        "apart": (
-            "Unparsed, refused and unanswered are counted apart and never as wrong; rates stand on "
-            "parsed answers."
-        ),
-        "as_text": "Errors and refusals{which} are read like any text, as published.",
-    },
-    "normals": {
-        "no": "On a normal film the right answer to whether anything is abnormal is No.",
-        "yes": "On a normal film Yes counts as right, as published.",
-    },
-    "stability": {
-        whose: (
-            "CGR is the share of correct Yes on boxed findings that the target mask flips; UAR the "
-            "share of correct answers that another patient's image of the same finding and label "
-            f"leaves; IS the share of {word} answers on boxed cases that the irrelevant mask "
-            "leaves."
-        )
-        for whose, word in (("correct", "correct"), ("all", "parsed"))
-    },
-    "gsp": {
-        "paired": (
-            "GSP is the flips under the target mask less those under the irrelevant one, case by "
-            "case over correct Yes answered under both."
-        ),
-        "difference": (
-            "GSP is CGR - (1 - IS), two rates each over its own cases, without an interval."
-        ),
-    },
-    "fallback_swaps": {
-        "leave_out": "Swapped images that could not be matched on the label are left out of UAR."
-    },
-    "intervals": {
-        "wilson": (
-            "Intervals are 95 %: Wilson's for rates and Newcombe's for GSP, with a design effect "
-            "for several cases of one patient; differences between readers resample patients "
-            "{boot:,} times (seed {seed})."
-        ),
-        "bootstrap": (
-            "Intervals are 95 % percentile bootstraps over cases ({boot:,} resamples, seed "
-            "{seed}), as published."
-        ),
-    },
 }
 
 
@@ -258,9 +207,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     else:
         shown = rules if asked_under is None else BOOK.asked_under(asked_under)
         said += _asked_sentences(shown, options)
-    for rule, words in _SAID_BY_RULE.items():
-        if sentence := words.get(getattr(rules, rule)):
-            said.append(sentence.format(**facts))
+    said += [sentence.format(**facts) for sentence in _by_rule(_WORDS.methods, rules)]
     said.append(_category_sentence(rules))
     if options.ratings is not None:
         said.append("Boxes were also rated by people, and CGR is given for those rated accurate.")
@@ -273,7 +220,8 @@ def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
         f'Of each case readers were asked: "{words}"; of a sentence of a report, whether it '
         "describes the image accurately."
     )
-    conditions = [_CONDITION_WORDS[word] for word in options.conditions if word in _CONDITION_WORDS]
+    shows = _WORDS.conditions
+    conditions = [shows[word] for word in options.conditions if word in shows]
     if fills := [fill for fill in FILLS if fill in options.conditions]:
         conditions.append(f"both masks filled otherwise ({listed(fills)})")
     if "matched" in options.conditions:
@@ -318,10 +266,10 @@ def _category_sentence(rules: Edition) -> str:
     if rules.category_needs_gsp == "yes":
         needs.append("a lower bound of GSP above 0")
     least = f", and no category is given below {rules.minimum_n} cases under any of the three"
-    uses = listed([*needs, f"IS of at least {STEADY_FROM} %"])
+    uses = listed([*needs, f"IS of at least {category.STEADY_FROM} %"])
     return (
-        f"A reader is unstable below an IS of {UNSTABLE_BELOW} %, ignores the image where CGR is "
-        f"0, UAR 100 % and IS 100 %, and uses it with {uses}; all else is "
+        f"A reader is unstable below an IS of {category.UNSTABLE_BELOW} %, ignores the image where "
+        f"CGR is 0, UAR 100 % and IS 100 %, and uses it with {uses}; all else is "
         f"indeterminate{least if rules.minimum_n else ''}."
     )
 
@@ -333,32 +281,6 @@ def _category_sentence(rules: Edition) -> str:
 _FEW: Final = 100  # cases under a rate, as the paper wants them [D21]
 _WIDE: Final = 0.2  # twenty percentage points from end to end
 _PARSED: Final = 0.95
-_LIMITED_BY_RULE: Final[Mapping[str, tuple[Any, str]]] = {
-    "normals": (
-        "yes",
-        "The published key counts Yes as right on normal films, which favours readers that always "
-        "say Yes.",
-    ),
-    "parser": (
-        1,
-        'The published parser takes the letters "no" inside any word, as in normal or nodule, for '
-        "No.",
-    ),
-    "intervals": (
-        "bootstrap",
-        "The published intervals have no width where all answers agree and take several cases of "
-        "one patient for independent ones.",
-    ),
-    "gsp": (
-        "difference",
-        "GSP has no interval, since its two rates stand on different cases.",
-    ),
-    "category_needs_gsp": (
-        "no",
-        "The published rule for use of the image does not ask whether a mask elsewhere changes as "
-        "many answers.",
-    ),
-}
 
 
 def limitations(measures: Sequence[Measure], edition: Edition, options: Options) -> Iterator[str]:
@@ -384,9 +306,7 @@ def limitations(measures: Sequence[Measure], edition: Edition, options: Options)
     untried += ["in another phrasing"] * (not options.more_phrasings)
     if untried:
         yield f"Whether the numbers hold {listed(untried, 'or')} was not tested."
-    for rule, (value, sentence) in _LIMITED_BY_RULE.items():
-        if getattr(edition, rule) == value:
-            yield sentence
+    yield from _by_rule(_WORDS.limitations, edition)
     yield from _measured_limitations(Index(measures))
 
 

@@ -12,37 +12,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+import overread.case as oc
 from overread.benchmarks.draws import even_shares
 from overread.benchmarks.grounding.cases import GroundingCase, boxed, truth
-from overread.benchmarks.grounding.conditions import (
-    FILLS,
-    PAPER,
-    Filling,
-    Image,
-    image_of,
-    images_of,
-)
+from overread.benchmarks.grounding.conditions import FILLS, PAPER, Filling, image_of, images_of
 from overread.benchmarks.grounding.edition import Edition, Options
 from overread.benchmarks.grounding.prompts import (
     REASONING_SYSTEM_MESSAGE,
     SENTENCE_SOURCE,
     question,
-)
-from overread.case import (
-    BadInput,
-    Box,
-    Decoding,
-    Fill,
-    Inline,
-    Message,
-    Mirror,
-    Occlude,
-    Picture,
-    Request,
-    Resize,
-    Source,
-    Traits,
-    Trial,
 )
 from overread.imaging import at_resolution, closed, mirrored_share
 
@@ -73,7 +51,7 @@ def askable(
         source = case.source
         yield case
     if source is not None and not any_key and edition.other_sources == "unkeyed":
-        raise BadInput(
+        raise oc.BadInput(
             f'{name}: edition {edition.name} has no key for "{source}", so no answer could be '
             "right or wrong. Use --edition corrected, or add --set other_sources=label."
         )
@@ -86,17 +64,17 @@ def askable(
     ):
         for word in words:
             if word in options.conditions and not there:
-                raise BadInput(
+                raise oc.BadInput(
                     f"{name}: condition {word} cannot be asked of any case: {lack}. {remedy}."
                 )
     if "matched" in options.conditions and most_matched < options.draws:
-        raise BadInput(
+        raise oc.BadInput(
             f"{name}: --set draws={options.draws}, but no case has more than {most_matched} "
             f"matched boxes. Use --set draws={most_matched}, or build the manifest with more."
         )
     if options.more_px and not any_box:
         sizes = ",".join(map(str, (options.px, *options.more_px)))
-        raise BadInput(
+        raise oc.BadInput(
             f"{name}: --set px={sizes}: further sizes are asked of cases with a box, and there is "
             "none. Give one size."
         )
@@ -178,15 +156,15 @@ def balanced_sample(candidates: Iterable[Candidate], n: int, seed: int = 0) -> t
 
 # One word is asked for; a reasoning reader needs room to think first (GROUNDING 5).
 DECODING: Final = {
-    reasoning: Decoding(max_tokens=tokens, temperature=0.0, top_logprobs=5)
+    reasoning: oc.Decoding(max_tokens=tokens, temperature=0.0, top_logprobs=5)
     for reasoning, tokens in ((False, 10), (True, 2048))
 }
 """How readers are decoded, by whether they reason."""
-_SYSTEM: Final = Message("system", (REASONING_SYSTEM_MESSAGE,))
+_SYSTEM: Final = oc.Message("system", (REASONING_SYSTEM_MESSAGE,))
 
 # One black pixel, a PNG: stretched to any size it is the same picture for every case, so that
 # equal questions about it are asked once.
-BLANK: Final = Inline(
+BLANK: Final = oc.Inline(
     bytes.fromhex(
         "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b55"
         "0000000a49444154789c63600000000200014863b6a70000000049454e44ae426082"
@@ -203,12 +181,12 @@ _MIRROR_LOST: Final = 0.1
 
 def trials(
     case: GroundingCase,
-    traits: Traits,
+    traits: oc.Traits,
     edition: Edition,
     options: Options,
     root: str,
     subset: Subset = _NO_SUBSET,
-) -> Iterator[Trial]:
+) -> Iterator[oc.Trial]:
     """One trial per condition the case allows: a mask needs its box, a swap its other image.
 
     First what the headline numbers stand on and the other conditions beside it, then the original
@@ -220,18 +198,20 @@ def trials(
     if wordless and (no_sentences or case.finding is None):
         return
     for image, phrasing, px, repeat in _asked(case, traits, edition, options, subset):
-        pictures = _pictures(case, image_of(image), edition, px, root)
+        pictures = _pictures(case, image, edition, px, root)
         if pictures is None or (not pictures and wordless):
             continue
         text = question(case.source, case.finding, case.error_sentence, phrasing)
-        user = Message("user", (*pictures, text))
+        user = oc.Message("user", (*pictures, text))
         messages = (_SYSTEM, user) if traits.reasoning else (user,)
-        request = Request(messages, DECODING[traits.reasoning])
-        yield Trial(case.case_id, {"image": image, "phrasing": phrasing, "px": px}, request, repeat)
+        request = oc.Request(messages, DECODING[traits.reasoning])
+        yield oc.Trial(
+            case.case_id, {"image": image, "phrasing": phrasing, "px": px}, request, repeat
+        )
 
 
 def _asked(
-    case: GroundingCase, traits: Traits, edition: Edition, options: Options, subset: Subset
+    case: GroundingCase, traits: oc.Traits, edition: Edition, options: Options, subset: Subset
 ) -> Iterator[tuple[str, str, int, int]]:
     """Image, phrasing, px and repeat of each question."""
     images = _chosen_images(options.conditions, options.draws)
@@ -259,21 +239,24 @@ _chosen_images = lru_cache(images_of)
 
 
 def _pictures(
-    case: GroundingCase, image: Image, edition: Edition, px: int, root: str
-) -> tuple[Picture, ...] | None:
+    case: GroundingCase, shown: str, edition: Edition, px: int, root: str
+) -> tuple[oc.Picture, ...] | None:
     """What is shown: one picture, or none at all; None where the case has no such image."""
+    image = image_of(shown)
     if image.kind == "none":
         return ()
-    resize = Resize(px, px)
+    resize = oc.Resize(px, px)
     if image.kind == "blank":
-        return (Picture(BLANK, (resize,), edition.wire),)
+        return (oc.Picture(BLANK, (resize,), edition.wire),)
     if image.fill is None:
         path = {
             "original": case.image_path,
             "swap": case.swap_image_path,
             "opposite": case.opposite_image_path,
         }[image.kind]
-        return None if path is None else (Picture(Source(root, path), (resize,), edition.wire),)
+        return (
+            None if path is None else (oc.Picture(oc.Source(root, path), (resize,), edition.wire),)
+        )
     if image.kind == "matched":
         boxes = case.draws[image.draw - 1] if image.draw <= len(case.draws) else ()
     else:
@@ -281,28 +264,28 @@ def _pictures(
     hidden = _occluders(case, boxes, image.fill, edition, px) if boxed(case, edition) else ()
     if not hidden:
         return None
-    return (Picture(Source(root, case.image_path), (resize, *hidden), edition.wire),)
+    return (oc.Picture(oc.Source(root, case.image_path), (resize, *hidden), edition.wire),)
 
 
 def _occluders(
-    case: GroundingCase, boxes: tuple[Box, ...], fill: Filling, edition: Edition, px: int
-) -> tuple[Fill | Occlude | Mirror, ...]:
+    case: GroundingCase, boxes: tuple[oc.Box, ...], fill: Filling, edition: Edition, px: int
+) -> tuple[oc.Fill | oc.Occlude | oc.Mirror, ...]:
     """The occluders, placed after the resize; closed masks grow at the final resolution [D11]."""
 
-    def placed(box: Box) -> Box:
+    def placed(box: oc.Box) -> oc.Box:
         scaled = at_resolution(box, px)
         return closed(scaled) if edition.masks == "closed" else scaled
 
     scaled = tuple(map(placed, boxes))
     if fill == "black":
-        return tuple(map(Fill, scaled))
+        return tuple(map(oc.Fill, scaled))
     if fill == "mirror":
         # The other side must be there to fill from, and must not show the finding itself.
         targets = tuple(map(placed, case.targets))
         apart = tuple(box for box in targets if box not in scaled)
         if not scaled or mirrored_share(scaled, (*scaled, *apart), px) > _MIRROR_LOST:
             return ()
-        return (Mirror(scaled, apart),)
+        return (oc.Mirror(scaled, apart),)
     # A case's boxes are hidden by the same noise, so that the place is all that differs.
     seed = blake2b(case.case_id.encode(), digest_size=4).digest() if fill == "noise" else b""
-    return tuple(Occlude(box, fill, int.from_bytes(seed)) for box in scaled)
+    return tuple(oc.Occlude(box, fill, int.from_bytes(seed)) for box in scaled)

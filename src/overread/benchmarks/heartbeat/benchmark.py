@@ -9,39 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from overread.benchmarks.base import (
-    Benchmark,
-    ComparedWords,
-    Left,
-    Loaded,
-    Phantoms,
-    Recovered,
-    Tables,
-)
+import overread.case as oc
+from overread.benchmarks.base import Benchmark, ComparedWords, Left, Loaded, Phantoms, Tables
+from overread.benchmarks.heartbeat import controls
 from overread.benchmarks.heartbeat.answers import Answer, answer_of, reread, truth_of
-from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
+from overread.benchmarks.heartbeat.cases import FACETS, CaseRow, HeartbeatCase, Window, row_of
 from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, FORMATS, TASKS, Edition, Options
 from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
 from overread.benchmarks.heartbeat.trials import clip_of, trials, window_of
-from overread.benchmarks.tables import cells_of, schema_of
-from overread.case import BadInput
+from overread.benchmarks.tables import cells_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from overread.case import (
-        Card,
-        Clip,
-        Figure,
-        Headline,
-        Measure,
-        Policy,
-        Reader,
-        Reply,
-        Table,
-        Traits,
-        Trial,
-    )
+    from overread.benchmarks.base import Recovered
 
 # Controls leave little to chance: a few seeds show as much as thirty turns.
 _FEW_SEEDS = {"seeds": "2020-2022", "passes": "1"}
@@ -68,6 +49,8 @@ class Heartbeat(Benchmark):
     )
     metrics = "overread.benchmarks.heartbeat.measures:SPECS"
     importer = "overread.benchmarks.heartbeat.importing:import_results"
+    exhibited = "overread.benchmarks.heartbeat.exhibits:exhibits"
+    sentences = "overread.benchmarks.heartbeat.sentences"
     published = "heartbeat"
     pictures = True
     compared = (
@@ -76,16 +59,11 @@ class Heartbeat(Benchmark):
         ComparedWords.share("accuracy_ed", "telling end-diastole", "tells end-diastole right on"),
         ComparedWords.share("accuracy_es", "telling end-systole", "tells end-systole right on"),
     )
+    case_type = CaseRow
+    answer_type = Answer
+    facets = FACETS
     rules: Edition
     options: Options
-
-    @property
-    def case_schema(self) -> Mapping[str, Any]:
-        return schema_of(CaseRow)
-
-    @property
-    def answer_schema(self) -> Mapping[str, Any]:
-        return schema_of(Answer)
 
     # ------------------------------------------------------------ cases
 
@@ -99,7 +77,7 @@ class Heartbeat(Benchmark):
             also = "; asked in T2 only" if "t2" in self.options.tasks else ""
             without = [Left(w.case, f"{w.reason}{also}") for w in found if isinstance(w, Left)]
             if len(without) == len(cases) and not also:
-                raise BadInput(
+                raise oc.BadInput(
                     f"{self.path}: no clip fits a window; the first is {without[0].case}: "
                     f"{without[0].reason}. Choose another --set frames=N."
                 )
@@ -115,10 +93,10 @@ class Heartbeat(Benchmark):
             some = f"{bare} of {len(cases)} clips have no masks: {not_asked} of them."
             yield f"no clip has masks: {not_asked}." if bare == len(cases) else some
 
-    def policy_at(self, path: str | Path) -> Policy:
+    def policy_at(self, path: str | Path) -> oc.Policy:
         return policy_at(path, self.options)
 
-    def policy_opened(self) -> Policy:
+    def policy_opened(self) -> oc.Policy:
         return policy_at(self.kept_path, self.options, self.loaded.cases)
 
     def check_opened(self) -> None:
@@ -154,12 +132,12 @@ class Heartbeat(Benchmark):
 
     # ------------------------------------------------------------ asking and measuring
 
-    def trials(self, case: HeartbeatCase, traits: Traits) -> Iterator[Trial]:
+    def trials(self, case: HeartbeatCase, traits: oc.Traits) -> Iterator[oc.Trial]:
         place, window = self._placed[case.case_id]
         return trials(case, window, place, traits, self.rules, self.options, self.root)
 
     def answer(
-        self, trial: Trial, reply: Reply | None, traits: Traits, reason: str = ""
+        self, trial: oc.Trial, reply: oc.Reply | None, traits: oc.Traits, reason: str = ""
     ) -> Sequence[Any]:
         place, window = self._placed[trial.case]
         truth = truth_of(trial.condition, window, place)
@@ -169,36 +147,19 @@ class Heartbeat(Benchmark):
         answers = reread(tables.answers, self.rules, reparse=reparse)
         return msgspec.structs.replace(tables, answers=answers)
 
-    def measure(self, tables: Tables) -> list[Measure]:
-        from overread.benchmarks.heartbeat.ejection import predicted_ef, read_specialists
+    def measure(self, tables: Tables) -> list[oc.Measure]:
         from overread.benchmarks.heartbeat.measures import measure
-        from overread.benchmarks.heartbeat.volumes import areas_in, volumes_in
 
-        volumes, method = volumes_in(tables.cases)
-        sheets = self.options.specialist
-        return measure(
-            tables,
-            self.rules,
-            volumes=volumes,
-            volume_method=method,
-            areas=areas_in(tables.cases),
-            specialists=predicted_ef(read_specialists(sheets), tables.cases) if sheets else None,
-        )
+        return measure(tables, self.rules, self.options.specialist)
 
-    def controls(self) -> Mapping[str, Reader]:
-        from overread.benchmarks.heartbeat.controls import heartbeat_controls
-
-        return heartbeat_controls()
+    def controls(self) -> Mapping[str, oc.Reader]:
+        return controls.heartbeat_controls()
 
     def expected(self) -> Mapping[str, str]:
-        from overread.benchmarks.heartbeat.controls import expected
+        return controls.expected(self.rules.window)
 
-        return expected(self.rules.window)
-
-    def recovered(self, measures: Sequence[Measure]) -> list[Recovered]:
-        from overread.benchmarks.heartbeat.controls import recovered_controls
-
-        return recovered_controls(measures, self.rules.window)
+    def recovered(self, measures: Sequence[oc.Measure]) -> list[Recovered]:
+        return controls.recovered_controls(measures, self.rules.window)
 
     def signature_parts(self, tables: Tables) -> Sequence[str]:
         """What was asked the answers say: an import may hold less than the settings name."""
@@ -222,12 +183,7 @@ class Heartbeat(Benchmark):
 
     # ------------------------------------------------------------ reporting
 
-    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
-        from overread.benchmarks.heartbeat.exhibits import exhibits
-
-        return exhibits(measures, signature)
-
-    def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
+    def pictured(self, tables: Tables, signature: str) -> Iterator[oc.Table | oc.Figure]:
         """Strips of frames of a few cases, with truth and answers marked."""
         from overread.benchmarks.heartbeat.exhibits import strips
 
@@ -236,17 +192,7 @@ class Heartbeat(Benchmark):
 
         return strips(tables, frames, self.rules, signature)
 
-    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        from overread.benchmarks.heartbeat.sentences import headlines
-
-        return headlines(measures)
-
-    def methods(self, asked_under: str | None = None) -> Sequence[str]:
-        from overread.benchmarks.heartbeat.sentences import methods
-
-        return methods(self.rules, self.options, asked_under)
-
-    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
+    def limitations(self, measures: Sequence[oc.Measure]) -> Sequence[str]:
         from overread.benchmarks.heartbeat.sentences import limitations
         from overread.benchmarks.sentences import made_up
 
@@ -261,19 +207,15 @@ class Heartbeat(Benchmark):
     def higher_is_better(self) -> Mapping[str, bool]:
         return {words.measure: not words.less for words in self.compared}
 
-    @property
-    def facets(self) -> tuple[str, ...]:
-        return "view", "sex", "split"
-
     def card_index(self, tables: Tables) -> pl.DataFrame:
         from overread.benchmarks.heartbeat.cards import card_index
 
         return card_index(tables, self.rules)
 
-    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
+    def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[oc.Card]:
         from overread.benchmarks.heartbeat.cards import cards
 
-        def as_shown(name: str, frames: tuple[int, ...], context: str) -> Clip | None:
+        def as_shown(name: str, frames: tuple[int, ...], context: str) -> oc.Clip | None:
             case = self.by_id.get(name)
             return None if case is None else clip_of(case, frames, context, self.root)
 
@@ -291,5 +233,5 @@ def shown_frames(
     clip = clip_of(case, tuple(range(start, start + count)), context, root)
     try:
         return [np.asarray(image) for image in clip_images(clip, Films(0))]
-    except BadInput:
+    except oc.BadInput:
         return None

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from overread.benchmarks.cards import deal, facet_values, index_of, rows_by_reader
+from overread.benchmarks.heartbeat.cases import FACETS
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, number
+from overread.benchmarks.heartbeat.exhibits.strips import windows_by_case
 from overread.benchmarks.heartbeat.marks import (
     Phase,
     aggregate,
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
 
     from overread.benchmarks.base import Tables
 
-FACETS: Final = ("view", "sex", "split")
-"""What cards are filtered by."""
 _FRAMES_ON_A_CARD: Final = 8  # the true ones among them
 _ANSWERS_SPELLED: Final = 4  # different answers that are spelled out
 
@@ -113,7 +113,7 @@ def cards(
     among = pl.col("case").is_in(list(dict.fromkeys(chosen)))
     own = tables.cases.filter(among)
     t1, t2 = standard_answers(tables.answers, tables.answers.filter(among))
-    windows, errors = _windows_by_case(t1), _errors_of(own, t1, edition)
+    windows, errors = windows_by_case(t1), _errors_of(own, t1, edition)
     hits = _hits_of(own, t2, edition)
     rows = rows_by_reader(t1, ("format", "outcome", "pred_ed", "pred_es", "text"))
 
@@ -172,21 +172,6 @@ def _answer_counts(rows: Sequence[Mapping[str, Any]], phase: Phase) -> str:
     told = ", ".join(f"{word} ({times}×)" for word, times in ranked[:_ANSWERS_SPELLED])
     more = len(ranked) - _ANSWERS_SPELLED
     return f"{told}, {more} others" if more > 0 else told
-
-
-def _windows_by_case(t1: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """By case the frames shown and the true ones among them, where an answer knows them."""
-    needed = ("start", "count", "truth_ed", "truth_es")
-    if not set(needed) <= set(t1.columns):
-        return {}
-    known = t1.select("case", "context", "format", *needed).drop_nulls(needed)
-    rows = known.unique("case", keep="first", maintain_order=True).iter_rows(named=True)
-    # Somebody else's file may name a truth beyond the frames it says were shown.
-    return {
-        row["case"]: row
-        for row in rows
-        if all(0 <= row[f"truth_{phase}"] < row["count"] for phase in PHASES)
-    }
 
 
 def _card_texts(

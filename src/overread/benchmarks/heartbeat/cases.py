@@ -1,21 +1,27 @@
 """One clip with its two annotated frames, whatever dataset it comes from.
 
-A clip's file and what a list says of it become a case, or a reason why not; which clips are asked
-about is a seeded sample that knows no order, or the first of a list.
+A clip's file and what a list says of it become a case, or a reason why not; traced frames say which
+is end-diastole and which end-systole (a traced frame has one row for the long axis, the first in
+the file, and one for each chord); which clips are asked about is a seeded sample that knows no
+order, or the first of a list.
 """
 
 from __future__ import annotations
 
+import math
 import os.path
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
-from overread.benchmarks.heartbeat.edition import Edition
+from overread.benchmarks.files.tables import Table, filled, numbers, read_table, refuse_first
+from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.benchmarks.tables import Int32
 from overread.case import BadInput, Source
 from overread.imaging import (
@@ -27,6 +33,14 @@ from overread.imaging import (
     probe_dicom,
     probe_video,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+FACETS: Final = ("view", "sex", "split")
+"""What cards are filtered by."""
 
 
 class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,9 +135,6 @@ def case_of(
     es: int,
     stated: int | None = None,
     footage: Footage | None = None,
-    fps: float | None = None,
-    mask: str | None = None,
-    volumes: str | None = None,
     **facts: Any,
 ) -> HeartbeatCase | Left:
     """The case of a clip below `root`, with the frames its file really has.
@@ -134,26 +145,17 @@ def case_of(
     try:
         found = footage or probe_clip(root, clip, stated)
         _check_phases(ed, es, found.frames)
-        if mask is not None:
+        if (mask := facts.get("mask")) is not None:
             _check_below_root(root, mask, "masks")
             check_masks(root, mask, found)
-        if volumes is not None:
+        if (volumes := facts.get("volumes")) is not None:
             _check_below_root(root, volumes, "volumes")
     except Unplayable as why:
         return Left(case_id, f"{clip}: {why}")
-    return HeartbeatCase(
-        case_id=case_id,
-        clip=clip,
-        frames=found.frames,
-        ed=ed,
-        es=es,
-        fps=found.fps if fps is None else fps,
-        width=found.width,
-        height=found.height,
-        mask=mask,
-        volumes=volumes,
-        **facts,
-    )
+    facts |= {"width": found.width, "height": found.height}
+    if facts.get("fps") is None:
+        facts["fps"] = found.fps
+    return HeartbeatCase(case_id=case_id, clip=clip, frames=found.frames, ed=ed, es=es, **facts)
 
 
 def _check_phases(ed: int, es: int, frames: int) -> None:
@@ -188,24 +190,163 @@ def _check_below_root(root: Path, name: str, what: str = "") -> None:
         raise Unplayable(bare_message(error)) from None
 
 
+# ---------------------- ED and ES from EchoNet's VolumeTracings (HEARTBEAT 1): which frame is which
+
+_FARTHEST: Final = 1 << 53  # beyond it a float is no exact number
+TRACING_COLUMNS: Final = ("FileName", "X1", "Y1", "X2", "Y2", "Frame")
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """One traced frame. `place` is the row of its first appearance, counted from 0."""
+
+    file: str
+    frame: int
+    volume: float
+    place: int
+
+
+class Phases(msgspec.Struct, frozen=True):
+    """The two phases of a clip: absolute frames, and what decided between them."""
+
+    ed: int
+    es: int
+    ed_volume: float
+    es_volume: float
+
+
+def stem(name: str) -> str:
+    """A clip's name as FileList has it; VolumeTracings and the Pediatric files add `.avi`."""
+    return name.removesuffix(".avi")
+
+
+def read_tracings(path: Path) -> list[Traced]:
+    """Every traced frame of a VolumeTracings.csv with its volume, sorted by (file, frame).
+
+    Its volume is by discs: sum of pi (chord/2)^2 h, pixels cubed, where h is the long axis over the
+    number of chords. A frame with no chord has volume 0. A frame below 0 is for its clip to answer
+    for.
+    """
+    import numpy as np
+    import polars as pl
+
+    table = read_table(path, TRACING_COLUMNS)
+    filled(table, "FileName", "Frame")
+    x1, y1, x2, y2 = (readings(table, name).to_numpy() for name in TRACING_COLUMNS[1:5])
+    need = "a frame is a whole number from 0"
+    frames = numbers(table, "Frame", need)
+    refuse_first(table, (frames != frames.floor()) | (frames.abs() > _FARTHEST), "Frame", need)
+    whole_frames = frames.cast(pl.Int64).to_numpy()
+    lengths = np.sqrt((x2 - x1) ** 2 + (y2 - y1) ** 2)
+    found = []
+    for (file, frame), rows in groups_of(table.frame["FileName"].to_list(), whole_frames):
+        radii = lengths[rows[1:]] / 2
+        height = lengths[rows[0]] / max(1, len(radii))
+        # In the order of the authors' multiplication, which is theirs to the last bit.
+        volume = float(np.sum(np.pi * radii * radii * height))
+        found.append(Traced(file, frame, volume, int(rows[0])))
+    return found
+
+
+def readings(table: Table, column: str) -> pl.Series:
+    """A column of measured numbers; NaN where a cell is empty, "nan" or "inf".
+
+    Those make one clip's tracing useless and not the others'; a word is a damaged file.
+    """
+    import polars as pl
+
+    words = table.frame[column]
+    found = words.cast(pl.Float64, strict=False)
+    refuse_first(table, words.is_not_null() & found.is_null(), column, "it is a number")
+    return found.replace([math.inf, -math.inf], math.nan).fill_null(math.nan)
+
+
+def groups_of(
+    files: Sequence[str], frames: npt.NDArray[np.int64]
+) -> Iterable[tuple[tuple[str, int], npt.NDArray[np.int64]]]:
+    """The rows of each (file, frame), both in the order of the csv's groupby: sorted and stable."""
+    import numpy as np
+    import polars as pl
+
+    order = (
+        pl.DataFrame({"file": files, "frame": frames})
+        .with_row_index("row")
+        .sort("file", "frame", maintain_order=True)
+    )
+    group = order.select(pl.struct("file", "frame").rle_id().cast(pl.Int64)).to_series()
+    starts = np.flatnonzero(np.diff(group.to_numpy(), prepend=-1))
+    rows = np.split(order["row"].to_numpy().astype(np.int64), starts[1:])
+    keys = order[starts.tolist()].select("file", "frame").rows()
+    return zip(keys, rows, strict=True)
+
+
+def keyed(traced: Iterable[Traced], what: str = "volumes") -> dict[str, Phases | Left]:
+    """Phases by file, each volume with its own frame: the larger is ED.
+
+    Exactly two traced frames with distinct volumes are needed; else the reason stands instead.
+    `what` names what was measured, where that is not a volume.
+    """
+    return {
+        file: two_frames(file, list(rows), what)
+        for file, rows in groupby(traced, attrgetter("file"))
+    }
+
+
+def two_frames(file: str, traced: Sequence[Traced], what: str = "volumes") -> Phases | Left:
+    """ED and ES of one clip, or why it has none."""
+    name = stem(file)
+    if len(traced) != 2:
+        listed = ", ".join(str(each.frame) for each in traced[:6])
+        frames = "frame is" if len(traced) == 1 else "frames are"
+        return Left(name, f"{len(traced)} {frames} traced ({listed}); two are needed")
+    for each in traced:
+        if math.isnan(each.volume):
+            return without_number(file, each.frame)
+    large, small = sorted(traced, key=lambda each: -each.volume)
+    if math.isclose(large.volume, small.volume, rel_tol=1e-9):
+        return Left(
+            name,
+            f"its traced frames {traced[0].frame} and {traced[1].frame} have equal {what}: "
+            "which is end-diastole cannot be told",
+        )
+    return Phases(large.frame, small.frame, large.volume, small.volume)
+
+
+def by_stem(phases: Mapping[str, Phases | Left]) -> dict[str, Phases | Left]:
+    """Phases by name without `.avi`; a clip traced under both names has two tracings, not one."""
+    found: dict[str, Phases | Left] = {}
+    for file, one in phases.items():
+        name = stem(file)
+        both = f"it is traced under two names, {name} and {name}.avi"
+        found[name] = Left(name, both) if name in found else one
+    return found
+
+
+def without_number(file: str, frame: int) -> Left:
+    return Left(stem(file), f"the tracing of its frame {frame} lacks a number")
+
+
 # ---------------------------------------------------------------- which clips are asked about
 
 # A clip read: the case, or why there is none.
 ReadCase = Callable[[str], HeartbeatCase | Left]
+Drawn = tuple[list[HeartbeatCase], list[Left]]
+"""The cases that are asked about, and the clips left out."""
 
 
-def draw_cases(
-    names: Sequence[str], read: ReadCase, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def draw_cases(names: Sequence[str], read: ReadCase, videos: int, seed: int | None) -> Drawn:
     """A sample of `videos` names, in their own order; a clip that cannot be read is replaced.
 
     Each name's lot depends on the name and the seed, so the sample does not change with the order
-    of the list, and a longer list keeps most of it. Clips never drawn are never opened.
+    of the list, and a longer list keeps most of it. Clips never drawn are never opened. Without a
+    seed they are the first distinct names, as the authors take them; none is replaced.
     """
-    place = {name: number for number, name in enumerate(names)}
+    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    tried = list(place)[:videos]
+    if seed is not None:
+        tried = sorted(place, key=lambda name: (lot("sample", seed, name), name))
     cases: dict[str, HeartbeatCase] = {}
     left: dict[str, Left] = {}
-    for name in sorted(place, key=lambda name: (lot("sample", seed, name), name)):
+    for name in tried:
         if len(cases) == videos:
             break
         found = read(name)
@@ -219,25 +360,7 @@ def draw_cases(
     )
 
 
-def take_cases(
-    names: Sequence[str], read: ReadCase, videos: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
-    """The first `videos` distinct names, as the authors take them; none is replaced."""
-    cases: list[HeartbeatCase] = []
-    left: list[Left] = []
-    for name in list(dict.fromkeys(names))[:videos]:
-        found = read(name)
-        if isinstance(found, Left):
-            left.append(found)
-        else:
-            cases.append(found)
-    return cases, left
-
-
-def sampled(
-    names: Sequence[str], read: ReadCase, edition: Edition, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def sampled(names: Sequence[str], read: ReadCase, edition: Edition, options: Options) -> Drawn:
     """The clips that an edition asks about: a sample, or the first."""
-    if edition.name == "authors":
-        return take_cases(names, read, videos)
-    return draw_cases(names, read, videos, seed)
+    seed = None if edition.name == "authors" else edition.seed
+    return draw_cases(names, read, options.videos, seed)

@@ -17,7 +17,7 @@ import msgspec
 
 from overread.benchmarks.base import Recovered
 from overread.benchmarks.controls import Control, Said, Verdict, recovered
-from overread.benchmarks.heartbeat.authors.prompt_texts import AREAS
+from overread.benchmarks.heartbeat.trials import AREAS
 from overread.case import Measure, Prompt, Reader, Shown, Traits
 
 REVISION = 3
@@ -82,7 +82,6 @@ def heartbeat_controls() -> Mapping[str, Reader]:
 
 _PHASE_OF: Final = {**{name: phase for phase, name in AREAS.items()}, "EDV": "EDV", "ESV": "ESV"}
 _WANTED: Final = re.compile(rf"(Frame: )?\b({'|'.join(_PHASE_OF)})=<")
-_MORE: Final = re.compile(rf"\b({'|'.join(_PHASE_OF)})=<")
 _COUNT: Final = re.compile(r"\bexactly (\d+) (?:consecutive )?frames\b")
 _RANGE: Final = re.compile(r"\[(\d+), (\d+)\]|\bindices run from (\d+) to (\d+)\b")
 
@@ -93,7 +92,7 @@ def asked_of(text: str) -> Asked | None:
     if wanted is None or count is None:
         return None
     # A family may repeat the form it wants.
-    names = tuple(dict.fromkeys(match[1] for match in _MORE.finditer(text)))
+    names = tuple(dict.fromkeys(match[2] for match in _WANTED.finditer(text)))
     frames, bounds = int(count[1]), _RANGE.search(text)
     low, high = 0, frames - 1
     if bounds is not None:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from overread.benchmarks.heartbeat.prompts import FAMILIES
-from overread.benchmarks.rules import (
-    AskedOptions,
-    Boot,
-    EditionRules,
-    Folder,
-    Rulebook,
-    Seed,
-    files,
-    number,
-    one_of,
-    some_of,
-    whole,
-)
+from overread.benchmarks import rules
 
 TASKS: Final = ("t1", "t2")
 CONTEXTS: Final = ("original", "segmented", "non_medical")
 # T1 has all four; T2 the two single ones.
 FORMATS: Final = ("edv_esv", "esv_edv", "edv", "esv")
+# The families of published prompts, and what each is called in the two tasks: Qwen3-VL and
+# LLaVA-NeXT-Video share their words in T1.
+FAMILIES: Final = {
+    "structured": {"t1": "structured", "t2": "qwen"},
+    "llava": {"t1": "structured", "t2": "llava"},
+    "interleave": {"t1": "interleave", "t2": "interleave"},
+    "gemma": {"t1": "gemma", "t2": "gemma"},
+}
 # Seeds lie below this, so that a seed and a pass make one number that no other pair makes.
 MOST_SEEDS: Final = 1_000_000
 # By how many frames two observers of the same clip differ, least and most.
@@ -31,7 +26,7 @@ OBSERVERS: Final = (2, 4)
 REACH: Final = 2.5
 
 
-class Edition(EditionRules, frozen=True, kw_only=True):
+class Edition(rules.EditionRules, frozen=True, kw_only=True):
     """One set of rules (HEARTBEAT 9). docs/editions.md gives the reason for every difference."""
 
     table = """
@@ -64,14 +59,9 @@ class Edition(EditionRules, frozen=True, kw_only=True):
     annotation: Literal["positional", "keyed"]
     thinking: Literal["read", "removed"]
     beat: Literal["annotated", "nearest"]
-    observers: Annotated[float, number(0, 100)]
-    boot: Boot
-    seed: Seed
-
-
-def _is_whole(text: str, low: int, high: int) -> bool:
-    plain = text.isascii() and text.isdecimal() and len(text) <= 12
-    return plain and low <= int(text) <= high
+    observers: Annotated[float, rules.number(0, 100)]
+    boot: rules.Boot
+    seed: rules.Seed
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -80,7 +70,8 @@ def _seeds(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         last = last if dash else first
-        if not all(_is_whole(word, 0, MOST_SEEDS - 1) for word in (first, last)):
+        plain = all(word.isascii() and word.isdecimal() for word in (first, last))
+        if not plain or not all(len(w) <= 12 and int(w) < MOST_SEEDS for w in (first, last)):
             raise ValueError(f"{_SEEDS_ARE} from 0 to {MOST_SEEDS - 1}")
         if int(last) < int(first) or len(seeds) + int(last) - int(first) >= 1000:
             raise ValueError(f"{_SEEDS_ARE}, the smaller first, at most 1000 of them")
@@ -95,7 +86,7 @@ _SEEDS_ARE: Final = "a range such as 2020-2029 or a list of whole numbers"
 
 def _family(text: str) -> str:
     # T2 calls the first family qwen.
-    return str(one_of(*FAMILIES)("structured" if text == "qwen" else text))
+    return str(rules.one_of(*FAMILIES)("structured" if text == "qwen" else text))
 
 
 def _split(text: str) -> str | None:
@@ -105,7 +96,7 @@ def _split(text: str) -> str | None:
     return None if text.lower() == "all" else text
 
 
-class Options(AskedOptions, frozen=True, kw_only=True):
+class Options(rules.AskedOptions, frozen=True, kw_only=True):
     """What is asked."""
 
     table = """
@@ -131,20 +122,20 @@ class Options(AskedOptions, frozen=True, kw_only=True):
         specialist        | measured files | Csv files of EF predicted by other models, by commas.
     """
 
-    tasks: Annotated[tuple[str, ...], some_of(*TASKS)] = TASKS
-    contexts: Annotated[tuple[str, ...], some_of(*CONTEXTS)] = CONTEXTS
-    formats: Annotated[tuple[str, ...], some_of(*FORMATS)] = FORMATS
-    frames: Annotated[int, whole(4, 512)] = 30
-    reach: Annotated[float, number(1, 100)] = REACH
+    tasks: Annotated[tuple[str, ...], rules.some_of(*TASKS)] = TASKS
+    contexts: Annotated[tuple[str, ...], rules.some_of(*CONTEXTS)] = CONTEXTS
+    formats: Annotated[tuple[str, ...], rules.some_of(*FORMATS)] = FORMATS
+    frames: Annotated[int, rules.whole(4, 512)] = 30
+    reach: Annotated[float, rules.number(1, 100)] = REACH
     seeds: Annotated[tuple[int, ...], _seeds] = tuple(range(2020, 2030))
-    passes: Annotated[int, whole(1, 1000)] = 3
+    passes: Annotated[int, rules.whole(1, 1000)] = 3
     family: Annotated[str, _family] = "structured"
-    videos: Annotated[int, whole(1, 1_000_000)] = 100
+    videos: Annotated[int, rules.whole(1, 1_000_000)] = 100
     split: Annotated[str | None, _split] = "VAL"
-    root: Folder = None
+    root: rules.Folder = None
     volume: Literal["discs", "area"] = "discs"
-    specialist: Annotated[str | None, files("a csv of predicted EF")] = None
+    specialist: Annotated[str | None, rules.files("a csv of predicted EF")] = None
 
 
-BOOK: Final = Rulebook("heartbeat", Edition, Options)
+BOOK: Final = rules.Rulebook("heartbeat", Edition, Options)
 AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

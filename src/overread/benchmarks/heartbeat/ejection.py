@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.files.fields import read_fields
 from overread.benchmarks.files.tables import columns_of
-from overread.benchmarks.heartbeat.marks import Average, Marks, mean_over
+from overread.benchmarks.heartbeat.marks import (
+    Average,
+    Marks,
+    ejection_fraction,
+    filled_up,
+    mean_over,
+)
 from overread.benchmarks.heartbeat.study import HeartRun, made_spec, mean_estimate
 from overread.case import BadInput, Measure
 from overread.measuring.estimates import Estimate, Floats
@@ -107,49 +113,32 @@ def predicted_ef(rows: SpecialistRows, cases: pl.DataFrame) -> dict[str, dict[st
 # ---------------------------------------------------------------- at the frames a reader names
 
 
-def ejection_fraction(ed_volume: Floats, es_volume: Floats) -> Floats:
-    """100 (V_ED - V_ES) / V_ED in per cent; negative values stay, NaN where V_ED is not above 0."""
-    safe = np.where(ed_volume > 0, ed_volume, np.nan)
-    found: Floats = 100 * (ed_volume - es_volume) / safe
-    return found
-
-
 def true_ef(run: HeartRun) -> tuple[Floats, str]:
     """The stated EF, else that of the traced volumes (both in the facts), else of these volumes."""
     facts = run.facts
     found = facts.ef.copy()
-    table, lengths = volume_table(run)
-    ed, es = (_volume_at(table, lengths, frames) for frames in (facts.ed, facts.es))
-    own = ejection_fraction(ed, es)
+    own = ejection_fraction(*(_volume_at(run, frames) for frames in (facts.ed, facts.es)))
     filled = np.isnan(found) & ~np.isnan(own)
     found[filled] = own[filled]
     how = f"{int(filled.sum())} true EF from the volumes at the true frames" if filled.any() else ""
     return found, how
 
 
-def volume_table(run: HeartRun) -> tuple[Floats, NDArray[np.int64]]:
-    """The volumes as one table, a row per video, NaN beyond its end."""
-    return frame_table(run, "volumes", run.volumes)
-
-
-def frame_table(
-    run: HeartRun, name: str, values: Mapping[str, Any]
-) -> tuple[Floats, NDArray[np.int64]]:
+def frame_table(run: HeartRun, of: Literal["volumes", "areas"]) -> tuple[Floats, NDArray[np.int64]]:
     """A value per frame of each video as one table, NaN beyond its end, and the videos' lengths."""
+    values = run.volumes if of == "volumes" else run.areas
 
     def made() -> tuple[Floats, NDArray[np.int64]]:
         rows = [np.asarray(values.get(case, ()), float) for case in run.cases]
         lengths = np.array([row.size for row in rows], dtype=np.int64)
-        table = np.full((len(rows), max(1, int(lengths.max(initial=0)))), np.nan)
-        for place, row in enumerate(rows):
-            table[place, : row.size] = row
-        return table, lengths
+        return filled_up(rows, least=1), lengths
 
-    return run.once((name,), made)
+    return run.once((of,), made)
 
 
-def _volume_at(table: Floats, lengths: NDArray[np.int64], frames: Floats) -> Floats:
+def _volume_at(run: HeartRun, frames: Floats) -> Floats:
     """The volume of each video at these absolute frames; NaN where there is none."""
+    table, lengths = frame_table(run, "volumes")
     shape = (-1,) + (1,) * (frames.ndim - 1)
     there = (frames >= 0) & (frames < lengths.reshape(shape))
     place = np.where(there, frames, 0).astype(np.int64)
@@ -180,7 +169,9 @@ def _ef_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
             es = np.where(inside, of_es.said["es"], np.nan)
         else:
             ed, es = of_ed.clipped("ed"), of_es.clipped("es")
-        error = _ef_errors(run, truth, marks.start, ed, es)
+        # Of every pass, in percentage points.
+        at = (_volume_at(run, marks.start[:, :, None] + frames) for frames in (ed, es))
+        error = np.abs(ejection_fraction(*at) - truth[:, None, None])
         told = ~(np.isnan(of_ed.said["ed"]) | np.isnan(of_es.said["es"]))
         lost = int((told & np.isnan(error)).sum())
         note = joined(
@@ -195,13 +186,6 @@ def _ef_mae(run: HeartRun, marks: Marks) -> Iterator[Estimate]:
             AMOUNT.limits,
             nothing="no pass has a volume at both frames and a true EF",
         )
-
-
-def _ef_errors(run: HeartRun, truth: Floats, start: Floats, ed: Floats, es: Floats) -> Floats:
-    """|EF at the named frames - true EF| of every pass, in percentage points."""
-    table, lengths = volume_table(run)
-    at_ed, at_es = (_volume_at(table, lengths, start[:, :, None] + frames) for frames in (ed, es))
-    return np.abs(ejection_fraction(at_ed, at_es) - truth[:, None, None])
 
 
 def specialist_measures(name: str, predicted: Mapping[str, float], run: HeartRun) -> list[Measure]:

@@ -181,8 +181,7 @@ def skill_of(
 
     def again(totals: Floats) -> Floats:
         of_base = Average.again(totals[:, width:beyond])
-        found: Floats = 1 - Average.again(totals[:, :width]) / of_base
-        return found
+        return np.asarray(1 - Average.again(totals[:, :width]) / of_base)
 
     away, targets = _right_frames(places, there)
 
@@ -190,8 +189,7 @@ def skill_of(
         """Against the mean error of each resample's own best constant."""
         counts = totals[:, beyond:]
         best = (counts @ away).min(axis=1) / counts.sum(axis=1)
-        found: Floats = 1 - Average.again(totals[:, :width]) / best
-        return found
+        return np.asarray(1 - Average.again(totals[:, :width]) / best)
 
     seeds = 1 - mae.per_seed / np.where(base.per_seed == 0, np.nan, base.per_seed)
     columns = np.hstack([mae.columns, base.columns, targets])
@@ -228,25 +226,8 @@ def _right_frames(places: Floats, there: Mask) -> tuple[Floats, Floats]:
 # ------------------------ do the answers follow the truths? r and r², and the drawing behind them
 
 
-class _Correlation(msgspec.Struct, frozen=True):
-    """The correlation of each seed, and how to take their mean again in a resample."""
-
-    each: Floats
-    columns: Floats
-    n: int
-
-    def again(self, totals: Floats) -> Floats:
-        """r of every resample and seed; NaN where it is not defined."""
-        n, x, y, xx, yy, xy = np.split(totals, 6, axis=1)
-        spread_x, spread_y = xx - x * x / n, yy - y * y / n
-        # What is left of a constant's squares is rounding.
-        bad = (spread_x <= 1e-9 * xx) | (spread_y <= 1e-9 * yy)
-        r = (xy - x * y / n) / np.sqrt(np.where(bad, np.nan, spread_x * spread_y))
-        found: Floats = np.clip(r, -1, 1)
-        return found
-
-
-def _correlation(marks: Marks, run: HeartRun, phase: Phase) -> _Correlation:
+def _correlations(marks: Marks, run: HeartRun, phase: Phase) -> tuple[Floats, Floats]:
+    """The correlation of each seed, NaN where it is not defined; and what a resample adds up."""
     said, truth = answers_of(marks, run, marks.said[phase]), marks.truth[phase]
     # The authors take two videos, which always give 1; we do not.
     least = 2 if run.edition.aggregation == "truncated" else 3
@@ -260,20 +241,28 @@ def _correlation(marks: Marks, run: HeartRun, phase: Phase) -> _Correlation:
         for a in (said, truth)
     )
     x = x / max(float(np.abs(x).max(initial=0.0)), 1.0)
-    return _Correlation(
-        np.array([np.nan if r is None else r for r in each]),
-        np.hstack([there.astype(float), x, y, x * x, y * y, x * y]),
-        int(there.any(axis=1).sum()),
-    )
+    columns = np.hstack([there.astype(float), x, y, x * x, y * y, x * y])
+    return np.array([np.nan if r is None else r for r in each]), columns
+
+
+def _correlations_again(totals: Floats) -> Floats:
+    """r of every resample and seed; NaN where it is not defined."""
+    n, x, y, xx, yy, xy = np.split(totals, 6, axis=1)
+    spread_x, spread_y = xx - x * x / n, yy - y * y / n
+    # What is left of a constant's squares is rounding.
+    bad = (spread_x <= 1e-9 * xx) | (spread_y <= 1e-9 * yy)
+    r = (xy - x * y / n) / np.sqrt(np.where(bad, np.nan, spread_x * spread_y))
+    return np.asarray(np.clip(r, -1, 1))
 
 
 def _r(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     squared = record.measure == "r2"
     key = ("r", marks.reader, *marks.by(phase).values())
-    found = run.once(key, partial(_correlation, marks, run, phase))
-    each = found.each**2 if squared else found.each
+    each, columns = run.once(key, partial(_correlations, marks, run, phase))
+    each = each**2 if squared else each
     defined = each[~np.isnan(each)]
-    record = msgspec.structs.replace(record, n=found.n)
+    n = int(columns[:, : each.size].any(axis=1).sum())
+    record = msgspec.structs.replace(record, n=n)
     if not defined.size:
         words = "not defined: constant answers or truths, or too few videos"
         yield noted(record, NOTHING, words)
@@ -281,7 +270,7 @@ def _r(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
     lost = int(np.isnan(each).sum())
 
     def again(totals: Floats) -> Floats:
-        r = found.again(totals)
+        r = _correlations_again(totals)
         return mean_over(r * r if squared else r, axis=1)
 
     yield Estimate(
@@ -291,12 +280,12 @@ def _r(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
             sd_seeds=spread_of(each),
             note=f"not defined at {lost} of {each.size} seeds" if lost else None,
         ),
-        columns=found.columns,
+        columns=columns,
         again=again,
         counted=run.everyone,
         limits=(SHARE if squared else INDEX).limits,
         step=None,
-        coarse=found.columns.shape[1] > 8,
+        coarse=columns.shape[1] > 8,
     )
 
 

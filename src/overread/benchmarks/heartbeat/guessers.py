@@ -74,8 +74,7 @@ def expected_error(lengths: ArrayLike, truths: ArrayLike) -> Floats:
     g: Floats = np.asarray(truths, dtype=float)
     inside = (g * (g + 1) + (n - 1 - g) * (n - g)) / (2 * n)
     outside = np.abs(g - (n - 1) / 2)
-    found: Floats = np.where((g >= 0) & (g <= n - 1), inside, outside)
-    return found
+    return np.asarray(np.where((g >= 0) & (g <= n - 1), inside, outside))
 
 
 def uniform_error(
@@ -179,19 +178,15 @@ def baselines(run: HeartRun) -> Iterator[Estimate]:
 
 
 def _guesses_of(name: str, shown: Marks, run: HeartRun) -> dict[Phase, Floats] | None:
-    count = shown.count
     if name == "first":
-        first = np.where(np.isnan(count), np.nan, 0.0)
-        return {"ed": first, "es": first}
+        return dict.fromkeys(_BOTH_PHASES, np.where(np.isnan(shown.count), np.nan, 0.0))
     if name == "middle":
-        middle = np.floor(count / 2)
-        return {"ed": middle, "es": middle}
+        return dict.fromkeys(_BOTH_PHASES, np.floor(shown.count / 2))
     if name == "length":
         return _length_guesses(shown, run)
-    values = run.areas if name == "area" else run.volumes
-    if not values:
+    if not (run.areas if name == "area" else run.volumes):
         return None
-    curves = _curves_shown(shown, *frame_table(run, f"{name}s", values))
+    curves = _curves_shown(shown, *frame_table(run, "areas" if name == "area" else "volumes"))
     if run.edition.beat == "nearest":
         return _ejection_frames(curves)
     # Where the window has its largest and its smallest value.
@@ -238,12 +233,11 @@ def _ejection_frames(curves: Floats) -> dict[Phase, Floats]:
     Of the masks' area, this is about the most that an overlay can give.
     """
     found = np.full((*curves.shape[:2], 2), np.nan)
-    for video, seeds in enumerate(curves):
-        seen: dict[bytes, tuple[int, int]] = {}  # all seeds show one window
-        for seed, curve in enumerate(seeds):
-            if not np.isnan(curve).all():
-                key = curve.tobytes()
-                if key not in seen:
-                    seen[key] = ejected(curve)
-                found[video, seed] = seen[key]
+    seen: dict[bytes, tuple[int, int]] = {}  # all seeds of a video show one window
+    for at in np.argwhere(~np.isnan(curves).all(axis=2)):
+        curve = curves[tuple(at)]
+        key = curve.tobytes()
+        if key not in seen:
+            seen[key] = ejected(curve)
+        found[tuple(at)] = seen[key]
     return {"ed": found[:, :, 0], "es": found[:, :, 1]}

@@ -45,8 +45,7 @@ def order_excess(marks: Marks) -> Floats:
     told = ~(np.isnan(said[0]) | np.isnan(said[1])) & (said[0] != said[1])
     earlier = np.where(told, (said[0] < said[1]).astype(float), np.nan)
     truth: Floats = (marks.truth[first] < marks.truth[second]).astype(float)
-    found: Floats = mean_over(earlier, axis=2) - truth
-    return found
+    return np.asarray(mean_over(earlier, axis=2) - truth)
 
 
 def _order_bias(run: HeartRun, marks: Marks) -> Made:

@@ -16,27 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+import overread.benchmarks.importing as shared
 from overread.benchmarks.base import Imported, Tables
-from overread.benchmarks.heartbeat.answer_parser import (
-    Found,
-    asked_words,
-    parse_lenient,
-    parse_strict,
-)
-from overread.benchmarks.heartbeat.answers import Answer, Truth, reread
+from overread.benchmarks.heartbeat import answers
 from overread.benchmarks.heartbeat.benchmark import Heartbeat
 from overread.benchmarks.heartbeat.cases import CaseRow, HeartbeatCase, Window, row_of
-from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, Options
+from overread.benchmarks.heartbeat.edition import BOOK, CONTEXTS, FORMATS, Options
 from overread.benchmarks.heartbeat.loading import load, policy_at, root_of
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.volumes import kept_volumes
-from overread.benchmarks.importing import (
-    IMPORTED,
-    declared_readers,
-    over_tables,
-    reader_records,
-    without_results,
-)
 from overread.benchmarks.tables import answers_frame, cells_of, schema_of, storable
 from overread.case import BadInput, Policy
 from overread.files import read_bytes
@@ -71,7 +59,7 @@ def import_results(
     # All cases: the sample was drawn when the records were made.
     every = msgspec.structs.replace(options, videos=_EVERY, split=None, contexts=CONTEXTS)
     known = _KnownCases(None if cases is None else load(cases, rules, every)[0])
-    declared = declared_readers(readers)
+    declared = shared.declared_readers(readers)
     warnings: list[str] = []
     sheets = [sheet for root in (replies, *also) for sheet in sheets_of(Path(root))]
     read = [(sheet, list(records_of(sheet.path))) for sheet in sheets]
@@ -82,17 +70,19 @@ def import_results(
     ]
     if not rows:
         raise BadInput(f"{replies} holds no record. Give the authors' results.")
-    answers = answers_frame(Answer, rows)
-    names = list(answers["reader"].unique(maintain_order=True))
-    warnings += without_results(names, declared)
+    table = answers_frame(answers.Answer, rows)
+    names = list(table["reader"].unique(maintain_order=True))
+    warnings += shared.without_results(names, declared)
     if reparse:
-        answers = reread(answers, rules, reparse=True)
+        table = answers.reread(table, rules, reparse=True)
     root = "" if cases is None else str(root_of(cases, options).absolute())
     tables = Tables(
-        cases=known.table(root, options), answers=answers, readers=reader_records(names, declared)
+        cases=known.table(root, options),
+        answers=table,
+        readers=shared.reader_records(names, declared),
     )
     policy: Policy = "credentialed" if cases is None else policy_at(cases, options)
-    bench = over_tables(Heartbeat, tables, cases, policy, edition, words)
+    bench = shared.over_tables(Heartbeat, tables, cases, policy, edition, words)
     return Imported(bench, tables, warnings, dict(words or {}))
 
 
@@ -134,15 +124,11 @@ _CONTEXTS: Final = (
     # The runner's own word for a clip as it is, beside "segmented_echo".
     (re.compile(r"(?<![a-z])(original|echo)(?![a-z])"), "original"),
 )
+# By its own name, and in the words of the non-medical question: large_small, small.
 _FORMATS: Final = {
-    "edv_esv": "edv_esv",
-    "esv_edv": "esv_edv",
-    "large_small": "edv_esv",
-    "small_large": "esv_edv",
-    "edv": "edv",
-    "esv": "esv",
-    "large": "edv",
-    "small": "esv",
+    word: wanted
+    for wanted in FORMATS
+    for word in (wanted, wanted.replace("edv", "large").replace("esv", "small"))
 }
 _WORDS: Final = "|".join(_FORMATS)
 _NAME: Final = re.compile(
@@ -168,27 +154,19 @@ def sheets_of(root: Path) -> list[Sheet]:
 
 def _sheet_at(path: Path, root: Path) -> Sheet:
     stem = path.stem
-    match = _NAME.fullmatch(stem)
     # The nearest name that says it: the file's, its folder's, the folder that was given.
     inner = path.parent.relative_to(root).parts if path.is_relative_to(root) else ()
     names = [stem, *reversed(inner), root.name]
+    if match := _NAME.fullmatch(stem):
+        names.insert(0, match["context"])
     context = next((found for name in names if (found := _context_in(name))), None)
-    if match is not None:
-        model = re.sub(r"[_\-]+$", "", match["model"])
-        wanted = _FORMATS[match["format"].lower()]
-        return Sheet(
-            path, model, _context_in(match["context"]) or context, wanted, int(match["seed"])
-        )
-    last = _LAST.fullmatch(_SEED.sub("", stem).rstrip("_-"))
-    seed = _SEED.search(stem)
+    if match:
+        wanted, seed = _FORMATS[match["format"].lower()], int(match["seed"])
+        return Sheet(path, match["model"].rstrip("_-"), context, wanted, seed)
     folder = inner[0] if inner and _context_in(inner[0]) is None else None
-    return Sheet(
-        path,
-        folder,
-        context,
-        _FORMATS[last[1].lower()] if last else None,
-        int(seed[1]) if seed else None,
-    )
+    number = _SEED.search(stem)
+    wanted_here = format_of(_SEED.sub("", stem).rstrip("_-"))
+    return Sheet(path, folder, context, wanted_here, int(number[1]) if number else None)
 
 
 def _context_in(name: str) -> str | None:
@@ -321,7 +299,7 @@ def _in_context(
         return sheet.path.parent, sheet.model, sheet.context, sheet.format
 
     for sheet, records in read:
-        said = (asked_words(record.output or "") for _, record in records)
+        said = (answers.asked_words(record.output or "") for _, record in records)
         named.setdefault(series(sheet), Counter()).update(word for word in said if word)
     moved = 0
     for sheet, records in read:
@@ -339,7 +317,7 @@ def _in_context(
 
 def _answers_of(
     sheet: Sheet, records: _RecordLines, known: _KnownCases, warnings: list[str]
-) -> list[tuple[str, Answer]]:
+) -> list[tuple[str, answers.Answer]]:
     """The records of one file as answers, each with its reader."""
     context = sheet.context or "original"
     found = []
@@ -361,23 +339,21 @@ def _answers_of(
         if task == "t2" and len(phases_of(wanted)) > 1:
             both, wanted = both + 1, wanted.partition("_")[0]
         name, case = known.case(record, where)
-        seed = record.seed if record.seed is not None else sheet.seed
-        read = _reading_of(record, task, context, wanted, where)
         shown = _truth_shown(record, case)
-        outside = Found(read["pred_ed"], read["pred_es"]).outside(shown.count)
-        answer = Answer(
+        text = None if record.output is None else storable(record.output)
+        answer = answers.Answer(
             case=name,
             task=task,
             context=context,
             format=wanted,
-            seed=seed or 0,
+            seed=(record.seed if record.seed is not None else sheet.seed) or 0,
             pass_=record.run_id,
-            out_of_range=outside,
+            text=text,
             recorded=True,
-            **read,
             **msgspec.structs.asdict(shown),
+            **_reading_of(record, text, (task, wanted, context), shown.count, where),
         )
-        found.append((record.model_name or sheet.model or IMPORTED, answer))
+        found.append((record.model_name or sheet.model or shared.IMPORTED, answer))
     if both:
         warnings.append(
             f"{sheet.path.name}: {both} records ask for both of two frames; each is kept as an "
@@ -386,29 +362,23 @@ def _answers_of(
     return found
 
 
-def _reading_of(record: Record, task: str, context: str, wanted: str, where: str) -> dict[str, Any]:
-    """The outcome, both readings and the text: the recorded prediction is the strict one."""
-    asked = phases_of(wanted)
-    kept = Found(
-        _whole_prediction(record.pred_edv, where) if "ed" in asked else None,
-        _whole_prediction(record.pred_esv, where) if "es" in asked else None,
+def _reading_of(
+    record: Record, text: str | None, asked: tuple[str, str, str], shown: int, where: str
+) -> dict[str, Any]:
+    """The outcome and both readings: the recorded prediction is the strict one."""
+    _, wanted, context = asked
+    phases = phases_of(wanted)
+    kept = answers.Found(
+        _whole_prediction(record.pred_edv, where) if "ed" in phases else None,
+        _whole_prediction(record.pred_esv, where) if "es" in phases else None,
     )
-    text = None if record.output is None else storable(record.output)
     if text is not None and context == "non_medical":
         # Their runner read it with the medical words; a match of its own words replaces that.
-        again = parse_strict(text, wanted, context)
+        again = answers.parse_strict(text, wanted, context)
         kept = again if again.parsed else kept
-    second = kept
-    if not kept.parsed and text is not None:
-        second = parse_lenient(text, task, wanted, context)
-    return {
-        "outcome": "answered" if kept.parsed else "unparsed",
-        "pred_ed": kept.ed,
-        "pred_es": kept.es,
-        "lenient_ed": second.ed,
-        "lenient_es": second.es,
-        "text": text,
-    }
+    lenient = text is not None and not kept.parsed
+    second = answers.parse_lenient(text or "", *asked) if lenient else kept
+    return msgspec.structs.asdict(answers.reading_of(kept, second, shown)) | {"note": None}
 
 
 def _whole_prediction(value: int | float | None, where: str) -> int | None:
@@ -420,13 +390,13 @@ def _whole_prediction(value: int | float | None, where: str) -> int | None:
     return number if -_BIGGEST - 1 <= number <= _BIGGEST else None
 
 
-def _truth_shown(record: Record, case: HeartbeatCase | None) -> Truth:
+def _truth_shown(record: Record, case: HeartbeatCase | None) -> answers.Truth:
     if record.num_frames is None:
-        return Truth(record.gt_edv, record.gt_esv, None, 2, 2)
+        return answers.Truth(record.gt_edv, record.gt_esv, None, 2, 2)
     stated = count = record.num_frames
     if case is not None and record.start_idx is not None:
         count = _frames_shown(stated, record.start_idx, case)
-    return Truth(record.gt_edv, record.gt_esv, record.start_idx, count, stated)
+    return answers.Truth(record.gt_edv, record.gt_esv, record.start_idx, count, stated)
 
 
 def _frames_shown(stated: int, start: int, case: HeartbeatCase) -> int:

@@ -21,7 +21,7 @@ from overread.benchmarks.files.card import Held, held_at, policy_of
 from overread.benchmarks.files.fields import Fields
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.files.tables import columns_of
-from overread.benchmarks.heartbeat.cases import HeartbeatCase, case_of, probe_clip, sampled
+from overread.benchmarks.heartbeat.cases import Drawn, HeartbeatCase, case_of, probe_clip, sampled
 from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.case import BadInput, Policy
 from overread.imaging import Footage, Unplayable
@@ -172,21 +172,13 @@ def find_csv(folder: Path) -> Path | None:
     return found[0] if found else None
 
 
-def load_csv(
-    csv: Path,
-    edition: Edition,
-    *,
-    split: str | None,
-    videos: int,
-    seed: int,
-    root: Path | None = None,
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load_csv(csv: Path, edition: Edition, options: Options) -> Drawn:
     """Cases of a csv, and the clips left out.
 
     Clips, masks and volumes stand below `root`, or below the csv's folder. A split is only looked
     for where the csv has such a column.
     """
-    home = csv.parent if root is None else root
+    home, split = root_of(csv, options), options.split
     rows = read_rows(csv)
     if split is not None and any(row.fields.fact("split") for row in rows):
         chosen = [row for row in rows if row.fields.fact("split") == split]
@@ -216,7 +208,7 @@ def load_csv(
             return Left(case_id, f"{row.clip}: {found}")
         return _case_of_row(home, row, found)
 
-    return sampled(list(by_id), read, edition, videos, seed)
+    return sampled(list(by_id), read, edition, options)
 
 
 def _case_of_row(home: Path, row: ClipRow, footage: Footage) -> HeartbeatCase | Left:
@@ -272,9 +264,7 @@ def policy_at(path: str | Path, options: Options, cases: Iterable[HeartbeatCase]
     return policy_of(Held(folder, ("", *tables)), held_at(root_of(path, options), ("", *names)))
 
 
-def load(
-    path: str | Path, edition: Edition, options: Options
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load(path: str | Path, edition: Edition, options: Options) -> Drawn:
     """The cases at a path and the clips left out, each with its reason."""
     cases, left = _load_layout(Path(path), edition, options)
     if "original" not in options.contexts:
@@ -288,12 +278,9 @@ def load(
     return cases, left
 
 
-def _load_layout(
-    path: Path, edition: Edition, options: Options
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def _load_layout(path: Path, edition: Edition, options: Options) -> Drawn:
     from overread.benchmarks.heartbeat import official_sets as sets
 
-    asked: Any = {"split": options.split, "videos": options.videos, "seed": edition.seed}
     csv: Path | None = path
     if path.is_dir():
         if options.root is not None and find_csv(path) is None:
@@ -304,11 +291,11 @@ def _load_layout(
             (path / view / sets.FILE_LIST).is_file() for view in ("", *sets.PEDIATRIC_VIEWS)
         )
         if listed and not sets.has_polygons(path):
-            return sets.load_dynamic(path, edition, **asked)
+            return sets.load_dynamic(path, edition, options)
         if listed or any(of_views):
-            return sets.load_pediatric(path, edition, **asked)
+            return sets.load_pediatric(path, edition, options)
         if (path / sets.CAMUS_DATABASE).is_dir() or sets.camus_patients(path):
-            return sets.load_camus(path, edition, **asked)
+            return sets.load_camus(path, edition, options)
         csv = find_csv(path)
     elif not path.is_file():
         raise BadInput(f"{path}: there is no such file or folder. Expected {_EXPECTED_LAYOUTS}.")
@@ -316,4 +303,4 @@ def _load_layout(
         raise BadInput(f"{path} is no csv. Expected a folder with {_EXPECTED_LAYOUTS}.")
     if csv is None:
         raise BadInput(f"{path} is no set of echo clips. Expected {_EXPECTED_LAYOUTS}.")
-    return load_csv(csv, edition, root=root_of(path, options), **asked)
+    return load_csv(csv, edition, options)

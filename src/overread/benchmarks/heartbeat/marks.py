@@ -7,13 +7,13 @@ become a mean. NaN is "no answer" and never a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS
 from overread.case import BadInput
@@ -30,17 +30,9 @@ ANSWERED, UNPARSED, REFUSED, UNANSWERED, NOT_ASKED = range(5)
 _OUTCOME_CODES: Final = {word: code for code, word in enumerate(OUTCOMES[:NOT_ASKED])}
 
 
-_PHASES_OF: Final[Mapping[str, tuple[Phase, ...]]] = {
-    "edv_esv": ("ed", "es"),
-    "esv_edv": ("es", "ed"),
-    "edv": ("ed",),
-    "esv": ("es",),
-}
-
-
 def phases_of(wanted: str) -> tuple[Phase, ...]:
     """The phases a format asks for, in the order it names them."""
-    return _PHASES_OF[wanted]
+    return tuple("ed" if name == "edv" else "es" for name in wanted.split("_"))
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,8 +94,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def replied(self) -> Mask:
         """Passes with a reply; an error is none."""
-        found: Mask = self.codes < UNANSWERED
-        return found
+        return np.asarray(self.codes < UNANSWERED)
 
     @property
     def heard(self) -> Mask:
@@ -113,8 +104,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     def outcomes(self, phase: Phase) -> NDArray[np.int8]:
         """What became of each video and seed: the best that did of any pass."""
         lost = (self.codes == ANSWERED) & np.isnan(self.said[phase])
-        found: NDArray[np.int8] = np.where(lost, UNPARSED, self.codes).min(axis=2).astype(np.int8)
-        return found
+        return np.asarray(np.where(lost, UNPARSED, self.codes).min(axis=2), np.int8)
 
     def read_leniently(self, phase: Phase) -> int:
         """Passes that only the lenient reading reads."""
@@ -123,14 +113,12 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     def inside(self, phase: Phase) -> Mask:
         """Passes whose index is that of a frame shown."""
         said = self.said[phase]
-        found: Mask = (said >= 0) & (said < self.count[:, :, None])
-        return found
+        return np.asarray((said >= 0) & (said < self.count[:, :, None]))
 
     def clipped(self, phase: Phase) -> Floats:
         """The answers, those outside the frames shown moved to the nearest of them."""
         last = self.count[:, :, None] - 1
-        found: Floats = np.clip(self.said[phase], 0, np.where(np.isnan(last), np.inf, last))
-        return found
+        return np.asarray(np.clip(self.said[phase], 0, np.where(np.isnan(last), np.inf, last)))
 
     def places(self, phase: Phase, beat: Literal["annotated", "nearest"]) -> Floats:
         """The local frames an answer may be held against (V, S, K), the annotated one first."""
@@ -150,8 +138,22 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
         # The first of equals is the annotated one.
         which = np.where(np.isnan(away), np.inf, away).argmin(axis=-1)[..., None]
         nearest = np.take_along_axis(np.broadcast_to(places, away.shape), which, axis=-1)[..., 0]
-        found: Floats = said - nearest + places[..., 0]
-        return found
+        return np.asarray(said - nearest + places[..., 0])
+
+
+def ejection_fraction(ed_volume: Floats, es_volume: Floats) -> Floats:
+    """100 (V_ED - V_ES) / V_ED in per cent; negative values stay, NaN where V_ED is not above 0."""
+    safe = np.where(ed_volume > 0, ed_volume, np.nan)
+    return np.asarray(100 * (ed_volume - es_volume) / safe)
+
+
+def filled_up(rows: Sequence[ArrayLike], least: int = 0) -> Floats:
+    """Rows of different lengths as one table at least so wide, NaN beyond the end of each."""
+    sizes = [np.size(row) for row in rows]
+    found = np.full((len(rows), max([least, *sizes])), np.nan)
+    for place, row in enumerate(rows):
+        found[place, : sizes[place]] = row
+    return found
 
 
 def facts_of(cases: pl.DataFrame) -> Facts:
@@ -171,15 +173,9 @@ def facts_of(cases: pl.DataFrame) -> Facts:
     def others(name: str) -> Floats:
         if name not in table.columns:
             return np.empty((table.height, 0))
-        rows = [row or () for row in table[name].to_list()]
-        found = np.full((len(rows), max(map(len, rows), default=0)), np.nan)
-        for place, row in enumerate(rows):
-            found[place, : len(row)] = row
-        return found
+        return filled_up([row or () for row in table[name].to_list()])
 
-    ed_volume, es_volume = number("ed_volume"), number("es_volume")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        traced = 100 * (ed_volume - es_volume) / ed_volume
+    traced = ejection_fraction(number("ed_volume"), number("es_volume"))
     stated = number("ef")
     # Two namespaces, so that a case never joins the patient that bears its name.
     own = pl.lit("case:") + pl.col("case")
@@ -193,7 +189,7 @@ def facts_of(cases: pl.DataFrame) -> Facts:
         es=number("es"),
         fps=number("fps"),
         others={"ed": others("other_ed"), "es": others("other_es")},
-        ef=np.where(np.isnan(stated), np.where(np.isfinite(traced), traced, np.nan), stated),
+        ef=np.where(np.isnan(stated), traced, stated),
     )
 
 
@@ -295,8 +291,7 @@ def mean_over(values: Floats, axis: int) -> Floats:
     there = ~np.isnan(values)
     count = there.sum(axis=axis)
     total = np.where(there, values, 0.0).sum(axis=axis)
-    found: Floats = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return found
+    return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
 
 
 def aggregate(said: Floats, how: Literal["truncated", "plain"]) -> Floats:
@@ -404,8 +399,7 @@ class Average(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def counted(self) -> Mask:
         """The videos that have any value."""
-        found: Mask = np.asarray((~np.isnan(self.values)).sum(axis=1) > 0)
-        return found
+        return np.asarray((~np.isnan(self.values)).sum(axis=1) > 0)
 
     @cached_property
     def n(self) -> int:

@@ -6,15 +6,20 @@ and right answers video by video, so that readers can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
 
 from overread.benchmarks.heartbeat.authors.measures import AUTHORS_SPECS
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS, TASKS, Edition
-from overread.benchmarks.heartbeat.ejection import EF_SPECS, specialist_measures
+from overread.benchmarks.heartbeat.ejection import (
+    EF_SPECS,
+    predicted_ef,
+    read_specialists,
+    specialist_measures,
+)
 from overread.benchmarks.heartbeat.frame_measures import FRAME_SPECS, error_of
 from overread.benchmarks.heartbeat.guessers import GUESSER_SPECS, LEFT_OUT, baselines, left_out
 from overread.benchmarks.heartbeat.habits import COVERAGE_SPECS, HABIT_SPECS
@@ -135,22 +140,12 @@ SPECS: Final = named(
 )
 
 
-def measure(
-    tables: Tables,
-    edition: Edition,
-    *,
-    volumes: Mapping[str, Any] | None = None,
-    volume_method: str = "",
-    areas: Mapping[str, Any] | None = None,
-    specialists: Mapping[str, Mapping[str, float]] | None = None,
-) -> list[Measure]:
+def measure(tables: Tables, edition: Edition, sheets: str | None = None) -> list[Measure]:
     """Every declared measure of every reader, then the guessers' and the specialists' rows.
 
-    `volumes` are the ventricle's volumes by case, one per frame of the clip; `volume_method` says
-    how they were got, and is printed with what is made of them; `areas` are those of the masks.
-    `specialists` give the EF each model predicts, by case.
+    `sheets` are csv files of the EF that other models predict, by commas.
     """
-    run = HeartRun(tables, edition, volumes, volume_method, areas)
+    run = HeartRun(tables, edition)
     records: list[Measure] = []
     for reader in run.asked:
         own = [marks for marks in run.marks if marks.reader == reader]
@@ -159,7 +154,8 @@ def measure(
         )
     records += run.finish(baselines(run))
     records += left_out(run)
-    for name, predicted in (specialists or {}).items():
+    specialists = predicted_ef(read_specialists(sheets), tables.cases) if sheets else {}
+    for name, predicted in specialists.items():
         records += specialist_measures(f"specialist:{name}", predicted, run)
     return with_q([*records, *_asked_records(tables.answers, edition)])
 
@@ -193,11 +189,9 @@ def per_case(tables: Tables, edition: Edition) -> dict[str, pl.DataFrame]:
     values is the mean over videos (Tables 5-7). The cluster is the patient, or the video where
     none is named.
     """
-    rows = tables.cases.sort("case").to_dicts()
-    patients = [row.get("patient") for row in rows]
     clusters = [
-        f"video:{row['case']}" if patient is None else f"patient:{patient}"
-        for row, patient in zip(rows, patients, strict=True)
+        f"video:{row['case']}" if row.get("patient") is None else f"patient:{row['patient']}"
+        for row in tables.cases.sort("case").iter_rows(named=True)
     ]
     found: dict[str, pl.DataFrame] = {}
     for answers in standard_answers(tables.answers):

@@ -7,7 +7,7 @@ sequences, read by nibabel, which `pip install "overread[nifti]"` brings.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,35 +16,24 @@ import numpy as np
 import polars as pl
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.files.tables import (
-    Table,
-    columns_of,
-    distinct,
-    filled,
-    matching,
-    numbers,
-    read_table,
-    refuse_first,
-)
-from overread.benchmarks.heartbeat.annotation import (
+from overread.benchmarks.files import tables
+from overread.benchmarks.heartbeat.authors.rules import positional
+from overread.benchmarks.heartbeat.cases import (
+    Drawn,
+    HeartbeatCase,
     Phases,
     Traced,
     by_stem,
+    case_of,
+    draw_cases,
     groups_of,
     keyed,
     read_tracings,
     readings,
+    sampled,
     stem,
 )
-from overread.benchmarks.heartbeat.authors.rules import positional
-from overread.benchmarks.heartbeat.cases import (
-    HeartbeatCase,
-    case_of,
-    draw_cases,
-    sampled,
-    take_cases,
-)
-from overread.benchmarks.heartbeat.edition import Edition
+from overread.benchmarks.heartbeat.edition import Edition, Options
 from overread.case import BadInput
 from overread.files import MOST_TOML, read_text, whole
 from overread.imaging import Unplayable, probe_nifti
@@ -59,9 +48,7 @@ _DYNAMIC_NUMBERS: Final = {
 }  # fmt: skip
 
 
-def load_dynamic(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load_dynamic(folder: Path, edition: Edition, options: Options) -> Drawn:
     """Cases of an EchoNet-Dynamic folder, and the clips left out.
 
     `authors`: the first `videos` names of the tracings, of any split, labelled by their join.
@@ -83,28 +70,26 @@ def load_dynamic(
         return case_of(folder, clip, case_id=name, stated=stated, **facts)
 
     if theirs:
-        return take_cases(list(phases), read, videos)
-    names = in_split(listed, split, folder / FILE_LIST)
-    cases, left = draw_cases(_usable(names, phases), read, videos, seed)
-    return cases, [*left, *_unusable(names, listed, phases)]
+        return draw_cases(list(phases), read, options.videos, None)
+    names = in_split(listed, options.split, folder / FILE_LIST)
+    usable, unusable = _parted(names, listed, phases)
+    cases, left = draw_cases(usable, read, options.videos, edition.seed)
+    return cases, [*left, *unusable]
 
 
-def _usable(names: Iterable[str], phases: Mapping[str, Phases | Left]) -> list[str]:
-    """Clips whose two phases are known, in the order of the list."""
-    return [name for name in names if isinstance(phases.get(name), Phases)]
-
-
-def _unusable(
+def _parted(
     names: Iterable[str], listed: Container[str], phases: Mapping[str, Phases | Left]
-) -> Iterator[Left]:
-    """Clips of the split whose tracings do not say which frame is which, and clips not listed."""
-    for name in names:
-        found = phases.get(name, Left(name, "no frame is traced; two are needed"))
-        if isinstance(found, Left):
-            yield found
-    for name in phases:
-        if name not in listed:
-            yield Left(name, f"it is traced, but {FILE_LIST} does not list it")
+) -> tuple[list[str], list[Left]]:
+    """Clips of the split whose two phases are known, in the order of the list, and those without.
+
+    Clips that are traced and not listed are among the latter.
+    """
+    untraced = "no frame is traced; two are needed"
+    found = {name: phases.get(name, Left(name, untraced)) for name in names}
+    usable = [name for name, one in found.items() if isinstance(one, Phases)]
+    left = [one for one in found.values() if isinstance(one, Left)]
+    unlisted = f"it is traced, but {FILE_LIST} does not list it"
+    return usable, [*left, *(Left(name, unlisted) for name in phases if name not in listed)]
 
 
 def in_split(listed: Mapping[str, Mapping[str, Any]], split: str | None, path: Path) -> list[str]:
@@ -125,14 +110,17 @@ def _file_list(
 
     Cells that say NaN are empty: what is not known of a clip does not keep it out.
     """
-    table = read_table(path, ("FileName", *numeric, *texts))
+    table = tables.read_table(path, ("FileName", *numeric, *texts))
     words = (pl.col(name) for name in numeric)
     known = (pl.when(word.str.to_lowercase() != "nan").then(word) for word in words)
     table = msgspec.structs.replace(table, frame=table.frame.with_columns(known))
     _check_names(table)
-    filled(table, "Split")
+    tables.filled(table, "Split")
     columns = {
-        **{ours: numbers(table, name, "it is a number", least=0) for name, ours in numeric.items()},
+        **{
+            ours: tables.numbers(table, name, "it is a number", least=0)
+            for name, ours in numeric.items()
+        },
         **{ours: table.frame[name] for name, ours in texts.items()},
     }
     columns.pop("", None)
@@ -140,14 +128,16 @@ def _file_list(
     return {stem(name): dict(zip(columns, row, strict=True)) for name, *row in rows}
 
 
-def _check_names(table: Table) -> None:
+def _check_names(table: tables.Table) -> None:
     """Every row names one file of the folder of videos, and no row names another's."""
-    filled(table, "FileName")
-    matching(table, "FileName", r"[^/\\\x00]*[^/\\.\x00][^/\\\x00]*", "it is a file's plain name")
-    distinct(table, "FileName")
+    tables.filled(table, "FileName")
+    tables.matching(
+        table, "FileName", r"[^/\\\x00]*[^/\\.\x00][^/\\\x00]*", "it is a file's plain name"
+    )
+    tables.distinct(table, "FileName")
     names = table.frame["FileName"]
     again = names.str.ends_with(".avi") & names.str.strip_suffix(".avi").is_in(names.to_list())
-    refuse_first(table, again, "FileName", "it is listed without .avi as well")
+    tables.refuse_first(table, again, "FileName", "it is listed without .avi as well")
 
 
 # ---------------------------------------------------------------- EchoNet-Pediatric
@@ -158,12 +148,10 @@ PEDIATRIC_VIEWS: Final = ("A4C", "PSAX")
 def has_polygons(folder: Path) -> bool:
     """Whether a folder's tracings are this set's, not EchoNet-Dynamic's chords."""
     path = folder / TRACINGS
-    return path.is_file() and {"X", "Y"} <= set(columns_of(path))
+    return path.is_file() and {"X", "Y"} <= set(tables.columns_of(path))
 
 
-def load_pediatric(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load_pediatric(folder: Path, edition: Edition, options: Options) -> Drawn:
     """Cases of one view, from the whole set's folder or from the view's own.
 
     The whole set means its apical four-chamber clips, which is what the questions speak of. The
@@ -178,7 +166,8 @@ def load_pediatric(
     texts = {"Sex": "sex", "Split": "split"}
     listed = _file_list(home / FILE_LIST, {"EF": "ef", "Age": "age"}, texts)
     phases = by_stem(keyed(read_polygons(home / TRACINGS), "areas"))
-    names = in_split(listed, None if split in ("TRAIN", "VAL", "TEST") else split, home / FILE_LIST)
+    split = None if options.split in ("TRAIN", "VAL", "TEST") else options.split
+    names = in_split(listed, split, home / FILE_LIST)
 
     def read(name: str) -> HeartbeatCase | Left:
         found = phases[name]
@@ -188,8 +177,9 @@ def load_pediatric(
         facts = listed[name] | {"ed": found.ed, "es": found.es, "view": view}
         return case_of(folder, clip, case_id=name, **facts)
 
-    cases, left = sampled(_usable(names, phases), read, edition, videos, seed)
-    return cases, [*left, *_unusable(names, listed, phases)]
+    usable, unusable = _parted(names, listed, phases)
+    cases, left = sampled(usable, read, edition, options)
+    return cases, [*left, *unusable]
 
 
 def read_polygons(path: Path) -> list[Traced]:
@@ -197,8 +187,8 @@ def read_polygons(path: Path) -> list[Traced]:
 
     Rows whose Frame is not a whole number mark a phase that was not traced; they are passed over.
     """
-    table = read_table(path, ("FileName", "X", "Y", "Frame"))
-    filled(table, "FileName")
+    table = tables.read_table(path, ("FileName", "X", "Y", "Frame"))
+    tables.filled(table, "FileName")
     kept = table.frame["Frame"].str.contains(r"^\d+$").fill_null(value=False)
     x, y = (readings(table, name).filter(kept).to_numpy() for name in ("X", "Y"))
     files = table.frame["FileName"].filter(kept).to_list()
@@ -225,9 +215,7 @@ def camus_patients(folder: Path) -> list[Path]:
     return sorted(path for path in home.glob("patient*") if path.is_dir())
 
 
-def load_camus(
-    folder: Path, edition: Edition, *, split: str | None, videos: int, seed: int
-) -> tuple[list[HeartbeatCase], list[Left]]:
+def load_camus(folder: Path, edition: Edition, options: Options) -> Drawn:
     """Cases of the four-chamber sequences, and the patients left out.
 
     The cfg's frames are counted from 1 and name the phases, so nothing has to be decided. The
@@ -240,6 +228,7 @@ def load_camus(
     patients = {path.name: path for path in camus_patients(folder)}
     if not patients:
         raise BadInput(f"{folder} has no folder patient0001 or the like. Give CAMUS's own folder.")
+    split = options.split
     chosen = _camus_subgroup(folder, split)
     names = [name for name in patients if chosen is None or name in chosen]
     if not names:
@@ -249,7 +238,7 @@ def load_camus(
     def read(name: str) -> HeartbeatCase | Left:
         return _camus_case(folder, patients[name], known_split)
 
-    return sampled(names, read, edition, videos, seed)
+    return sampled(names, read, edition, options)
 
 
 def _camus_case(folder: Path, patient: Path, split: str | None) -> HeartbeatCase | Left:

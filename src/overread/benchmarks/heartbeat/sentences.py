@@ -16,8 +16,6 @@ from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
 from overread.benchmarks.heartbeat.edition import (
     BOOK,
-    CONTEXTS,
-    FORMATS,
     OBSERVERS,
     Edition,
     Options,
@@ -72,7 +70,7 @@ class _PhaseVerdict(NamedTuple):
     untold: bool = False
 
 
-def headlines(measures: Sequence[Measure]) -> Iterator[Headline]:
+def headlines(measures: Sequence[Measure], dataset: str = "") -> Iterator[Headline]:
     """One for each reader that was asked, in the run's order; guessers have none.
 
     Yes where the skill of every phase is surely above 0, in part where that of some is; no where
@@ -92,21 +90,12 @@ def _standard_records(
     index: HeartIndex, reader: str, task: str, measure: str
 ) -> dict[Phase, Measure]:
     """The records of the standard setting, by phase."""
-    for context in CONTEXTS:
-        found: dict[Phase, Measure] = {}
-        for wanted in FORMATS:
-            by = {"task": task, "context": context, "format": wanted}
-            there = {
-                phase: record
-                for phase in phases_of(wanted)
-                if (record := index.get(reader, measure, phase=phase, **by)) is not None
-            }
-            found = there if len(there) == 2 else there | found
-            if len(there) == 2:
-                break
-        if found:
-            return {phase: found[phase] for phase in PHASES if phase in found}
-    return {}
+    first = index.first_setting(task, reader)
+    if first is None:
+        return {}
+    asked = [phase for phase in PHASES if phase in first.formats]
+    found = ((phase, index.get(reader, measure, **first.by(phase))) for phase in asked)
+    return {phase: record for phase, record in found if record is not None}
 
 
 def _answer_of(cells: Sequence[_PhaseVerdict]) -> Answer:
@@ -253,13 +242,10 @@ _CONTEXT_WORDS: Final = {
     "segmented": "the clip with the left ventricle marked in red",
     "non_medical": "the marked clip in words without medicine",
 }
-_FORMAT_WORDS: Final = {
-    "edv_esv": "end-diastole and end-systole",
-    "esv_edv": "end-systole and end-diastole",
-    "edv": "end-diastole alone",
-    "esv": "end-systole alone",
-}
-_PHASE_WORDS: Final = {"edv": "end-diastole", "esv": "end-systole"}
+
+
+def _phases_named(wanted: str) -> str:
+    return " and ".join(PHASES[phase] for phase in phases_of(wanted))
 
 
 def methods(rules: Edition, options: Options, asked_under: str | None = None) -> list[str]:
@@ -293,11 +279,12 @@ def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) 
         f"end-diastole and one of end-systole ({truth})."
     )
     if "t1" in options.tasks:
-        formats = "; ".join(_FORMAT_WORDS[wanted] for wanted in options.formats)
+        alone = {wanted: " alone" * (len(phases_of(wanted)) == 1) for wanted in options.formats}
+        formats = "; ".join(f"{_phases_named(wanted)}{only}" for wanted, only in alone.items())
         yield f"T1 asked which frames of a window are the phases, in these formats: {formats}."
         yield _window_sentence(shown, options)
     if "t2" in options.tasks:
-        asked = listed([_PHASE_WORDS[wanted] for wanted in t2_formats(options)], "or")
+        asked = listed([_phases_named(wanted) for wanted in t2_formats(options)], "or")
         yield (
             "T2 showed the two annotated frames in an order decided by the seed and asked which of "
             f"them is {asked}."

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from overread.benchmarks.heartbeat.edition import Edition
 from overread.benchmarks.heartbeat.marks import (
@@ -24,9 +23,10 @@ from overread.benchmarks.heartbeat.marks import (
     facts_of,
     marks_of,
 )
+from overread.benchmarks.heartbeat.volumes import kept_in, methods_of
 from overread.case import Measure
 from overread.measuring.arrays import RunArrays
-from overread.measuring.estimates import Estimate, Mask, Resampling
+from overread.measuring.estimates import Estimate, Floats, Mask, Resampling
 from overread.measuring.notes import NOTHING, noted, remarked
 from overread.measuring.specs import SHARE_OF, Condition, Counted, Estimator, Spec
 from overread.measuring.units import SHARE, Unit
@@ -45,20 +45,11 @@ _WIDE: Final = 8
 class HeartRun(RunArrays):
     """The videos of a run and its readers' marks, under one edition."""
 
-    def __init__(
-        self,
-        tables: Tables,
-        edition: Edition,
-        volumes: Mapping[str, NDArray[Any]] | None = None,
-        volume_method: str = "",
-        areas: Mapping[str, NDArray[Any]] | None = None,
-    ) -> None:
+    def __init__(self, tables: Tables, edition: Edition) -> None:
         self.edition: Final = edition
+        self._cases: Final = tables.cases
         self.facts: Final = facts_of(tables.cases)
         self.marks: Final = tuple(marks_of(tables.answers, self.facts))
-        self.volumes: Final = volumes or {}
-        self.volume_method: Final = volume_method
-        self.areas: Final = areas or {}
         # Of windows that somebody else showed nobody here knows what they left out.
         self.placed: Final = bool(tables.asked_under) and edition.window == "fixed"
         super().__init__(
@@ -79,6 +70,21 @@ class HeartRun(RunArrays):
             },
             orders={name: words for name, words, _ in _parted(self.facts)},
         )
+
+    @cached_property
+    def volumes(self) -> Mapping[str, Floats]:
+        """The ventricle's volumes by case, one per frame of the clip, where they were kept."""
+        return kept_in(self._cases, "frame_volumes")
+
+    @cached_property
+    def areas(self) -> Mapping[str, Floats]:
+        """The same of the masks' areas."""
+        return kept_in(self._cases, "frame_areas")
+
+    @cached_property
+    def volume_method(self) -> str:
+        """How the volumes were got, which is printed with what is made of them."""
+        return methods_of(self._cases)
 
     @property
     def over(self) -> Literal["seeds", "videos"]:
@@ -202,17 +208,14 @@ def mean_estimate(
 
 
 def averaged(
-    over: Literal["seeds", "videos"] | None = None,
-    *,
-    seeds: bool = True,
-    nothing: str | None = None,
+    over: Literal["seeds", "videos"] | None = None, *, nothing: str | None = None
 ) -> Estimator:
     """An estimator: the mean of values by video and seed; as the edition has it without `over`."""
 
     def estimate(record: Measure, counted: Counted, run: Any, unit: Unit) -> Estimate:
         average = Average(counted.table, over or run.over)
         told = _with_stops(record, counted, ANSWERED)
-        return mean_estimate(told, average, unit.limits, seeds=seeds, nothing=nothing)
+        return mean_estimate(told, average, unit.limits, nothing=nothing)
 
     return estimate
 

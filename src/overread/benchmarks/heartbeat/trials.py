@@ -1,18 +1,30 @@
-"""Which frames of a clip are shown, and all that a reader is asked about them (HEARTBEAT 2-5)."""
+"""Which frames of a clip are shown, and all that a reader is asked about them (HEARTBEAT 2-5).
+
+The words of the questions stand in questions.toml: the published ones to the letter, and a clean
+wording of ours. It asks the same and wants the same reply. Where nothing medical is meant, no
+medical word stands; the published two-frame question names the echocardiogram there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Final, NamedTuple
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.draws import lot
-from overread.benchmarks.heartbeat.authors.prompt_texts import Numbers
 from overread.benchmarks.heartbeat.authors.rules import authors_window, t2_orders
 from overread.benchmarks.heartbeat.cases import HeartbeatCase, Window
-from overread.benchmarks.heartbeat.edition import MOST_SEEDS, REACH, Edition, Options
-from overread.benchmarks.heartbeat.prompts import question
+from overread.benchmarks.heartbeat.edition import (
+    FAMILIES,
+    FORMATS,
+    MOST_SEEDS,
+    REACH,
+    Edition,
+    Options,
+)
 from overread.case import Clip, ClipMask, Decoding, Message, Request, Source, Traits, Trial
 
 # ---------------------------------------------------------------- the window of T1
@@ -64,6 +76,66 @@ def _kept_orders(n_videos: int, seed: int) -> bytes:
     return bytes(t2_orders(n_videos, seed))
 
 
+# --------------------------- the question, and where the frames stand in it (HEARTBEAT 3)
+
+# The phases a format asks for, in its order, as they are called in a reply.
+PHASES: Final = {wanted: tuple(wanted.upper().split("_")) for wanted in FORMATS}
+# What a phase is called where nothing medical is.
+AREAS: Final = {"EDV": "LARGEST_AREA_INDEX", "ESV": "SMALLEST_AREA_INDEX"}
+# The prompts that have their frames as images behind the text; the others begin with a video.
+_IMAGES_LAST: Final = ("interleave", "qwen")
+
+
+class Numbers(NamedTuple):
+    """How many frames a prompt says there are, and the range of indices it names."""
+
+    frames: int
+    low: int
+    high: int
+
+
+class Question(NamedTuple):
+    """What is asked, and where the family shows the frames: before or after the text."""
+
+    system: str
+    text: str
+    visual: Literal["before", "after"]
+
+
+@cache
+def _texts() -> dict[str, tuple[str, str]]:
+    """System message and text of every question, by task/context/family_format."""
+    found = tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
+    return {
+        key: (found["systems"][one["system"]], one["text"])
+        for one in found["questions"]
+        for key in one["asked"]
+    }
+
+
+@lru_cache(4096)
+def question(
+    task: str,
+    context: str,
+    output: str,
+    window_numbers: Numbers | None,
+    family: str,
+    wording: Literal["published", "clean"],
+) -> Question:
+    """The question of a task in a context and an output format.
+
+    `window_numbers` are those of the window in T1 and None in T2. The clean wording is the same for
+    every family, its frames first.
+    """
+    if task == "t1" and window_numbers is None:
+        raise ValueError("a question about a window needs its numbers")
+    name = "clean" if wording == "clean" else FAMILIES[family][task]
+    system, text = _texts()[f"{task}/{context}/{name}_{output}"]
+    if window_numbers is not None:
+        text = text.format(**window_numbers._asdict())
+    return Question(system, text, "after" if name in _IMAGES_LAST else "before")
+
+
 # ------------------------------------------------------------- every context, format, seed and pass
 
 _ONE_LINE_TOKENS: Final = 30  # new tokens, as published (HEARTBEAT 5)
@@ -96,27 +168,39 @@ def trials(
     """
     contexts = [c for c in options.contexts if c == "original" or case.mask is not None]
     turns = _turns_of(options.seeds, options.passes, traits)
+
+    def asked(
+        task: str,
+        formats: Sequence[str],
+        numbers: Numbers | None,
+        orders: Sequence[tuple[int, ...]],
+    ) -> Iterator[Trial]:
+        """Of a task, every context and format of these frames, by the position of the ED frame."""
+        for context in contexts:
+            clips = [clip_of(case, frames, context, root) for frames in orders]
+            for output in formats:
+                told = question(task, context, output, numbers, options.family, edition.wording)
+                first = told.visual == "before"
+                parts = [(clip, told.text) if first else (told.text, clip) for clip in clips]
+                system = Message("system", (told.system,))
+                shown = [(system, Message("user", both)) for both in parts]
+                for turn in turns:
+                    at = ed_position(place, turn.seed) if task == "t2" else 0
+                    condition: dict[str, str | int] = {
+                        "task": task,
+                        "context": context,
+                        "format": output,
+                        "seed": turn.seed,
+                        "pass": turn.number,
+                    }
+                    request = Request(shown[at], turn.decoding)
+                    yield Trial(case.case_id, condition, request, turn.repeat)
+
     if "t1" in options.tasks and window is not None:
         numbers = Numbers(window.count, 0, window.stated - 1)
-        frames = window.frames
-        for context in contexts:
-            clip = clip_of(case, frames, context, root)
-            for output in options.formats:
-                messages = _messages("t1", context, output, numbers, clip, edition, options)
-                for turn in turns:
-                    yield _trial(case, "t1", context, output, turn, messages)
+        yield from asked("t1", options.formats, numbers, [window.frames])
     if "t2" in options.tasks:
-        # By the position of the ED frame.
-        orders = (case.ed, case.es), (case.es, case.ed)
-        for context in contexts:
-            clips = [clip_of(case, both, context, root) for both in orders]
-            for output in t2_formats(options):
-                shown = [
-                    _messages("t2", context, output, None, clip, edition, options) for clip in clips
-                ]
-                for turn in turns:
-                    messages = shown[ed_position(place, turn.seed)]
-                    yield _trial(case, "t2", context, output, turn, messages)
+        yield from asked("t2", t2_formats(options), None, [(case.ed, case.es), (case.es, case.ed)])
 
 
 def t2_formats(options: Options) -> tuple[str, ...]:
@@ -135,21 +219,17 @@ def _turns_of(seeds: tuple[int, ...], passes: int, traits: Traits) -> tuple[_Tur
     passes are one request.
     """
     tokens = _REASONED_TOKENS if traits.reasoning else _ONE_LINE_TOKENS
+    # The reader's own temperature replaces this one; without a seed all passes share a key.
+    greedy = Decoding(max_tokens=tokens, temperature=0.0)
     found = []
     for seed in seeds:
         for number in range(passes):
             own = seed + MOST_SEEDS * number
             decoding = Decoding(max_tokens=tokens, temperature=None, seed=own)
             if traits.adjust(decoding).greedy:
-                own, decoding = 0, _greedy_decoding(tokens)
+                own, decoding = 0, greedy
             found.append(_Turn(seed, number, decoding, own))
     return tuple(found)
-
-
-@lru_cache(8)
-def _greedy_decoding(tokens: int) -> Decoding:
-    # The reader's own temperature replaces this one; without a seed all passes share a key.
-    return Decoding(max_tokens=tokens, temperature=0.0)
 
 
 def clip_of(case: HeartbeatCase, frames: tuple[int, ...], context: str, root: str) -> Clip:
@@ -158,41 +238,3 @@ def clip_of(case: HeartbeatCase, frames: tuple[int, ...], context: str, root: st
     if context != "original" and case.mask is not None:
         mask = ClipMask(Source(root, case.mask))
     return Clip(Source(root, case.clip), frames, mask=mask)
-
-
-def _messages(
-    task: str,
-    context: str,
-    output: str,
-    numbers: Numbers | None,
-    clip: Clip,
-    edition: Edition,
-    options: Options,
-) -> tuple[Message, ...]:
-    asked = question(task, context, output, numbers, options.family, edition.wording)
-    parts = (clip, asked.text) if asked.visual == "before" else (asked.text, clip)
-    user = Message("user", parts)
-    return (user,) if asked.system is None else (_system_message(asked.system), user)
-
-
-@lru_cache(64)
-def _system_message(text: str) -> Message:
-    return Message("system", (text,))
-
-
-def _trial(
-    case: HeartbeatCase,
-    task: str,
-    context: str,
-    output: str,
-    turn: _Turn,
-    messages: tuple[Message, ...],
-) -> Trial:
-    condition: dict[str, str | int] = {
-        "task": task,
-        "context": context,
-        "format": output,
-        "seed": turn.seed,
-        "pass": turn.number,
-    }
-    return Trial(case.case_id, condition, Request(messages, turn.decoding), turn.repeat)

@@ -111,8 +111,7 @@ def _dark_area(side: Floats, inner: float, scale: float) -> Floats:
     edge = (mean > blood + 0.5 * step).argmax(axis=1)[:, None]
     held = np.arange(side.shape[2]) < edge + _WALL_MOVES * inner
     dark = np.clip((blood + _WALL_GREY * step - side) / ((_WALL_GREY - _BLOOD_GREY) * step), 0, 1)
-    found: Floats = (dark * held).sum(axis=(1, 2))
-    return found
+    return np.asarray((dark * held).sum(axis=(1, 2)))
 
 
 def _cavity_middle(mean: Floats, scale: float) -> tuple[int, int, float] | None:
@@ -210,8 +209,7 @@ def smoothed(curve: Floats) -> Floats:
     if len(curve) < 3:
         return curve
     wide = np.concatenate((curve[:1], curve, curve[-1:]))
-    found: Floats = (wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4
-    return found
+    return np.asarray((wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4)
 
 
 # ---------------------------------------------------------------- from masks, or from a csv
@@ -227,53 +225,34 @@ def volumes_of(masks: Masks, method: VolumeMethod = "discs") -> FrameVolumes:
     sum of pi (d/2)^2 h, where d is the area of the disc's slice over h. `area`: area^1.5, the
     declared fallback, which is a volume but for a constant factor that cancels in EF.
     """
-    found = np.asarray(masks)
-    if found.ndim != 3 or found.dtype != np.bool_:
-        raise BadInput(
-            f"masks have the shape {found.shape} of {found.dtype}; frames x height x width of "
-            "true and false are needed."
-        )
     if method == "area":
-        areas = found.sum(axis=(1, 2)).astype(np.float64)
+        areas = masks.sum(axis=(1, 2)).astype(np.float64)
         return np.where(areas > 0, areas, np.nan) ** 1.5
-    if method != "discs":
-        raise BadInput(f'the method of volumes is "{method}"; it is discs or area.')
-    return np.array([_disc_volume(mask) for mask in found], np.float64)
+    return np.array([_disc_volume(mask) for mask in masks], np.float64)
 
 
 def _disc_volume(mask: Masks) -> float:
-    rows, columns = np.nonzero(_largest_part(mask))
-    if not len(rows):
+    from scipy import ndimage
+
+    parts, count = ndimage.label(mask)
+    if count > 1:
+        # A speck far from the ventricle must not lengthen its axis.
+        sizes = np.bincount(parts.ravel())
+        sizes[0] = 0
+        mask = parts == sizes.argmax()
+    pixels = np.stack(np.nonzero(mask)).astype(np.float64)
+    if not pixels.size:
         return math.nan
-    along = _along_axis(rows.astype(np.float64), columns.astype(np.float64))
+    # Each pixel's place along the long axis: the direction of the largest second moment.
+    points = pixels - pixels.mean(axis=1, keepdims=True)
+    along: FrameVolumes = np.linalg.eigh(points @ points.T)[1][:, 1] @ points
     low = along.min() - 0.5
-    length = along.max() + 0.5 - low
-    height = length / DISCS
+    height = (along.max() + 0.5 - low) / DISCS
     # Each pixel is spread over its own width along the axis, so slices need not hold whole pixels.
     edges = low + height * np.arange(DISCS + 1)
     below = np.clip(edges[:, None] - (along - 0.5), 0, 1).sum(axis=1)
     diameters = np.diff(below) / height
     return float(np.pi / 4 * height * np.sum(diameters**2))
-
-
-def _along_axis(rows: FrameVolumes, columns: FrameVolumes) -> FrameVolumes:
-    """Each pixel's place along the long axis: the direction of the largest second moment."""
-    points = np.stack((rows - rows.mean(), columns - columns.mean()))
-    _, axes = np.linalg.eigh(points @ points.T)
-    place: FrameVolumes = axes[:, 1] @ points
-    return place
-
-
-def _largest_part(mask: Masks) -> Masks:
-    """A speck far from the ventricle must not lengthen its axis."""
-    from scipy import ndimage
-
-    parts, count = ndimage.label(mask)
-    if count < 2:
-        return mask
-    sizes = np.bincount(parts.ravel())
-    sizes[0] = 0
-    return np.asarray(parts == sizes.argmax())
 
 
 # ---------------------------------------------------------------- files
@@ -364,28 +343,25 @@ def _known_number(volume: Any) -> float | None:
     return None if volume != volume else float(volume)
 
 
-def volumes_in(cases: pl.DataFrame) -> tuple[dict[str, Any], str]:
-    """The kept volumes by case, NaN where not known, and one line on where they come from."""
-    found: dict[str, Any] = {}
-    methods: dict[str, int] = {}
-    faults: list[str] = []
-    columns = ("case", "frame_volumes", "volume_method", "volume_fault")
-    for case, frames, method, fault in cases.select(*columns).iter_rows():
-        if frames is not None:
-            found[case] = np.array([np.nan if v is None else v for v in frames], float)
-            methods[method] = methods.get(method, 0) + 1
-        elif fault:
-            faults.append(fault)
-    parts = [_METHOD_WORDS.get(method, method) for method in sorted(methods)]
-    if faults:
+def kept_in(cases: pl.DataFrame, column: str) -> dict[str, FrameVolumes]:
+    """The kept volumes or areas by case, NaN where not known."""
+    if column not in cases.columns:
+        return {}
+    kept = cases.select("case", column).drop_nulls().iter_rows()
+    return {case: np.array([np.nan if v is None else v for v in frames]) for case, frames in kept}
+
+
+def methods_of(cases: pl.DataFrame) -> str:
+    """One line on where the kept volumes come from, and what keeps others out."""
+    import polars as pl
+
+    there = pl.col("frame_volumes").is_not_null()
+    methods = cases.filter(there)["volume_method"].unique().sort()
+    faults = cases.filter(~there & (pl.col("volume_fault") != ""))["volume_fault"]
+    parts = [_METHOD_WORDS.get(method, method) for method in methods]
+    if len(faults):
         parts.append(f"{len(faults)} videos without: {faults[0].rstrip('.')}")
-    return found, ", ".join(parts)
-
-
-def areas_in(cases: pl.DataFrame) -> dict[str, Any]:
-    """The kept areas by case, NaN where not known."""
-    kept = cases.select("case", "frame_areas").drop_nulls().iter_rows()
-    return {case: np.array([np.nan if a is None else a for a in areas]) for case, areas in kept}
+    return ", ".join(parts)
 
 
 _METHOD_WORDS = {

@@ -191,11 +191,5 @@ def agreement_measures(
 
 
 def _agreement(one: JudgeCount, both: Mask) -> Estimate:
-    return Estimate(
-        record=one.record,
-        columns=None if one.columns is None else one.columns[both],
-        again=one.again,
-        counted=both[both],
-        limits=one.limits,
-        step=one.unit,
-    )
+    columns = None if one.columns is None else one.columns[both]
+    return msgspec.structs.replace(one, columns=columns, counted=both[both])

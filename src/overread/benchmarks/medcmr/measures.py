@@ -159,18 +159,7 @@ def agreement_measures(
     for _, group in groupby(pairs, key=lambda one: one.judges):
         own = list(group)
         clusters = facts.clusters[[at[case] for case in own[0].cases]]
-        estimates = [
-            Estimate(
-                record=one.record,
-                columns=one.columns,
-                again=one.again,
-                counted=one.counted,
-                limits=one.limits,
-                step=one.unit,
-            )
-            for one in own
-        ]
-        yield from Resampling(clusters, boot=edition.boot, seed=edition.seed).finish(estimates)
+        yield from Resampling(clusters, boot=edition.boot, seed=edition.seed).finish(own)
 
 
 def _made(study: Study) -> Iterator[Estimate | Measure]:

@@ -2,18 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import combinations
+from typing import Final
 
+import msgspec
+
+from overread.benchmarks.exhibits.judges import LEXICAL
+from overread.benchmarks.registry import class_of
+from overread.benchmarks.sentences import PHANTOM
 from overread.case import BadInput, Measure
 from overread.judging.fitness import NOT_CHECKED, UNFIT
-from overread.report.gate.bounds import weigh_bound
-from overread.report.gate.gaps import weigh_gap
-from overread.report.gate.gated_run import GatedRun
+from overread.records import JudgeEntry, Measures, RunRecord
 from overread.report.gate.policy import ALL, Policy, Rule
-from overread.report.gate.ruling import Ruling
-from overread.report.gate.weighed import Weighed, has_value
-from overread.report.gate.words import demanded, found, group
+from overread.report.gate.weighing import Outcome, Weighed, number, weigh_bound, weigh_gap
+
+# From best to worst; a gate's own outcome is its worst ruling's.
+OUTCOMES: Final[tuple[Outcome, ...]] = ("skipped", "pass", "cannot tell", "fail")
+EXIT_CODES: Final[Mapping[Outcome, int]] = {"pass": 0, "fail": 1, "cannot tell": 4}
+
+# Measures of judges and of their replies say nothing by way of a verdict.
+_OF_JUDGES = ("judge", "verdicts_")
+
+
+class GatedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for in a run, and what was measured."""
+
+    folder: str
+    record: RunRecord
+    measures: Measures
+
+    def has(self, reader: str) -> bool:
+        named = any(reader == one.name for one in self.record.readers)
+        return named or any(reader == one.reader for one in self.measures.measures)
+
+    @property
+    def partial(self) -> bool:
+        return self.record.partial or self.measures.signature.endswith("|partial")
+
+    def unanswered(self, reader: str) -> float:
+        """The share of a reader's trials that got no reply."""
+        asked = next((one for one in self.record.readers if one.name == reader), None)
+        return asked.unanswered / asked.asked if asked and asked.asked else 0.0
+
+    def by_words_alone(self, record: Measure) -> bool:
+        """Whether the lexical judge is behind a measure of cases that were not made up for it.
+
+        Who judged a measure is known by its records judge by judge.
+        """
+        if self.record.dataset.startswith(PHANTOM) or record.measure.startswith(_OF_JUDGES):
+            return False
+        lexical = {one.name for one in self.record.judges if _is_lexical(one)}
+        if not lexical:
+            return False
+        if "judge" in record.by:
+            return record.by["judge"] in lexical
+        base = record.measure.removeprefix("diff_").removesuffix("_macro")
+        names = {base, *class_of(self.record.benchmark).made_of.get(base, ())}
+        return any(
+            one.by.get("judge") in lexical
+            for one in self.measures.measures
+            if one.measure in names and one.reader == record.reader
+        )
+
+
+def _is_lexical(judge: JudgeEntry) -> bool:
+    """By what it is, for it may go by another name."""
+    said = (judge.name, judge.spec.rpartition("=")[2], judge.identity.rpartition(":")[0])
+    return any(one.removeprefix("control:") == LEXICAL for one in said)
+
+
+class Ruling(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule upon one reader of one run: what was demanded, what was found, and by how much.
+
+    `margin` is above 0 where the demand is met and below where it is not, in the measure's own unit
+    and from the end of the interval that decides; None where there is nothing to compare. `needed`
+    is how many cases would settle what the data cannot tell, were the value to stay what it is.
+    `run` is empty where no run of the benchmark has the reader.
+    """
+
+    rule: str
+    why: str
+    run: str
+    benchmark: str
+    reader: str
+    measure: str
+    by: dict[str, str]
+    demanded: str
+    found: str
+    outcome: Outcome
+    says: str
+    margin: float | None = None
+    needed: int | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    label: str | None = None
+    method: str | None = None
+    note: str | None = None
+    edition: str | None = None
+    signature: str | None = None
+
+
+class Gated(msgspec.Struct, frozen=True, kw_only=True):
+    """What a policy says of some runs."""
+
+    title: str
+    policy: str
+    policy_sha256: str
+    overread: str
+    outcome: Outcome
+    exit_code: int
+    counts: dict[str, int]
+    rulings: list[Ruling]
+    disclaimer: str
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The worst of some outcomes; `skipped` where there is nothing else."""
+    return max(outcomes, key=OUTCOMES.index, default="skipped")
 
 
 def judge(policy: Policy, runs: Sequence[GatedRun], readers: Sequence[str] = ()) -> list[Ruling]:
@@ -59,7 +169,7 @@ def _of_rule(rule: Rule, runs: Sequence[GatedRun], everyone: Sequence[str]) -> I
         if not having:
             where = f"the reader is in no run of {rule.benchmark}"
             says = where if about else f"no run of {rule.benchmark} was given"
-            yield _ruling(rule, None, reader, _missing(rule, f"was not measured: {says}"), "-")
+            yield _ruling(rule, None, reader, _missing(rule, f": {says}"))
 
 
 def _in_run(rule: Rule, run: GatedRun, reader: str) -> Ruling:
@@ -68,27 +178,24 @@ def _in_run(rule: Rule, run: GatedRun, reader: str) -> Ruling:
         return _gap(rule, run, reader, own)
     records = [one for one in own if one.measure == rule.measure and one.by == rule.by]
     if not records:
-        missing = _missing(rule, f"was not measured{_hint(rule, own)}")
-        return _ruling(rule, run, reader, missing, "-")
+        return _ruling(rule, run, reader, _missing(rule, _hint(rule, own)))
     _check_once(run, records)
     record = records[0]
     weighed = _refused(rule, run, [record]) or _doubted(rule, run, reader, record)
-    return _ruling(rule, run, reader, weighed or _weighed(rule, record), found(record), record)
+    return _ruling(rule, run, reader, weighed or _weighed(rule, record), _found(record), record)
 
 
 def _check_once(run: GatedRun, records: Sequence[Measure]) -> None:
-    seen: list[Measure] = []
-    for one in records:
-        if any(one.by == other.by for other in seen):
+    for one, other in combinations(records, 2):
+        if one.by == other.by:
             raise BadInput(
-                f"{run.folder}/measures.json: {one.measure}{group(one.by)} of {one.reader} "
+                f"{run.folder}/measures.json: {one.measure}{_group(one.by)} of {one.reader} "
                 f"is there twice. Run `overread measure {run.folder}` again."
             )
-        seen.append(one)
 
 
 def _missing(rule: Rule, says: str) -> Weighed:
-    return Weighed(outcome="skipped" if rule.optional else "fail", says=says)
+    return Weighed("skipped" if rule.optional else "fail", f"was not measured{says}")
 
 
 def _hint(rule: Rule, own: Sequence[Measure]) -> str:
@@ -96,7 +203,7 @@ def _hint(rule: Rule, own: Sequence[Measure]) -> str:
     keys = sorted({"+".join(sorted(one.by)) for one in own if one.measure == rule.measure})
     if keys:
         there = ", ".join(key or "no key" for key in keys[:6])
-        return f"{group(rule.by) or ' overall'}; it is there by {there}"
+        return f"{_group(rule.by) or ' overall'}; it is there by {there}"
     like = get_close_matches(rule.measure, {one.measure for one in own}, n=1)
     return f"; there is {like[0]}" if like else ""
 
@@ -105,31 +212,28 @@ def _refused(rule: Rule, run: GatedRun, records: Sequence[Measure]) -> Weighed |
     """Why a number is another number than the one demanded, whatever its value."""
     if run.measures.edition != rule.edition:
         says = f"edition {run.measures.edition} is another number than {rule.edition}"
-        return Weighed(outcome="fail", says=says)
+        return Weighed("fail", says)
     if run.partial and not rule.partial:
-        return Weighed(outcome="fail", says="the run is partial: a sample of its cases was asked")
+        return Weighed("fail", "the run is partial: a sample of its cases was asked")
     if rule.judges != "any" and any(UNFIT in (one.label or "") for one in records):
-        return Weighed(outcome="fail", says="a judge behind it is unfit on replies of known truth")
+        return Weighed("fail", "a judge behind it is unfit on replies of known truth")
     return None
 
 
 def _doubted(rule: Rule, run: GatedRun, reader: str, record: Measure) -> Weighed | None:
     """Why a number is not judged: it stands on too little, either way."""
-    if rule.label is None and not has_value(record):
+    if rule.label is None and (record.value is None or not math.isfinite(record.value)):
         note = f": {record.note}" if record.note else ""
         missing = rule.optional and not record.n
-        return Weighed(
-            outcome="skipped" if missing else "cannot tell", says=f"it has no value{note}"
-        )
+        return Weighed("skipped" if missing else "cannot tell", f"it has no value{note}")
     if rule.label is None and record.label == "cannot tell":
-        return Weighed(outcome="cannot tell", says=record.note or "the number says so itself")
+        return Weighed("cannot tell", record.note or "the number says so itself")
     if (record.n or 0) < rule.minimum_n:
         says = f"n = {record.n or 0:,} where {rule.minimum_n:,} are demanded"
-        more = None if rule.label is not None else _weighed(rule, record).needed
-        needed = max(rule.minimum_n, more or 0)
+        needed = max(rule.minimum_n, _weighed(rule, record).needed or 0)
         if needed > rule.minimum_n:
             says += f", and the bound takes {needed:,}"
-        return Weighed(outcome="cannot tell", says=says, needed=needed)
+        return Weighed("cannot tell", says, needed=needed)
     return _doubted_run(rule, run, reader, [record])
 
 
@@ -138,38 +242,33 @@ def _doubted_run(
 ) -> Weighed | None:
     if rule.judges == "fit" and any(NOT_CHECKED in (one.label or "") for one in records):
         says = "a judge behind it was not tried on enough replies of known truth"
-        return Weighed(outcome="cannot tell", says=says)
+        return Weighed("cannot tell", says)
     if rule.judges != "any" and any(run.by_words_alone(one) for one in records):
         says = "a judge behind it compares words and knows no medicine: fit for made-up cases alone"
-        return Weighed(outcome="cannot tell", says=says)
+        return Weighed("cannot tell", says)
     share = run.unanswered(reader)
     if share > rule.unanswered:
         says = (
             f"{100 * share:.2g} % of the trials got no reply, where {100 * rule.unanswered:g} % "
             "may; run the same command again to resume"
         )
-        return Weighed(outcome="cannot tell", says=says)
+        return Weighed("cannot tell", says)
     return None
 
 
 def _weighed(rule: Rule, record: Measure) -> Weighed:
-    if rule.label is not None:
-        return _label(rule, record)
+    """Of labels, the word demanded passes, one listed as undecided cannot tell, any other fails."""
     if rule.at_least is not None:
         return weigh_bound(record, "at_least", rule.at_least, point=rule.point)
-    assert rule.at_most is not None
-    return weigh_bound(record, "at_most", rule.at_most, point=rule.point)
-
-
-def _label(rule: Rule, record: Measure) -> Weighed:
-    """The word demanded passes, one listed as undecided cannot tell, any other fails."""
+    if rule.at_most is not None:
+        return weigh_bound(record, "at_most", rule.at_most, point=rule.point)
     if record.label == rule.label:
-        return Weighed(outcome="pass", says="as demanded")
+        return Weighed("pass", "as demanded")
     note = f": {record.note}" if record.note else ""
     if record.label is None:
-        return Weighed(outcome="cannot tell", says=f"it has no label{note}")
+        return Weighed("cannot tell", f"it has no label{note}")
     undecided = record.label in rule.undecided
-    return Weighed(outcome="cannot tell" if undecided else "fail", says=f"{record.label}{note}")
+    return Weighed("cannot tell" if undecided else "fail", f"{record.label}{note}")
 
 
 def _gap(rule: Rule, run: GatedRun, reader: str, own: Sequence[Measure]) -> Ruling:
@@ -183,25 +282,22 @@ def _gap(rule: Rule, run: GatedRun, reader: str, own: Sequence[Measure]) -> Ruli
     ]
     if rule.gap.groups:
         groups = [(name, one) for name, one in groups if name in rule.gap.groups]
-    each = ", ".join(f"{name}: {found(one)}" for name, one in groups) or None
+    each = ", ".join(f"{name}: {_found(one)}" for name, one in groups) or None
     records = [one for _, one in groups]
     _check_once(run, records)
     absent = [name for name in rule.gap.groups if name not in {name for name, _ in groups}]
     if absent or len(groups) < 2:
-        where = f"in {across}={absent[0]}" if absent else f"in two groups of {across}"
-        missing = _missing(rule, f"was not measured {where}")
-        return _ruling(rule, run, reader, missing, "-", note=each)
+        where = f" in {across}={absent[0]}" if absent else f" in two groups of {across}"
+        return _ruling(rule, run, reader, _missing(rule, where), note=each)
     weighed = _refused(rule, run, records) or _doubted_run(rule, run, reader, records)
     if weighed is None:
         weighed = weigh_gap(
             groups, rule.gap.at_most, point=rule.point, minimum_n=max(rule.minimum_n, 1)
         )
-    apart = Measure(
-        reader=reader, measure=rule.measure, value=weighed.value, low=weighed.low,
-        high=weighed.high, n=weighed.n,
-    )  # fmt: skip
-    said = found(apart) if weighed.value is not None else each or "-"
-    return _ruling(rule, run, reader, weighed, said, apart, note=each)
+    if weighed.apart is None:
+        return _ruling(rule, run, reader, weighed, each or "-", note=each)
+    apart = Measure(reader=reader, measure=rule.measure, **msgspec.structs.asdict(weighed.apart))
+    return _ruling(rule, run, reader, weighed, _found(apart), apart, note=each)
 
 
 def _ruling(
@@ -209,7 +305,7 @@ def _ruling(
     run: GatedRun | None,
     reader: str,
     weighed: Weighed,
-    said: str,
+    said: str = "-",
     record: Measure | None = None,
     note: str | None = None,
 ) -> Ruling:
@@ -223,19 +319,53 @@ def _ruling(
         reader=reader,
         measure=rule.measure,
         by=rule.by,
-        demanded=demanded(rule),
+        demanded=_demanded(rule),
         found=said,
         outcome=weighed.outcome,
         says=weighed.says,
         margin=weighed.margin,
         needed=weighed.needed,
-        value=at.value,
-        low=at.low,
-        high=at.high,
-        n=at.n,
-        label=at.label,
-        method=at.method,
+        **{key: getattr(at, key) for key in ("value", "low", "high", "n", "label", "method")},
         note=note or at.note,
         edition=run.measures.edition if run else None,
         signature=run.measures.signature if run else None,
     )
+
+
+# ---------------------------------------------------------------- in words
+
+
+def _demanded(rule: Rule) -> str:
+    """`accuracy by mode=cot at least 0.8, n >= 100`; it says so where the interval is left out."""
+    if rule.at_least is not None:
+        what = f"at least {rule.at_least:g}"
+    elif rule.at_most is not None:
+        what = f"at most {rule.at_most:g}"
+    elif rule.gap is not None:
+        what = f"at most {rule.gap.at_most:g} apart across {rule.gap.across}"
+    else:
+        what = f'is "{rule.label}"'
+    basis = " on the value alone" if rule.point and rule.label is None else ""
+    least = f", n >= {rule.minimum_n}" if rule.minimum_n > 1 else ""
+    return f"{rule.measure}{_group(rule.by)} {what}{basis}{least}"
+
+
+def _group(by: Mapping[str, str]) -> str:
+    """` by mode=cot, task=Action`; nothing for the overall measure."""
+    return " by " + ", ".join(f"{key}={by[key]}" for key in by) if by else ""
+
+
+def _found(record: Measure) -> str:
+    """`0.933 [0.912, 0.950] n=480`, and the label where there is one."""
+    parts = []
+    if record.value is not None:
+        parts.append(number(record.value))
+        if record.low is not None and record.high is not None:
+            parts.append(f"[{number(record.low)}, {number(record.high)}]")
+    elif record.label is None:
+        parts.append("no value")
+    if record.label:
+        parts.append(record.label)
+    if record.n is not None:
+        parts.append(f"n={record.n}")
+    return " ".join(parts)

@@ -8,7 +8,7 @@ import re
 import stat
 import time
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -52,7 +52,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     readers: str | tuple[str, ...] = ALL
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Rule(Defaults, frozen=True, kw_only=True):
     """One `[[rule]]`: a measure, and exactly one of `at_least`, `at_most`, `label` and `gap`.
 
     `by` is matched exactly; for a gap it is what all groups share. Labels in `undecided` say that
@@ -65,15 +65,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     benchmark: str
     measure: str
     by: dict[str, str] = {}
-    readers: str | tuple[str, ...] = ALL
     at_least: float | None = None
     at_most: float | None = None
     label: str | None = None
     gap: Gap | None = None
     undecided: tuple[str, ...] = ()
-    minimum_n: int = 1
-    edition: str = "corrected"
-    confidence: Confidence = "interval"
     judges: Judges = "fit"
     unanswered: float = 0.0
     partial: bool = False
@@ -131,32 +127,28 @@ def read_policy(path: Path, held: bytes | None = None) -> Policy:
     try:
         data = policy_bytes(path) if held is None else held
         plain = parse_toml(data.decode("utf-8-sig"), str(path))
-        policy = msgspec.convert(_with_defaults(plain), Policy)
+        policy = msgspec.convert(plain, Policy)
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {_told(str(error))}. See docs/gate.md for the keys.") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: {error}. Mend the TOML.") from None
+    # Every rule with the defaults it does not replace.
+    common = msgspec.to_builtins(policy.defaults)
+    rules = tuple(msgspec.convert(common | own, Rule) for own in plain["rule"])
+    policy = msgspec.structs.replace(policy, rule=rules)
     if not policy.rule:
         raise BadInput(f"{path}: it has no rule. A gate that checks nothing is none; add [[rule]].")
-    _check_common(path, policy)
+    if not policy.title.strip():
+        raise BadInput(f"{path}: title is empty. Say in a line what the gate is for.")
+    names = [rule.name for rule in policy.rule]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadInput(f'{path}: two rules are called "{twice[0]}". Give each its own name.')
+    if policy.defaults.minimum_n < 0:
+        raise BadInput(f"{path}: defaults, minimum_n is {policy.defaults.minimum_n}; give 0 or up.")
     for number, rule in enumerate(policy.rule, 1):
         _check(f"{path}: rule {number} ({rule.name})", rule)
     return policy
-
-
-def _with_defaults(plain: dict[str, Any]) -> dict[str, Any]:
-    """Every rule with the defaults it does not replace."""
-    try:
-        defaults = msgspec.convert(plain.get("defaults", {}), Defaults)
-    except msgspec.ValidationError as error:
-        text, _, place = str(error).partition(" - at ")
-        below = place.strip("`").removeprefix("$")
-        raise msgspec.ValidationError(f"{text} - at `$.defaults{below}`") from None
-    rules = plain.get("rule")
-    if not isinstance(rules, list):
-        return plain  # refused with the rest
-    common = msgspec.to_builtins(defaults)
-    return plain | {"rule": [common | one if isinstance(one, dict) else one for one in rules]}
 
 
 def _told(error: str) -> str:
@@ -167,17 +159,6 @@ def _told(error: str) -> str:
         where = f"rule {int(found[1]) + 1}" + (f", {found[2]}" if found[2] else "")
         return f"{where}: {text}"
     return f"{place.strip('`').removeprefix('$.')}: {text}" if place else text
-
-
-def _check_common(path: Path, policy: Policy) -> None:
-    if not policy.title.strip():
-        raise BadInput(f"{path}: title is empty. Say in a line what the gate is for.")
-    names = [rule.name for rule in policy.rule]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise BadInput(f'{path}: two rules are called "{twice[0]}". Give each its own name.')
-    if policy.defaults.minimum_n < 0:
-        raise BadInput(f"{path}: defaults, minimum_n is {policy.defaults.minimum_n}; give 0 or up.")
 
 
 def _check_in_range(where: str, rule: Rule, key: str, bound: float) -> None:
@@ -216,8 +197,9 @@ def _check(where: str, rule: Rule) -> None:
     if len(given) != 1:
         said = " and ".join(given) or "none"
         raise BadInput(f"{where}: give exactly one of {', '.join(_DEMANDS)}; it has {said}.")
-    bound = rule.gap.at_most if rule.gap else rule.at_least if given == ["at_least"] else None
-    bound = rule.at_most if given == ["at_most"] else bound
+    bound = (
+        rule.gap.at_most if rule.gap else rule.at_least if rule.at_most is None else rule.at_most
+    )
     if bound is not None and not math.isfinite(bound):
         raise BadInput(f"{where}: {given[0]} is {bound}; give a number.")
     if rule.gap and (rule.gap.at_most < 0 or rule.gap.across in rule.by):

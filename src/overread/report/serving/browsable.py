@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -57,15 +57,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, str] = {}
 
 
-class Found(NamedTuple):
-    """How many cases fit, and those of one page."""
-
-    total: int
-    cases: list[str]
-
-
-def find(index: pl.DataFrame, wanted: Filter, page: int, size: int) -> Found:
-    """The cases that fit, `size` to a page, pages from 0; a page beyond the last is empty."""
+def find(index: pl.DataFrame, wanted: Filter, page: int, size: int) -> tuple[int, list[str]]:
+    """How many cases fit, and those of one page of `size`, from 0; beyond the last it is empty."""
     import polars as pl
 
     asked = msgspec.structs.asdict(wanted)
@@ -74,7 +67,7 @@ def find(index: pl.DataFrame, wanted: Filter, page: int, size: int) -> Found:
     kept = [pl.col(name) == pl.lit(value) for name, value in asked.items() if value is not None]
     rows = index.filter(kept) if kept else index
     cases = rows["case"].unique(maintain_order=True)
-    return Found(len(cases), cases.slice(page * size, size).to_list())
+    return len(cases), cases.slice(page * size, size).to_list()
 
 
 # ---------------------------------------------------------------- queries
@@ -92,8 +85,7 @@ class Refused(Exception):
 
 def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
     """Run, page and filter of `run=1&page=0&reader=…&right=yes&flipped=no&fact:NAME=…`."""
-    fields = _fields(query)
-    run = _run(fields, runs)
+    run, fields = _read(query, runs)
     found = runs[run - 1]
     if found is None:
         raise Refused(404, "The cases of this run are not shown.")
@@ -101,29 +93,22 @@ def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
     reader = fields.pop("reader", None)
     if reader is not None and reader not in found.readers:
         raise Refused(400, "reader: the run has none of this name.")
-    right, flipped = (fields.pop(name, None) for name in ("right", "flipped"))
-    for name, word in (("right", right), ("flipped", flipped)):
+    told = {name: fields.pop(name, None) for name in ("right", "flipped")}
+    for name, word in told.items():
         if word not in _YES:
             raise Refused(400, f"{name}: expected yes or no.")
-    facts = {
-        name.removeprefix(_FACT): fields.pop(name)
-        for name in list(fields)
-        if name.startswith(_FACT)
-    }
+    facts = [name.removeprefix(_FACT) for name in fields if name.startswith(_FACT)]
     if not set(facts) <= set(found.facets):
         raise Refused(400, "fact: cases of the run are not told apart by this.")
+    wanted = {name: fields.pop(_FACT + name) for name in facts}
     _nothing_left(fields)
-    return (
-        run,
-        page,
-        Filter(reader=reader, right=_YES[right], flipped=_YES[flipped], facts=facts),
-    )
+    said = {name: _YES[word] for name, word in told.items()}
+    return run, page, Filter(reader=reader, **said, facts=wanted)
 
 
 def picture_wanted(query: str, runs: Runs) -> tuple[int, str, int]:
     """Run, case and number of the slide of `run=1&case=…&n=2`."""
-    fields = _fields(query)
-    run = _run(fields, runs)
+    run, fields = _read(query, runs)
     case, number = fields.pop("case", None), _number(fields, "n")
     _nothing_left(fields)
     if case is None:
@@ -134,7 +119,8 @@ def picture_wanted(query: str, runs: Runs) -> tuple[int, str, int]:
     return run, case, number
 
 
-def _fields(query: str) -> dict[str, str]:
+def _read(query: str, runs: Runs) -> tuple[int, dict[str, str]]:
+    """The number of the run, and what else a query says."""
     try:
         pairs = parse_qsl(
             query, True, strict_parsing=True, errors="strict", max_num_fields=_MOST_FIELDS
@@ -144,14 +130,10 @@ def _fields(query: str) -> dict[str, str]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise Refused(400, "The query says something twice.")
-    return fields
-
-
-def _run(fields: dict[str, str], runs: Runs) -> int:
     run = _number(fields, "run")
     if not 1 <= run <= len(runs):
         raise Refused(404, "There is no such run.")
-    return run
+    return run, fields
 
 
 def _number(fields: dict[str, str], name: str) -> int:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from hmac import compare_digest
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -28,7 +28,6 @@ from overread.report.markup import as_json, content_security
 from overread.report.serving import browsable
 from overread.report.serving.browsable import Browsable, Filter, Refused
 
-_T = TypeVar("_T")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _THREADS: Final = 2
 _LONGEST_LINE: Final = 8190
@@ -215,7 +214,16 @@ async def serving(
     runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_PATIENCE)
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
-    loop.set_exception_handler(_told_once(trouble))
+    said: set[str] = set()
+
+    def troubled(_: object, context: dict[str, Any]) -> None:
+        """Troubles of the loop itself, each kind once: asyncio repeats itself for every try."""
+        line = getattr(context.get("exception"), "strerror", None) or context["message"]
+        if line not in said:
+            said.add(line)
+            trouble(f"{line}; some requests are not taken until others end.")
+
+    loop.set_exception_handler(troubled)
     try:
         await runner.setup()
         await web.SockSite(runner, listening, backlog=_BACKLOG).start()
@@ -225,24 +233,6 @@ async def serving(
         loop.set_exception_handler(before)
         listening.close()
         threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _told_once(
-    trouble: Callable[[str], None],
-) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
-    """Troubles of the loop itself, each kind said once: asyncio repeats itself for every try."""
-    said: set[str] = set()
-
-    def handle(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        line = (
-            error.strerror if isinstance(error, OSError) and error.strerror else context["message"]
-        )
-        if line not in said:
-            said.add(line)
-            trouble(f"{line}; some requests are not taken until others end.")
-
-    return handle
 
 
 class _Desk:
@@ -296,13 +286,14 @@ class _Desk:
         # cookie; what they get is of no use to them, and this way they get nothing.
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             raise Refused(403, "Only the page itself may ask this.")
+        loop = asyncio.get_running_loop()
         if path == "/cards":
             wanted = browsable.cards_wanted(query, self._runs)
-            data = await self._in_thread(lambda: _cards(self._runs, *wanted))
+            data = await loop.run_in_executor(self._threads, _cards, self._runs, *wanted)
             return _made(data, "application/json", "utf-8")
         if path == "/picture":
             place = browsable.picture_wanted(query, self._runs)
-            picture = await self._in_thread(lambda: self._picture(*place))
+            picture = await loop.run_in_executor(self._threads, self._picture, *place)
             return _made(picture.data, picture.media_type)
         raise Refused(404, "There is nothing here.")
 
@@ -320,18 +311,14 @@ class _Desk:
         assert isinstance(picture, Shown)
         return picture
 
-    async def _in_thread(self, make: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, make)
-
 
 def _cards(runs: Sequence[Browsable | None], run: int, page: int, wanted: Filter) -> bytes:
     found = runs[run - 1]
     assert found is not None
     total, cases = browsable.find(found.index, wanted, page, PAGE)
-    pictured = found.picture is not None
 
     def place(case: str, number: int) -> Placed | None:
-        if not pictured:
+        if found.picture is None:
             return None
         return f"picture?{urlencode({'run': run, 'case': case, 'n': number})}", None, None
 
@@ -343,20 +330,20 @@ def _cards(runs: Sequence[Browsable | None], run: int, page: int, wanted: Filter
 
 
 def _made(
-    data: bytes, kind: str, charset: str | None = None, more: Mapping[str, str] | None = None
+    data: bytes,
+    kind: str,
+    charset: str | None = None,
+    more: Mapping[str, str] = {},
+    status: int = 200,
 ) -> web.Response:
+    headers = {**_HEADERS, **more}
     return web.Response(
-        body=data, content_type=kind, charset=charset, headers={**_HEADERS, **(more or {})}
+        status=status, body=data, content_type=kind, charset=charset, headers=headers
     )
 
 
-def _line(status: int, line: str, more: Mapping[str, str] | None = None) -> web.Response:
-    return web.Response(
-        status=status,
-        text=f"{line}\n",
-        content_type="text/plain",
-        headers={**_HEADERS, **(more or {})},
-    )
+def _line(status: int, line: str, more: Mapping[str, str] = {}) -> web.Response:
+    return _made(f"{line}\n".encode(), "text/plain", "utf-8", more, status)
 
 
 class _Protocol(web.RequestHandler):

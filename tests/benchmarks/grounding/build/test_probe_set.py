@@ -18,7 +18,7 @@ import pytest
 
 from overread import __version__
 from overread.benchmarks.grounding.benchmark import Grounding
-from overread.benchmarks.grounding.cases import Dataset, load_cases
+from overread.benchmarks.grounding.cases import dataset_at, load_cases
 from overread.case import BadInput
 from overread.runs import ProbeSet, Recipe, build
 from support import datasets
@@ -80,7 +80,7 @@ def test_the_card_says_what_it_is_and_how_it_was_made(made: ProbeSet, nih: Path)
 
 
 def test_the_signature_names_the_cases_as_a_run_does(made: ProbeSet) -> None:
-    digest = Dataset.at(made.folder).digest
+    _, digest = dataset_at(made.folder)
     assert f"|cases:{made.facts.cases}@{digest}|" in made.signature
 
 

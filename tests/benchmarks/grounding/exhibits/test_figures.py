@@ -20,8 +20,8 @@ from overread.benchmarks.grounding.category import (
     USES,
 )
 from overread.benchmarks.grounding.exhibits import exhibits
-from overread.benchmarks.grounding.exhibits.dot_plot import by_category
-from overread.benchmarks.grounding.exhibits.planes import transfer_figure
+from overread.benchmarks.grounding.exhibits.dot_plot import glyph
+from overread.benchmarks.grounding.exhibits.figures import transfer_figure
 from overread.case import Figure, Measure
 from support.exhibited import SIGNATURE, audit, made, rate, record
 
@@ -174,11 +174,11 @@ def test_names_beside_a_plane_never_touch(wanted, gap):
 
 def test_no_two_categories_look_alike_even_without_colour():
     rows = [{"category": word} for word in (USES, IGNORES, UNSTABLE, INDETERMINATE, INSUFFICIENT)]
-    for channel in by_category(rows):
+    for channel in (glyph(rows).channels[name] for name in ("stroke", "shape")):
         scale = channel["scale"]
         assert len(set(scale["range"])) == len(scale["domain"]) == 5
-    assert by_category(rows[:1])[0]["scale"]["range"] == ["#0072b2"]
-    assert by_category(rows[1:2])[0]["scale"]["range"] == ["#d55e00"]
+    assert glyph(rows[:1]).stroke["scale"]["range"] == ["#0072b2"]
+    assert glyph(rows[1:2]).stroke["scale"]["range"] == ["#d55e00"]
 
 
 def test_a_reader_without_pictures_is_drawn_open():

@@ -13,7 +13,7 @@ from overread.benchmarks.heartbeat.exhibits import exhibits
 from overread.benchmarks.heartbeat.marks import phases_of
 from overread.benchmarks.heartbeat.measures import measure
 from overread.case import Measure
-from support.heart_answers import rows, tables_of
+from support.heart_answers import rows, tables_of, with_volumes
 
 VIDEOS, SEEDS = 6, 2
 
@@ -56,7 +56,7 @@ def _said(reader, true, off, wanted):
 def measured_run(edition="corrected", **asked):
     rules = msgspec.structs.replace(AUTHORS if edition == "authors" else CORRECTED, boot=200)
     volumes = {f"v{n:03d}": 50 + 20 * np.cos(np.arange(40) / 3 + n) for n in range(VIDEOS)}
-    return measure(asked_run(**asked), rules, volumes=volumes, volume_method="discs")
+    return measure(with_volumes(asked_run(**asked), volumes), rules)
 
 
 SPECIALIST = Measure(

@@ -16,7 +16,6 @@ from overread.benchmarks.base import ReaderRecord, Tables
 from overread.benchmarks.heartbeat.edition import CORRECTED
 from overread.benchmarks.heartbeat.exhibits import strips
 from overread.benchmarks.heartbeat.exhibits.strips import Seen, strip
-from overread.case import BadInput
 from overread.report.drawings import inline_svg
 from support.heart_answers import rows, tables_of
 
@@ -135,22 +134,6 @@ def test_in_a_page_the_pictures_stay():
     drawn = inline_svg(strip(window(), film()), "d")
     assert drawn.count("<image") == 24
     assert set(re.findall(r'href="([^,]+),', drawn)) == {"data:image/png;base64"}
-
-
-@pytest.mark.parametrize(
-    ("seen", "frames"),
-    [
-        (window(), film(23)),
-        (window(ed=24), film()),
-        (window(es=-1), film()),
-        (window(), [frame.astype(float) for frame in film()]),
-        (window(), [np.zeros((8, 8, 4), np.uint8)] * 24),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_one_line(seen, frames):
-    with pytest.raises(BadInput) as told:
-        strip(seen, frames)
-    assert "\n" not in str(told.value)
 
 
 # ------------------------------------------------------------- Which clips are shown frame by frame

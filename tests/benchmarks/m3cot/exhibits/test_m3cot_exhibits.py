@@ -106,9 +106,9 @@ def test_a_judge_that_was_not_tried_is_marked():
 
 
 def test_sensitivity_and_specificity_stand_below():
-    checks = [Check("g", "answer", "answer", True, True)] * 3
-    checks += [Check("g", "answer", "answer", False, False)] * 3
-    checks += [Check("g", "answer", "answer", False, True)]
+    checks = [Check("g", "answer", True, True)] * 3
+    checks += [Check("g", "answer", False, False)] * 3
+    checks += [Check("g", "answer", False, True)]
     found = fitness_of(checks)
     made = shown([*measured(*run()), *fitness_measures(found)])
     assert "answers 100 % / 75 %" in words(made["summary"])
@@ -118,7 +118,7 @@ def test_sensitivity_and_specificity_stand_below():
 
 
 def test_what_moves_a_judge_stands_beside_its_fitness():
-    checks = [Check("g", "answer", "answer", truth, truth) for truth in (True, False) * ENOUGH]
+    checks = [Check("g", "answer", truth, truth) for truth in (True, False) * ENOUGH]
     shifts = [
         Measure(
             reader="",

@@ -36,12 +36,7 @@ from overread.benchmarks.grounding.build.sampling import (
     with_swaps,
 )
 from overread.benchmarks.grounding.cases import GroundingCase
-from overread.benchmarks.grounding.prompts import (
-    FINDINGS,
-    MSCXR_FINDINGS,
-    NORMAL,
-    SENTENCE_SOURCE,
-)
+from overread.benchmarks.grounding.prompts import FINDINGS, MSCXR_FINDINGS, NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Box
 from overread.imaging import RESOLUTION
 

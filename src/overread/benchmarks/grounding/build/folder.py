@@ -140,14 +140,12 @@ def _folder_images(
     """The image of each row, and those that are not there."""
     images = table.frame[column].str.replace_all("\\", "/", literal=True).str.strip_prefix("./")
     gone: list[str] = []
-    rows: dict[str, int] = {}
-    for index, image in enumerate(images):
-        rows.setdefault(image, table.row(index))
-    for image, row in rows.items():
+    for image in images.unique(maintain_order=True):
         try:
             locate(Source(str(root), image))
         except BadInput as error:
             if missing == "refuse" or ".." in image or (root / image).exists():
+                row = table.row(first(images == image) or 0)
                 raise BadInput(f"{table.path.name} row {row}: {error}") from None
             gone.append(image)
     return images.alias("image"), gone
@@ -155,10 +153,8 @@ def _folder_images(
 
 def _folder_findings(table: Table, column: str | None, constant: str | None) -> pl.Series:
     """Our name of each row's finding: one spelling each, without spaces."""
-    if column is None:
-        words = table.frame.select(pl.repeat(constant, pl.len(), dtype=pl.String)).to_series()
-    else:
-        words = table.frame[column]
+    said = pl.repeat(constant, pl.len(), dtype=pl.String) if column is None else pl.col(column)
+    words = table.frame.select(said).to_series()
     names = {label: label for label in films.LABELS}
     own = words.str.strip_chars().str.replace_all(r"\s+", "_")
     spelled = {
@@ -186,15 +182,12 @@ def _check_agreement(table: Table, column: str, keys: pl.DataFrame, values: pl.S
 
 def _film_facts(table: Table, said: Mapping[str, str], rows: pl.DataFrame) -> pl.DataFrame:
     """One row per image: patient, view, sex and age."""
-    found = {
-        ours: (said[theirs], column.values(table, said[theirs]))
-        for theirs, (ours, column) in _FACTS.items()
-        if theirs in said
-    }
     facts = rows.select("image")
-    for ours, (theirs, series) in found.items():
-        _check_agreement(table, theirs, rows.select("image"), series)
-        facts = facts.with_columns(series.alias(ours))
+    for theirs, (ours, column) in _FACTS.items():
+        if theirs in said:
+            values = column.values(table, said[theirs])
+            _check_agreement(table, said[theirs], rows.select("image"), values)
+            facts = facts.with_columns(values.alias(ours))
     return facts.group_by("image", maintain_order=True).agg(pl.all().drop_nulls().first())
 
 

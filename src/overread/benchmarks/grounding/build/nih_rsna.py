@@ -13,17 +13,6 @@ import polars as pl
 from overread.benchmarks.files import tables
 from overread.benchmarks.files.tables import Table, refuse_first
 from overread.benchmarks.grounding.build import films
-from overread.benchmarks.grounding.build.films import (
-    ABSENT,
-    KEY,
-    NOT_MENTIONED,
-    PRESENT,
-    TEXT,
-    Column,
-    FilmsRead,
-    Missing,
-    Sheet,
-)
 from overread.benchmarks.grounding.build.manifest import Exclusion
 from overread.benchmarks.grounding.prompts import NORMAL
 from overread.case import BadInput
@@ -60,15 +49,15 @@ _SIDE: Final = 1024.0
 # Ages beyond it are slips of the first release (a few stand there as 411).
 _OLDEST: Final = 120
 _SEX_COLUMNS: Final = ("Patient Gender", "Patient Sex")
-_ENTRIES: Final = Sheet(
+_ENTRIES: Final = films.Sheet(
     file="Data_Entry_2017*.csv",
     columns={
-        "Image Index": Column(
+        "Image Index": films.Column(
             "a name is like 00000001_000.png", pattern=r"\d{8}_\d{3}\.png", filled=True
         ),
-        "Finding Labels": KEY,
-        "Follow-up #": TEXT,
-        "Patient ID": Column("it is a number", pattern=r"\d+", filled=True),
+        "Finding Labels": films.KEY,
+        "Follow-up #": films.TEXT,
+        "Patient ID": films.Column("it is a number", pattern=r"\d+", filled=True),
         "Patient Age": films.AGE,
         "View Position": films.VIEW,
     },
@@ -77,20 +66,22 @@ _ENTRIES: Final = Sheet(
 )
 _NIH_BOX: Final = ("Bbox [x", "y", "w", "h]")
 # `Image Index,Finding Label,Bbox [x,y,w,h],,,`: the rows have six values, or nine cells.
-_BOXES: Final = Sheet(
+_BOXES: Final = films.Sheet(
     file="BBox_List_2017.csv",
     columns={
-        "Image Index": KEY,
-        "Finding Label": KEY,
+        "Image Index": films.KEY,
+        "Finding Label": films.KEY,
         **dict.fromkeys(
             _NIH_BOX,
-            Column("it is a number of pixels of 1024", kind="number", least=0, filled=True),
+            films.Column("it is a number of pixels of 1024", kind="number", least=0, filled=True),
         ),
     },
 )
 
 
-def nih_films(root: Path, missing: Missing = "refuse", images: Path | None = None) -> FilmsRead:
+def nih_films(
+    root: Path, missing: films.Missing = "refuse", images: Path | None = None
+) -> films.FilmsRead:
     """Every film of NIH ChestX-ray14 and its boxes, in pixels of the 1024 x 1024 PNG.
 
     A finding listed is 1. With "No Finding" every finding NIH looks for is 0; else a finding not
@@ -132,7 +123,7 @@ def nih_films(root: Path, missing: Missing = "refuse", images: Path | None = Non
     )
     of_films = listed.select("dicom_id", "image_path")
     kept = boxes.join(of_films, on="dicom_id", how="inner", maintain_order="left")
-    read = FilmsRead(
+    read = films.FilmsRead(
         name="nih",
         policy="open",
         films=films.film_frame(listed),
@@ -165,8 +156,8 @@ def _nih_labels(table: Table) -> tuple[dict[str, pl.Expr], list[tuple[str, int]]
     values = {NORMAL: normal.cast(pl.Int8)}
     for ours in dict.fromkeys(FINDING_OF.values()):
         theirs = (listed.contains(name) for name, finding in FINDING_OF.items() if finding == ours)
-        absent = pl.when(normal).then(ABSENT).otherwise(NOT_MENTIONED)
-        values[ours] = pl.when(pl.any_horizontal(*theirs)).then(PRESENT).otherwise(absent)
+        absent = pl.when(normal).then(films.ABSENT).otherwise(films.NOT_MENTIONED)
+        values[ours] = pl.when(pl.any_horizontal(*theirs)).then(films.PRESENT).otherwise(absent)
     counts = ((name, int(words.list.contains(name).sum())) for name in _UNMAPPED)
     return values, [(name, count) for name, count in counts if count]
 
@@ -225,21 +216,21 @@ _RSNA_SIDES: Final = ("x", "y", "width", "height")
 # Names of the two columns of a mapping: RSNA's own file, and tables people make of it.
 _RSNA_NAMES: Final = ("subset_img_id", "patientId", "rsna_id")
 _NIH_NAMES: Final = ("img_id", "Image Index", "nih_image")
-_TARGETS: Final = Sheet(
+_TARGETS: Final = films.Sheet(
     file="stage_2_train_labels.csv",
     columns={
-        "patientId": Column(
+        "patientId": films.Column(
             "an id is of letters, digits and -", pattern=r"[0-9A-Za-z-]+", filled=True
         ),
-        "Target": films.one_of({"0": ABSENT, "1": PRESENT}, filled=True),
-        **dict.fromkeys(_RSNA_SIDES, Column(films.PIXELS, kind="number", least=0)),
+        "Target": films.one_of({"0": films.ABSENT, "1": films.PRESENT}, filled=True),
+        **dict.fromkeys(_RSNA_SIDES, films.Column(films.PIXELS, kind="number", least=0)),
     },
 )
-_CLASSES: Final = Sheet(
+_CLASSES: Final = films.Sheet(
     file="stage_2_detailed_class_info.csv",
     columns={
-        "patientId": KEY,
-        "class": Column(f"it is {', '.join(_RSNA_CLASSES)}", _RSNA_CLASSES, filled=True),
+        "patientId": films.KEY,
+        "class": films.Column(f"it is {', '.join(_RSNA_CLASSES)}", _RSNA_CLASSES, filled=True),
     },
 )
 
@@ -247,9 +238,9 @@ _CLASSES: Final = Sheet(
 def rsna_films(
     root: Path,
     nih_mapping: Path | None = None,
-    missing: Missing = "refuse",
+    missing: films.Missing = "refuse",
     images: Path | None = None,
-) -> FilmsRead:
+) -> films.FilmsRead:
     """Every film of the challenge's training set and its boxes, in pixels of 1024 x 1024.
 
     Target 1 is `lung_opacity` present, 0 absent; "Normal" films are also `no_finding`. View, sex
@@ -275,7 +266,7 @@ def rsna_films(
         study_id="patientId",
         **{_RSNA_FINDING: kind == 2, NORMAL: kind == 0},
     )
-    read = FilmsRead(
+    read = films.FilmsRead(
         name="rsna",
         # The challenge asks for attribution and leaves the rest of its terms to be weighed.
         policy="research",
@@ -315,13 +306,13 @@ def _rsna_classes(root: Path, targets: Table, target: pl.Series) -> tuple[Table,
     )["class"]
     need = f"{table.path.name} has no class for it"
     refuse_first(targets, there.is_null(), "patientId", need)
-    odd = (target == PRESENT) != (there == 2)
+    odd = (target == films.PRESENT) != (there == 2)
     refuse_first(targets, odd, "Target", f"{table.path.name} gives this image another class")
     return table, once
 
 
 def _rsna_boxes(table: Table, values: pl.DataFrame, image: pl.Expr) -> pl.DataFrame:
-    present = values["Target"] == PRESENT
+    present = values["Target"] == films.PRESENT
     for side in _RSNA_SIDES:
         need = "a row with Target 1 has a box, and no other"
         refuse_first(table, present != values[side].is_not_null(), side, need)

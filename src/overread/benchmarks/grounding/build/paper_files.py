@@ -12,15 +12,7 @@ import polars as pl
 
 from overread.benchmarks.files.tables import FIX, Table, find_table, matching, refuse_first
 from overread.benchmarks.grounding.build import films
-from overread.benchmarks.grounding.build.films import (
-    KEY,
-    LABELS,
-    TEXT,
-    Column,
-    FilmsRead,
-    Sheet,
-    one_of,
-)
+from overread.benchmarks.grounding.build.films import KEY, TEXT, Column, FilmsRead, Sheet, one_of
 from overread.case import BadInput
 from overread.files import read_bytes
 
@@ -88,12 +80,12 @@ def mimic_films(root: Path, patients: Path, labeler: Labeler = "chexpert") -> Fi
         refuse_first(splits, both[column] != both[f"{column}_there"], column, need)
     table = table.join(
         split.select("dicom_id", "split"), on="dicom_id", how="left", maintain_order="left"
-    ).join(values.select(*_STUDY, *LABELS), on=_STUDY, how="left", maintain_order="left")
+    ).join(values.select(*_STUDY, *films.LABELS), on=_STUDY, how="left", maintain_order="left")
     provenance = [
         f"MIMIC-CXR-JPG: {metadata.label}, {splits.label}.",
         f"Labels are the {labeler} labeler's, mined from reports, per study: {labelled.label}.",
     ]
-    unlabelled = table.filter(pl.col(LABELS[0]).is_null())["study_id"].n_unique()
+    unlabelled = table.filter(pl.col(films.LABELS[0]).is_null())["study_id"].n_unique()
     if unlabelled:
         provenance.append(f"{unlabelled} studies have no row of labels; theirs are null.")
     table, said = _with_ages_and_sexes(table, metadata, patients)
@@ -325,7 +317,7 @@ def chexpert_films(place: Path) -> FilmsRead:
     tables, frames = zip(*map(_V1.read, files), strict=True)
     split, patient, study, view = (pl.col("Path").str.extract(_PLACE, n) for n in range(1, 5))
     listed = pl.concat(frames).select(
-        *LABELS,
+        *films.LABELS,
         image_path="Path",
         dicom_id=view,
         subject_id=patient,
@@ -430,7 +422,7 @@ def _master_list(label_codes: Sequence[int], own: dict[str, Column]) -> Sheet:
             "subject_id": KEY,
             "split": Column("it is train, valid or test", splits, filled=True),
             "age": Column("an age is a number, 0 or more, or empty", kind="number", least=0),
-            **dict.fromkeys(LABELS, label),
+            **dict.fromkeys(films.LABELS, label),
             **own,
         },
         remedy=FIX,
@@ -483,7 +475,7 @@ def _listed_films(sheet: Sheet, path: Path, **own: pl.Expr) -> pl.DataFrame:
     """The films of a master list, whose names are ours (GROUNDING 1.1)."""
     _, values = sheet.read(path)
     image = pl.col("jpg_rel_path")
-    columns = {name: pl.col(name) for name in ("view", "gender", "split", "age", *LABELS)} | {
+    columns = {name: pl.col(name) for name in ("view", "gender", "split", "age", *films.LABELS)} | {
         "image_path": image,
         "dicom_id": image.str.extract(films.STEM),
         "subject_id": identifiers(pl.col("subject_id")),

@@ -15,22 +15,13 @@ import numpy as np
 import tomli_w
 from PIL import Image
 
-from overread import __version__
+from overread import __version__, imaging
 from overread.benchmarks.grounding.build import manifest
 from overread.benchmarks.grounding.build.manifest import Built, Exclusion, SetFacts, Stratum
-from overread.benchmarks.grounding.build.recipe import Recipe, draw
-from overread.benchmarks.grounding.cases import Dataset, GroundingCase
+from overread.benchmarks.grounding.build.recipe import Recipe, draw, file_digest
+from overread.benchmarks.grounding.cases import GroundingCase, dataset_at
 from overread.benchmarks.grounding.conditions import MOST_DRAWS
 from overread.case import BadInput, Box, Policy, Source, Table
-from overread.files import open_file
-from overread.imaging import (
-    MINIMUM_SIDE,
-    RESOLUTION,
-    body_mask,
-    locate,
-    matched_boxes,
-    open_image,
-)
 from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -116,7 +107,7 @@ def build(
         manifest.write_exclusions(scratch / "exclusions.csv", built.exclusions)
         card = _card(recipe, built, facts, most if images else 0)
         (scratch / "dataset.toml").write_text(card, encoding="utf-8")
-        digest = Dataset.at(scratch).digest
+        _, digest = dataset_at(scratch)
     return ProbeSet(
         folder=place,
         name=built.name,
@@ -243,7 +234,7 @@ def _check_there(paths: Sequence[str], root: Path) -> None:
     first, missing = "", 0
     for path in paths:
         try:
-            locate(Source(str(root), path))
+            imaging.locate(Source(str(root), path))
         except BadInput as refusal:
             first = first or str(refusal).partition(". ")[0]
             missing += 1
@@ -260,16 +251,16 @@ def _opened(source: Source, *, with_body: bool) -> tuple[str, Mask | None]:
     It is opened whether or not its pixels are needed: one that does not open is no case.
     """
     try:
-        data = locate(source).read_bytes()
+        data = imaging.locate(source).read_bytes()
     except OSError as error:
         raise BadInput(f"{source.name}: it cannot be read ({error.strerror}).") from None
-    image = open_image(data, source.name)
+    image = imaging.open_image(data, source.name)
     body = None
     if with_body:
         # Stretched as every reader will see it (GROUNDING 3); boxes stand in this square.
-        square = (RESOLUTION, RESOLUTION)
+        square = (imaging.RESOLUTION, imaging.RESOLUTION)
         grey = image.convert("L").resize(square, Image.Resampling.BILINEAR)
-        body = body_mask(np.asarray(grey))
+        body = imaging.body_mask(np.asarray(grey))
     return hashlib.sha256(data).hexdigest(), body
 
 
@@ -283,12 +274,12 @@ def _matched(
     lot = hashlib.sha256(f"{seed}|{case.case_id}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(lot[:16], "big"))
     if len(case.targets) == 1:
-        return matched_boxes(case.targets[0], body, most, rng, marked)
+        return imaging.matched_boxes(case.targets[0], body, most, rng, marked)
     drawn: dict[tuple[Box, ...], None] = {}  # a draw that came before is no further one
     for _ in range(most):
         placed: list[Box] = []
         for target in case.targets:
-            placed += matched_boxes(target, body, 1, rng, [*marked, *placed])
+            placed += imaging.matched_boxes(target, body, 1, rng, [*marked, *placed])
         if len(placed) == len(case.targets):
             drawn[tuple(placed)] = None
     return tuple(box for draw in drawn for box in draw)
@@ -347,18 +338,13 @@ def _card(recipe: Recipe, built: Built, facts: SetFacts, matched: int) -> str:
         **{field: value for field, value in asked.items() if value is not None},
         "columns": dict(recipe.columns or {}),
         "counts": {word: getattr(facts, field) for word, field in _COUNTED.items()},
-        "inputs": {path.name: _sha256(path) for path in built.files},
+        "inputs": {path.name: file_digest(path) for path in built.files},
         "provenance": built.provenance,
     }
     card: dict[str, Any] = {"name": built.name, "policy": built.policy}
     if facts.digested:  # a run finds the images there
         card["root"] = str(recipe.root.absolute())
     return tomli_w.dumps({**card, "build": made})
-
-
-def _sha256(path: Path) -> str:
-    with open_file(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ---------------------------------------------------------------- what comes next
@@ -384,7 +370,7 @@ def _few_boxes(built: Built, facts: SetFacts, recipe: Recipe) -> Iterator[str]:
     """What another minimum side would give, where too few boxes are left to say anything."""
     if facts.boxed >= _ENOUGH or not built.sides:
         return
-    minimum = recipe.minimum_side or MINIMUM_SIDE
+    minimum = recipe.minimum_side or imaging.MINIMUM_SIDE
     now = sum(side >= minimum for side in built.sides)
     others = [
         f"{side} keeps {count:,}"

@@ -264,7 +264,12 @@ def _read_boxed(recipe: Recipe, missing: Missing) -> FilmsRead:
     )
 
 
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file as it lies there."""
+    with open_file(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _file_label(path: Path) -> str:
     """A file as provenance names it, like `Table.label`."""
-    with open_file(path) as file:
-        return f"{path.name} (sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:8]})"
+    return f"{path.name} (sha256 {file_digest(path)[:8]})"

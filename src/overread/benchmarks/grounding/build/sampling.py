@@ -16,19 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from overread import imaging
 from overread.benchmarks.grounding.build import films as film_tables
 from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT, FilmsRead
 from overread.benchmarks.grounding.build.manifest import Built, Exclusion
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS, NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Box
-from overread.imaging import (
-    MINIMUM_SIDE,
-    RESOLUTION,
-    irrelevant_boxes,
-    rescale_box,
-    within_square,
-)
 
 Rules = Literal["authors", "corrected"]
 FRONTAL: Final = ("PA", "AP")
@@ -45,7 +39,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     edition: Rules = "corrected"
     seed: int = 42
     # The least side of a box, in pixels of the square all boxes stand in.
-    minimum_side: int = MINIMUM_SIDE
+    minimum_side: int = imaging.MINIMUM_SIDE
     # Boxes of one finding of MS-CXR at most.
     boxes_per_finding: int = 100
     # Half of them with the finding, half without; and films without any finding.
@@ -106,7 +100,7 @@ def case_of(
 def with_boxes(case: GroundingCase, boxes: Sequence[Box]) -> GroundingCase:
     """A case whose boxes are hidden together, with as many elsewhere."""
     target, *more = boxes
-    control, *elsewhere = irrelevant_boxes(boxes)
+    control, *elsewhere = imaging.irrelevant_boxes(boxes)
     return msgspec.structs.replace(
         case,
         box=target,
@@ -166,7 +160,7 @@ def _known_boxes(
 def _scaled_box(sides: Sequence[float]) -> Box:
     """A box in source pixels, and its image's size, at the working resolution, however small."""
     x, y, w, h, width, height = sides
-    box = rescale_box(x, y, w, h, width, height, minimum_side=0)
+    box = imaging.rescale_box(x, y, w, h, width, height, minimum_side=0)
     assert box is not None
     return box
 
@@ -204,10 +198,6 @@ class SwapPool:
             flags = self._films.select(pl.any_horizontal(pl.col(asked) == value)).to_series()
             self._found[key] = flags.arg_true().to_numpy().astype(np.intp)
         return self._others(self._found[key], subject)
-
-    def abnormal(self, subject: str | None) -> Places:
-        """Places of the films with any finding present, but for one patient's."""
-        return self.labelled(_ANY_FINDING, PRESENT, subject)
 
     def any(self, subject: str | None) -> Places:
         """Places of all films but for one patient's."""
@@ -247,23 +237,21 @@ def with_swaps(
         matching = opposite = np.empty(0, np.intp)
         if case.finding is not None and value is not None:
             matching = pool.labelled(case.finding, value, patient)
-        if case.finding == NORMAL and abnormal and case.source != SENTENCE_SOURCE:
-            opposite = pool.abnormal(patient)
-        elif case.finding is not None and case.source != SENTENCE_SOURCE:
-            opposite = pool.labelled(case.finding, ABSENT if case.label else PRESENT, patient)
+        if case.finding is not None and case.source != SENTENCE_SOURCE:
+            sick = abnormal and case.finding == NORMAL
+            wanted = (_ANY_FINDING, PRESENT) if sick else (case.finding, int(not case.label))
+            opposite = pool.labelled(*wanted, patient)
         others = matching if matching.size else pool.any(patient)
         first, second = draw(others.size, opposite.size)
-        match = None
-        if others.size:
-            # Not mentioned counts as absent. Only the authors' sentences do not keep it [D2].
-            kept = value == case.label_value or (value == ABSENT and case.label_value != PRESENT)
-            unmatched = "free" if case.finding is None else "any"
-            match = "label" if matching.size and kept else unmatched
+        # Not mentioned counts as absent. Only the authors' sentences do not keep it [D2].
+        kept = value == case.label_value or (value == ABSENT and case.label_value != PRESENT)
+        unmatched = "free" if case.finding is None else "any"
+        match = "label" if matching.size and kept else unmatched
         swapped.append(
             msgspec.structs.replace(
                 case,
                 swap_image_path=pool.path(others, first),
-                swap_match=match,
+                swap_match=match if others.size else None,
                 opposite_image_path=pool.path(opposite, second),
             )
         )
@@ -378,12 +366,12 @@ def usable_boxes(
 
 
 def too_small(options: Sampling) -> str:
-    return f"box below {options.minimum_side} pixels of {RESOLUTION} [D12]"
+    return f"box below {options.minimum_side} pixels of {imaging.RESOLUTION} [D12]"
 
 
 def _least_side(box: dict[str, Any]) -> float:
     """The shorter side at the working resolution, not yet rounded [D12]."""
-    across, down = RESOLUTION / box["image_width"], RESOLUTION / box["image_height"]
+    across, down = imaging.RESOLUTION / box["image_width"], imaging.RESOLUTION / box["image_height"]
     return float(min(box["w"] * across, box["h"] * down))
 
 
@@ -391,7 +379,7 @@ def _hidden_together(boxes: list[dict[str, Any]], *, clipped: bool) -> Boxed:
     sides = (*film_tables.SIDES, *film_tables.SIZES)
     scaled = [_scaled_box([box[name] for name in sides]) for box in boxes]
     if clipped:
-        scaled = [within_square(box) for box in scaled]
+        scaled = [imaging.within_square(box) for box in scaled]
     scaled.sort(key=lambda box: -box.w * box.h)
     # A speck beside a large box may come out with no pixel at all.
     scaled = [box for box in scaled if box.w > 0 and box.h > 0] or scaled[:1]
@@ -457,12 +445,9 @@ def boxed_probe_set(read: FilmsRead, options: Sampling) -> Built:
     film_of = {row["image_path"]: row for row in rows}
     cases = []
     for number, (image, finding, label, boxed) in enumerate(drawn):
-        case = case_of(film_of[image], number, read.name, finding, label)
-        if boxed is not None:
-            case = msgspec.structs.replace(
-                with_boxes(case, boxed.boxes), label_text=boxed.label_text
-            )
-        cases.append(case)
+        text = None if boxed is None else boxed.label_text
+        case = case_of(film_of[image], number, read.name, finding, label, label_text=text)
+        cases.append(case if boxed is None else with_boxes(case, boxed.boxes))
     generator = np.random.default_rng([options.seed, 2])
 
     def draw(swaps: int, opposites: int) -> tuple[int, int]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from overread.benchmarks.grounding.exhibits import dot_plot, planes, tables
-from overread.benchmarks.grounding.exhibits import findings_and_confidence as figures
+from overread.benchmarks.grounding.exhibits import dot_plot, figures, tables
 from overread.case import Figure, Measure, Table
 
 __all__ = ["exhibits"]
@@ -18,14 +17,14 @@ __all__ = ["exhibits"]
 # it was, and what the numbers depend on.
 _EXHIBITS: Final[tuple[Callable[[dot_plot.Index], Table | Figure | None], ...]] = (
     tables.summary,
-    planes.triad,
+    figures.triad,
     dot_plot.premium,
     dot_plot.uar,
     dot_plot.decomposition,
     dot_plot.accuracy_baselines,
     tables.against_baselines,
     tables.pairwise,
-    planes.sens_spec,
+    figures.sens_spec,
     figures.finding_heatmap,
     tables.findings,
     tables.subgroups,
@@ -33,7 +32,7 @@ _EXHIBITS: Final[tuple[Callable[[dot_plot.Index], Table | Figure | None], ...]] 
     tables.confidence,
     figures.reliability,
     figures.confidence_histogram,
-    planes.resolution_plane,
+    figures.resolution_plane,
     tables.resolution,
     dot_plot.phrasing_lanes,
     tables.phrasing,

@@ -1,4 +1,4 @@
-"""Figures with one lane per reader, and how a reader's category is drawn in any figure.
+"""Figures with one lane per reader; the words of any exhibit, and how it draws a category.
 
 A category has a colour and a shape, so that neither is needed alone; a reader that gets no image is
 drawn open.
@@ -8,25 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
+from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+from msgspec.structs import replace
+
+from overread.benchmarks.exhibits import cells, style
 from overread.benchmarks.exhibits import index as records
-from overread.benchmarks.exhibits.cells import cell, interval, p_value, percent, told_apart
-from overread.benchmarks.exhibits.style import (
-    BLUE,
-    FAINT,
-    INK,
-    PAPER,
-    VERMILLION,
-    Spec,
-    figure_spec,
-    number_axis,
-    reader_axis,
-    shown,
-)
+from overread.benchmarks.exhibits.plane import Marks
+from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding import category
-from overread.case import Figure, Measure
+from overread.case import Figure, Measure, Table
 from overread.measuring.notes import NO_PICTURE
+
+# ---------------------------------------------------------------- the words of exhibits
+
+FEW: Final = 10
+"""Below so many cases a rate by finding is printed and not to be read (Supplementary Table 2)."""
+_MARKS: Final = {"few": FEW, "few_mark": cells.FEW_MARK, "told_apart": cells.TOLD_APART_MARK}
+
+
+class Words(msgspec.Struct, frozen=True):
+    """What stands around an exhibit; words.toml says what each is."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    says: str = ""
+    notes: tuple[str, ...] = ()
+
+
+WORDS: Final = {
+    name: replace(words, notes=tuple(note.format(**_MARKS) for note in words.notes))
+    for name, words in msgspec.toml.decode(
+        Path(__file__).with_name("words.toml").read_bytes(), type=dict[str, Words]
+    ).items()
+}
 
 # ---------------------------------------------------------------- a reader's category
 
@@ -37,7 +54,7 @@ class Index(records.Index):
     def __init__(self, measures: Iterable[Measure], signature: str = "") -> None:
         super().__init__(measures)
         self.signature: Final = signature
-        self.names: Final = shown(self.readers)
+        self.names: Final = style.shown(self.readers)
 
     def category(self, reader: str) -> str:
         record = self.get(reader, "category")
@@ -57,23 +74,42 @@ class Index(records.Index):
             "gets_image": self.sees(reader),
         }
 
-    def figure(self, name: str, title: str, spec: Spec, alt: str, *notes: str) -> Figure:
-        """A figure of these records."""
+    def figure(self, name: str, spec: Spec, said: str, *notes: str, **facts: str) -> Figure:
+        """The figure of this name; `said` are its numbers in words, `facts` what its words name."""
+        words = WORDS[name]
         return Figure(
-            name=name, title=title, spec=spec, alt=alt, signature=self.signature, notes=notes
+            name=name,
+            title=words.title.format(**facts),
+            spec=spec,
+            alt=words.says.format(said=said, **facts),
+            signature=self.signature,
+            notes=(*words.notes, *notes),
         )
+
+    def table(
+        self,
+        name: str,
+        rows: Iterable[Sequence[str]],
+        *notes: str,
+        columns: Sequence[str] = (),
+        facts: int = 1,
+    ) -> Table | None:
+        """The table of this name, or None where no cell beyond the first `facts` says anything."""
+        words = WORDS[name]
+        said, columns = (*words.notes, *notes), columns or words.columns
+        return cells.table(name, words.title, columns, rows, self.signature, said, facts=facts)
 
 
 UNKNOWN: Final = ""
 """The category of a reader where nothing says what it is."""
 _Looks = Mapping[str, tuple[str, str]]  # a colour and a shape for each
 _CATEGORIES: Final[_Looks] = {
-    category.USES: (BLUE, "circle"),
-    category.IGNORES: (VERMILLION, "square"),
+    category.USES: (style.BLUE, "circle"),
+    category.IGNORES: (style.VERMILLION, "square"),
     category.UNSTABLE: ("#e69f00", "triangle-up"),
     category.INDETERMINATE: ("#666666", "diamond"),
     category.INSUFFICIENT: ("#969696", "cross"),
-    UNKNOWN: (BLUE, "circle"),
+    UNKNOWN: (style.BLUE, "circle"),
 }
 
 
@@ -90,27 +126,18 @@ def _told_by(field: str, looks: _Looks) -> tuple[Spec, Spec]:
     return colour, shape
 
 
-def by_category(rows: Iterable[Spec]) -> tuple[Spec, Spec]:
-    """The colours and the shapes of the categories that occur, in a fixed order."""
+def glyph(rows: Iterable[Spec]) -> Marks:
+    """How a reader's category is drawn, and whether it gets the image.
+
+    Of the categories that occur, in a fixed order.
+    """
     present = {row["category"] for row in rows}
-    return _told_by("category", {c: look for c, look in _CATEGORIES.items() if c in present})
-
-
-def tint(rows: Iterable[Spec]) -> Spec:
-    """Colour by category."""
-    return by_category(rows)[0]
-
-
-def glyph(rows: Sequence[Spec]) -> tuple[Spec, Spec]:
-    """The mark and the encoding that say a reader's category, and whether it gets the image."""
     # Vega-Lite makes one legend of channels with one field; switched off in one it is off in all.
-    colour, shape = by_category(rows)
-    encoding = {
-        "stroke": colour,
-        "shape": shape,
-        "fill": {"condition": {"test": "datum.gets_image", **colour}, "value": PAPER},
-    }
-    return _point(80), encoding
+    colour, shape = _told_by(
+        "category", {name: look for name, look in _CATEGORIES.items() if name in present}
+    )
+    fill = {"condition": {"test": "datum.gets_image", **colour}, "value": style.PAPER}
+    return Marks(_point(80), {"stroke": colour, "shape": shape, "fill": fill}, colour)
 
 
 def _point(size: int, **more: str) -> Spec:
@@ -131,7 +158,7 @@ def hundred(value: float | None) -> float | None:
 
 def lane_row(index: Index, reader: str, record: Measure | None, value: str = "value") -> Spec:
     """One reader's row: who it is, the value with its interval, and the text at the right."""
-    text = cell(record).partition(" n=")[0]
+    text = cells.cell(record).partition(" n=")[0]
     return index.identity(reader) | ends(record, value) | {"text": text}
 
 
@@ -181,7 +208,9 @@ def _numbers(names: Sequence[str], *more: tuple[int, str]) -> list[Spec]:
     at = _WIDTH + 16
     for room, field in ((126, "text"), *more, (0, "n_text")):
         text = {"type": "text", "align": "left", "baseline": "middle"}
-        layers.append(layer(text, x={"value": at}, y=reader_axis(names), text={"field": field}))
+        layers.append(
+            layer(text, x={"value": at}, y=style.reader_axis(names), text={"field": field})
+        )
         at += room
     layers[-1]["mark"]["opacity"] = 0.75
     layers[-1]["transform"] = [
@@ -193,21 +222,20 @@ def _numbers(names: Sequence[str], *more: tuple[int, str]) -> list[Spec]:
 
 def category_marks(rows: Sequence[Spec], names: Sequence[str], *, grid: bool = True) -> Spec:
     """The layer of category marks between the names and the lanes."""
-    mark, encoding = glyph(rows)
-    y = reader_axis(names, offset=OFFSET, grid=grid)
-    return layer(mark, x={"value": -OFFSET / 2 - 2}, y=y, **encoding)
+    drawn, y = glyph(rows), style.reader_axis(names, offset=OFFSET, grid=grid)
+    return layer(drawn.mark, x={"value": -OFFSET / 2 - 2}, y=y, **drawn.channels)
 
 
 def _spoken(rows: Iterable[Spec]) -> str:
     """The rows in words, for those who do not see the figure."""
-    return "; ".join(f"{row['reader']} ({row['category']}) {row['text']}" for row in rows) + "."
+    return "; ".join(f"{row['reader']} ({row['category']}) {row['text']}" for row in rows)
 
 
 def _dots(rows: Sequence[Spec], x: Spec, lanes: Sequence[str]) -> list[Spec]:
     """The layers of an interval and a category's mark in every lane."""
-    y = reader_axis(lanes)
-    mark, encoding = glyph(rows)
-    return [_interval_layer(x, y, tint(rows)), layer(mark, x=x, y=y, **encoding)]
+    drawn, y = glyph(rows), style.reader_axis(lanes)
+    bar = _interval_layer(x, y, drawn.stroke)
+    return [bar, layer(drawn.mark, x=x, y=y, **drawn.channels)]
 
 
 def _interval_layer(x: Spec, y: Spec, colour: Spec, width: float = 2, **more: Spec) -> Spec:
@@ -218,7 +246,7 @@ def _interval_layer(x: Spec, y: Spec, colour: Spec, width: float = 2, **more: Sp
 
 def _dashed(x: Spec, *values: float | None) -> Spec:
     """Dashed lines at these values."""
-    line = {"type": "rule", "strokeDash": [4, 3], "color": FAINT}
+    line = {"type": "rule", "strokeDash": [4, 3], "color": style.FAINT}
     return {"data": {"values": [{"value": one} for one in values]}, **layer(line, x=x)}
 
 
@@ -234,18 +262,10 @@ def uar(index: Index) -> Figure | None:
     if not index.any("uar"):
         return None
     rows, lanes = _ranked_rows(index, "uar")
-    x = number_axis("value", "UAR, percent of correct answers", *bounds(_ends(rows), 100))
+    x = style.number_axis("value", "UAR, percent of correct answers", *bounds(_ends(rows), 100))
     # At 100 no answer changes with the patient.
     layers = [_dashed(x, 100), *_dots(rows, x, lanes), *_numbers(lanes)]
-    return index.figure(
-        "uar",
-        "How often does a like image of another patient leave the answer as it was?",
-        figure_spec(rows, **_lanes(layers)),
-        "Unrelated-image answer rate (UAR) of every reader, percent with 95 % interval: "
-        + _spoken(rows),
-        "The other image is of the same finding and label, so the right answer is the same: at "
-        "100, the dashed line, stand a reader that never looks and one that always sees it.",
-    )
+    return index.figure("uar", style.figure_spec(rows, **_lanes(layers)), _spoken(rows))
 
 
 def premium(index: Index) -> Figure | None:
@@ -254,20 +274,18 @@ def premium(index: Index) -> Figure | None:
         return None
     rows, lanes = _ranked_rows(index, "gsp", "gsp")
     for row in rows:
-        cgr, stable = (index.known(row["reader"], name) for name in ("cgr", "is"))
-        kept = hundred(stable.value) if stable is not None else None
-        row["cgr"] = hundred(cgr.value) if cgr is not None else None
+        row["cgr"], kept = (ends(index.get(row["reader"], rate))["value"] for rate in ("cgr", "is"))
         row["elsewhere"] = None if kept is None else round(100 - kept, 3)
     low, high = bounds((v for row in rows for v in (row["cgr"], row["elsewhere"])), 0)
-    y = reader_axis(lanes, offset=OFFSET)
-    x: Any = number_axis("cgr", "answers flipped, percent", low - high / 50, high)
+    y = style.reader_axis(lanes, offset=OFFSET)
+    x: Any = style.number_axis("cgr", "answers flipped, percent", low - high / 50, high)
     bar = {"type": "rule", "strokeWidth": 5, "opacity": 0.6}
     # The ring is the larger, so that both are seen where the masks flip alike.
     layers = [
         category_marks(rows, lanes),
-        layer(bar, x=x, x2={"field": "elsewhere"}, y=y, stroke=tint(rows)),
-        layer(_point(110, stroke=INK, fill=PAPER), x={**x, "field": "elsewhere"}, y=y),
-        layer(_point(30, stroke=INK, fill=INK), x=x, y=y),
+        layer(bar, x=x, x2={"field": "elsewhere"}, y=y, stroke=glyph(rows).stroke),
+        layer(_point(110, stroke=style.INK, fill=style.PAPER), x={**x, "field": "elsewhere"}, y=y),
+        layer(_point(30, stroke=style.INK, fill=style.INK), x=x, y=y),
         *_numbers(lanes),
     ]
     key = {
@@ -275,16 +293,7 @@ def premium(index: Index) -> Figure | None:
         "fontWeight": "normal",
         "frame": "group",
     }
-    return index.figure(
-        "gsp",
-        "Does the target mask flip more answers than a mask elsewhere?",
-        figure_spec(rows, title=key, **_lanes(layers)),
-        "Grounding-specificity premium (GSP), answers flipped by the target mask less those "
-        f"flipped by a mask elsewhere, in percentage points with 95 % interval: {_spoken(rows)}",
-        "At the right the GSP in percentage points [95 % interval], on the n cases answered "
-        "under both masks. The bar joins the two rates, each on its own cases: it may be "
-        "longer or shorter.",
-    )
+    return index.figure("gsp", style.figure_spec(rows, title=key, **_lanes(layers)), _spoken(rows))
 
 
 def decomposition(index: Index) -> Figure | None:
@@ -294,8 +303,8 @@ def decomposition(index: Index) -> Figure | None:
     rows, lanes = _ranked_rows(index, "image_contingent", "changed")
     for row in rows:
         row["kept"] = None if row["changed"] is None else round(100 - row["changed"], 3)
-    x = number_axis("kept", "correct answers, percent", 0, 100)
-    place = {"y": reader_axis(lanes, offset=OFFSET), "fill": tint(rows)}
+    x = style.number_axis("kept", "correct answers, percent", 0, 100)
+    place = {"y": style.reader_axis(lanes, offset=OFFSET), "fill": glyph(rows).stroke}
     pale, full = ({"type": "bar", "height": 14, "opacity": opacity} for opacity in (0.25, 1))
     zero, whole = {"calculate": "0", "as": "none"}, {"calculate": "100", "as": "whole"}
     changed = {"filter": "datum.changed > 0"}
@@ -305,17 +314,7 @@ def decomposition(index: Index) -> Figure | None:
         {**layer(full, x=x, x2={"field": "whole"}, **place), "transform": [changed, whole]},
         *_numbers(lanes),
     ]
-    return index.figure(
-        "decomposition",
-        "How many correct answers does a like image of another patient change?",
-        figure_spec(rows, **_lanes(layers)),
-        "Share of correct answers that another patient's image of the same finding and label "
-        f"changes, percent with 95 % interval: {_spoken(rows)}",
-        "Pale: another patient's image of the same finding and label leaves the answer. Full: "
-        "it changes it; that share stands at the right [95 % interval].",
-        "The right answer is the same for both images: a reader that sees the finding keeps it "
-        "as one that does not look does.",
-    )
+    return index.figure("decomposition", style.figure_spec(rows, **_lanes(layers)), _spoken(rows))
 
 
 # ---------------------------------------------------------------- accuracy against baselines
@@ -325,9 +324,9 @@ BASELINE: Final = "text_baseline"
 """The kind of comparison, as comparisons.py names it, which imports numpy."""
 _MOST_BASELINES: Final = 2
 _VERDICTS: Final[_Looks] = {
-    "above, q < 0.05": (BLUE, "triangle-right"),
-    "not told apart": (FAINT, "circle"),
-    "below, q < 0.05": (VERMILLION, "triangle-left"),
+    "above, q < 0.05": (style.BLUE, "triangle-right"),
+    "not told apart": (style.FAINT, "circle"),
+    "below, q < 0.05": (style.VERMILLION, "triangle-left"),
 }
 
 
@@ -344,7 +343,7 @@ def accuracy_baselines(index: Index) -> Figure | None:
     # Readers others are compared with for want of an image; the most accurate first.
     baselines = index.ranked("accuracy", list(dict.fromkeys(baseline for _, baseline in less)))
     drawn = baselines[:_MOST_BASELINES]
-    x = number_axis("value", "accuracy, percent", *bounds(_ends(rows)))
+    x = style.number_axis("value", "accuracy, percent", *bounds(_ends(rows)))
     lines = [hundred(one.value) for name in drawn if (one := index.known(name, "accuracy"))]
     panels = [_panel(0, [_dashed(x, *lines), *_dots(rows, x, lanes), *_numbers(lanes)])]
     order = [row["reader"] for row in rows]
@@ -376,10 +375,8 @@ def accuracy_baselines(index: Index) -> Figure | None:
     )
     return index.figure(
         "accuracy_baselines",
-        "Is it more accurate than a reader without the image?",
-        figure_spec(rows, vconcat=panels, spacing=28, resolve=apart),
-        "Accuracy of every reader, and its difference from readers that get no image, percent "
-        f"with 95 % interval: {said}.",
+        style.figure_spec(rows, vconcat=panels, spacing=28, resolve=apart),
+        said,
         *notes,
     )
 
@@ -395,9 +392,9 @@ def _difference_row(record: Measure) -> Spec:
     verdict = above if value > 0 else below if value < 0 else alike
     return ends(record) | {
         "q": record.q,
-        "verdict": verdict if told_apart(record) else alike,
-        "text": f"{percent(value, signed=True)}{interval(record)}",
-        "q_text": f"q {p_value(record.q)}",
+        "verdict": verdict if cells.told_apart(record) else alike,
+        "text": f"{cells.percent(value, signed=True)}{cells.interval(record)}",
+        "q_text": f"q {cells.p_value(record.q)}",
     }
 
 
@@ -406,13 +403,13 @@ def _forest_lanes(rows: Sequence[Spec], lanes: Sequence[str], baseline: str, pan
     kept = [lane for lane in lanes if lane != baseline]
     reach = max((abs(v) for v in _ends(rows) if v is not None), default=1.0)
     bound = 5 * (int(reach / 5) + 1)
-    x: Any = number_axis("value", f"accuracy less that of {baseline}", -bound, bound)
-    y = reader_axis(kept)
+    x: Any = style.number_axis("value", f"accuracy less that of {baseline}", -bound, bound)
+    y = style.reader_axis(kept)
     legend: Spec = {} if panel == 1 else {"legend": None}
     colour, shape = ({**looks, **legend} for looks in _told_by("verdict", _VERDICTS))
     point = {"type": "point", "size": 80, "strokeWidth": 1, "opacity": 1}
     layers = [
-        layer({"type": "rule", "color": INK}, x={"datum": 0}),
+        layer({"type": "rule", "color": style.INK}, x={"datum": 0}),
         _interval_layer(x, y, colour),
         layer(point, x=x, y=y, shape=shape, stroke=colour, fill=colour),
         *_numbers(kept, (64, "q_text")),
@@ -443,7 +440,7 @@ def phrasing_lanes(index: Index) -> Figure | None:
     # Wordings of one lane stand a little above each other.
     rows = [
         lane_row(index, reader, record)
-        | {"rate": name, "phrasing": wording, "place": place, "text": cell(record)}
+        | {"rate": name, "phrasing": wording, "place": place, "text": cells.cell(record)}
         for reader in index.readers
         for place, wording in enumerate(wordings)
         for name in _WORDING_RATES
@@ -457,18 +454,12 @@ def phrasing_lanes(index: Index) -> Figure | None:
         for row in rows
     )
     panels = [_wording_lanes(name, lanes, wordings) for name in _WORDING_RATES]
-    return index.figure(
-        "phrasing_lanes",
-        "Does it depend on the wording?",
-        figure_spec(rows, hconcat=panels, spacing=24),
-        f"Parse rate and accuracy in every wording, percent with 95 % interval: {told}.",
-        "Bars are 95 % intervals. An accuracy over few parsed answers is not one.",
-    )
+    return index.figure("phrasing_lanes", style.figure_spec(rows, hconcat=panels, spacing=24), told)
 
 
 def _wording_lanes(name: str, lanes: Sequence[str], wordings: Sequence[str]) -> Spec:
-    x: Any = number_axis("value", _WORDING_RATES[name], 0, 100)
-    y = reader_axis(lanes)
+    x: Any = style.number_axis("value", _WORDING_RATES[name], 0, 100)
+    y = style.reader_axis(lanes)
     if name != "parse_rate":  # the first panel names the readers for both
         y["axis"] = {**y["axis"], "labels": False, "minExtent": 0}
     nudge = {"field": "place", "type": "ordinal", "scale": {"paddingInner": 0}}

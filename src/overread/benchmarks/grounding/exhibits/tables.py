@@ -11,19 +11,17 @@ from overread.benchmarks.exhibits.cells import (
     FEW_MARK,
     NOT_KNOWN,
     OTHER_RULE_MARK,
-    TOLD_APART_MARK,
     cell,
     fraction,
     interval,
     p_value,
     percent,
-    table,
     told_apart,
 )
 from overread.benchmarks.exhibits.index import Column
 from overread.benchmarks.exhibits.tables import Shows, difference_rows, reader_rows, readers_table
 from overread.benchmarks.grounding.category import FEW_PARSED, RULE_DIFFERS, SWEEP
-from overread.benchmarks.grounding.exhibits.dot_plot import BASELINE, Index
+from overread.benchmarks.grounding.exhibits.dot_plot import BASELINE, FEW, WORDS, Index
 from overread.case import Measure, Table
 
 _RATES: Final = {"cgr": "CGR", "accuracy": "accuracy", "uar": "UAR", "is": "IS"}
@@ -34,14 +32,12 @@ def _spelled(word: str) -> str:
 
 
 def _by_reader(
-    index: Index,
-    name: str,
-    title: str,
-    columns: Sequence[Column],
-    *notes: str,
-    shows: Shows | None = None,
+    index: Index, name: str, columns: Sequence[Column], shows: Shows | None = None
 ) -> Table | None:
-    return readers_table(index, index.signature, name, title, columns, notes, shows=shows)
+    words = WORDS[name]
+    return readers_table(
+        index, index.signature, name, words.title, columns, words.notes, shows=shows
+    )
 
 
 def _columns(index: Index, measure: str, *keys: str, **also: str) -> list[Column]:
@@ -70,13 +66,6 @@ _SUMMARY: Final = {
     "gsp": "GSP",
     "parse_rate": "parse rate",
 }
-_SUMMARY_NOTES: Final = (
-    "Percent [95 % interval]; n is the number of cases a rate stands on; GSP in percentage points.",
-    "CGR: correct Yes the target mask flips. UAR: correct answers another patient's image of the "
-    "same finding and label leaves. IS: correct answers a mask elsewhere leaves. GSP: CGR less the "
-    "flips any mask causes.",
-    "A category describes behaviour on these cases. It is no evidence of clinical safety.",
-)
 _RETEST: Final = (
     "Retest: answers given again when the same question is put again. What changes then is chance, "
     "and CGR, UAR and IS are to be read against it."
@@ -97,7 +86,7 @@ def summary(index: Index) -> Table:
     }
     return Table(
         name="summary",
-        title="Did it look at the image?",
+        title=WORDS["summary"].title,
         columns=("reader", "category", *(column.heading for column in columns)),
         rows=tuple(
             (reader, _label(found[reader]) + marks[reader], *cells)
@@ -105,7 +94,7 @@ def summary(index: Index) -> Table:
         ),
         signature=index.signature,
         notes=(
-            *_SUMMARY_NOTES,
+            *WORDS["summary"].notes,
             *((_RETEST,) if again else ()),
             *((_OTHER_RULE,) if any(marks.values()) else ()),
             *(f"{reader}: {one.note}." for reader, one in found.items() if one and one.note),
@@ -131,17 +120,13 @@ def thresholds(index: Index) -> Table | None:
         )
         for row in reader_rows(index, [Column("IS", "is")])
     )
-    title = "Does the category depend on the threshold of stability?"
     columns = ("reader", "IS", "category", *(f"below {percent(float(below))}" for below in swept))
-    notes = ("Unstable below this IS, and steady from it on; the rule itself has 70 and 90.",)
-    return table("thresholds", title, columns, rows, index.signature, notes, facts=3)
+    return index.table("thresholds", rows, columns=columns, facts=3)
 
 
 def parse_rates(index: Index) -> Table | None:
     """Supplementary Table 12: replies in which an answer was found, by condition."""
-    title, columns = "How many replies held an answer?", _columns(index, "parse_rate", "condition")
-    note = "Percent of replies [95 % interval]. A trial without a reply is not counted."
-    return _by_reader(index, "parse_rates", title, columns, note)
+    return _by_reader(index, "parse_rates", _columns(index, "parse_rate", "condition"))
 
 
 def conditions(index: Index) -> Table | None:
@@ -158,10 +143,7 @@ def conditions(index: Index) -> Table | None:
         for name in ("cgr", "is", "gsp", "uar")
         for image in index.groups(name, "condition")
     )
-    title = "Does it depend on how the image is changed?"
-    columns = ("reader", "rate", "condition", "under it", "headline")
-    notes = ("UAR with no image, or a black one: correct answers that need no image at all.",)
-    return table("conditions", title, columns, rows, index.signature, notes, facts=3)
+    return index.table("conditions", rows, facts=3)
 
 
 def worst_cases(index: Index) -> Table | None:
@@ -175,10 +157,7 @@ def worst_cases(index: Index) -> Table | None:
         return f"{percent(low.value)} to {percent(high.value)} n={low.n}"
 
     rows = ((reader, *(span(reader, name) for name in names)) for reader in index.readers)
-    title = "What could the replies without an answer change?"
-    notes = ("Percent, were every reply without an answer a miss, and were it a hit.",)
-    columns = ("reader", *names.values())
-    return table("worst_cases", title, columns, rows, index.signature, notes)
+    return index.table("worst_cases", rows, columns=("reader", *names.values()))
 
 
 # ---------------------------------------------------------------- one reader against another
@@ -186,17 +165,15 @@ def worst_cases(index: Index) -> Table | None:
 
 def against_baselines(index: Index) -> Table | None:
     """Supplementary Table 1: every reader less each reader that gets no image."""
-    title = "Is it better than a reader without the image?"
-    return _comparison_table(index, "comparisons", title, BASELINE)
+    return _comparison_table(index, "comparisons", BASELINE)
 
 
 def pairwise(index: Index) -> Table | None:
     """Every reader less every other."""
-    title = "How do the readers differ, two by two?"
-    return _comparison_table(index, "pairwise", title, "pairwise")
+    return _comparison_table(index, "pairwise", "pairwise")
 
 
-def _comparison_table(index: Index, name: str, title: str, kind: str) -> Table | None:
+def _comparison_table(index: Index, name: str, kind: str) -> Table | None:
     """The comparisons of a kind, as comparisons.py names it."""
     found = (
         (record, _RATES[measure])
@@ -204,24 +181,11 @@ def _comparison_table(index: Index, name: str, title: str, kind: str) -> Table |
         for record in index.all(f"diff_{measure}", "versus", "comparison")
         if record.by["comparison"] == kind
     )
-    rows = difference_rows(found, beside=True, marked=True)
-    columns = ("reader", "against", "rate", "difference", "both rates", "p", "q")
-    notes = (
-        "Percentage points [95 % interval] on the cases that decide the rate for both readers.",
-        "p of the paired bootstrap; q is adjusted within a family of comparisons "
-        f"(Benjamini–Hochberg). {TOLD_APART_MARK} q < 0.05.",
-    )
-    return table(name, title, columns, rows, index.signature, notes, facts=3)
+    return index.table(name, difference_rows(found, beside=True, marked=True), facts=3)
 
 
 # ---------------------------------------------------------------- groups
 
-FEW: Final = 10
-"""Below so many cases a rate by finding is printed and not to be read (Supplementary Table 2)."""
-_FEW_NOTES: Final = (
-    "Percent [95 % interval] and flips / correct Yes.",
-    f"{FEW_MARK} Fewer than {FEW} cases: not to be interpreted.",
-)
 _RATED_SETS: Final = (
     Column("all boxes", "cgr", (("coverage", "all"),)),
     Column("box rated accurate", "cgr", (("coverage", "accurate"),)),
@@ -237,35 +201,24 @@ def _marked_fraction(record: Measure | None) -> str:
 def findings(index: Index) -> Table | None:
     """Supplementary Table 2: CGR by finding."""
     columns = [column for column in _columns(index, "cgr", "finding") if column.stands(index)]
-    title = "Which findings does it look for? CGR by finding"
-    return _by_reader(index, "findings", title, columns, *_FEW_NOTES, shows=_marked_fraction)
+    return _by_reader(index, "findings", columns, _marked_fraction)
 
 
 def rated_boxes_by_finding(index: Index) -> Table | None:
     """The same on boxes rated accurate."""
-    name, title = "coverage_findings", "CGR by finding on boxes rated accurate"
     columns = _columns(index, "cgr", "finding", coverage="accurate")
-    return _by_reader(index, name, title, columns, *_FEW_NOTES, shows=_marked_fraction)
+    return _by_reader(index, "coverage_findings", columns, _marked_fraction)
 
 
 def rated_boxes(index: Index) -> Table | None:
     """Supplementary Table 7: CGR where human readers said the box holds the finding."""
-    title = "Do boxes that miss part of a finding explain a low CGR?"
-    note = "CGR in percent [95 % interval] and flips / correct Yes."
-    return _by_reader(index, "coverage", title, _RATED_SETS, note, shows=fraction)
+    return _by_reader(index, "coverage", _RATED_SETS, fraction)
 
 
 def sentences(index: Index) -> Table | None:
     """Verdicts on report sentences that another image changes, by kind of injected error."""
-    return _by_reader(
-        index,
-        "sentences",
-        "Does the verdict on a sentence change with the image?",
-        _columns(index, "rexerr_sensitivity", "error_group", "error_type"),
-        "Percent of correct verdicts another patient's image of the same finding and label "
-        "changes, of any where the sentence names no finding [95 % interval]; first by what it "
-        "takes to notice the error, then by its type.",
-    )
+    columns = _columns(index, "rexerr_sensitivity", "error_group", "error_type")
+    return _by_reader(index, "sentences", columns)
 
 
 def subgroups(index: Index) -> Table | None:
@@ -277,15 +230,7 @@ def subgroups(index: Index) -> Table | None:
         for attribute in index.groups(f"gap_{name}", "attribute")
         if (test := index.get(reader, f"gap_{name}", attribute=attribute))
     )
-    title = "Does image use differ between patients?"
-    notes = (
-        "Percent. The gap is the first group less the second, or the largest less the smallest "
-        "of three, in percentage points [95 % interval].",
-        "p by permutation; q is adjusted among the tests of one reader (Benjamini–Hochberg). "
-        f"{TOLD_APART_MARK} q < 0.05.",
-    )
-    columns = ("reader", "rate", "by", "groups", "gap", "p", "q")
-    return table("subgroups", title, columns, rows, index.signature, notes, facts=3)
+    return index.table("subgroups", rows, facts=3)
 
 
 def _gap_cells(
@@ -320,14 +265,6 @@ _AVERAGED: Final[dict[str, dict[str, str]]] = {
     "P(answer)": {"of": "answer"},
     "P(Yes), regimes by swap": {"definition": "metrics"},
 }
-_CONFIDENCE_NOTES: Final = (
-    "Mean confidence in percent ± standard deviation over cases. Grounded-correct: correct, and "
-    "the target mask flips the answer; all of these are Yes answers, so their P(Yes) is high "
-    "partly by construction.",
-    "AUROC, Brier score and expected calibration error (ECE, ten bins) in percent [95 % interval]. "
-    "ECE of the answer: confidence in the answer given against its being correct. ECE of P(Yes): "
-    "against the key. ECE as published: P(Yes) against being correct, which is neither.",
-)
 
 
 def confidence(index: Index) -> Table | None:
@@ -344,10 +281,8 @@ def confidence(index: Index) -> Table | None:
         for reader in index.readers
         if (record := index.get(reader, "auroc")) and record.value is None and record.note
     )
-    title = "Does confidence tell when it looked?"
     columns = ("reader", "averaged", *(t for _, t in REGIMES), *(c.heading for c in _CALIBRATION))
-    notes = (*_CONFIDENCE_NOTES, *withheld)
-    return table("confidence", title, columns, rows, index.signature, notes, facts=2)
+    return index.table("confidence", rows, *withheld, columns=columns, facts=2)
 
 
 def _mean_with_sd(record: Measure | None) -> str:
@@ -375,13 +310,7 @@ def phrasing(index: Index) -> Table | None:
         for reader in index.readers
         for words in index.groups("parse_rate", "phrasing")
     )
-    columns = ("reader", "phrasing", *names.values())
-    notes = (
-        "Percent [95 % interval], on the same sub-sample of cases in every wording.",
-        f"{FEW_MARK} Fewer than 50 parsed answers: not to be interpreted.",
-    )
-    title = "Does it depend on the wording?"
-    return table("phrasing", title, columns, rows, index.signature, notes, facts=2)
+    return index.table("phrasing", rows, columns=("reader", "phrasing", *names.values()), facts=2)
 
 
 def sizes(index: Index) -> tuple[str, ...]:
@@ -398,10 +327,8 @@ def resolution(index: Index) -> Table | None:
     for size in px[1:]:
         columns += [f"{size} px", "rank", "change"]
     rows = (row for name in _RATES for row in _resolution_rows(index, name, px))
-    changes = "Percent [95 % interval]; the change in percentage points, on cases decided at both."
-    notes = (changes, *map(_correlation_note, index.together("rho", "px", "of")))
-    title = "Does it depend on the resolution?"
-    return table("resolution", title, columns, rows, index.signature, notes, facts=2)
+    correlations = map(_correlation_note, index.together("rho", "px", "of"))
+    return index.table("resolution", rows, *correlations, columns=columns, facts=2)
 
 
 def _resolution_rows(index: Index, name: str, px: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -482,7 +409,7 @@ def transfer_table(found: Transferred, names: tuple[str, str], signature: str) -
     """One row per reader and measure, and a note per correlation."""
     return Table(
         name="transfer",
-        title="Do the numbers hold on other cases?",
+        title=WORDS["transfer"].title,
         columns=("reader", "measure", *names),
         rows=tuple((reader, name, cell(x), cell(y)) for reader, name, x, y in found.pairs),
         signature=signature,

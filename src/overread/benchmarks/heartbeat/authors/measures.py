@@ -28,8 +28,7 @@ def truncated_vote(said: Floats) -> Floats:
 def stops(votes: Floats) -> Mask:
     """The seeds at which the authors' code stops: a vote outside {0, 1}, or no vote at all."""
     there = ~np.isnan(votes)
-    found: Mask = (there & (votes != 0) & (votes != 1)).any(axis=0) | ~there.any(axis=0)
-    return found
+    return np.asarray((there & (votes != 0) & (votes != 1)).any(axis=0) | ~there.any(axis=0))
 
 
 class Binary(NamedTuple):
@@ -117,8 +116,7 @@ def published_uniform(
 def published_lengths(ed: ArrayLike, es: ArrayLike) -> NDArray[np.int64]:
     """The notebook's own window length, (l + 1) * 7 // 3, which no window has (HEARTBEAT 8)."""
     between: NDArray[Any] = np.abs(np.asarray(ed, np.int64) - np.asarray(es, np.int64))
-    found: NDArray[np.int64] = (between + 1) * 7 // 3
-    return found
+    return np.asarray((between + 1) * 7 // 3)
 
 
 def _chance_shipped(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:

@@ -5,47 +5,32 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.heartbeat.annotation import Phases, Traced, stem, without_number
-from overread.benchmarks.heartbeat.cases import Window
-
-if TYPE_CHECKING:
-    pass
+from overread.benchmarks.heartbeat.cases import Phases, Traced, Window, stem, without_number
 
 # ---------------------------------------------------------------- which frame is which
 
 
-class Labelled(msgspec.Struct, frozen=True):
-    """A row of the authors' annotation file."""
-
-    file: str
-    frame: int
-    volume: float
-    label: Literal["EDV", "ESV"]
-
-
-def labelled(traced: Sequence[Traced]) -> list[Labelled]:
-    """The authors' annotation rows, fault included.
+def labelled(traced: Sequence[Traced]) -> list[tuple[Traced, Literal["EDV", "ESV"]]]:
+    """The authors' annotation rows, fault included, each with its label.
 
     Volumes come in sorted (file, frame) order and are pasted, by place, on the frames in order of
     first appearance; then a file's largest volume is EDV wherever it stands, and the rest ESV.
     """
     shown = sorted(traced, key=lambda each: each.place)
-    pasted = [each.volume for each in traced]
-    largest: dict[str, float] = {}
-    for each, volume in zip(shown, pasted, strict=True):
-        if not math.isnan(volume):
-            largest[each.file] = max(volume, largest.get(each.file, -math.inf))
-    return [
-        Labelled(
-            each.file, each.frame, volume, "EDV" if volume == largest.get(each.file) else "ESV"
-        )
-        for each, volume in zip(shown, pasted, strict=True)
+    pasted = [
+        msgspec.structs.replace(each, volume=other.volume)
+        for each, other in zip(shown, traced, strict=True)
     ]
+    largest: dict[str, float] = {}
+    for row in pasted:
+        if not math.isnan(row.volume):
+            largest[row.file] = max(row.volume, largest.get(row.file, -math.inf))
+    return [(row, "EDV" if row.volume == largest.get(row.file) else "ESV") for row in pasted]
 
 
 def positional(traced: Sequence[Traced]) -> dict[str, Phases | Left]:
@@ -53,21 +38,21 @@ def positional(traced: Sequence[Traced]) -> dict[str, Phases | Left]:
 
     It takes the first row of each label; a file whose rows all tie has no ESV row.
     """
-    found: dict[str, list[Labelled]] = {}
-    for row in labelled(traced):
-        found.setdefault(row.file, []).append(row)
-    return {file: _first_of_each(file, rows) for file, rows in found.items()}
-
-
-def _first_of_each(file: str, rows: Sequence[Labelled]) -> Phases | Left:
-    for row in rows:
-        if math.isnan(row.volume):
-            return without_number(file, row.frame)
-    ed = next(row for row in rows if row.label == "EDV")
-    es = next((row for row in rows if row.label == "ESV"), None)
-    if es is None:
-        return Left(stem(file), "its annotation has no ESV row: one frame, or equal volumes")
-    return Phases(ed.frame, es.frame, ed.volume, es.volume)
+    rows: dict[str, list[tuple[Traced, str]]] = {}
+    for row, label in labelled(traced):
+        rows.setdefault(row.file, []).append((row, label))
+    found: dict[str, Phases | Left] = {}
+    for file, own in rows.items():
+        lost = next((row for row, _ in own if math.isnan(row.volume)), None)
+        ed, es = (next((row for row, is_ in own if is_ == word), None) for word in ("EDV", "ESV"))
+        if lost is not None:
+            found[file] = without_number(file, lost.frame)
+        elif ed is None or es is None:
+            why = "its annotation has no ESV row: one frame, or equal volumes"
+            found[file] = Left(stem(file), why)
+        else:
+            found[file] = Phases(ed.frame, es.frame, ed.volume, es.volume)
+    return found
 
 
 # ---------------------------------------------------------------- which frames are shown

@@ -34,7 +34,7 @@ _GUESSED_ONCE: Final = (
     "Uniform guesses are one guess per video. A reader's answer is the mean of its passes, which "
     "as a rule errs less than one guess even where every pass is a guess."
 )
-_TASK_MEASURE: Final = {"t1": "mae", "t2": "accuracy"}
+_TASK_MEASURES: Final = {"t1": ("mae", "skill"), "t2": ("accuracy",)}
 _LONG_NAME: Final = 34  # what `shown` leaves whole
 
 
@@ -54,6 +54,23 @@ class Setting(NamedTuple):
     @property
     def phases(self) -> tuple[Phase, ...]:
         return phases_of(self.format)
+
+
+class First(NamedTuple):
+    """One task's standard setting: its first context, and each phase's format there."""
+
+    task: str
+    context: str
+    formats: dict[Phase, str]
+
+    def by(self, phase: Phase) -> dict[str, str]:
+        wanted = self.formats[phase]
+        return {"task": self.task, "context": self.context, "format": wanted, "phase": phase}
+
+    def __str__(self) -> str:
+        formats = list(dict.fromkeys(self.formats.values()))
+        plural = "s" * (len(formats) > 1)
+        return f"context {NAMES[self.context]}, format{plural} {' and '.join(formats)}"
 
 
 class HeartIndex(Index):
@@ -80,10 +97,23 @@ class HeartIndex(Index):
                 for wanted in FORMATS:
                     by = {"task": task, "context": context, "format": wanted}
                     if any(
-                        self.get(reader, _TASK_MEASURE[task], phase=phase, **by)
+                        self.get(reader, measure, phase=phase, **by)
+                        for measure in _TASK_MEASURES[task]
                         for phase in phases_of(wanted)
                     ):
                         yield Setting(reader, context, wanted, by)
+
+    def first_setting(self, task: str, *readers: str) -> First | None:
+        """The standard setting of some readers, or all: the first context they were asked in.
+
+        There the first format that asks for both phases; without one, those of one phase each.
+        """
+        own = [one for one in self.settings(task) if not readers or one.reader in readers]
+        here = [one for one in own if one.context == own[0].context]
+        pair = [one.format for one in here if len(one.phases) == 2]
+        formats = {one.phases[0]: one.format for one in here}
+        formats = dict.fromkeys(PHASES, pair[0]) if pair else formats
+        return First(task, own[0].context, formats) if own else None
 
     def contexts(self, task: str) -> list[str]:
         """The contexts somebody was asked in."""

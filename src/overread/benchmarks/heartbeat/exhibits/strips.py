@@ -32,7 +32,7 @@ from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, short
 from overread.benchmarks.heartbeat.frame_measures import error_of
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
 from overread.benchmarks.heartbeat.study import HeartRun
-from overread.case import BadInput, Figure
+from overread.case import Figure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,8 +55,6 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     es: int
     count: int
     said: Mapping[str, AnswerCounts]
-    # The first frame's place in the clip.
-    start: int = 0
 
     @property
     def silent(self) -> list[str]:
@@ -124,11 +122,6 @@ def _small_png(frame: Any) -> tuple[str, int, int]:
     """A frame scaled to `_TILE_SIDE`; grey stays grey."""
     from PIL import Image
 
-    if frame.dtype != "uint8" or not (frame.ndim == 2 or frame.shape[2:] == (3,)):
-        raise BadInput(
-            f"a frame is {frame.dtype} of shape {frame.shape}; a strip needs uint8, H x W or "
-            "H x W x 3."
-        )
     if frame.ndim == 3 and (frame == frame[:, :, :1]).all():
         frame = frame[:, :, 0]
     high, wide = frame.shape[:2]
@@ -180,8 +173,9 @@ class _AnswerLanes:
     def at(self, index: float) -> float:
         return self.left + (index + 0.5) / self.seen.count * (self.right - self.left)
 
-    def lane(self, reader: str) -> float:
-        return self.top + _LANE_HEIGHT * (list(self.names).index(reader) + 0.5)
+    def lane(self, reader: str, phase: str = "") -> float:
+        middle = self.top + _LANE_HEIGHT * (list(self.names).index(reader) + 0.5)
+        return middle + _PHASE_OFFSET.get(phase, 0)
 
     def ground(self) -> Iterator[Spec]:
         """Names, the axis below, and the true frames through all lanes."""
@@ -217,7 +211,7 @@ class _AnswerLanes:
         for phase in phases_of(self.seen.format):
             here = [row for row in self.rows if row["phase"] == phase]
             inside = [
-                {"x": self.at(row["said"]), "y": self._y(row["reader"], phase), **row}
+                {"x": self.at(row["said"]), "y": self.lane(row["reader"], phase), **row}
                 for row in here
                 if row["shown"]
             ]
@@ -227,31 +221,26 @@ class _AnswerLanes:
             yield from self._outside([r for r in outside if r["said"] < 0], phase, "left")
             yield from self._outside([r for r in outside if r["said"] >= 0], phase, "right")
         if self.seen.silent:
-            silent = [
-                {"x": self.left, "y": self.lane(reader), "text": "no answer"}
-                for reader in self.seen.silent
-            ]
+            word = {"x": self.left, "text": "no answer"}
+            silent = [word | {"y": self.lane(reader)} for reader in self.seen.silent]
             yield _texts(silent, align="right", baseline="middle", dx=-6, fontStyle="italic")
 
     def _outside(self, rows: list[Spec], phase: Phase, side: str) -> Iterator[Spec]:
-        x, align, dx = (
-            (self.left - 8, "right", -7) if side == "left" else (self.right + 8, "left", 7)
-        )
+        before = side == "left"
+        x = self.left - 8 if before else self.right + 8
         numbers: dict[str, list[int]] = {}
         for row in rows:
             numbers.setdefault(row["reader"], []).append(row["said"])
         values = [
-            {"x": x, "y": self._y(reader, phase), "text": _number_span(said)}
+            {"x": x, "y": self.lane(reader, phase), "text": _number_span(said)}
             for reader, said in numbers.items()
         ]
         if values:
             colour = _COLOURS[phase]
             arrow = {"type": "point", "shape": f"triangle-{side}", "filled": True, "size": 45}
             yield _layer(values, arrow | {"color": colour, "opacity": 1})
+            align, dx = ("right", -7) if before else ("left", 7)
             yield _texts(values, align=align, baseline="middle", dx=dx, color=colour)
-
-    def _y(self, reader: str, phase: Phase) -> float:
-        return self.lane(reader) + _PHASE_OFFSET[phase]
 
 
 def _number_span(numbers: list[int]) -> str:
@@ -278,11 +267,6 @@ def strip(
 
     `chosen` says why this clip is shown.
     """
-    if len(frames) != seen.count or not all(0 <= at < seen.count for at in (seen.ed, seen.es)):
-        raise BadInput(
-            f"{seen.case}: {len(frames)} frames were given for a window of {seen.count} with true "
-            f"frames {seen.ed} and {seen.es}. Give every frame of the window."
-        )
     placed, height = _tiles(frames, (seen.ed, seen.es))
     rows = _answer_rows(seen)
     lanes = _AnswerLanes(seen, rows, height + _HEAD_ROOM)
@@ -386,14 +370,28 @@ def strips(
     )
     errors = _case_errors(tables, answers.filter(pl.col("reader").eq(reader)), edition)
     over = "phases and seeds" if len(phases_of(wanted)) > 1 else "seeds"
-    number = 0
+    windows, number = windows_by_case(answers), 0
     for case, words in _chosen_cases(errors, edition.seed):
-        seen = _seen_window(answers.filter(pl.col("case").eq(case)), case, context, wanted, order)
-        if seen is None:
+        if (window := windows.get(case)) is None:
             continue
-        frames = pictures(case, seen.start, seen.count, context)
-        if frames is None or len(frames) != seen.count:
+        frames = pictures(case, window["start"], window["count"], context)
+        if frames is None or len(frames) != window["count"]:
             continue
+        rows = answers.filter(pl.col("case").eq(case)).partition_by("reader", as_dict=True)
+        said: dict[str, AnswerCounts] = {
+            name: {p: Counter(rows[name,][f"pred_{p}"].drop_nulls()) for p in phases_of(wanted)}
+            for name in order
+            if (name,) in rows
+        }
+        seen = Seen(
+            case=case,
+            context=context,
+            format=wanted,
+            ed=window["truth_ed"],
+            es=window["truth_es"],
+            count=window["count"],
+            said=said,
+        )
         number += 1
         off = f"{errors[case]:.1f} frames"
         yield strip(
@@ -410,13 +408,8 @@ def _case_errors(tables: Tables, answers: pl.DataFrame, edition: Edition) -> dic
     """Each case's error in frames, a mean over its phases; cases without an answer are left out."""
     run = HeartRun(msgspec.structs.replace(tables, answers=answers), edition)
     (marks,) = run.marks
-    each = [error_of(marks, run, phase).per_video for phase in marks.phases]
-    off = np.mean(each, axis=0)
-    return {
-        case: float(error)
-        for case, error in zip(marks.facts.cases, off, strict=True)
-        if not np.isnan(error)
-    }
+    off = np.mean([error_of(marks, run, phase).per_video for phase in marks.phases], axis=0)
+    return {case: float(e) for case, e in zip(run.cases, off, strict=True) if not np.isnan(e)}
 
 
 def _chosen_cases(errors: dict[str, float], seed: int) -> Iterator[tuple[str, str]]:
@@ -438,33 +431,16 @@ def _chosen_cases(errors: dict[str, float], seed: int) -> Iterator[tuple[str, st
     yield from picked.items() if len(ranked) > 1 else [(ranked[0], "the only clip")]
 
 
-def _seen_window(
-    rows: pl.DataFrame, case: str, context: str, wanted: str, order: list[str]
-) -> Seen | None:
-    import polars as pl
-
-    windows = rows.drop_nulls(("start", "count", "truth_ed", "truth_es"))
-    if windows.is_empty():
-        return None
-    first: dict[str, Any] = windows.row(0, named=True)
+def windows_by_case(t1: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """By case the frames shown and the true ones among them, where an answer knows them."""
+    needed = ("start", "count", "truth_ed", "truth_es")
+    if not set(needed) <= set(t1.columns):
+        return {}
+    known = t1.select("case", "context", "format", *needed).drop_nulls(needed)
+    rows = known.unique("case", keep="first", maintain_order=True).iter_rows(named=True)
     # Somebody else's file may name a truth beyond the frames it says were shown.
-    if not all(0 <= first[f"truth_{phase}"] < first["count"] for phase in PHASES):
-        return None
-    said: dict[str, AnswerCounts] = {}
-    for reader in order:
-        own = rows.filter(pl.col("reader").eq(reader))
-        if not own.is_empty():
-            said[reader] = {
-                phase: Counter(own[f"pred_{phase}"].drop_nulls().to_list())
-                for phase in phases_of(wanted)
-            }
-    return Seen(
-        case=case,
-        context=context,
-        format=wanted,
-        ed=first["truth_ed"],
-        es=first["truth_es"],
-        count=first["count"],
-        said=said,
-        start=first["start"],
-    )
+    return {
+        row["case"]: row
+        for row in rows
+        if all(0 <= row[f"truth_{phase}"] < row["count"] for phase in PHASES)
+    }

@@ -24,8 +24,8 @@ from overread.benchmarks.heartbeat.exhibits.settings import (
     PHASES,
     SIGNED_FRAMES,
     SPECIALIST,
+    First,
     HeartIndex,
-    Setting,
 )
 from overread.benchmarks.heartbeat.frame_measures import CANNOT_TELL
 from overread.benchmarks.heartbeat.marks import Phase
@@ -49,23 +49,6 @@ _UNTOLD_NOTE: Final = (
     "by, so that skill says nothing."
 )
 _OBSERVED: Final = f" (two observers differ by {OBSERVERS[0]} to {OBSERVERS[1]})"
-
-
-class _First(NamedTuple):
-    """One task's setting in the first table: the context, and each phase's format."""
-
-    task: str
-    context: str
-    formats: dict[Phase, str]
-
-    def by(self, phase: Phase) -> dict[str, str]:
-        wanted = self.formats[phase]
-        return {"task": self.task, "context": self.context, "format": wanted, "phase": phase}
-
-    def __str__(self) -> str:
-        formats = list(dict.fromkeys(self.formats.values()))
-        plural = "s" * (len(formats) > 1)
-        return f"context {NAMES[self.context]}, format{plural} {' and '.join(formats)}"
 
 
 class _Column(NamedTuple):
@@ -92,9 +75,9 @@ def summary(index: HeartIndex) -> Table:
 
     One row per reader, in the first context and the first pair format that were asked.
     """
-    t1, t2 = _first_setting(index, "t1"), _first_setting(index, "t2")
+    t1, t2 = index.first_setting("t1"), index.first_setting("t2")
 
-    def setting(column: _Column) -> _First | None:
+    def setting(column: _Column) -> First | None:
         if column.phase is None:
             return t1 or t2
         found = t2 if column.measure == "accuracy" else t1
@@ -125,18 +108,7 @@ def summary(index: HeartIndex) -> Table:
     )
 
 
-def _first_setting(index: HeartIndex, task: str) -> _First | None:
-    context = next(iter(index.contexts(task)), None)
-    if context is None:
-        return None
-    formats = {one.format: one.phases for one in index.settings(task, context)}
-    pair = next((wanted for wanted, phases in formats.items() if len(phases) == 2), None)
-    if pair is not None:
-        return _First(task, context, dict.fromkeys(PHASES, pair))
-    return _First(task, context, {phases[0]: wanted for wanted, phases in formats.items()})
-
-
-def _summary_cell(index: HeartIndex, reader: str, column: _Column, setting: _First | None) -> str:
+def _summary_cell(index: HeartIndex, reader: str, column: _Column, setting: First | None) -> str:
     if setting is None:
         return NOT_ASKED
     if column.phase is None:
@@ -161,7 +133,7 @@ def _untold_note(index: HeartIndex) -> list[str]:
     return [_UNTOLD_NOTE] if any(CANNOT_TELL in r.flags for r in index.every("skill")) else []
 
 
-def _setting_note(t1: _First | None, t2: _First | None) -> str:
+def _setting_note(t1: First | None, t2: First | None) -> str:
     """Which of the settings the table shows."""
     said = [f"Finding the frames: {t1}"] if t1 else []
     said += [f"T2, which of two frames: {t2}"] if t2 else []
@@ -169,7 +141,7 @@ def _setting_note(t1: _First | None, t2: _First | None) -> str:
     return f"{'; '.join(said)}. {worse}" if said else ""
 
 
-def _to_beat_note(index: HeartIndex, t1: _First | None) -> str:
+def _to_beat_note(index: HeartIndex, t1: First | None) -> str:
     coins = bool(index.contexts("t2"))
     if t1 is None:
         return "A coin has 0.5." if coins else ""
@@ -328,39 +300,24 @@ def _error_notes(index: HeartIndex, spread: str, context: str) -> Iterator[str]:
 
 def accuracies(index: HeartIndex) -> Table | None:
     """Table 4: which of two frames."""
-    found = [
-        (
-            reader,
-            context,
-            [
-                index.get(reader, "accuracy", phase=phase, task="t2", context=context, format=asked)
-                for phase, asked in (("ed", "edv"), ("es", "esv"))
-            ],
-        )
-        for reader in index.asked
-        for context in CONTEXTS
-    ]
-    if any(record for *_, both in found for record in both):
-        found += [
-            (
-                "a coin",
-                context,
-                [index.reference("chance_accuracy", "t2", context, p) for p in PHASES],
-            )
-            for context in CONTEXTS
-        ]
-    rows = [
-        (
-            reader,
-            NAMES[context],
-            *(
-                cell(one, unit=ACCURACY, spread=one.sd_seeds if one else None, absent=NOT_ASKED)
-                for one in both
-            ),
-        )
-        for reader, context, both in found
-        if any(both)
-    ]
+    coin = "a coin"
+    rows = []
+    for reader in (*index.asked, *[coin] * bool(index.contexts("t2"))):
+        for context in CONTEXTS:
+            by = {"task": "t2", "context": context}
+            both = [
+                index.reference("chance_accuracy", **by, phase=phase)
+                if reader == coin
+                else index.get(reader, "accuracy", **by, phase=phase, format=f"{phase}v")
+                for phase in PHASES
+            ]
+            spreads = [one.sd_seeds if one else None for one in both]
+            cells = [
+                cell(one, unit=ACCURACY, spread=spread, absent=NOT_ASKED)
+                for one, spread in zip(both, spreads, strict=True)
+            ]
+            if any(both):
+                rows.append((reader, NAMES[context], *cells))
     note = (
         "± is the standard deviation over seeds; [95 % interval] by patient. The coin is "
         "thrown once per video; its interval is where one seed of as many videos falls."
@@ -405,17 +362,23 @@ _HABITS: Final = ("parsed %", "out of range %", "order bias", "middle bias", "di
 
 def habits(index: HeartIndex) -> Table | None:
     """What the paper says in words: order, middle, one answer for all, and the range."""
-    rows = [
-        (
-            one.reader,
-            NAMES[one.context],
-            one.format,
-            phase.upper(),
-            *_habit_cells(index, one, phase),
-        )
-        for one in index.settings("t1")
-        for phase in sorted(one.phases)
-    ]
+    rows = []
+    for one in index.settings("t1"):
+        order = index.get(one.reader, "order_bias", **one.by)
+        for phase in sorted(one.phases):
+            names = ("parsed", "out_of_range", "middle_bias", "seed_sd")
+            found = [index.get(one.reader, name, phase=phase, **one.by) for name in names]
+            parsed, outside, middle, spread = found
+            distinct = index.known(one.reader, "distinct", phase=phase, **one.by)
+            cells = (
+                cell(parsed),
+                cell(outside),
+                cell(order, unit=SIGNED_FRAMES, absent=NOT_ASKED),
+                cell(middle, unit=SIGNED_FRAMES),
+                str(int(distinct.value or 0)) if distinct else NOT_KNOWN,
+                cell(spread, unit=FRAMES),
+            )
+            rows.append((one.reader, NAMES[one.context], one.format, phase.upper(), *cells))
     return table(
         "habits",
         "Habits that pass for seeing",
@@ -430,17 +393,3 @@ def habits(index: HeartIndex) -> Table | None:
         ),
         facts=4,
     )
-
-
-def _habit_cells(index: HeartIndex, one: Setting, phase: Phase) -> Iterator[str]:
-    def found(name: str) -> Measure | None:
-        return index.get(one.reader, name, phase=phase, **one.by)
-
-    yield cell(found("parsed"))
-    yield cell(found("out_of_range"))
-    order = index.get(one.reader, "order_bias", **one.by)
-    yield cell(order, unit=SIGNED_FRAMES, absent=NOT_ASKED)
-    yield cell(found("middle_bias"), unit=SIGNED_FRAMES)
-    distinct = index.known(one.reader, "distinct", phase=phase, **one.by)
-    yield str(int(distinct.value or 0)) if distinct else NOT_KNOWN
-    yield cell(found("seed_sd"), unit=FRAMES)

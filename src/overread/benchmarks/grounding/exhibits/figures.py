@@ -1,23 +1,143 @@
-"""Figures by finding and by confidence: the heat map, reliability diagrams and histograms."""
+"""Figures that are no lanes: one rate against another, by finding, and by confidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, percent, printed
-from overread.benchmarks.exhibits.style import BLUE, FAINT, INK, Spec, figure_spec, reader_axis
-from overread.benchmarks.grounding.exhibits.dot_plot import (
-    OFFSET,
-    Index,
-    category_marks,
-    ends,
-    hundred,
-    layer,
-)
-from overread.benchmarks.grounding.exhibits.tables import FEW, REGIMES
+from overread.benchmarks.exhibits.index import Column
+from overread.benchmarks.exhibits.plane import dashed_line, ground_word, in_words, plane, plane_row
+from overread.benchmarks.exhibits.style import Spec
+from overread.benchmarks.grounding.category import STEADY_FROM, UNSTABLE_BELOW
+from overread.benchmarks.grounding.exhibits import dot_plot
+from overread.benchmarks.grounding.exhibits.dot_plot import FEW, Index, ends, glyph, hundred, layer
+from overread.benchmarks.grounding.exhibits.tables import REGIMES, sizes
 from overread.case import Figure, Measure
 from overread.measuring.units import ANY
+
+# ---------------------------------------------------------------- one rate against another
+# What a reader does, and whether it does so twice.
+
+
+def _against(index: Index, x: Column, y: Column) -> list[Spec]:
+    return [
+        plane_row(index.identity(reader), of_x, of_y)
+        for reader in index.readers
+        if (of_x := x.known(index, reader)) and (of_y := y.known(index, reader))
+    ]
+
+
+def _limits(rows: Sequence[Spec], axis: str, *inside: float) -> tuple[float, float]:
+    return dot_plot.bounds(
+        (row[f"{axis}{part}"] for row in rows for part in ("", "_low", "_high")), *inside
+    )
+
+
+def triad(index: Index) -> Figure | None:
+    """Figure 2a: CGR against IS, with the regions of the category rule shaded."""
+    rows = _against(index, Column("IS", "is"), Column("CGR", "cgr"))
+    if not rows:
+        return None
+    left, _ = _limits(rows, "x", 60, 100)
+    _, top = _limits(rows, "y", 0)
+    x_bounds, y_bounds = (left, 101.0), (-top / 50, float(top))
+    regions = [
+        {"x": left, "x2": UNSTABLE_BELOW, "y": y_bounds[0], "y2": top, "said": "unstable"},
+        {"x": STEADY_FROM, "x2": 101, "y": 0, "y2": top, "said": "uses image"},
+    ]
+    colours = {"domain": ["unstable", "uses image"], "range": ["#e69f00", style.BLUE]}
+    edges: Spec = {axis: {"field": axis, "type": "quantitative"} for axis in "xy"}
+    edges |= {end: {"field": end} for end in ("x2", "y2")}
+    colour = {"field": "said", "type": "nominal", "scale": colours, "legend": None}
+    mark = {"type": "rect", "opacity": 0.12}
+    shaded = {"data": {"values": regions}, **layer(mark, **edges, color=colour)}
+    titles = (
+        "IS: a mask elsewhere leaves the answer, percent",
+        "CGR: the target mask flips it, percent",
+    )
+    unstable = ground_word("unstable", left, top, align="left", dx=4)
+    uses = ground_word("uses image", 101, top, align="right", dx=-3)
+    spec = plane(rows, titles, x_bounds, y_bounds, glyph(rows), (shaded, unstable, uses))
+    spec["resolve"] = {"scale": {"color": "independent"}}
+    return index.figure("triad", spec, in_words(rows, "IS", "CGR"))
+
+
+def sens_spec(index: Index) -> Figure | None:
+    """Figure 2d: sensitivity against specificity."""
+    rows = _against(index, Column("", "specificity"), Column("", "sensitivity"))
+    if not rows:
+        return None
+    titles, ends_at = ("specificity, percent", "sensitivity, percent"), (-2.0, 102.0)
+    behind = (
+        dashed_line((0, 100), (100, 0)),
+        ground_word("always Yes", 0, 100, align="left", dx=14, dy=-4, baseline="bottom"),
+        ground_word("always No", 100, 0, align="right", dx=-14, baseline="middle"),
+    )
+    return index.figure(
+        "sens_spec",
+        plane(rows, titles, ends_at, ends_at, glyph(rows), behind),
+        in_words(rows, "specificity", "sensitivity"),
+    )
+
+
+# ---------------------------------------------------------------- a rate under other circumstances
+# Figure 6 and Supplementary Figure 1a: does a rate stay where it was under other circumstances?
+
+
+_LONGEST_NAME: Final = 40
+
+
+def transfer_figure(
+    pairs: Sequence[tuple[str, Measure, Measure]], names: tuple[str, str]
+) -> Figure:
+    """Figure 6a, b: UAR in one run against UAR in another, reader by reader.
+
+    `pairs` are (reader, its record in the first run, its record in the second); one without a value
+    is left out.
+    """
+    drawn = style.shown([reader for reader, _, _ in pairs])
+    who = {"category": dot_plot.UNKNOWN, "gets_image": True}
+    rows = [
+        plane_row({"reader": name, "shown": drawn[name], **who}, x, y)
+        for name, x, y in pairs
+        if x.value is not None and y.value is not None
+    ]
+    at = [name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}" for name in names]
+    spec = _same_axes(rows, (f"UAR in {at[0]}, percent", f"UAR in {at[1]}, percent"))
+    spec["config"] = {**spec["config"], "legend": {"disable": True}}
+    told = in_words(rows, f"in {names[0]}", f"in {names[1]}") if rows else "no reader has both"
+    return Index(()).figure("transfer", spec, told)
+
+
+def resolution_plane(index: Index) -> Figure | None:
+    """Supplementary Figure 1a: CGR at another resolution against CGR at the headline's."""
+    px = sizes(index)
+    at = [Column("CGR", "cgr", (("px", size),)) for size in px[:2]]
+    rows = _against(index, *at) if len(at) == 2 else []
+    if not rows:
+        return None
+    return index.figure(
+        "resolution_plane",
+        _same_axes(rows, (f"CGR at {px[0]} px, percent", f"CGR at {px[1]} px, percent")),
+        in_words(rows, f"at {px[0]} px", f"at {px[1]} px"),
+        base=px[0],
+        px=px[1],
+    )
+
+
+def _same_axes(rows: list[Spec], titles: tuple[str, str]) -> Spec:
+    """A plane whose two axes are the same, with the line on which both rates are equal."""
+    limits = (*_limits(rows, "x"), *_limits(rows, "y")) if rows else (0.0, 100.0)
+    low, high = min(limits), max(limits)
+    room = (high - low) / 50
+    both = (low - room, high + room)
+    return plane(rows, titles, both, both, glyph(rows), [dashed_line((low, low), (high, high))])
+
+
+# ---------------------------------------------------------------- findings
+# Figure 5: CGR by reader and finding, with the number of cases in every cell.
 
 
 def _by_reader(said: Iterable[tuple[str, str]]) -> str:
@@ -27,9 +147,6 @@ def _by_reader(said: Iterable[tuple[str, str]]) -> str:
         of.setdefault(reader, []).append(words)
     return "; ".join(f"{reader}: {', '.join(words)}" for reader, words in of.items())
 
-
-# ---------------------------------------------------------------- findings
-# Figure 5: CGR by reader and finding, with the number of cases in every cell.
 
 _TILE_WIDTH: Final = 80
 _TILE_HEIGHT: Final = 38
@@ -67,24 +184,24 @@ def finding_heatmap(index: Index) -> Figure | None:
             "labelPadding": 4 + 13 * max(name.count("_") + 1 for name in findings),
         },
     }
-    place = {"x": x, "y": reader_axis(lanes, offset=OFFSET, grid=False)}
+    place = {"x": x, "y": style.reader_axis(lanes, offset=dot_plot.OFFSET, grid=False)}
     scale = {"domain": [0, top], "range": ["#e8f1f8", "#08519c"]}
     fill = {"field": "value", "type": "quantitative", "scale": scale, "legend": None}
     read = f"isValid(datum.value) && datum.n >= {FEW}"
     dark = f"{read} && datum.value >= {_DARK_FROM * top}"
     ink = {
         "condition": [{"test": dark, "value": "#fffffe"}, {"test": read, "value": "#111111"}],
-        "value": INK,
+        "value": style.INK,
     }
     tile: Spec = {"type": "rect", "width": _TILE_WIDTH - 4, "height": _TILE_HEIGHT - 4}
-    frame = {**tile, "filled": False, "stroke": INK, "strokeWidth": 2}
+    frame = {**tile, "filled": False, "stroke": style.INK, "strokeWidth": 2}
 
     def words(field: str, dy: int, size: int) -> Spec:
         mark = {"type": "text", "dy": dy, "fontSize": size, "baseline": "middle"}
         return layer(mark, **place, text={"field": field}, color=ink)
 
     layers = [
-        category_marks(rows, lanes, grid=False),
+        dot_plot.category_marks(rows, lanes, grid=False),
         {"transform": [{"filter": read}], **layer(tile, **place, color=fill)},
         {"transform": [{"filter": "datum.beyond_any_mask"}], **layer(frame, **place)},
         words("text", -6, 12),
@@ -96,15 +213,7 @@ def finding_heatmap(index: Index) -> Figure | None:
         for row in rows
         if row["value"] is not None
     )
-    return index.figure(
-        "finding_heatmap",
-        "Which findings does it look for?",
-        figure_spec(rows, **steps, layer=layers),
-        f"Causal grounding rate (CGR) by reader and finding, percent: {said}.",
-        "CGR in percent, and the correct Yes answers it stands on. Framed: the interval of CGR "
-        "lies above the flips a mask elsewhere causes on the same finding. Without colour: "
-        f"fewer than {FEW} cases, not to be interpreted.",
-    )
+    return index.figure("finding_heatmap", style.figure_spec(rows, **steps, layer=layers), said)
 
 
 def _findings_by_cgr(index: Index) -> list[str]:
@@ -123,15 +232,10 @@ def _tile(index: Index, reader: str, finding: str) -> Spec:
     if cgr is None:
         return facts | {"beyond_any_mask": False, "text": NOT_KNOWN, "n_text": ""}
     said = {"text": percent(cgr.value), "n_text": f"n={cgr.n}"}
-    beyond = _beyond_any_mask(cgr, index.known(reader, "is", finding=finding))
+    # Whether the target mask flips more than a mask elsewhere does, by the interval [D37].
+    stable, enough = index.known(reader, "is", finding=finding), (cgr.n or 0) >= FEW
+    beyond = bool(enough and stable and (cgr.low or 0.0) > 1 - (stable.value or 0.0))
     return facts | ends(cgr) | {"beyond_any_mask": beyond} | said
-
-
-def _beyond_any_mask(cgr: Measure, stable: Measure | None) -> bool:
-    """Whether the target mask flips more than a mask elsewhere does, by the interval [D37]."""
-    if cgr.low is None or stable is None or stable.value is None or (cgr.n or 0) < FEW:
-        return False
-    return cgr.low > 1 - stable.value
 
 
 # ---------------------------------------------------------------- confidence
@@ -163,14 +267,14 @@ def reliability(index: Index) -> Figure | None:
     scale = {"range": [12, 220], "zero": True}
     size = {"field": "n", "type": "quantitative", "scale": scale, "legend": None}
     calibrated = [{"p_yes": 0, "positive": 0}, {"p_yes": 100, "positive": 100}]
-    dashed = {"type": "line", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1}
-    line = {"type": "line", "strokeWidth": 1, "opacity": 0.6, "color": BLUE}
-    bar = {"type": "rule", "strokeWidth": 1.6, "color": BLUE}
+    dashed = {"type": "line", "strokeDash": [4, 3], "color": style.FAINT, "strokeWidth": 1}
+    line = {"type": "line", "strokeWidth": 1, "opacity": 0.6, "color": style.BLUE}
+    bar = {"type": "rule", "strokeWidth": 1.6, "color": style.BLUE}
     layers = [
         {"data": {"values": calibrated}, **layer(dashed, x=x, y=y)},
         layer(line, x=x, y=y),
         layer(bar, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
-        layer({"type": "circle", "opacity": 1, "color": BLUE}, x=x, y=y, size=size),
+        layer({"type": "circle", "opacity": 1, "color": style.BLUE}, x=x, y=y, size=size),
     ]
     # In the order of the rows, by number: what a reader is called must not enter an expression.
     facet = {
@@ -194,15 +298,7 @@ def reliability(index: Index) -> Figure | None:
     said = _by_reader(
         (row["reader"], f"{row['p_yes']:.0f} → {row['positive']:.0f}") for row in rows
     )
-    return index.figure(
-        "reliability",
-        "When it says 80 percent, is it Yes in 80 percent?",
-        figure_spec(rows, **panels),
-        f"Share of cases whose key is Yes against mean P(Yes) in ten bins, percent: {said}.",
-        "On the dashed line P(Yes) is calibrated; the area of a mark grows with the cases in "
-        "its bin. ECE: the mean distance from the line, weighted by cases; n/a where too many "
-        "confidences are missing, or are 0 and 1 only.",
-    )
+    return index.figure("reliability", style.figure_spec(rows, **panels), said)
 
 
 def _reliability_rows(index: Index, reader: str) -> list[Spec]:
@@ -250,15 +346,8 @@ def confidence_histogram(index: Index) -> Figure | None:
         for row in rows
         if row["first"]
     )
-    return index.figure(
-        "confidence_histogram",
-        "How sure was it, by what became of the answer?",
-        figure_spec(rows, hconcat=panels, spacing=26),
-        f"Mean P(Yes) by regime, percent: {said}.",
-        "The height of a bar is the share of a regime's cases in that tenth of P(Yes); the "
-        "dashed line is their mean. Grounded-correct: correct, and the target mask flips the "
-        "answer.",
-    )
+    spec = style.figure_spec(rows, hconcat=panels, spacing=26)
+    return index.figure("confidence_histogram", spec, said)
 
 
 def _regime_lanes(title: str, lanes: int, *, named: bool) -> Spec:
@@ -275,7 +364,7 @@ def _regime_lanes(title: str, lanes: int, *, named: bool) -> Spec:
     }
     once = [*of_regime, {"filter": "datum.first"}]
     bar = layer(
-        {"type": "rect", "color": BLUE, "opacity": 0.8},
+        {"type": "rect", "color": style.BLUE, "opacity": 0.8},
         **{"x": x, "x2": {"field": "to"}, "y": y, "y2": {"field": "top"}},
     )
     mean = layer(
@@ -286,10 +375,7 @@ def _regime_lanes(title: str, lanes: int, *, named: bool) -> Spec:
     def words(at: int, field: str, **looks: Any) -> Spec:
         mark = {"type": "text", "baseline": "middle", **looks}
         middle = {**y, "field": "middle"}
-        return {
-            "transform": once,
-            **layer(mark, x={"value": at}, y=middle, text={"field": field}),
-        }
+        return {"transform": once, **layer(mark, x={"value": at}, y=middle, text={"field": field})}
 
     layers = [
         {"transform": of_regime, **bar},

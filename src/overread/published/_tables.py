@@ -1,25 +1,147 @@
-"""A paper's headline with the readers of runs below it, and what may be compared of them.
+"""The printed tables as exhibits, with what is wrong beside them; the paper's headline with the
+readers of runs below it, and what may be compared of them.
 
-`beside.toml` in a paper's folder declares both: tables laid out as the paper has them, and words
-about a run by how it was asked and counted. A paper without a layout takes that of our summary.
+`beside.toml` in a paper's folder declares the last two: tables laid out as the paper has them, and
+words about a run by how it was asked and counted. A paper without a layout takes that of our
+summary.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from itertools import chain, compress
+from typing import Final, TypeAlias
 
 import msgspec
 
-from overread.case import Measure, Table
-from overread.published._figures import Figures, Flag, paper_file
-from overread.published._printed_tables import marked
+from overread.case import BadInput, Measure, Table
+from overread.published._figures import (
+    SYSTEMS,
+    Column,
+    Figures,
+    Flag,
+    Part,
+    figures,
+    inconsistencies,
+    paper_file,
+)
 
 _NOT_ASKED: Final = "-"
 _NOT_KNOWN: Final = "n/a"
 _JUDGED: Final = "! what the judges of the run are worth is in its own report."
+
+
+# ---------------------------------------------------------------- tables as they are printed
+
+
+def printed_tables(benchmark: str, name: str) -> list[Table]:
+    """A table of the paper, in as many parts as it has kinds of rows."""
+    found = figures(benchmark)
+    if name not in found.tables:
+        raise BadInput(
+            f"--table {name}: {found.cite} has none that is kept here by that name. "
+            f"The names are {', '.join(found.tables)}."
+        )
+    flags = [flag for flag in inconsistencies(benchmark) if name in flag.tables]
+    if name == SYSTEMS:
+        return [_systems(found, flags)]
+    parts = [part for part in found.parts if part.table == name]
+    inside = {reader for part in parts for reader in _readers(part)}
+    # What concerns no row of the table stands below its first part.
+    others = [flag for flag in flags if flag.reader not in inside] if inside else []
+    return [
+        _table(found, part, flags, others if number == 0 else [])
+        for number, part in enumerate(parts)
+    ]
+
+
+def marked(reader: str, flags: Sequence[Flag], tables: Sequence[str] = ()) -> str:
+    """The numbers of the flags that concern a row, of some tables or of all."""
+    return ", ".join(
+        str(number)
+        for number, flag in enumerate(flags, 1)
+        if flag.reader == reader and (not tables or not set(tables).isdisjoint(flag.tables))
+    )
+
+
+def numbered(flags: Sequence[Flag]) -> Iterator[str]:
+    """The flags as notes, by the numbers that stand beside the rows."""
+    for number, flag in enumerate(flags, 1):
+        yield f"[{number}] {flag}"
+
+
+def _readers(part: Part) -> list[str]:
+    """The readers of a part's rows; none where cases are counted."""
+    if "reader" not in part.keys:
+        return []
+    return [line[part.keys.index("reader")] for line in part.lines]
+
+
+def _table(found: Figures, part: Part, flags: Sequence[Flag], others: Sequence[Flag]) -> Table:
+    lines, headings = part.lines, (*part.keys, *map(_heading, part.columns))
+    if "reader" not in part.keys:
+        columns, rows, own = headings, tuple(map(tuple, lines)), list(flags)
+    else:
+        readers = _readers(part)
+        own = [flag for flag in flags if flag.reader in readers or flag in others]
+        columns = (*headings, "flags")
+        rows = tuple(
+            (*line, marked(reader, own)) for line, reader in zip(lines, readers, strict=True)
+        )
+    return Table(
+        name=part.table,
+        title=f"{part.where}: {part.title}",
+        columns=columns,
+        rows=rows,
+        notes=(_unit(part), *numbered(own)),
+        signature=f"printed in {found.cite}",
+    )
+
+
+def _heading(column: Column) -> str:
+    of = "" if column.reader is None else f" of {column.reader}"
+    facts = "".join(f" {key} {word}" for key, word in column.by.items() if key != "versus")
+    groups = "" if column.over is None else f" {column.over} {'/'.join(column.groups)}"
+    return f"{column.measure}{of}{facts}{groups}"
+
+
+def _unit(part: Part) -> str:
+    if all(column.measure == "cases" for column in part.columns):
+        return "Cases, as printed."
+    if part.note:
+        return f"As printed. {part.note}"
+    percent = any((column.unit or part.unit) == "percent" for column in part.columns)
+    return "Percent, as printed." if percent else "As printed."
+
+
+def _systems(found: Figures, flags: Sequence[Flag]) -> Table:
+    def parameters(total: float | None, active: float | None) -> str:
+        if total is None:
+            return "undisclosed"
+        return f"{total:g}" + ("" if active is None else f" ({active:g} active)")
+
+    facts: dict[str, list[str]] = {
+        "reader": [system.name for system in found.systems],
+        "class": [system.group for system in found.systems],
+        "modality": [str(system.modality) for system in found.systems],
+        "parameters (billion)": [parameters(s.params_b, s.active_b) for s in found.systems],
+        "category": [system.category for system in found.systems],
+        "flags": [marked(system.name, flags) for system in found.systems],
+    }
+    if all(system.params_b is None for system in found.systems):
+        del facts["parameters (billion)"]  # in no table of the paper
+    if not any(facts["category"]):
+        del facts["category"]
+    return Table(
+        name=SYSTEMS,
+        title="The systems",
+        columns=tuple(facts),
+        rows=tuple(zip(*facts.values(), strict=True)),
+        notes=tuple(numbered(flags)),
+        signature=f"printed in {found.cite}",
+    )
 
 
 # ---------------------------------------------------------------- what the data files hold
@@ -160,18 +282,8 @@ def _facts(kept: Comparison, edition: str, asked: str, signature: str) -> dict[s
 
 # ---------------------------------------------------------------- the headline
 
-Records: TypeAlias = Mapping[tuple[str, frozenset[tuple[str, str]]], Measure]
-
-
-class _Source(NamedTuple):
-    """The paper, or a run: what follows its readers' names, and their records, reader by reader."""
-
-    suffix: str
-    readers: Mapping[str, Records]
-
-    def of_measure(self, measure: str) -> Iterator[Measure]:
-        for records in self.readers.values():
-            yield from (one for one in records.values() if one.measure == measure)
+_Key: TypeAlias = tuple[str, frozenset[tuple[str, str]]]
+_Records: TypeAlias = Mapping[_Key, Measure]
 
 
 def headline_tables(found: Figures) -> tuple[str, ...]:
@@ -187,77 +299,68 @@ def headline_of(
 
     The last column has the numbers of `flags`.
     """
-    sources = [_source("", [one.record for one in found.index.values()])]
-    sources += [_source(f" ({name})", measures) for name, measures in beside]
+    # What follows the names of readers, and their records: the paper's first, then each run's.
+    sources = [("", _by_reader(one.record for one in found.index.values()))]
+    sources += [(f" ({name})", _by_reader(measures)) for name, measures in beside]
     labelled = any(one.label for _, measures in beside for one in measures)
-    return [
-        Table(
-            name=layout.name,
-            title=f"{layout.title} As printed in {found.cite}",
-            columns=tuple(_headings(layout, with_runs=bool(beside))),
-            rows=tuple(
-                row
-                for source in sources
-                for row in _rows(layout, source, flags, with_runs=bool(beside))
-            ),
-            notes=(*layout.notes, *[_JUDGED] * (layout.judges and labelled)),
+    made = []
+    for layout in comparison(found.benchmark).layouts:
+        share = layout.share.heading if layout.share else ""
+        headings = (column.heading for column in layout.columns)
+        columns = (layout.first, *headings, share, "judges", "flags")
+        behind = (beside and share, beside and layout.judges, layout.tables)
+        there = [*[True] * (1 + len(layout.columns)), *map(bool, behind)]
+        rows = [row for source in sources for row in _rows(layout, *source, flags)]
+        made.append(
+            Table(
+                name=layout.name,
+                title=f"{layout.title} As printed in {found.cite}",
+                columns=tuple(compress(columns, there)),
+                rows=tuple(tuple(compress(row, there)) for row in rows),
+                notes=(*layout.notes, *[_JUDGED] * (layout.judges and labelled)),
+            )
         )
-        for layout in comparison(found.benchmark).layouts
-    ]
+    return made
 
 
-def _source(suffix: str, measures: Sequence[Measure]) -> _Source:
-    readers: dict[str, dict[tuple[str, frozenset[tuple[str, str]]], Measure]] = {}
+def _by_reader(measures: Iterable[Measure]) -> dict[str, dict[_Key, Measure]]:
+    readers: dict[str, dict[_Key, Measure]] = {}
     for one in measures:
         if one.reader:
             readers.setdefault(one.reader, {})[one.measure, frozenset(one.by.items())] = one
-    return _Source(suffix, readers)
-
-
-def _headings(layout: Layout, *, with_runs: bool) -> Iterator[str]:
-    yield layout.first
-    yield from (column.heading for column in layout.columns)
-    if with_runs and layout.share is not None:
-        yield layout.share.heading
-    if with_runs and layout.judges:
-        yield "judges"
-    if layout.tables:
-        yield "flags"
+    return readers
 
 
 def _rows(
-    layout: Layout, source: _Source, flags: Sequence[Flag], *, with_runs: bool
+    layout: Layout, suffix: str, readers: Mapping[str, _Records], flags: Sequence[Flag]
 ) -> Iterator[tuple[str, ...]]:
-    def ended(reader: str, share: str, judges: str) -> tuple[str, ...]:
-        """What stands behind the numbers of a row."""
-        shares = [share] * (with_runs and layout.share is not None)
-        labels = [judges] * (with_runs and layout.judges)
-        marks = "" if source.suffix else marked(reader, flags, layout.tables)
-        return (*shares, *labels, *[marks] * bool(layout.tables))
+    """A row's name, its numbers, and behind them shares, judges and flags, shown or not."""
 
-    if layout.guess is not None:
-        guess = layout.guess
-        cells = [_guessed(source, guess, column) for column in layout.columns]
+    def marks(reader: str) -> str:
+        return "" if suffix else marked(reader, flags, layout.tables)
+
+    if guess := layout.guess:
+        cells = [_guessed(readers, guess, column) for column in layout.columns]
         if guess.always or set(cells) != {_NOT_KNOWN}:
-            yield (f"{guess.reader}{source.suffix}", *cells, *ended(guess.reader, "", ""))
-    for reader, records in source.readers.items():
+            yield (f"{guess.reader}{suffix}", *cells, "", "", marks(guess.reader))
+    for reader, records in readers.items():
         for row in layout.rows:
             cells = [_cell(layout, column, row, records) for column in layout.columns]
             if set(cells) <= {_NOT_ASKED, _NOT_KNOWN}:
                 continue
             labels = (records.get(_key(column, row)) for column in layout.columns)
             judges = dict.fromkeys(one.label for one in labels if one is not None and one.label)
-            name = f"{reader}{source.suffix}" + (f" {row.words}" if row.words else "")
+            name = f"{reader}{suffix}" + (f" {row.words}" if row.words else "")
             share = _shares(layout.share, row, records)
-            yield (name, *cells, *ended(reader, share, "; ".join(judges)))
+            yield (name, *cells, share, "; ".join(judges), marks(reader))
 
 
-def _key(column: LayoutColumn, row: LayoutRow) -> tuple[str, frozenset[tuple[str, str]]]:
+def _key(column: LayoutColumn, row: LayoutRow) -> _Key:
     by = row.by if row.alone else column.by | row.by
     return column.measure, frozenset(by.items())
 
 
-def _cell(layout: Layout, column: LayoutColumn, row: LayoutRow, records: Records) -> str:
+def _cell(layout: Layout, column: LayoutColumn, row: LayoutRow, records: _Records) -> str:
     others = (row.alone or column.heading) != column.heading
     if others or any(column.by.get(key, words[0]) not in words for key, words in row.asked.items()):
         return _NOT_ASKED
@@ -270,19 +373,19 @@ def _cell(layout: Layout, column: LayoutColumn, row: LayoutRow, records: Records
     return f"{scale * record.value:{column.format or layout.format}}{'!' if record.label else ''}"
 
 
-def _guessed(source: _Source, guess: Guess, column: LayoutColumn) -> str:
+def _guessed(readers: Mapping[str, _Records], guess: Guess, column: LayoutColumn) -> str:
     """The first record that contradicts the column in nothing.
 
     The paper has one row of guesses for all readers; a run has one for every question.
     """
-    for record in source.of_measure(guess.measure):
+    for record in chain.from_iterable(records.values() for records in readers.values()):
         agrees = all(column.by.get(key, word) == word for key, word in record.by.items())
-        if agrees and record.value is not None:
+        if record.measure == guess.measure and agrees and record.value is not None:
             return f"{record.value:{guess.format}}"
     return _NOT_KNOWN
 
 
-def _shares(share: Share | None, row: LayoutRow, records: Records) -> str:
+def _shares(share: Share | None, row: LayoutRow, records: _Records) -> str:
     """The paper prints none."""
     if share is None:
         return ""

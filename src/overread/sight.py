@@ -1,17 +1,129 @@
-"""From replies to one of four words, with the evidence for it."""
+"""Does a reader really receive pixels? Random digits, and what moves when they change.
+
+Each picture is shown twice, so that what a reader's replies move by from one picture to another can
+be set against what they move by on a repeat; and the question is put once without any picture.
+From the replies comes one of four words, with the evidence for it.
+"""
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from random import Random
 from statistics import median
 from typing import Literal
 
 import msgspec
 
-from overread.case import ClipForm, Reply
-from overread.sight.digits import DIGITS, FRAMES, HALF
+from overread.case import Clip, ClipForm, Decoding, Inline, Message, Picture, Reply, Request, Trial
 from overread.stats import binomial_tail, rank_sum_p
+
+__all__ = [
+    "ClipSight",
+    "Sight",
+    "ask_for_digits",
+    "ask_for_frames",
+    "digit_picture",
+    "judge_clips",
+    "judge_sight",
+]
+
+PICTURES = 12
+DIGITS = 4
+QUESTION = (
+    f"The picture shows {DIGITS} digits in a row. Which are they? "
+    f"Answer with the {DIGITS} digits only."
+)
+
+
+def digits_of(seed: int) -> list[str]:
+    """The digits of every picture, drawn with the seed."""
+    return _random_digits(f"sight:{seed}", PICTURES, DIGITS)
+
+
+def _random_digits(seed: str, many: int, length: int) -> list[str]:
+    draw = Random(seed)
+    return ["".join(draw.choice("0123456789") for _ in range(length)) for _ in range(many)]
+
+
+def digit_picture(digits: str, size: int = 336) -> bytes:
+    """A PNG with large black digits on white."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.new("L", (size, size), 255)
+    font = ImageFont.load_default(size=size // 3)
+    pen = ImageDraw.Draw(image)
+    left, top, right, bottom = pen.textbbox((0, 0), digits, font=font)
+    place = ((size - right - left) / 2, (size - bottom - top) / 2)
+    pen.text(place, digits, fill=0, font=font)
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def ask_for_digits(seed: int, *, reasoning: bool = False) -> Iterator[Trial]:
+    """Every trial of a check: pictures twice each, then the bare question twice."""
+    decoding = Decoding(max_tokens=2048 if reasoning else 16, temperature=0.0, top_logprobs=5)
+    shown = [Picture(Inline(digit_picture(digits))) for digits in digits_of(seed)]
+    for repeat in range(2):
+        for number, picture in enumerate(shown):
+            request = Request((Message("user", (picture, QUESTION)),), decoding)
+            yield Trial(f"{number:02}", {"picture": number}, request, repeat)
+        bare = Request((Message("user", (QUESTION,)),), decoding)
+        yield Trial("bare", {"picture": "none"}, bare, repeat)
+
+
+# ---------------------- Clips whose frames each show a random digit, and the trials that show them
+#
+# Each clip is shown twice, as pictures are. Half of a clip, its first frame alone and the bare
+# question are asked besides, so that prompt tokens tell how many frames were counted.
+
+CLIPS = 5
+# As many as a window of the published study holds, and more than servers take by default (32).
+FRAMES = 40
+HALF = FRAMES // 2
+FRAMES_QUESTION = (
+    "These are the frames of a clip in order. Each frame shows one digit. How many frames are "
+    "there, and which digit does each of them show? Answer in one line, exactly as: "
+    "FRAMES=<number> DIGITS=<the digits of all frames in order>"
+)
+
+
+def frames_of(seed: int) -> list[str]:
+    """The digits of every clip, one a frame, drawn with the seed."""
+    return _random_digits(f"sight clips:{seed}", CLIPS, FRAMES)
+
+
+def digit_clip(digits: str) -> bytes:
+    """A lossless video, one large digit a frame."""
+    import numpy as np
+    from PIL import Image
+
+    from overread.imaging import lossless_clip
+
+    drawn = {d: np.asarray(Image.open(io.BytesIO(digit_picture(d, 112)))) for d in set(digits)}
+    return lossless_clip([drawn[digit] for digit in digits])
+
+
+def ask_for_frames(seed: int, *, reasoning: bool = False) -> Iterator[Trial]:
+    """Every trial of a check: clips twice each; then half a clip, a frame, and no clip."""
+    tokens = 4096 if reasoning else 3 * FRAMES + 32
+    decoding = Decoding(max_tokens=tokens, temperature=0.0, top_logprobs=5)
+    sources = [Inline(digit_clip(digits)) for digits in frames_of(seed)]
+    whole = [Clip(source, tuple(range(FRAMES))) for source in sources]
+    for repeat in range(2):
+        for number, clip in enumerate(whole):
+            request = Request((Message("user", (clip, FRAMES_QUESTION)),), decoding)
+            yield Trial(f"{number:02}", {"clip": number}, request, repeat)
+    for name, frames in (("half", HALF), ("one", 1)):
+        part = Clip(sources[0], tuple(range(frames)))
+        request = Request((Message("user", (part, FRAMES_QUESTION)),), decoding)
+        yield Trial(name, {"clip": name}, request)
+    yield Trial("none", {"clip": "none"}, Request((Message("user", (FRAMES_QUESTION,)),), decoding))
+
+
+# ------------------------------------------ From replies to one of four words, with the evidence
 
 SightVerdict = Literal["arrives and reads", "arrives", "does not arrive", "cannot tell"]
 ALPHA = 0.01
@@ -91,9 +203,8 @@ def judge_sight(
 
 def _digits_read(digits: str, text: str) -> int:
     """How many digits stand in their places in the last run of as many digits that was said."""
-    runs = re.findall(
-        rf"(?<!\d)\d(?:[ ,.-]{{0,2}}\d){{{DIGITS - 1}}}(?!\d)", _THOUGHT.sub(" ", text)
-    )
+    run_of_digits = rf"(?<!\d)\d(?:[ ,.-]{{0,2}}\d){{{DIGITS - 1}}}(?!\d)"
+    runs = re.findall(run_of_digits, _THOUGHT.sub(" ", text))
     return _in_place(digits, re.sub(r"\D", "", runs[-1]) if runs else "")
 
 
@@ -144,14 +255,6 @@ _NEARLY = 0.9
 _SPREAD, _CUT = "evenly spread over", "the first of"
 
 
-class Parts(msgspec.Struct, frozen=True):
-    """Replies to half a clip, to one frame, and to the bare question."""
-
-    half: Reply | None = None
-    one: Reply | None = None
-    none: Reply | None = None
-
-
 class ClipSight(msgspec.Struct, frozen=True, kw_only=True):
     """What was found of one reader.
 
@@ -179,17 +282,19 @@ def judge_clips(
     digits: Sequence[str],
     first: Mapping[int, Reply],
     again: Mapping[int, Reply],
-    parts: Parts,
+    others: Mapping[str, Reply],
     refused: str = "",
 ) -> ClipSight:
-    """Weigh what the replies show. `first` and `again` are replies by the number of the clip.
+    """Weigh what the replies show. `first` and `again` are replies by the number of the clip,
+    `others` those to "half" a clip, to "one" frame, and to the bare question ("none").
 
     Reading decides: digits of the later half in their places mean that no frame was left out, and
     fewer digits that fit evenly spread frames, or the first so many where that is how many a reply
     says there are, mean that the rest was. Else tokens decide, which
     can only show that frames are missing unless replies also move with the clip.
     """
-    if not first and parts.none is not None:
+    bare = others.get("none")
+    if not first and bare is not None:
         told = f"every clip was refused while the bare question was answered: {refused}"
         return ClipSight(reader=reader, form=form, verdict="does not arrive", evidence=(told,))
     said = {number: said_of(reply.text) for number, reply in first.items()}
@@ -199,8 +304,8 @@ def judge_clips(
     p_read = binomial_tail(late, (FRAMES - HALF) * len(said), 0.1)
     thin, p_thin, how = _thinned(digits, said)
     p_move, measured_by = movement(first, again)
-    extra = _tokens([first[min(first)]] if first else [], parts.none)
-    counted = _counted(form, extra, parts)
+    extra = _tokens([first[min(first)]] if first else [], bare)
+    counted = _counted(form, extra, others)
     evidence = [
         f"digits read in their places: {read} of {FRAMES * len(said)}, of the later half {late} of "
         f"{(FRAMES - HALF) * len(said)} (chance of that blindly: p = {p_read:.2g})",
@@ -287,7 +392,7 @@ def _thinned(
     return float(median(len(d) for d in few.values())), min(1.0, p), how
 
 
-def _counted(form: ClipForm, extra: float | None, parts: Parts) -> float | None:
+def _counted(form: ClipForm, extra: float | None, others: Mapping[str, Reply]) -> float | None:
     """Of how many frames the tokens speak; None where they do not.
 
     Images are counted by the tokens of one. Videos have a least length, so a clip is set against
@@ -296,7 +401,8 @@ def _counted(form: ClipForm, extra: float | None, parts: Parts) -> float | None:
     """
     if not extra or form == "sheet":
         return None
-    less = _tokens([parts.one if form == "images" else parts.half], parts.none)
+    part = others.get("one" if form == "images" else "half")
+    less = _tokens([part], others.get("none"))
     if not less or less < 0:
         return None
     return min(float(FRAMES), extra / less * (1 if form == "images" else HALF))
