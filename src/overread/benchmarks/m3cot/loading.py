@@ -13,13 +13,13 @@ list of up to four texts by place, `["CT", null, "stroke"]`, or of up to 20 obje
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.files.fields import Fields, fields_of, read_fields, refuse_twice
-from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, SetReader, Stated
+from overread.benchmarks.files.fields import Fields, read_fields
+from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, SetReader, own_set
 from overread.benchmarks.m3cot.cases import (
     KINDS,
     STEPS,
@@ -206,7 +206,6 @@ def _images_by_index(root: Path) -> dict[int, str]:
 # ---------------------------------------------------------------- a set of one's own
 
 OWN_COLUMNS: Final = ("question", "answer", "image", "task")
-_OWN_SUFFIXES: Final = (".csv", ".jsonl")
 # What a type of step may be called: ours, and the official columns.
 _STEP_TYPES: Final[Mapping[str, StepType]] = {
     **dict(zip(STEP_COLUMNS, STEPS, strict=True)),
@@ -217,34 +216,6 @@ _STEPS_ARE: Final = (
     "it is a JSON list of up to 4 texts (modality, feature, conclusion, analysis; null where there "
     'is none) or of up to 20 objects such as {"type": "modality", "text": "CT"}'
 )
-
-
-def _find_own(path: Path) -> FoundSet | None:
-    """A csv or jsonl, or the one in a folder that has questions and answers."""
-    if not path.is_dir():
-        own = path.suffix.lower() in _OWN_SUFFIXES
-        return FoundSet((path,), path.parent) if own else None
-    listed = sorted(file for file in path.iterdir() if file.suffix.lower() in _OWN_SUFFIXES)
-    found = [file for file in listed if file.is_file() and fields_of(file).issuperset(OWN_COLUMNS)]
-    if len(found) > 1:
-        named = ", ".join(file.name for file in found)
-        raise BadInput(f"{path}: {named} all have questions and answers. Give one of them.")
-    return FoundSet((found[0],), path) if found else None
-
-
-def _read_own(found: FoundSet, root: Path, options: Options, seen: bool) -> Contents[M3Case]:
-    """Items in their order; any fault but a missing image names its row."""
-    return Contents(list(_own_items(found.files[0])))
-
-
-def _own_items(path: Path) -> Iterator[Stated[M3Case]]:
-    taken: dict[str, str] = {}
-    for index, row in enumerate(read_fields(path, OWN_COLUMNS), start=1):
-        case = _own_case(row, index)
-        refuse_twice(taken, case.case_id, row.where, "Give each item its own case_id.")
-        yield row.where, case
-    if not taken:
-        raise BadInput(f"{path} has no rows. Give a row for each question.")
 
 
 def _own_case(row: Fields, index: int) -> M3Case:
@@ -296,7 +267,7 @@ def _own_step(row: Fields, given: Any) -> Step:
 READER: Final = SetReader(
     layouts=(
         Layout("M3CoTBench", _find_official, _read_official),
-        Layout("own", _find_own, _read_own, OWN_COLUMNS),
+        own_set((".csv", ".jsonl"), OWN_COLUMNS, _own_case, called="rows. Give a row"),
     ),
     expected=f"{ITEMS_FILE} with {TYPES_FILE} and {IMAGE_FOLDER}/, or a csv or jsonl with "
     "question, answer, image, task and steps",

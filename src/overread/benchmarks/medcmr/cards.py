@@ -218,7 +218,7 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
 
     return shared.deal(
         chosen,
-        {case.case_id: case for case in cases_in(own.cases)},
+        cases_in(own.cases),
         card_index(own),
         _facets(own),
         title=lambda case: shared.title_of(case.question, case.case_id),
@@ -281,7 +281,7 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
     """Multiple-choice items, then open ones; those that the first reader errs on come first."""
     readers = [reader.name for reader in tables.readers][:_FIRST_READERS]
     said = _rows_said(tables.answers, readers)
-    scores, cases = scores_of(tables.verdicts), cases_in(tables.cases)
+    scores, cases = scores_of(tables.verdicts), cases_in(tables.cases).values()
     left = len(tables.readers) - len(readers)
 
     def given(case: MedCase, reader: str) -> Given:

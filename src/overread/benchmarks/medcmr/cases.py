@@ -347,6 +347,6 @@ def case_row(case: MedCase, swap: MedCase | None = None) -> CaseRow:
     return CaseRow(**msgspec.structs.asdict(case), swap=None if swap is None else swap.case_id)
 
 
-def cases_in(cases: pl.DataFrame) -> list[MedCase]:
-    """The cases of a kept table."""
-    return structs_in(cases, MedCase)
+def cases_in(cases: pl.DataFrame) -> dict[str, MedCase]:
+    """The cases of a kept table, by their ids."""
+    return {case.case_id: case for case in structs_in(cases, MedCase)}

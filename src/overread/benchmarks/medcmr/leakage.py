@@ -134,7 +134,7 @@ def _compare(study: Study, marks: Marks, asking: Asking) -> _Compared:
 
 def _truths(study: Study) -> dict[int, str]:
     """The true answers in words, by place."""
-    cases = cases_in(study.items.drop("place"))
+    cases = cases_in(study.items.drop("place")).values()
     return {place: case.truth for place, case in zip(study.items["place"], cases, strict=True)}
 
 

@@ -14,12 +14,10 @@ are taken off. Any other item is open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
-from overread.benchmarks.files.fields import Fields, fields_of, read_fields, refuse_twice
-from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, SetReader, Stated
+from overread.benchmarks.files.fields import Fields
+from overread.benchmarks.files.layouts import SetReader, own_set
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import (
     MedCase,
@@ -31,51 +29,14 @@ from overread.benchmarks.medcmr.cases import (
     remarks_on,
     system_of,
 )
-from overread.benchmarks.medcmr.edition import Options
 from overread.benchmarks.medcmr.published_sets import PUBLISHED_SETS
 from overread.benchmarks.medcmr.release import ARCHIVE, RELEASE
 from overread.case import BadInput
 
-_SUFFIXES: Final = (".csv", ".jsonl", ".json")
 _NEEDED: Final = ("question", "answer")
 _OPTIONS_ARE: Final = (
     f"a list of 2 to {len(LETTERS)} texts, or an object of texts by letters from A"
 )
-
-
-def _find_own(path: Path) -> FoundSet | None:
-    """A file, or the one file of a folder, that has questions, answers and images."""
-    if path.is_file():
-        own = path.suffix.lower() in _SUFFIXES
-        return FoundSet((path,), path.parent) if own else None
-    listed = sorted(file for file in path.iterdir() if file.suffix.lower() in _SUFFIXES)
-    found = [file for file in listed if file.is_file() and _has_questions(file)]
-    if len(found) > 1:
-        named = ", ".join(file.name for file in found[:6])
-        raise BadInput(f"{path}: {named} all have questions and answers. Give one of them.")
-    return FoundSet((found[0],), path) if found else None
-
-
-def _has_questions(path: Path) -> bool:
-    fields = fields_of(path)
-    return fields.issuperset(_NEEDED) and bool(fields & {"image", "images"})
-
-
-def _read_own(found: FoundSet, root: Path, options: Options, seen: bool) -> Contents[MedCase]:
-    """The items of a file; a damaged one is refused, with its file and place."""
-    (path,) = found.files
-    return Contents(list(_own_items(path, options.language)))
-
-
-def _own_items(path: Path, language: str) -> Iterator[Stated[MedCase]]:
-    taken: dict[str, str] = {}
-    for index, row in enumerate(read_fields(path, _NEEDED), start=1):
-        case = _own_case(row, index)
-        refuse_twice(taken, case.case_id, row.where, "Give each item its own case_id.")
-        if case.language is None or language in ("all", case.language):
-            yield row.where, case
-    if not taken:
-        raise BadInput(f"{path} has no items. Give one for each question.")
 
 
 def _own_case(row: Fields, index: int) -> MedCase:
@@ -147,8 +108,16 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
+_OWN: Final = own_set(
+    (".csv", ".jsonl", ".json"),
+    _NEEDED,
+    _own_case,
+    called="items. Give one",
+    fits=lambda fields: bool(fields & {"image", "images"}),
+    keeps=lambda case, asked: case.language is None or asked.language in ("all", case.language),
+)
 SETS: Final = SetReader(
-    layouts=(RELEASE, *PUBLISHED_SETS, Layout("own", _find_own, _read_own, _NEEDED)),
+    layouts=(RELEASE, *PUBLISHED_SETS, _OWN),
     expected=(
         f"{ARCHIVE} of Med-CMR or its folder; "
         f"{', '.join(sorted(layout.name for layout in PUBLISHED_SETS))} as published; or a csv, "

@@ -120,7 +120,7 @@ def measure_run(
     if (verdicts := tables.verdicts) is None:
         records = measure(tables, None, edition, options)
         return unseeing_noted(records, tables.readers, "unanswered_rate")
-    known = {case.case_id: case for case in cases_in(tables.cases)}
+    known = cases_in(tables.cases)
     found = fitness_in(questions, verdicts, known)
     judged = verdicts.filter(~verdicts["check"])
     labels = labels_of(questions, judged, found)
