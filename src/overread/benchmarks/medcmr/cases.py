@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
@@ -16,6 +17,7 @@ from overread.benchmarks.files.fields import quoted
 from overread.benchmarks.files.layouts import first_of, unsafe_name
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.tables import structs_in
+from overread.files import read_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,54 +83,13 @@ def whole_index(given: int | str) -> int:
 # ---------------------------------------------------------------- names of labels
 # The names of dimensions, abilities, modalities and systems, and how a set may spell them.
 
-DIMENSIONS: Final[Mapping[str, str]] = {
-    "SOD": "small-object detection",
-    "FDD": "fine-detail discrimination",
-    "SU": "spatial understanding",
-    "TP": "temporal prediction",
-    "CR": "causal reasoning",
-    "LTG": "long-tail generalization",
-    "MSI": "multi-source integration",
-}
+_LABELS: Final = read_toml(Path(__file__).with_name("labels.toml"))
+DIMENSIONS: Final[Mapping[str, str]] = _LABELS["dimensions"]
 VISUAL: Final = ("SOD", "FDD", "SU")
 """The visual dimensions; the others are of reasoning."""
-ABILITIES: Final[Mapping[str, str]] = {
-    "CDS": "clinical decision support",
-    "DX": "diagnosis",
-    "PA": "pathophysiologic analysis",
-    "PRA": "procedural risk assessment",
-    "SEE": "staging and extent evaluation",
-    "TRE": "treatment response evaluation",
-}
-MODALITIES: Final = (
-    "Pathology / Microscopy",
-    "Photography / Dermatology",
-    "CT",
-    "X-ray & Fluoroscopy",
-    "MRI",
-    "Ultrasound",
-    "Endoscopy",
-    "Ophthalmology / Optical",
-    "Nuclear Medicine / PET",
-    "Physiologic Signals",
-    "Radiotherapy",
-    "Derived / Meta",
-)
-SYSTEMS: Final = (
-    "Digestive",
-    "Integumentary",
-    "Nervous",
-    "Skeletal",
-    "Other / NA",
-    "Respiratory",
-    "Cardiovascular",
-    "Reproductive",
-    "Muscular",
-    "Urinary",
-    "Endocrine",
-)
-
-
+ABILITIES: Final[Mapping[str, str]] = _LABELS["abilities"]
+MODALITIES: Final[tuple[str, ...]] = tuple(_LABELS["modalities"])
+SYSTEMS: Final[tuple[str, ...]] = tuple(_LABELS["systems"])
 LABELS: Final[Mapping[str, Sequence[str]]] = {
     "dimension": tuple(DIMENSIONS),
     "ability": tuple(ABILITIES),
@@ -138,27 +99,22 @@ LABELS: Final[Mapping[str, Sequence[str]]] = {
 """The names of groups in the paper's order; others follow by the alphabet."""
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Letters and digits alone, in small letters."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _names(known: Mapping[str, str]) -> dict[str, str]:
-    short = {_folded(name): name for name in known}
-    return short | {_folded(words): name for name, words in known.items()}
+def _names(label: str, words: Mapping[str, str]) -> dict[str, str]:
+    """By each of their spellings, folded, the names of a label; `words` say some in full."""
+    short = {folded(name): name for name in LABELS[label]}
+    full = {folded(said): name for name, said in words.items()}
+    return short | full | _LABELS["spelt"].get(label, {})
 
 
-_DIMENSIONS: Final = _names(DIMENSIONS) | {
-    # British spelling, and the words apart.
-    "longtailgeneralisation": "LTG"
-}
-_ABILITIES: Final = _names(ABILITIES) | {
-    # As the paper's Table 3 prints it.
-    "psychophysiologicanalysis": "PA",
-    "pathophysiologicalanalysis": "PA",
-}
-_MODALITIES: Final = {_folded(name): name for name in MODALITIES}
-_SYSTEMS: Final = {_folded(name): name for name in SYSTEMS}
+_DIMENSIONS: Final = _names("dimension", DIMENSIONS)
+_ABILITIES: Final = _names("ability", ABILITIES)
+_MODALITIES: Final = {folded(name): name for name in MODALITIES}
+_SYSTEMS: Final = _names("system", {})
 
 
 def dimension_of(text: str) -> str | None:
@@ -167,24 +123,34 @@ def dimension_of(text: str) -> str | None:
     >>> dimension_of("Long-Tail Generalization"), dimension_of("sod"), dimension_of("?")
     ('LTG', 'SOD', None)
     """
-    return _DIMENSIONS.get(_folded(text))
+    return _DIMENSIONS.get(folded(text))
 
 
 def ability_of(text: str) -> str | None:
     """The abbreviation of a medical-intelligence label; None where it is not known."""
-    return _ABILITIES.get(_folded(text))
+    return _ABILITIES.get(folded(text))
 
 
 def modality_of(text: str) -> str | None:
     """One of the twelve modalities as the paper spells it; None where it is not known."""
-    return _MODALITIES.get(_folded(text))
+    return _MODALITIES.get(folded(text))
+
+
+def modality_named(text: str) -> str | None:
+    """The paper's name of a modality, else the set's own word; None where there is none.
+
+    >>> modality_named("X-Ray"), modality_named("Thermography"), modality_named(" ")
+    ('X-ray & Fluoroscopy', 'Thermography', None)
+    """
+    word = text.strip()
+    return modality_of(word) or _LABELS["spelt"]["modality"].get(folded(word)) or word or None
 
 
 def system_of(text: str) -> str | None:
     """One of the eleven body systems as the paper spells it; None where it is not known."""
-    found = _SYSTEMS.get(_folded(text))
+    found = _SYSTEMS.get(folded(text))
     # "Respiratory system" is the respiratory system.
-    return found or _SYSTEMS.get(_folded(text).removesuffix("system"))
+    return found or _SYSTEMS.get(folded(text).removesuffix("system"))
 
 
 # ---------------------------------------------------------------- options and their letters

@@ -32,7 +32,8 @@ from overread.benchmarks.medcmr.cases import (
     MedCase,
     ability_of,
     answer_among,
-    modality_of,
+    folded,
+    modality_named,
     same_text,
     system_of,
     unlettered,
@@ -50,37 +51,6 @@ _YES_NO: Final[Mapping[str, tuple[str, tuple[str, str]]]] = {
     "否": ("B", ("是", "否")),
     "不是": ("B", ("是", "否")),
 }
-# How sets call their modalities, by the letters alone; the paper's names are known without.
-_MODALITIES: Final[Mapping[str, str]] = {
-    "xray": "X-ray & Fluoroscopy",
-    "radiograph": "X-ray & Fluoroscopy",
-    "ctcomputedtomography": "CT",
-    "computedtomography": "CT",
-    "mr": "MRI",
-    "mrmagneticresonanceimaging": "MRI",
-    "magneticresonanceimaging": "MRI",
-    "dermoscopy": "Photography / Dermatology",
-    "digitalphotography": "Photography / Dermatology",
-    "fundusphotography": "Ophthalmology / Optical",
-    "infraredreflectanceimaging": "Ophthalmology / Optical",
-    "octopticalcoherencetomography": "Ophthalmology / Optical",
-    "oct": "Ophthalmology / Optical",
-    "microscopyimages": "Pathology / Microscopy",
-    "microscopy": "Pathology / Microscopy",
-    "histopathology": "Pathology / Microscopy",
-    "colposcopy": "Endoscopy",
-}
-
-
-def modality_named(text: str) -> str | None:
-    """The paper's name of a modality, else the set's own word; None where there is none.
-
-    >>> modality_named("X-Ray"), modality_named("Thermography"), modality_named(" ")
-    ('X-ray & Fluoroscopy', 'Thermography', None)
-    """
-    word = text.strip()
-    plain = re.sub(r"[\W_]+", "", word.casefold())
-    return modality_of(word) or _MODALITIES.get(plain) or word or None
 
 
 def yes_or_no(answer: str) -> tuple[str, tuple[str, str]] | None:
@@ -473,7 +443,7 @@ _PATH_VQA_TABLE: Final = published(
 
 def _find_path_vqa(path: Path) -> FoundSet | None:
     """Only where the file or one of the three folders above it is called after the set."""
-    plain = [re.sub(r"[\W_]+", "", part.casefold()) for part in path.absolute().parts[-4:]]
+    plain = [folded(part) for part in path.absolute().parts[-4:]]
     if not any(name in part for part in plain for name in _PATH_VQA_NAMES):
         return None
     return _find_pictured(path) or _PATH_VQA_TABLE.find(path)

@@ -28,7 +28,7 @@ from overread.benchmarks.exhibits.tables import (
     readers_table,
     remarks_on,
 )
-from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, LABELS
 from overread.benchmarks.medcmr.edition import IMAGES
 from overread.case import Measure, Table
 
@@ -58,12 +58,6 @@ _OPEN_WORDS: Final = (
     "description of the image; GT: agreement with the true answer. S: (Con + Coh + 4 VA + 4 GT) / "
     "10. All from 0 to 100, as judges score them."
 )
-_ORDERS: Final = {
-    "dimension": tuple(DIMENSIONS),
-    "ability": tuple(ABILITIES),
-    "modality": MODALITIES,
-    "system": SYSTEMS,
-}
 _GROUP_WORDS: Final = {"dimension": DIMENSIONS, "ability": ABILITIES}
 
 
@@ -74,7 +68,7 @@ def groups_of(index: Index, key: str) -> list[str]:
         for column in (ACCURACY, *COMPONENTS, SCORE)
         for group in index.groups(column.measure, key)
     }
-    known = [name for name in _ORDERS[key] if name in found]
+    known = [name for name in LABELS[key] if name in found]
     return known + sorted(found - set(known))
 
 
