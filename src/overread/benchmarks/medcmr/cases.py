@@ -84,10 +84,10 @@ def whole_index(given: int | str) -> int:
 # The names of dimensions, abilities, modalities and systems, and how a set may spell them.
 
 _LABELS: Final = read_toml(Path(__file__).with_name("labels.toml"))
-DIMENSIONS: Final[Mapping[str, str]] = _LABELS["dimensions"]
+DIMENSIONS: Final[Mapping[str, str]] = _LABELS["dimension_words"]
 VISUAL: Final = ("SOD", "FDD", "SU")
 """The visual dimensions; the others are of reasoning."""
-ABILITIES: Final[Mapping[str, str]] = _LABELS["abilities"]
+ABILITIES: Final[Mapping[str, str]] = _LABELS["ability_words"]
 MODALITIES: Final[tuple[str, ...]] = tuple(_LABELS["modalities"])
 SYSTEMS: Final[tuple[str, ...]] = tuple(_LABELS["systems"])
 LABELS: Final[Mapping[str, Sequence[str]]] = {
@@ -104,53 +104,39 @@ def folded(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _names(label: str, words: Mapping[str, str]) -> dict[str, str]:
-    """By each of their spellings, folded, the names of a label; `words` say some in full."""
-    short = {folded(name): name for name in LABELS[label]}
-    full = {folded(said): name for name, said in words.items()}
-    return short | full | _LABELS["spelt"].get(label, {})
+_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
+    label: {folded(name): name for name in names}
+    | {folded(words): name for name, words in _LABELS.get(f"{label}_words", {}).items()}
+    | _LABELS["spelt"].get(label, {})
+    for label, names in LABELS.items()
+}
 
 
-_DIMENSIONS: Final = _names("dimension", DIMENSIONS)
-_ABILITIES: Final = _names("ability", ABILITIES)
-_MODALITIES: Final = {folded(name): name for name in MODALITIES}
-_SYSTEMS: Final = _names("system", {})
+def label_of(label: str, text: str) -> str | None:
+    """The paper's name of one of `LABELS`, also given in full; None where it is not known.
 
-
-def dimension_of(text: str) -> str | None:
-    """The abbreviation of a dimension given by it or by its name; None where it is not known.
-
-    >>> dimension_of("Long-Tail Generalization"), dimension_of("sod"), dimension_of("?")
-    ('LTG', 'SOD', None)
+    >>> label_of("dimension", "Long-Tail Generalization"), label_of("dimension", "sod")
+    ('LTG', 'SOD')
     """
-    return _DIMENSIONS.get(folded(text))
+    known, plain = _NAMES[label], folded(text)
+    # "Respiratory system" is the respiratory system.
+    return known.get(plain) or (
+        known.get(plain.removesuffix("system")) if label == "system" else None
+    )
 
 
-def ability_of(text: str) -> str | None:
-    """The abbreviation of a medical-intelligence label; None where it is not known."""
-    return _ABILITIES.get(folded(text))
-
-
-def modality_of(text: str) -> str | None:
-    """One of the twelve modalities as the paper spells it; None where it is not known."""
-    return _MODALITIES.get(folded(text))
+def label_or_own(label: str, text: str | None) -> str | None:
+    """The paper's name, else the set's own word; None where there is none."""
+    return label_of(label, text or "") or (text or "").strip() or None
 
 
 def modality_named(text: str) -> str | None:
-    """The paper's name of a modality, else the set's own word; None where there is none.
+    """The paper's name of a modality that another set names in its way, else the set's own word.
 
     >>> modality_named("X-Ray"), modality_named("Thermography"), modality_named(" ")
     ('X-ray & Fluoroscopy', 'Thermography', None)
     """
-    word = text.strip()
-    return modality_of(word) or _LABELS["spelt"]["modality"].get(folded(word)) or word or None
-
-
-def system_of(text: str) -> str | None:
-    """One of the eleven body systems as the paper spells it; None where it is not known."""
-    found = _SYSTEMS.get(folded(text))
-    # "Respiratory system" is the respiratory system.
-    return found or _SYSTEMS.get(folded(text).removesuffix("system"))
+    return _LABELS["other_modalities"].get(folded(text)) or label_or_own("modality", text)
 
 
 # ---------------------------------------------------------------- options and their letters

@@ -14,20 +14,18 @@ are taken off. Any other item is open.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from overread.benchmarks.files.fields import Fields
 from overread.benchmarks.files.layouts import SetReader, own_set
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import (
+    LABELS,
     MedCase,
-    ability_of,
     answer_among,
-    dimension_of,
+    label_or_own,
     lack_of,
-    modality_of,
     remarks_on,
-    system_of,
 )
 from overread.benchmarks.medcmr.published_sets import PUBLISHED_SETS
 from overread.benchmarks.medcmr.release import ARCHIVE, RELEASE
@@ -56,36 +54,26 @@ def _own_case(row: Fields, index: int) -> MedCase:
             need = f"it is a letter, A to {last}, or the text of exactly one option"
             row.wrong("answer", need)
         answer = letter
-    dimension, ability = row.fact("dimension"), row.fact("ability")
-    modality, system = row.fact("modality"), row.fact("system")
+    bare = row.raw("images") in (None, "")
     case = MedCase(
         case_id=row.fact("case_id") or str(index),
         index=index,
         kind="mcq" if kind == "mcq" else "open",
         question=row.text("question"),
-        images=_own_images(row),
+        images=tuple(filter(None, [row.fact("image")])) if bare else row.texts("images"),
         options=options,
         answer=answer,
         caption=row.fact("caption"),
-        dimension=dimension_of(dimension or "") or dimension,
         subtype=row.fact("subtype"),
-        ability=ability_of(ability or "") or ability,
-        modality=modality_of(modality or "") or modality,
-        system=system_of(system or "") or system,
         language=row.fact("language"),
         patient=row.fact("patient"),
+        **{label: label_or_own(label, row.fact(label)) for label in LABELS},
     )
     lack = lack_of(case)
     # An unsafe name is an image that cannot be had, as one that is not there.
     if lack is not None and not lack.startswith("its image "):
         raise BadInput(f"{row.where}: {lack}. {row.remedy}")
     return case
-
-
-def _own_images(row: Fields) -> tuple[str, ...]:
-    if row.raw("images") in (None, ""):
-        return tuple(name for name in (row.fact("image"),) if name)
-    return row.texts("images")
 
 
 def _own_options(row: Fields) -> tuple[str, ...]:
@@ -99,13 +87,11 @@ def _own_options(row: Fields) -> tuple[str, ...]:
         if "".join(letters) != LETTERS[: len(letters)]:
             row.wrong("options", f"it is {_OPTIONS_ARE}")
         given = [given[letter] for letter in letters]
-    if not isinstance(given, list) or not all(_is_text(text) for text in given):
+    if not isinstance(given, list) or any(
+        isinstance(text, bool) or not isinstance(text, str | int | float) for text in given
+    ):
         row.wrong("options", f"it is {_OPTIONS_ARE}")
     return tuple(str(text).strip() for text in given)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 _OWN: Final = own_set(

@@ -30,12 +30,11 @@ from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import (
     MODALITIES,
     MedCase,
-    ability_of,
     answer_among,
     folded,
+    label_or_own,
     modality_named,
     same_text,
-    system_of,
     unlettered,
 )
 from overread.benchmarks.medcmr.edition import Options
@@ -58,33 +57,31 @@ def yes_or_no(answer: str) -> tuple[str, tuple[str, str]] | None:
     return _YES_NO.get(same_text(answer).rstrip("."))
 
 
-def _case(item: Item, question: str, answer: str, options: Sequence[str], **facts: Any) -> MedCase:
+def _case(
+    item: Item, answer: str, options: Sequence[str], question: str | None = None, **facts: Any
+) -> MedCase:
+    """An item as a case; of facts without a word there are none."""
     return MedCase(
         case_id=item.case_id,
         index=item.index,
         kind="mcq" if options else "open",
-        question=question,
+        question=item.lenient("question") if question is None else question,
         images=item.images,
         answer=answer,
         options=tuple(options),
-        **facts,
+        **{name: fact or None for name, fact in facts.items()},
     )
 
 
-def _free(item: Item, question: str, answer: str, *, closed: bool = True, **facts: Any) -> MedCase:
+def _free(item: Item, *, closed: bool = True, **facts: Any) -> MedCase:
     """A question without options: one of yes or no where it is `closed`, else an open one."""
+    answer = item.lenient("answer")
     either = yes_or_no(answer) if closed else None
-    return _case(item, question, *(either or (answer.strip(), ())), **facts)
+    return _case(item, *(either or (answer.strip(), ())), **facts)
 
 
 def _choice(
-    item: Item,
-    question: str,
-    answer: str,
-    options: Sequence[str],
-    *,
-    texts: bool = True,
-    **facts: Any,
+    item: Item, answer: str, options: Sequence[str], *, texts: bool = True, **facts: Any
 ) -> MedCase | Left:
     """A question with options; left out where the answer is not exactly one of them.
 
@@ -94,7 +91,7 @@ def _choice(
     if letter is None or len(kept) > len(LETTERS):
         shown = " ".join(answer.split())[:60]
         return item.left(f'answer is "{shown}", not exactly one of its options')
-    return _case(item, question, letter, kept, **facts)
+    return _case(item, letter, kept, **facts)
 
 
 def _word(row: Fields, name: str) -> str:
@@ -117,8 +114,7 @@ def _medframe(item: Item, options: Options) -> MedCase | Left:
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         return item.left("options are a list of texts")
     modality = modality_named(item.lenient("modality"))
-    question, answer = item.lenient("question"), item.lenient("correct_answer")
-    return _choice(item, question, answer, given, modality=modality)
+    return _choice(item, item.lenient("correct_answer"), given, modality=modality)
 
 
 _MEDFRAME: Final = published(
@@ -126,7 +122,7 @@ _MEDFRAME: Final = published(
     (".json", ".jsonl"),
     ("question", "options", "correct_answer", "image_1"),
     _medframe,
-    images=lambda row: (_word(row, f"image_{number}") for number in range(1, 6)),
+    images=[f"image_{number}" for number in range(1, 6)],
     folders=("", "images"),
     named_by="question_id",
 )
@@ -148,16 +144,15 @@ def _medxpert(item: Item, options: Options) -> MedCase | Left:
     given = _by_letters(item.raw("options"))
     if given is None:
         return item.left("options are texts by their letters, from A without a gap")
-    task, system = _word(item, "medical_task"), _word(item, "body_system")
     return _choice(
         item,
-        _without_choices(item.lenient("question"), given),
         item.lenient("label"),
         given,
         texts=False,
-        ability=ability_of(task) or task or None,
-        system=system_of(system) or system or None,
-        subtype=_word(item, "question_type") or None,
+        question=_without_choices(item.lenient("question"), given),
+        ability=label_or_own("ability", _word(item, "medical_task")),
+        system=label_or_own("system", _word(item, "body_system")),
+        subtype=_word(item, "question_type"),
     )
 
 
@@ -255,7 +250,7 @@ def _read_omnimed(found: FoundSet, root: Path, options: Options, seen: bool) -> 
         found.files,
         _OMNIMED_FIELDS,
         root,
-        images=lambda row: (_word(row, "image_path"),),
+        images=lambda row: [_word(row, "image_path")],
         folders=("",),
         named_by="question_id",
     )
@@ -277,10 +272,9 @@ def _omnimed(item: Item) -> MedCase | Left:
     if place is None:
         return item.left(f'gt_answer is "{" ".join(answer.split())[:60]}", none of its options')
     modality = modality_named(item.lenient("modality_type") or item.lenient("modality"))
-    subtype = _word(item, "question_type") or None
     # By its text alone: an option may be called "A".
-    letter, question = LETTERS[place], item.lenient("question")
-    return _case(item, question, letter, kept, modality=modality, subtype=subtype)
+    subtype = _word(item, "question_type")
+    return _case(item, LETTERS[place], kept, modality=modality, subtype=subtype)
 
 
 _OMNIMED: Final = Layout("OmniMedVQA", _find_omnimed, _read_omnimed, _OMNIMED_FIELDS)
@@ -301,8 +295,8 @@ _PMC_VQA_OPTIONS: Final = ("Choice A", "Choice B", "Choice C", "Choice D")
 def _pmc_vqa(item: Item, options: Options) -> MedCase | Left:
     given = [item.lenient(name) for name in _PMC_VQA_OPTIONS]
     answer = _word(item, "Answer_label") or item.lenient("Answer")
-    caption = _word(item, "Caption") or None
-    return _choice(item, _word(item, "Question"), answer, given, caption=caption)
+    question, caption = _word(item, "Question"), _word(item, "Caption")
+    return _choice(item, answer, given, question=question, caption=caption)
 
 
 _PMC_VQA: Final = published(
@@ -310,7 +304,7 @@ _PMC_VQA: Final = published(
     (".csv",),
     ("Figure_path", "Question", *_PMC_VQA_OPTIONS, "Answer"),
     _pmc_vqa,
-    images=lambda row: (_word(row, "Figure_path"),),
+    images=("Figure_path",),
     folders=("figures", "images", "images_2", ""),
 )
 
@@ -333,13 +327,11 @@ def _slake(item: Item, options: Options) -> MedCase | None:
         return None
     return _free(
         item,
-        item.lenient("question"),
-        item.lenient("answer"),
         closed=_closed(item),
-        language=language or None,
+        language=language,
         modality=modality_named(item.lenient("modality")),
-        system=_word(item, "location") or None,
-        subtype=_word(item, "content_type") or None,
+        system=_word(item, "location"),
+        subtype=_word(item, "content_type"),
     )
 
 
@@ -348,7 +340,7 @@ _SLAKE: Final = published(
     (".json",),
     ("img_name", "question", "answer", "q_lang", "answer_type"),
     _slake,
-    images=lambda row: (_word(row, "img_name"),),
+    images=("img_name",),
     folders=("imgs", "images", ""),
     named_by="qid",
 )
@@ -390,8 +382,7 @@ def _pictured_items(found: FoundSet, modality: str | None) -> Iterator[Stated[Me
     nowhere = Path()
     for row in items_of(found.files, _PICTURED_FIELDS, nowhere, lambda row: (), ("",)):
         item = msgspec.structs.replace(row, images=(str(row.index - 1),))
-        question, answer = item.lenient("question"), item.lenient("answer")
-        yield item.where, _free(item, question, answer, modality=modality)
+        yield item.where, _free(item, modality=modality)
 
 
 def _also_pictured(
@@ -420,11 +411,6 @@ _NOT_PATH_VQA: Final = frozenset({"options", "A", "kind", "dimension", "caption"
 _PATH_VQA_NAMES: Final = ("pathvqa", "pvqa")
 
 
-def _path_vqa(item: Item, options: Options) -> MedCase:
-    question, answer = item.lenient("question"), item.lenient("answer")
-    return _free(item, question, answer, modality=MODALITY_PATHOLOGY)
-
-
 def _path_vqa_image(row: Fields) -> Iterator[str]:
     name = _word(row, "image")
     yield name if not name or Path(name).suffix else f"{name}.jpg"
@@ -434,7 +420,7 @@ _PATH_VQA_TABLE: Final = published(
     "PathVQA",
     (".csv", ".json", ".jsonl"),
     _PICTURED_FIELDS,
-    _path_vqa,
+    lambda item, options: _free(item, modality=MODALITY_PATHOLOGY),
     images=_path_vqa_image,
     folders=("images", "images/test", "images/val", "images/train", ""),
     accepts=lambda file: not fields_of(file) & _NOT_PATH_VQA,
@@ -465,14 +451,8 @@ _PATH_VQA: Final = _also_pictured(_PATH_VQA_TABLE, _find_path_vqa, MODALITY_PATH
 
 
 def _vqa_rad(item: Item, options: Options) -> MedCase:
-    return _free(
-        item,
-        item.lenient("question"),
-        item.lenient("answer"),
-        closed=_closed(item),
-        subtype=_word(item, "question_type") or None,
-        system=_word(item, "image_organ") or None,
-    )
+    subtype, system = _word(item, "question_type"), _word(item, "image_organ")
+    return _free(item, closed=_closed(item), subtype=subtype, system=system)
 
 
 _VQA_RAD_TABLE: Final = published(
@@ -480,17 +460,13 @@ _VQA_RAD_TABLE: Final = published(
     (".json",),
     ("image_name", "question", "answer", "answer_type", "image_organ"),
     _vqa_rad,
-    images=lambda row: (_word(row, "image_name"),),
+    images=("image_name",),
     folders=("VQA_RAD Image Folder", "images", "imgs", ""),
     named_by="qid",
 )
-
-
-def _find_vqa_rad(path: Path) -> FoundSet | None:
-    return _VQA_RAD_TABLE.find(path) or _find_pictured(path)
-
-
-_VQA_RAD: Final = _also_pictured(_VQA_RAD_TABLE, _find_vqa_rad)
+_VQA_RAD: Final = _also_pictured(
+    _VQA_RAD_TABLE, lambda path: _VQA_RAD_TABLE.find(path) or _find_pictured(path)
+)
 
 
 PUBLISHED_SETS: Final[tuple[Layout[MedCase], ...]] = (

@@ -8,7 +8,7 @@ Whatever else the archive holds (`.bak`, `__MACOSX`) is never looked at. `answer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,11 +22,8 @@ from overread.benchmarks.medcmr.cases import (
     KINDS,
     Kind,
     MedCase,
-    ability_of,
-    dimension_of,
+    label_of,
     letter_of,
-    modality_of,
-    system_of,
     unlettered,
     whole_index,
 )
@@ -220,11 +217,11 @@ def _case(kind: Kind, index: int, row: _Row, prefix: str, facts: _Facts) -> MedC
         options=options,
         answer=answer,
         caption=caption or None,
-        dimension=facts.dimension(row.task),
+        dimension=facts.looked("dimension", "task", row.task),
         subtype=(row.subtype or "").strip() or None,
-        ability=facts.named("question type", row.ability, ability_of),
-        modality=facts.named("modality", row.modality, modality_of),
-        system=facts.named("organ system", row.system, system_of),
+        ability=facts.named("ability", "question type", row.ability),
+        modality=facts.named("modality", "modality", row.modality),
+        system=facts.named("system", "organ system", row.system),
     )
 
 
@@ -244,20 +241,16 @@ class _Facts:
         self._short.append(name)
         return options[:n]
 
-    def dimension(self, text: str | None) -> str | None:
-        return self._looked("task", text, dimension_of)
-
-    def named(self, field: str, text: str | None, known: Callable[[str], str | None]) -> str | None:
+    def named(self, label: str, field: str, text: str | None) -> str | None:
         """A label by the paper's name, or as it is given."""
-        return self._looked(field, text, known) or (text or "").strip() or None
+        return self.looked(label, field, text) or (text or "").strip() or None
 
-    def _looked(
-        self, field: str, text: str | None, known: Callable[[str], str | None]
-    ) -> str | None:
+    def looked(self, label: str, field: str, text: str | None) -> str | None:
+        """A label by the paper's name; one that is not known is counted under its field."""
         word = (text or "").strip()
-        key = (field, word)
+        key = (label, word)
         if key not in self._known:
-            self._known[key] = known(word)
+            self._known[key] = label_of(label, word)
         found = self._known[key]
         if found is None and (word or field == "task"):
             self._odd.setdefault(field, Counter())[word] += 1
