@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from overread.benchmarks.m3cot import verdicts as sound
-from overread.benchmarks.m3cot.paths import Path, path_of
-from overread.benchmarks.m3cot.verdicts import ORDERS, clean_text
+from overread.benchmarks.m3cot.verdicts import ORDERS, Path, clean_text, path_of
 from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
 

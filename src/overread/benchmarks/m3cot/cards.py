@@ -24,9 +24,9 @@ from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.m3cot.cases import FACETS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import MODES, Edition
 from overread.benchmarks.m3cot.judge_questions import questions
-from overread.benchmarks.m3cot.paths import path_of
 from overread.benchmarks.m3cot.steps import precision_of
 from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, facts_of, marks_of
+from overread.benchmarks.m3cot.verdicts import path_of
 from overread.case import Card, Said, Table, Trial
 from overread.judging.question import reread
 

@@ -48,7 +48,7 @@ Wanted: TypeAlias = Literal["direct", "cot", "answer_first", "truncated"]
 RAMBLES: Final = 7
 """Steps of the rambler that have nothing to do with the case."""
 
-_WORDS: Final = read_toml(Path(__file__).with_name("words.toml"))
+_WORDS: Final[Mapping[str, Sequence[str]]] = read_toml(Path(__file__).with_name("words.toml"))
 _FLIPPED: Final = {"true": "False", "false": "True", "yes": "No", "no": "Yes"}
 _OPTION: Final = re.compile(r"(?:^|\s)\(?([A-H])[.):]\s*\S")
 _LETTERS: Final = re.compile(r"\(?[A-H]\)?(?:(?:\s|,|;|&|and)+\(?[A-H]\)?)*\.?")

@@ -25,10 +25,17 @@ from overread.benchmarks.importing import IMPORTED, NOT_KEPT
 from overread.benchmarks.m3cot import result_files
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.benchmark import M3CoT
-from overread.benchmarks.m3cot.cases import CaseRow, M3Case, case_row
+from overread.benchmarks.m3cot.cases import (
+    READER,
+    TASK_COLUMN,
+    CaseRow,
+    M3Case,
+    case_row,
+    is_empty,
+    task_of,
+)
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition
 from overread.benchmarks.m3cot.judge_questions import About, questions, read_verdict
-from overread.benchmarks.m3cot.loading import READER, TASK_COLUMN, is_empty, task_of
 from overread.benchmarks.m3cot.result_files import UNNAMED, Judgement, Prediction, Result, brief
 from overread.benchmarks.m3cot.trials import Answer
 from overread.benchmarks.tables import answers_frame, frame_of

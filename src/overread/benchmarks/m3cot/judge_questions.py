@@ -26,8 +26,7 @@ from overread.benchmarks.m3cot import authors
 from overread.benchmarks.m3cot import verdicts as sound
 from overread.benchmarks.m3cot.cases import STEPS, M3Case
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.paths import path_of
-from overread.benchmarks.m3cot.verdicts import YES_NO
+from overread.benchmarks.m3cot.verdicts import YES_NO, path_of
 from overread.case import Condition, Decoding
 from overread.files import read_toml
 from overread.judging import Read, Role

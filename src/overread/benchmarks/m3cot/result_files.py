@@ -26,8 +26,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.files.fields import Fields, read_fields
 from overread.benchmarks.m3cot.authors import failed_text
+from overread.benchmarks.m3cot.cases import TYPES_FILE
 from overread.benchmarks.m3cot.edition import MODES
-from overread.benchmarks.m3cot.loading import TYPES_FILE
 from overread.benchmarks.m3cot.verdicts import ORDERS, QUESTIONS, STATUS
 from overread.case import BadInput
 from overread.files import decimal, read_text, whole
