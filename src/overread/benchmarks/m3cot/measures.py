@@ -36,6 +36,7 @@ from overread.case import Measure
 from overread.judging.agreement import JudgeCount, judge_counts
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
 from overread.judging.question import Question
+from overread.measuring import estimates as est
 from overread.measuring import specs
 from overread.measuring.arrays import RunArrays, ordered_pairs
 from overread.measuring.contrasts import (
@@ -48,30 +49,9 @@ from overread.measuring.contrasts import (
     tested,
     with_q,
 )
-from overread.measuring.estimates import (
-    Estimate,
-    Floats,
-    Mask,
-    Resampling,
-    clustered_share,
-    columns_of,
-    counted_in,
-    defined_mean,
-    estimated,
-    quotients,
-)
+from overread.measuring.estimates import Estimate, Floats, Mask, quotients
 from overread.measuring.notes import noted, remarked
-from overread.measuring.specs import (
-    PLAIN,
-    SHARE_OF,
-    Codes,
-    Condition,
-    Counted,
-    Spec,
-    coverage_specs,
-    named,
-    values,
-)
+from overread.measuring.specs import PLAIN, Codes, Condition, Counted, Spec
 from overread.measuring.units import Unit
 
 if TYPE_CHECKING:
@@ -130,14 +110,14 @@ def _step_differences(one: Marks, two: Marks, study: Study) -> Iterator[Estimate
 
 def _f1_difference(record: Measure, tables: Sequence[Sequence[Floats]]) -> Estimate:
     """Of F1 of the first reader less that of the second, whose interval has to do for a test."""
-    halves = [np.hstack([columns_of(table[at]) for table in tables]) for at in (0, 1)]
+    halves = [np.hstack([est.columns_of(table[at]) for table in tables]) for at in (0, 1)]
     width, first = halves[0].shape[1], 2 * tables[0][0].shape[1]
 
     def again(totals: Floats) -> Floats:
         return harmonic(totals[:, :width], first) - harmonic(totals[:, width:], first)
 
-    counted = counted_in(*tables[0], *tables[1])
-    made = estimated(record, np.hstack(halves), again, counted, limits=(-1.0, 1.0))
+    counted = est.counted_in(*tables[0], *tables[1])
+    made = est.estimated(record, np.hstack(halves), again, counted, limits=(-1.0, 1.0))
     if made.record.value is None:
         return made
     return msgspec.structs.replace(made, record=remarked(made.record, "interval only"))
@@ -209,7 +189,7 @@ def _exchanged(
         scores[1].append(scores_of(both - counts, seen, "mode", apart=held))
     if not scores[0]:
         return np.zeros(len(kept))
-    means = [defined_mean(np.array(some).T) for some in scores]
+    means = [est.defined_mean(np.array(some).T) for some in scores]
     return means[0] - means[1]
 
 
@@ -275,7 +255,7 @@ def per_case(tables: Tables, edition: Edition) -> dict[str, pl.DataFrame]:
     clusters = [
         f"patient:{patients[case]}" if patients[case] else f"item:{case}" for case in study.cases
     ]
-    return values(study, study.marks, COMPARED, clusters)
+    return specs.values(study, study.marks, COMPARED, clusters)
 
 
 UNKNOWN_END: Final = "unknown_end"
@@ -306,7 +286,7 @@ def _share_known(record: Measure, counted: Counted, run: RunArrays, unit: Unit) 
     if np.isnan(counted.value).all():
         bare = msgspec.structs.replace(record, n=0)
         return noted(bare, UNKNOWN_END, "not known how replies ended")
-    return SHARE_OF(record, counted, run, unit)
+    return specs.SHARE_OF(record, counted, run, unit)
 
 
 def _verdict_outcomes(study: Study, marks: Marks) -> Iterator[Measure]:
@@ -321,17 +301,17 @@ def _verdict_outcomes(study: Study, marks: Marks) -> Iterator[Measure]:
                 became = np.array([verdict.outcome for verdict in rows.values()], dtype=np.str_)
                 for outcome, name in VERDICT_MEASURES.items():
                     record = Measure(reader=marks.reader, measure=name, by=by)
-                    yield clustered_share(record, became == outcome, owners)
+                    yield est.clustered_share(record, became == outcome, owners)
                 read = [verdict.how for verdict in rows.values() if verdict.outcome == "judged"]
                 saved = Counter(how for how in read if rescued(how))
                 note = ", ".join(f"{how}: {n}" for how, n in sorted(saved.items(), key=str))
                 record = Measure(reader=marks.reader, measure="verdicts_rescued", by=by)
                 hits = np.array([rescued(how) for how in read], dtype=bool)
                 own = owners[became == "judged"]
-                yield clustered_share(remarked(record, note), hits, own)
+                yield est.clustered_share(remarked(record, note), hits, own)
 
 
-_COVERAGE: Final = coverage_specs(accuracy.asked_of, _outcomes)
+_COVERAGE: Final = specs.coverage_specs(accuracy.asked_of, _outcomes)
 _UNREADABLE: Final = tuple(
     Spec(name=name, says=says, better="lower", of=of, conditions=accuracy.asked_of, estimate=how)
     for name, says, of, how in (
@@ -345,8 +325,8 @@ _UNREADABLE: Final = tuple(
         (
             "empty",
             "share of items with a blank reply, no refusal",
-            named(_COVERAGE)["unparsed"].of,
-            SHARE_OF,
+            specs.named(_COVERAGE)["unparsed"].of,
+            specs.SHARE_OF,
         ),
         ("truncated", "share of items whose reply the token limit cut off", _cut_off, _share_known),
     )
@@ -366,7 +346,7 @@ SPECS: Final = (
         make=_verdict_outcomes,
     ),
 )
-METRICS: Final[Mapping[str, Spec]] = named(SPECS)
+METRICS: Final[Mapping[str, Spec]] = specs.named(SPECS)
 
 
 def measure(
@@ -421,7 +401,7 @@ def agreement_measures(
     for pair in judge_counts(questions, verdicts, cases, groups=tasks, grouped_by="task"):
         both = pair[0].counted
         owners = np.array([patients[case] for case in pair[0].cases], dtype=np.int64)[both]
-        drawn = Resampling(owners, boot=edition.boot, seed=edition.seed)
+        drawn = est.Resampling(owners, boot=edition.boot, seed=edition.seed)
         yield from drawn.finish([_agreement(one, both) for one in pair])
 
 

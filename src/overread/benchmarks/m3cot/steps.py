@@ -15,17 +15,8 @@ from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import MODES, Edition
 from overread.benchmarks.m3cot.study import COT, Marks, Said, Study
 from overread.case import Measure
-from overread.measuring.estimates import (
-    Estimate,
-    Floats,
-    Mask,
-    apart,
-    columns_of,
-    counted_in,
-    estimated,
-    mean_of_columns,
-    quotients,
-)
+from overread.measuring import estimates as est
+from overread.measuring.estimates import Estimate, Floats, Mask, quotients
 from overread.measuring.notes import NOT_JUDGED, noted, remarked
 from overread.measuring.specs import PLAIN, Condition, Counted, Spec
 from overread.measuring.units import AMOUNT, SECONDS, Unit
@@ -137,7 +128,9 @@ def _judged_by(question: str) -> Callable[[Study, Marks, Condition], list[str] |
 def _mean_of_steps(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
     """The mean over judges of each one's mean over items, rounded as published."""
     table, digits = counted.table, digits_of(study.edition)
-    return estimated(record, columns_of(table), mean_of_columns, counted_in(table), digits=digits)
+    return est.estimated(
+        record, est.columns_of(table), est.mean_of_columns, est.counted_in(table), digits=digits
+    )
 
 
 def _average(name: str, says: str, question: str, *groups: str, na: bool = True) -> Spec:
@@ -189,15 +182,15 @@ def _f1(study: Study, marks: Marks, condition: Condition) -> Counted:
 
 def harmonic(totals: Floats, width: int) -> Floats:
     """F1 of the judges' means of the first `width` columns and of the others."""
-    p, r = mean_of_columns(totals[:, :width]), mean_of_columns(totals[:, width:])
+    p, r = est.mean_of_columns(totals[:, :width]), est.mean_of_columns(totals[:, width:])
     return quotients(2 * p * r, p + r)
 
 
 def _f1_estimate(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
     precision, recall = np.moveaxis(counted.table, 2, 0)
-    columns = np.hstack([columns_of(precision), columns_of(recall)])
+    columns = np.hstack([est.columns_of(precision), est.columns_of(recall)])
     again = partial(harmonic, width=2 * precision.shape[1])
-    made = estimated(record, columns, again, counted_in(precision, recall))
+    made = est.estimated(record, columns, again, est.counted_in(precision, recall))
     if made.record.value is None:
         if np.isnan(precision).all() or np.isnan(recall).all():
             return made
@@ -221,7 +214,7 @@ def _bounds_where_alike(
     """
     ends = []
     for table in (precision, recall):
-        room = study.resampling.left_open(counted_in(table)) if _one_value(table) else 0.0
+        room = study.resampling.left_open(est.counted_in(table)) if _one_value(table) else 0.0
         ends.append((max(_mean(table) - room, 0.0), min(_mean(table) + room, 1.0)))
     if not (_one_value(precision) or _one_value(recall)):
         return None
@@ -232,11 +225,11 @@ def _bounds_where_alike(
 def _one_value(table: Floats) -> bool:
     """Whether each judge has one value for all items it counts."""
     some = (column[~np.isnan(column)] for column in table.T)
-    return all(not apart(values.min(), values.max()) for values in some if values.size)
+    return all(not est.apart(values.min(), values.max()) for values in some if values.size)
 
 
 def _mean(table: Floats) -> float:
-    return float(mean_of_columns(columns_of(table).sum(axis=0)[None, :])[0])
+    return float(est.mean_of_columns(est.columns_of(table).sum(axis=0)[None, :])[0])
 
 
 _STEP_SPECS: Final = (
@@ -369,7 +362,7 @@ def _latency(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
 
 def _ratio(record: Measure, over: Floats, under: Floats) -> Estimate:
     """The mean over judges of each one's total over the seconds."""
-    return estimated(
+    return est.estimated(
         remarked(record, _BACKENDS),
         np.hstack([over, np.nan_to_num(under)[:, None]]),
         lambda totals: quotients(totals[:, :-1].mean(axis=1), totals[:, -1]),
@@ -387,11 +380,11 @@ def _seconds(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
         if np.isnan(found).all():
             yield _not_timed(started)
             continue
-        yield estimated(
+        yield est.estimated(
             remarked(started, _BACKENDS),
-            columns_of(found),
-            mean_of_columns,
-            counted_in(found),
+            est.columns_of(found),
+            est.mean_of_columns,
+            est.counted_in(found),
             limits=SECONDS.limits,
             step=None,
         )

@@ -36,21 +36,10 @@ from overread.case import Measure
 from overread.judging.agreement import judge_counts
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
 from overread.judging.question import Question
+from overread.measuring import specs
 from overread.measuring.contrasts import with_q
 from overread.measuring.estimates import Estimate, Floats, Mask, Resampling
-from overread.measuring.specs import (
-    MEAN_OF_CASES,
-    OUTCOMES,
-    PLAIN,
-    Codes,
-    Condition,
-    Counted,
-    Spec,
-    contrasts_of,
-    made_by,
-    named,
-    values,
-)
+from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec, values
 
 # ---------------------------------------------------------------- similarity of two texts
 # How much of a reply stands in the reference word for word (MEDCMR, "Analyses" 5).
@@ -214,7 +203,7 @@ LEAKAGE_SPECS: Final = tuple(
         says=says,
         of=partial(_similarity_of, name),
         conditions=_conditions,
-        estimate=MEAN_OF_CASES,
+        estimate=specs.MEAN_OF_CASES,
         better=None,
     )
     for name, says in _SAYS.items()
@@ -280,7 +269,7 @@ def _correlations(
 
 SPECS: Final = (*CHOICE_SPECS, *SCORE_SPECS, *LEAKAGE_SPECS)
 """Every measure of a reader, in the order of its records."""
-METRICS: Final = named(SPECS)
+METRICS: Final = specs.named(SPECS)
 
 
 def measure(
@@ -374,8 +363,8 @@ def _made(study: Study) -> Iterator[Estimate | Measure]:
             yield Measure(reader=reader.name, measure="params_b", value=reader.params_b)
     for marks in study.marks:
         for spec in SPECS:
-            yield from made_by(study, marks, spec)
-    yield from contrasts_of(study, study.marks, ACCURACY)
+            yield from specs.made_by(study, marks, spec)
+    yield from specs.contrasts_of(study, study.marks, ACCURACY)
     yield from choice_measures.gained_and_lost(study)
     yield from score_comparisons(study)
 
