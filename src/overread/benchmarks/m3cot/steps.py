@@ -232,39 +232,6 @@ def _mean(table: Floats) -> float:
     return float(est.mean_of_columns(est.columns_of(table).sum(axis=0)[None, :])[0])
 
 
-_STEP_SPECS: Final = (
-    _average(
-        "precision",
-        "mean share of a reply's steps that match the gold steps; N/A in the denominator",
-        "precision",
-        *("task", "kind"),
-    ),
-    _average(
-        "precision_no_na",
-        "the same without steps of background (N/A)",
-        "precision",
-        *("task", "kind"),
-        na=False,
-    ),
-    _average(
-        "recall",
-        "mean share of the gold steps that a reply has",
-        "recall",
-        *("task", "kind", "modality"),
-    ),
-    Spec(
-        name="f1",
-        says="harmonic mean of the averages of precision and recall",
-        of=_f1,
-        judges=_f1_judges,
-        questions=("precision", "recall"),
-        groups=("task", "kind"),
-        bare_groups=False,
-        estimate=_f1_estimate,
-    ),
-)
-
-
 # ---------------------------------------------------------------- time
 
 NOT_TIMED: Final = "not_timed"
@@ -301,8 +268,8 @@ def _seconds_of_modes(study: Study, marks: Marks) -> tuple[Floats, Floats]:
     return cot, direct
 
 
-def _not_timed(record: Measure) -> Measure:
-    return noted(msgspec.structs.replace(record, n=0), NOT_TIMED, _WHY_NOT)
+def _not_timed(marks: Marks, name: str, **by: str) -> Measure:
+    return noted(Measure(reader=marks.reader, measure=name, by=by, n=0), NOT_TIMED, _WHY_NOT)
 
 
 def _matched_steps(marks: Marks, judges: list[str]) -> Floats:
@@ -327,37 +294,35 @@ def _matched_steps(marks: Marks, judges: list[str]) -> Floats:
 
 def _efficiency(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """E = matched gold steps / seconds of cot."""
-    started = Measure(reader=marks.reader, measure="efficiency")
     cot, _ = _seconds_of_modes(study, marks)
     judges = sorted(
         {judge for key, rows in marks.verdicts.items() if key[0] == "recall" for judge in rows}
         | set(marks.timed_verdicts.get(("recall", "cot"), {}))
     )
     if np.isnan(cot).all():
-        yield _not_timed(started)
+        yield _not_timed(marks, "efficiency")
         return
     if not judges:
-        yield noted(msgspec.structs.replace(started, n=0), NOT_JUDGED)
+        yield noted(Measure(reader=marks.reader, measure="efficiency", n=0), NOT_JUDGED)
         return
     matched = _matched_steps(marks, judges)
     if study.edition.error_text != "searched":
         matched = np.where(np.isnan(cot)[:, None], 0.0, matched)
-    record = msgspec.structs.replace(started, label=study.label(judges, "recall"))
-    yield _ratio(record, matched, cot)
-    for column, judge in enumerate(judges):
-        own = study.label([judge], "recall")
-        record = msgspec.structs.replace(started, by={"judge": judge}, label=own)
-        yield _ratio(record, matched[:, [column]], cot)
+    every = range(len(judges))
+    for by, columns in ({}, [*every]), *(({"judge": judges[at]}, [at]) for at in every):
+        label = study.label([judges[at] for at in columns], "recall")
+        record = Measure(reader=marks.reader, measure="efficiency", by=by, label=label)
+        yield _ratio(record, matched[:, columns], cot)
 
 
 def _latency(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """L = seconds of cot / seconds of direct."""
-    started = Measure(reader=marks.reader, measure="latency")
     cot, direct = _seconds_of_modes(study, marks)
     if np.isnan(cot).all() or np.isnan(direct).all():
-        yield _not_timed(started)
+        yield _not_timed(marks, "latency")
         return
-    yield _ratio(started, np.nan_to_num(cot)[:, None], direct)
+    record = Measure(reader=marks.reader, measure="latency")
+    yield _ratio(record, np.nan_to_num(cot)[:, None], direct)
 
 
 def _ratio(record: Measure, over: Floats, under: Floats) -> Estimate:
@@ -375,23 +340,46 @@ def _ratio(record: Measure, over: Floats, under: Floats) -> Estimate:
 def _seconds(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """Seconds of a reply by mode, as the paper's Table A2 has them."""
     for mode in MODES:
-        started = Measure(reader=marks.reader, measure="seconds", by={"mode": mode})
         found = _seconds_in(study, marks, mode)[:, None]
         if np.isnan(found).all():
-            yield _not_timed(started)
+            yield _not_timed(marks, "seconds", mode=mode)
             continue
-        yield est.estimated(
-            remarked(started, _BACKENDS),
-            est.columns_of(found),
-            est.mean_of_columns,
-            est.counted_in(found),
-            limits=SECONDS.limits,
-            step=None,
-        )
+        record = Measure(reader=marks.reader, measure="seconds", by={"mode": mode})
+        record, columns = remarked(record, _BACKENDS), est.columns_of(found)
+        counted, limits = est.counted_in(found), SECONDS.limits
+        yield est.estimated(record, columns, est.mean_of_columns, counted, limits=limits, step=None)
 
 
 SPECS: Final = (
-    *_STEP_SPECS,
+    _average(
+        "precision",
+        "mean share of a reply's steps that match the gold steps; N/A in the denominator",
+        "precision",
+        *("task", "kind"),
+    ),
+    _average(
+        "precision_no_na",
+        "the same without steps of background (N/A)",
+        "precision",
+        *("task", "kind"),
+        na=False,
+    ),
+    _average(
+        "recall",
+        "mean share of the gold steps that a reply has",
+        "recall",
+        *("task", "kind", "modality"),
+    ),
+    Spec(
+        name="f1",
+        says="harmonic mean of the averages of precision and recall",
+        of=_f1,
+        judges=_f1_judges,
+        questions=("precision", "recall"),
+        groups=("task", "kind"),
+        bare_groups=False,
+        estimate=_f1_estimate,
+    ),
     Spec(
         name="efficiency",
         says="gold steps matched per second of reasoning, timed one at a time",
