@@ -26,6 +26,7 @@ from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, SetRea
 from overread.benchmarks.m3cot.edition import Options
 from overread.benchmarks.tables import structs_in
 from overread.case import BadInput
+from overread.files import read_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,22 +39,9 @@ STEPS: Final[tuple[StepType, ...]] = ("modality", "feature", "conclusion", "anal
 
 FACETS: Final = ("task", "kind")
 """What cards are filtered by, and a sample keeps in proportion."""
-# The paper's names of the 13 tasks, by the label in type.xlsx (M3COT 1).
-TASKS: Final[dict[str, str]] = {
-    "Diagnosis": "Diagnosis",
-    "Recognition": "Recognition",
-    "Treatment": "Action",
-    "Localization": "Localization",
-    "Cause": "Cause",
-    "Modality": "Examination Type",
-    "Function": "Function",
-    "Refering Recognition": "Referring Recognition",
-    "Prediction": "Prediction",
-    "Grading": "Grading",
-    "Counting": "Counting",
-    "Image Quality": "Image Quality",
-    "Symptom": "Symptom",
-}
+WORDS: Final = read_toml(Path(__file__).with_name("words.toml"))
+TASKS: Final[Mapping[str, str]] = WORDS["tasks"]
+"""The paper's names of the 13 tasks, by the label in type.xlsx (M3COT 1)."""
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -21,17 +21,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import factorial
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from overread.benchmarks import controls
 from overread.benchmarks.base import Recovered
 from overread.benchmarks.controls import Control, Criterion, Said, by_criteria, known_of
 from overread.benchmarks.draws import lot
-from overread.benchmarks.m3cot.cases import M3Case
+from overread.benchmarks.m3cot.cases import WORDS, M3Case
 from overread.benchmarks.m3cot.trials import ANSWER_FIRST, ANSWER_NOW, INSTRUCTIONS
 from overread.case import Measure, Prompt, Reader, Traits
-from overread.files import read_toml
 
 ControlName: TypeAlias = Literal["clinician", "answer-only", "rambler", "scrambled", "contradicts"]
 CONTROLS: Final[tuple[ControlName, ...]] = (
@@ -48,7 +46,7 @@ Wanted: TypeAlias = Literal["direct", "cot", "answer_first", "truncated"]
 RAMBLES: Final = 7
 """Steps of the rambler that have nothing to do with the case."""
 
-_WORDS: Final[Mapping[str, Sequence[str]]] = read_toml(Path(__file__).with_name("words.toml"))
+_WRONG: Final[Sequence[str]] = WORDS["wrong"]
 _FLIPPED: Final = {"true": "False", "false": "True", "yes": "No", "no": "Yes"}
 _OPTION: Final = re.compile(r"(?:^|\s)\(?([A-H])[.):]\s*\S")
 _LETTERS: Final = re.compile(r"\(?[A-H]\)?(?:(?:\s|,|;|&|and)+\(?[A-H]\)?)*\.?")
@@ -99,7 +97,7 @@ def _order_at(texts: Sequence[str], place: int) -> tuple[str, ...]:
 def _irrelevant(case: M3Case) -> tuple[str, ...]:
     told = _long_words(" ".join((case.question, case.answer, *(step.text for step in case.steps))))
     ranked = sorted(
-        _WORDS["irrelevant"],
+        WORDS["irrelevant"],
         key=lambda text: (len(_long_words(text) & told), lot("rambler", 0, case.question + text)),
     )
     return tuple(ranked[:RAMBLES])
@@ -132,7 +130,7 @@ def wrong_answer(case: M3Case) -> str:
     if re.fullmatch(r"\d{1,9}", answer):
         return str(int(answer) + 7)
     told = _long_words(f"{case.answer} {case.question}")
-    return min(_WORDS["wrong"], key=lambda text: len(_long_words(text) & told))
+    return min(_WRONG, key=lambda text: len(_long_words(text) & told))
 
 
 def _letters(answer: str) -> Sequence[str]:

@@ -7,7 +7,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -15,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.importing import IMPORTED
-from overread.benchmarks.m3cot.cases import M3Case, StepType
+from overread.benchmarks.m3cot.cases import WORDS, M3Case, StepType
 from overread.benchmarks.m3cot.edition import Edition
 from overread.benchmarks.tables import structs_in
-from overread.files import read_toml
 from overread.measuring.arrays import RunArrays, Words, group_names
 from overread.measuring.estimates import Mask, Resampling
 from overread.measuring.specs import OUTCOMES, Codes, Condition
@@ -373,7 +371,7 @@ def _examinations(facts: Facts, edition: Edition, *, veiled: bool) -> tuple[Word
     if edition.step_types == "folded":
         keys = [" ".join(name.split()).casefold().strip(" .") for name in names]
     if veiled:
-        known = set(read_toml(Path(__file__).with_name("words.toml"))["examinations"].split())
+        known = set(WORDS["examinations"].split())
         patients: dict[str, set[int]] = defaultdict(set)
         for key, patient in zip(keys, facts.patients.tolist(), strict=True):
             patients[key].add(patient)

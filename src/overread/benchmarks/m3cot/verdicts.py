@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from overread.benchmarks.m3cot.cases import STEPS
+from overread.benchmarks.m3cot.cases import STEPS, WORDS
 from overread.benchmarks.m3cot.edition import Edition
 from overread.judging import Read
 from overread.judging.reading import read_json
@@ -29,19 +29,9 @@ YES_NO: Final = "yesno"
 """The rubric that asks for a word in place of JSON, and what `how` then begins with."""
 
 # The judge's names of the four content types, by ours; a restatement is the fifth (M3COT 6).
-STEP_NAMES: Final[Mapping[str, str]] = dict(
-    zip(
-        (
-            "modality or examination types",
-            "image feature description",
-            "key conclusions",
-            "additional analysis",
-        ),
-        STEPS,
-        strict=True,
-    )
-)
-RESTATEMENT: Final = "Restatement of the question"
+_TYPES: Final[Mapping[str, Sequence[str]]] = WORDS["step_types"]
+STEP_NAMES: Final[Mapping[str, str]] = {_TYPES[step][0]: step for step in STEPS}
+RESTATEMENT: Final = _TYPES["restatement"][0]
 # The four categories of a path, in the sequence that decides ties (M3COT 7).
 ORDERS: Final = ("modality", "feature", "conclusion", "others")
 ORDER_KEYS: Final = (
@@ -61,42 +51,13 @@ _WORDS: Final = {"true": True, "false": False}
 
 def _spelt(meanings: Mapping[Any, Sequence[str]]) -> dict[str, Any]:
     """By each of its spellings, folded, what is meant."""
-    return {word: meant for meant, words in meanings.items() for word in words}
+    return {word.casefold(): meant for meant, words in meanings.items() for word in words}
 
 
-_JUDGMENTS: Final = _spelt(
-    {
-        "Match": ("match", "matched", "matches"),
-        "Wrong": ("wrong", "mismatch", "unmatched", "not match"),
-        "N/A": ("n/a", "na", "not applicable"),
-    }
-)
-_MATCHED: Final = _spelt(
-    {
-        True: ("matched", "match", "matches"),
-        False: ("unmatched", "not matched", "mismatch", "wrong"),
-    }
-)
-# Other spellings of the judge's step types: singular and plural, our own short names.
-_ALIASES: Final[Mapping[str, str]] = {
-    **{name.casefold(): step for name, step in STEP_NAMES.items()},
-    **{step: step for step in STEP_NAMES.values()},
-    **_spelt(
-        {
-            "restatement": (RESTATEMENT.casefold(), "restatement"),
-            "modality": (
-                *("modality or examination type", "modality and examination types"),
-                *("modality or examination", "examination type", "examination types"),
-            ),
-            "feature": (
-                *("image feature descriptions", "image features", "image feature"),
-                "feature description",
-            ),
-            "conclusion": ("key conclusion", "conclusions"),
-            "analysis": ("additional analyses", "others"),
-        }
-    ),
-}
+_JUDGMENTS: Final = _spelt(WORDS["judgments"])
+_MATCHED: Final = {word: said == "true" for word, said in _spelt(WORDS["matched"]).items()}
+# The types by all their spellings, and by our own short names.
+_ALIASES: Final = {**{kind: kind for kind in _TYPES}, **_spelt(_TYPES)}
 
 
 def read_verdict(question: str, text: str | None, edition: Edition, gold: int = 0) -> Read:
