@@ -172,34 +172,25 @@ def _recall_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]
     said: list[bool | None] = [None] * n
     if payload is not None:
         said = [*map(bool, payload[:n]), *[False] * (n - len(payload))]
-    return [Deserved(_recall_truth(control, case, place), said[place]) for place in range(n)]
-
-
-def _recall_truth(control: str, case: M3Case, place: int) -> bool | None:
+    truths: list[bool | None] = [True] * n
     if control == "rambler":
-        return place == 0
+        truths = [place == 0 for place in range(n)]
     if control == "answer-only":
         # Examination, conclusion and analysis may all be what the answer says; a feature is not.
-        return False if case.steps[place].type == "feature" else None
-    return True
+        truths = [False if step.type == "feature" else None for step in case.steps]
+    return [Deserved(*one) for one in zip(truths, said, strict=True)]
 
 
 def _order_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]:
     """Whether the categories that the gold steps have come in the gold order, none missing."""
-    gold = tuple(_CATEGORY[step.type] for step in case.steps)
-    said = None
+    types = [step.type for step in case.steps]
+    # A gold path that does not itself go by types, each once, tells nothing.
+    plain = len(types) > 1 and types == [kind for kind in STEPS if kind in types]
+    known = plain and control not in ("answer-only", "rambler")
+    gold, said = tuple(_CATEGORY[kind] for kind in types), None
     if payload is not None:
         said = tuple(name for name in path_of(payload) if name in gold) == gold
-    return [Deserved(_order_truth(control, case), said)]
-
-
-def _order_truth(control: str, case: M3Case) -> bool | None:
-    types = [step.type for step in case.steps]
-    if control in ("answer-only", "rambler") or len(set(types)) < 2:
-        return None
-    if len(set(types)) < len(types) or types != sorted(types, key=STEPS.index):
-        return None  # a gold path that does not itself go by types
-    return control != "scrambled"
+    return [Deserved(control != "scrambled" if known else None, said)]
 
 
 # ---------------------------------------------------------------- the questions

@@ -6,6 +6,7 @@ And can the judges be trusted: on replies of known truth, with each other, and t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from overread.benchmarks.exhibits import judges
@@ -60,6 +61,8 @@ COLUMNS: Final = (
     Column("latency", "latency"),
 )
 _UNTIMED: Final = COLUMNS[:7]
+_cell = partial(cell, absent=NOT_ASKED)
+_groups = partial(groups_table, absent=NOT_ASKED)
 _INTERVAL: Final = "[95 % interval] over items (patients, where they are known)."
 _FEW: Final = 10
 _FEW_NOTE: Final = f"Groups of fewer than {_FEW} items say little; their intervals tell how little."
@@ -190,28 +193,23 @@ def _by_size(sizes: dict[str, int]) -> list[str]:
 
 def tasks_table(index: Index, signature: str) -> Table | None:
     """Every measure in every task."""
-    title = "Task by task: every measure"
-    return _grouped(index, signature, "task", tasks_of(index), "tasks", title)
+    return _grouped(index, signature, "task", tasks_of(index), "Task by task: every measure")
 
 
 def kinds_table(index: Index, signature: str) -> Table | None:
     """The same by the kind of question: one option, several, true or false, in words."""
     kinds = sorted({record.by["kind"] for record in index.all("accuracy", "mode", "kind")})
-    return _grouped(index, signature, "kind", kinds, "kinds", "By kind of question")
+    return _grouped(index, signature, "kind", kinds, "By kind of question")
 
 
-def _grouped(
-    index: Index, signature: str, key: str, groups: list[str], name: str, title: str
-) -> Table | None:
+def _grouped(index: Index, signature: str, key: str, groups: list[str], title: str) -> Table | None:
     columns = [
         column
         for column in _UNTIMED
         if any(column.of(index, reader, **{key: g}) for reader in index.readers for g in groups)
     ]
     notes = (_FEW_NOTE, *notes_on_judges(index))
-    return groups_table(
-        index, signature, name, title, key, groups, columns, notes, absent=NOT_ASKED
-    )
+    return _groups(index, signature, f"{key}s", title, key, groups, columns, notes)
 
 
 _MOST_MODALITIES: Final = 24
@@ -228,7 +226,7 @@ def modalities_table(index: Index, signature: str) -> Table | None:
         *rest,
         *notes_on_judges(index, ("recall",)),
     )
-    return groups_table(
+    return _groups(
         index,
         signature,
         "modalities",
@@ -238,7 +236,6 @@ def modalities_table(index: Index, signature: str) -> Table | None:
         [recall],
         notes,
         heading="examination",
-        absent=NOT_ASKED,
     )
 
 
@@ -259,7 +256,7 @@ def steps_table(index: Index, signature: str) -> Table | None:
     """Which kind of step is right, and which is there at all."""
     if not (index.all("precision", "step") or index.all("recall", "step")):
         return None
-    return groups_table(
+    return _groups(
         index,
         signature,
         "steps",
@@ -272,7 +269,6 @@ def steps_table(index: Index, signature: str) -> Table | None:
             "step. N/A: steps that a judge calls background; they count against precision.",
             *notes_on_judges(index, ("precision", "recall")),
         ),
-        absent=NOT_ASKED,
     )
 
 
@@ -330,11 +326,11 @@ def image_table(index: Index, signature: str) -> Table | None:
                 by = {"mode": mode, "image": image}
                 effect = index.get(reader, "image_effect", **by)
                 found = index.get(reader, "accuracy", **by)
-                cells += [cell(found, absent=NOT_ASKED), with_tests(effect)]
+                cells += [_cell(found), with_tests(effect)]
             words = [index.get(reader, "survives", image=image) for image in asked]
             words.append(index.get(reader, "survives_chance"))
             reasoned = mode == "cot"
-            cells += [cell(one if reasoned else None, absent=NOT_ASKED) for one in words]
+            cells += [_cell(one if reasoned else None) for one in words]
             rows.append((reader, _mode(mode), *cells))
     heads = [word for image in asked for word in (f"accuracy {image}", f"effect of {image}")]
     return table(
@@ -370,7 +366,7 @@ def follow_table(index: Index, signature: str) -> Table | None:
             kept = index.get(reader, "answer_kept", **by)
             if kept is not None:
                 found = (kept, index.get(reader, "accuracy", **by), whole)
-                cells = [cell(one, absent=NOT_ASKED) for one in found]
+                cells = [_cell(one) for one in found]
                 rows.append((reader, _ASKED_FOR[follow], *cells))
     return table(
         "answer_follows",
@@ -419,15 +415,19 @@ def pairs_table(index: Index, signature: str) -> Table | None:
 
 def impact_table(index: Index, signature: str) -> Table | None:
     """Does reasoning help? By judge, for judges need not agree."""
+    judges, rows = index.groups("impact", "judge"), []
+    for reader in index.readers:
+        found = {judge: index.known(reader, "impact", judge=judge) for judge in judges}
+        if len(judges) != 1:
+            found = {"mean of all": index.known(reader, "impact"), **found}
+        for judge, one in found.items():
+            if one is not None:
+                rows.append((reader, judge, cell(one), p_value(one.p), p_value(one.q)))
     return table(
         "impact",
         "Does reasoning help?",
         ("reader", "judge", "impact", "p", "q"),
-        [
-            (reader, judge, cell(record), p_value(record.p), p_value(record.q))
-            for reader in index.readers
-            for judge, record in _impacts(index, reader)
-        ],
+        rows,
         signature,
         (
             "Accuracy with reasoning less accuracy without, in points, on the same items. p of one "
@@ -436,17 +436,6 @@ def impact_table(index: Index, signature: str) -> Table | None:
         ),
         facts=2,
     )
-
-
-def _impacts(index: Index, reader: str) -> Iterator[tuple[str, Measure]]:
-    known = index.groups("impact", "judge")
-    whole = index.known(reader, "impact")
-    if whole is not None and len(known) != 1:
-        yield "mean of all", whole
-    for judge in known:
-        record = index.known(reader, "impact", judge=judge)
-        if record is not None:
-            yield judge, record
 
 
 # ---------------------------------------------------------------- judges
@@ -524,5 +513,5 @@ def _verdicts_table(index: Index, signature: str) -> Table | None:
 
 def _k_of_n(record: Measure | None) -> str:
     if record is None or record.k is None:
-        return cell(record, absent=NOT_ASKED)
+        return _cell(record)
     return f"{record.k}/{record.n}"

@@ -263,7 +263,10 @@ def correlations_table(index: Index, signature: str) -> Table | None:
             found = [_correlation(index, name, measure, **by) for name in ("r", "rho")]
             if any(found):
                 group = by.get("dimension", "all items")
-                rows.append((words, group, *_correlation_cells(*found)))
+                r, rho = found
+                n = next((str(one.n) for one in found if one and one.n is not None), NOT_KNOWN)
+                tests = map(p_value, (rho.p, rho.q) if rho else (None, None))
+                rows.append((words, group, coefficient(r), coefficient(rho), *tests, n))
     return table(
         "size_correlations",
         "Does size help? The correlations",
@@ -279,12 +282,6 @@ def correlations_table(index: Index, signature: str) -> Table | None:
     )
 
 
-def _correlation_cells(r: Measure | None, rho: Measure | None) -> tuple[str, ...]:
-    n = next((str(one.n) for one in (r, rho) if one is not None and one.n is not None), NOT_KNOWN)
-    tests = (None, None) if rho is None else (rho.p, rho.q)
-    return (coefficient(r), coefficient(rho), *map(p_value, tests), n)
-
-
 # ---------------------------------------------------------------- figure
 
 _SIZED: Final = (ACCURACY, *COMPONENTS, SCORE)
@@ -294,12 +291,6 @@ _TICKS: Final = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000)
 _OFF, _WIDE, _HIGH, _POINT = 6.0, 13.0, 11.0, 5.0
 # Where it may stand, the best place first: which side, and how much lower.
 _PLACES: Final = tuple((side, low) for low in (0, 8, -8, 16, -16, 24, -24) for side in (1, -1))
-
-
-def size_exhibits(index: Index, signature: str) -> Iterator[Table | Figure | None]:
-    """The drawing, and the correlations."""
-    yield _size_figure(index, signature)
-    yield correlations_table(index, signature)
 
 
 def _sizes(index: Index) -> dict[str, float]:
@@ -314,14 +305,15 @@ def _sizes(index: Index) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda one: one[1]))
 
 
-def _size_figure(index: Index, signature: str) -> Figure | None:
+def size_figure(index: Index, signature: str) -> Figure | None:
     sizes = _sizes(index)
     some = [r for r in sizes if any(column.known(index, r) for column in _SIZED)]
     if len(some) < 2:
         return None
     names = shown(some)
     numbers = {reader: str(number) for number, reader in enumerate(some, start=1)}
-    bounds = _size_bounds([sizes[reader] for reader in some])
+    # A little around all sizes, the smallest of which stands first; also where they are one.
+    bounds = sizes[some[0]] / 1.6, sizes[some[-1]] * 2.2
     rows: list[Spec] = []
     kept: list[Column] = []
     for column in _SIZED:
@@ -364,11 +356,6 @@ def _size_figure(index: Index, signature: str) -> Figure | None:
             *interval_notes(index, *(column.measure for column in kept)),
         ),
     )
-
-
-def _size_bounds(sizes: Sequence[float]) -> tuple[float, float]:
-    """A little around all sizes, also where they are one."""
-    return min(sizes) / 1.6, max(sizes) * 2.2
 
 
 def _apart(rows: list[Spec], bounds: tuple[float, float]) -> list[Spec]:

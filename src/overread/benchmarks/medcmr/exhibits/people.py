@@ -31,8 +31,13 @@ from overread.benchmarks.exhibits.style import (
     unfit_note,
 )
 from overread.benchmarks.exhibits.tables import interval_notes
-from overread.benchmarks.medcmr.cases import DIMENSIONS
-from overread.benchmarks.medcmr.exhibits.tables import COMPONENT_WORDS, judged_notes, parts_of
+from overread.benchmarks.medcmr.exhibits.figures import TITLES
+from overread.benchmarks.medcmr.exhibits.tables import (
+    COMPONENT_WORDS,
+    in_order,
+    judged_notes,
+    parts_of,
+)
 from overread.case import Figure, Measure, Table
 
 _cell = partial(cell, absent=NOT_ASKED)
@@ -92,18 +97,15 @@ _ERRORS_SAY: Final = (
 )
 
 
-def error_exhibits(index: Index, signature: str) -> Iterator[Table | Figure | None]:
-    """The bars, and their table."""
-    readers = list(dict.fromkeys(record.reader for record in index.every("error_share")))
-    yield _error_figure(index, readers, signature)
-    yield _error_table(index, readers, signature)
+def _labelled(index: Index) -> list[str]:
+    """Readers with labelled errors."""
+    return list(dict.fromkeys(record.reader for record in index.every("error_share")))
 
 
 def _groups(index: Index) -> list[str]:
     """Dimensions in the paper's order, a set's own after them; all together first."""
     found = {r.by["dimension"] for r in index.every("error_share") if "dimension" in r.by}
-    known = [name for name in DIMENSIONS if name in found]
-    return [_ALL, *known, *sorted(found - set(known))]
+    return [_ALL, *in_order("dimension", found)]
 
 
 def _share(index: Index, reader: str, group: str, error: str) -> Measure | None:
@@ -111,8 +113,10 @@ def _share(index: Index, reader: str, group: str, error: str) -> Measure | None:
     return index.get(reader, "error_share", error=error, **by)
 
 
-def _error_figure(index: Index, readers: Sequence[str], signature: str) -> Figure | None:
-    drawn = list(readers[:_READERS])
+def error_figure(index: Index, signature: str) -> Figure | None:
+    """Bars of a reader's errors, by dimension."""
+    readers = _labelled(index)
+    drawn = readers[:_READERS]
     names = shown(drawn)
     rows: list[Spec] = []
     for reader in drawn:
@@ -202,9 +206,10 @@ def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
     }
 
 
-def _error_table(index: Index, readers: Sequence[str], signature: str) -> Table | None:
+def error_table(index: Index, signature: str) -> Table | None:
+    """The same in numbers."""
     rows = []
-    for reader in readers:
+    for reader in _labelled(index):
         for group in _groups(index):
             found = [_share(index, reader, group, error) for error in _WORDS]
             if any(found):
@@ -229,12 +234,7 @@ def _error_table(index: Index, readers: Sequence[str], signature: str) -> Table 
 # Do the judges rank readers as people do?
 
 _RATERS: Final = {"human": "people", "judge": "judges"}
-_COMPONENTS: Final = {
-    "clarity": "clarity (Con)",
-    "coherence": "coherence (Coh)",
-    "visual": "visual accuracy (VA)",
-    "truth": "truth (GT)",
-}
+_COMPONENTS: Final = {name: TITLES[name] for name in COMPONENT_WORDS}
 _SAID: Final = (
     "Win ratio: how often a reader's answer is ranked above another's, a tie being half a win; 50 "
     "is no difference."
@@ -243,27 +243,11 @@ _RANKS_SAY: Final = "Where people and judges part, trust the people."
 _OTHERS: Final = "all others"
 
 
-def alignment_exhibits(index: Index, signature: str) -> Iterator[Table | Figure | None]:
-    """The drawing, and its table."""
-    yield _rank_figure(index, signature)
-    yield _rank_table(index, signature)
-
-
 def _rho(index: Index, component: str) -> Measure | None:
     return index.known("", "rho", component=component, **{"with": "human"})
 
 
-def _rhos(index: Index) -> Iterator[str]:
-    said = [
-        f"{words} {_plain(record)}"
-        for component, words in _COMPONENTS.items()
-        if (record := _rho(index, component)) is not None
-    ]
-    if said:
-        yield f"Spearman's rho of people's and judges' rankings: {', '.join(said)}."
-
-
-def _rank_figure(index: Index, signature: str) -> Figure | None:
+def rank_figure(index: Index, signature: str) -> Figure | None:
     """A lane per reader: its mean over the others, as the paper's Figure 4 has it."""
     records = index.all("win_ratio", "component", "rater")
     names = shown(list(dict.fromkeys(record.reader for record in records)))
@@ -277,6 +261,8 @@ def _rank_figure(index: Index, signature: str) -> Figure | None:
                     rows.append(point_row(reader, said, "win ratio", record, **place))
     if not rows:
         return None
+    known = {words: _rho(index, component) for component, words in _COMPONENTS.items()}
+    rhos = [f"{words} {_plain(record)}" for words, record in known.items() if record is not None]
     drawn = [panel for panel in _COMPONENTS.values() if any(row["panel"] == panel for row in rows)]
     lines = [Panel(panel, line=50) for panel in drawn]
     said = "; ".join(
@@ -290,14 +276,18 @@ def _rank_figure(index: Index, signature: str) -> Figure | None:
         signature=signature,
         notes=(
             f"{_RANKS_SAY} {_SAID} The mean over all other readers that were ranked.",
-            *_rhos(index),
+            *(
+                [f"Spearman's rho of people's and judges' rankings: {', '.join(rhos)}."]
+                * bool(rhos)
+            ),
             *unfit_note(rows),
             *interval_notes(index, "win_ratio"),
         ),
     )
 
 
-def _rank_table(index: Index, signature: str) -> Table | None:
+def rank_table(index: Index, signature: str) -> Table | None:
+    """The same in numbers, and pair by pair."""
     whole = dict.fromkeys(
         (record.reader, "") for record in index.all("win_ratio", "component", "rater")
     )

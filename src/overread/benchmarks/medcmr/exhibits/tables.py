@@ -30,6 +30,7 @@ from overread.benchmarks.exhibits.tables import (
 )
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, LABELS
 from overread.benchmarks.medcmr.edition import IMAGES
+from overread.benchmarks.medcmr.sentences import QUESTION
 from overread.case import Measure, Table
 
 # ---------------------------------------------------------------- columns and groups
@@ -68,6 +69,11 @@ def groups_of(index: Index, key: str) -> list[str]:
         for column in (ACCURACY, *COMPONENTS, SCORE)
         for group in index.groups(column.measure, key)
     }
+    return in_order(key, found)
+
+
+def in_order(key: str, found: set[str]) -> list[str]:
+    """Groups in the paper's order, a set's own after them by name."""
     known = [name for name in LABELS[key] if name in found]
     return known + sorted(found - set(known))
 
@@ -131,7 +137,6 @@ _cell = partial(cell, absent=NOT_ASKED)
 # ---------------------------------------------------------------- summary
 # The first table, and the paper's Tables 2 and 3: a row per reader.
 
-_TITLE: Final = "Can it integrate evidence on hard cases?"
 _INVALID: Final = Column("invalid", "invalid_rate")
 _MACRO: Final = Column("macro", "accuracy_macro")
 _SURVIVING: Final = tuple(
@@ -158,7 +163,7 @@ def summary(index: Index, signature: str) -> Table:
     asked = [row for row in rows if set(row[1:]) != {NOT_ASKED}]
     return Table(
         name="summary",
-        title=_TITLE,
+        title=QUESTION,
         columns=("reader", *(column.heading for column in kept)),
         rows=(*asked, *_chance_row(index, kept)),
         signature=signature,
@@ -413,19 +418,18 @@ _RATES: Final = {
 
 def coverage_table(index: Index, signature: str) -> Table | None:
     """A row per reader and kind of item."""
-    judges = list(
-        dict.fromkeys(record.by["judge"] for record in index.all("judged_rate", "kind", "judge"))
-    )
+    found = index.all("judged_rate", "kind", "judge")
+    judges = list(dict.fromkeys(record.by["judge"] for record in found))
     rows = []
     for reader in index.readers:
         for kind, said in _OUTCOME_KINDS.items():
-            found = [index.get(reader, name, kind=kind) for name in _RATES]
+            rates = [index.get(reader, name, kind=kind) for name in _RATES]
             judged = [index.get(reader, "judged_rate", kind=kind)]
             if len(judges) > 1:
                 judged += [index.get(reader, "judged_rate", kind=kind, judge=j) for j in judges]
-            if any(found) or any(judged):
+            if any(rates) or any(judged):
                 verdicts = [NOT_ASKED if kind == "mcq" else _cell(one) for one in judged]
-                rows.append((reader, said, *map(_cell, found), *verdicts))
+                rows.append((reader, said, *map(_cell, rates), *verdicts))
     each = [f"verdicts of {judge}" for judge in judges] if len(judges) > 1 else []
     return table(
         "coverage",
@@ -528,23 +532,15 @@ def image_table(index: Index, measure: str, signature: str) -> Table | None:
 def order_table(index: Index, signature: str) -> Table | None:
     """Accuracy under other orders of the options, and the letters a reader likes."""
     own = Column("accuracy, set's order", "accuracy")
-    orders, positions = (
-        index.groups("accuracy", "order"),
-        index.groups("position_share", "position"),
-    )
+    orders = sorted(index.groups("accuracy", "order"))
+    letters = sorted(index.groups("position_share", "position"))
     changed = [
-        *(
-            Column(f"accuracy, order {one}", "accuracy", (("order", one),))
-            for one in sorted(orders)
-        ),
+        *(Column(f"accuracy, order {one}", "accuracy", (("order", one),)) for one in orders),
         Column("accuracy, mean of orders", "accuracy", (("condition", "permuted"),)),
         Column("right in every order", "accuracy_all_orders"),
         Column("same option in every order", "order_consistency"),
         Column("position bias", "position_bias"),
-        *(
-            Column(f"says {letter}", "position_share", (("position", letter),))
-            for letter in sorted(positions)
-        ),
+        *(Column(f"says {one}", "position_share", (("position", one),)) for one in letters),
     ]
     if not kept_columns(index, changed):
         return None
