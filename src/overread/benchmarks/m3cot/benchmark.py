@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import overread.case as oc
 from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
 from overread.benchmarks.m3cot import controls, trials
-from overread.benchmarks.m3cot.cases import FACETS, READER, CaseRow, M3Case, case_row, cases_in
+from overread.benchmarks.m3cot.cases import FACETS, READER, CaseRow, M3Case, case_row
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.tables import cells_of
@@ -133,9 +133,6 @@ class M3CoT(Benchmark):
             )
         self.loaded = Loaded(cases, [])
         _ = self.questions  # words that cannot be read are found before
-
-    def cases_of(self, tables: Tables) -> Mapping[str, M3Case]:
-        return cases_in(tables.cases)
 
     # ------------------------------------------------------------ measuring
 

@@ -105,16 +105,11 @@ IMAGE_SUFFIXES: Final = (".jpg", ".png", ".jpeg", ".webp")
 STEP_COLUMNS: Final = ("modality", "feature", "key_conclusion", "additional_analysis")
 TASK_COLUMN: Final = "analysis_type"
 _INDEX_WORD: Final = re.compile(r"[0-9]{1,9}")
-# The words pandas takes for an empty cell, and with it the authors' code.
-_EMPTY: Final = frozenset(
-    {"#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"}
-    | {"N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", ""}
-)
 
 
 def is_empty(text: str) -> bool:
-    """Whether a cell holds nothing, as pandas reads it."""
-    return text.strip() in _EMPTY
+    """Whether a cell holds nothing, as pandas reads it, and with it the authors' code."""
+    return text.strip() in WORDS["missing_cells"]
 
 
 def task_of(label: str) -> str | None:
