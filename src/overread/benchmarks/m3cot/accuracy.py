@@ -234,8 +234,8 @@ def _answer_kept(study: Study, marks: Marks, condition: Condition) -> Counted:
             if first["match"] or after["match"]:
                 found[place, column] = first["match"] is after["match"]
             else:
-                said = (str(one["final_answer"]) for one in (first, after))
-                found[place, column] = same_answer(*said, kind)
+                mine, then = (str(one["final_answer"]) for one in (first, after))
+                found[place, column] = same_answer(mine, then, kind)
     return Counted(found, study.everyone)
 
 

@@ -33,22 +33,12 @@ from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, Study, a
 from overread.benchmarks.m3cot.verdicts import QUESTIONS, Path, rescued
 from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
-from overread.judging.agreement import JudgeCount, judge_counts
+from overread.judging.agreement import judge_counts
 from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
 from overread.judging.question import Question
+from overread.measuring import contrasts, specs
 from overread.measuring import estimates as est
-from overread.measuring import specs
 from overread.measuring.arrays import RunArrays, ordered_pairs
-from overread.measuring.contrasts import (
-    FLIPS,
-    cluster_sums,
-    difference_of_means,
-    flip_ps,
-    mean_differences,
-    signs,
-    tested,
-    with_q,
-)
 from overread.measuring.estimates import Estimate, Floats, Mask, quotients
 from overread.measuring.notes import noted, remarked
 from overread.measuring.specs import PLAIN, Codes, Condition, Counted, Spec
@@ -100,9 +90,13 @@ def _step_differences(one: Marks, two: Marks, study: Study) -> Iterator[Estimate
         mine, theirs = (values_of(marks, study, judges, question) for marks in (one, two))
         tables.append([mine, theirs])
         record = _record(one, two, question, study, judges, question)
-        each = mean_differences(mine, theirs)
-        (p,) = flip_ps(cluster_sums(each, study.clusters)[:, None], _coins(study, FLIPS))
-        yield tested(difference_of_means(record, mine, theirs), p, f"diff_{question}")
+        each = contrasts.mean_differences(mine, theirs)
+        (p,) = contrasts.flip_ps(
+            contrasts.cluster_sums(each, study.clusters)[:, None], _coins(study, contrasts.FLIPS)
+        )
+        yield contrasts.tested(
+            contrasts.difference_of_means(record, mine, theirs), p, f"diff_{question}"
+        )
     yield _f1_difference(
         _record(one, two, "f1", study, sorted(everyone), "precision", "recall"), tables
     )
@@ -125,7 +119,9 @@ def _f1_difference(record: Measure, tables: Sequence[Sequence[Floats]]) -> Estim
 
 def _coins(study: Study, flips: int) -> NDArray[np.int8]:
     patients = int(study.clusters.max()) + 1
-    return study.once(("coins", flips), lambda: signs(patients, flips, study.edition.seed))
+    return study.once(
+        ("coins", flips), lambda: contrasts.signs(patients, flips, study.edition.seed)
+    )
 
 
 def _path_difference(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
@@ -366,7 +362,7 @@ def measure(
     study = Study(tables, verdicts, edition, labels, veiled=veiled)
     records = specs.measure(study, study.marks, SPECS)
     every = [*records, *study.finish(comparisons(study)), *consistency.likenesses(study)]
-    return with_q(unseeing_noted(every, tables.readers, "answered"))
+    return contrasts.with_q(unseeing_noted(every, tables.readers, "answered"))
 
 
 def measure_judged(
@@ -402,15 +398,15 @@ def agreement_measures(
         both = pair[0].counted
         owners = np.array([patients[case] for case in pair[0].cases], dtype=np.int64)[both]
         drawn = est.Resampling(owners, boot=edition.boot, seed=edition.seed)
-        yield from drawn.finish([_agreement(one, both) for one in pair])
-
-
-def _agreement(one: JudgeCount, both: Mask) -> Estimate:
-    return Estimate(
-        record=one.record,
-        columns=None if one.columns is None else one.columns[both],
-        again=one.again,
-        counted=both[both],
-        limits=one.limits,
-        step=one.unit,
-    )
+        made = [
+            Estimate(
+                record=one.record,
+                columns=None if one.columns is None else one.columns[both],
+                again=one.again,
+                counted=both[both],
+                limits=one.limits,
+                step=one.unit,
+            )
+            for one in pair
+        ]
+        yield from drawn.finish(made)

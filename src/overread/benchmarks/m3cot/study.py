@@ -95,11 +95,8 @@ class Said(NamedTuple):
     @property
     def code(self) -> int:
         """What became of it: a place among `OUTCOMES`; a blank reply holds no answer."""
-        if self.outcome == "unanswered":
-            return _UNANSWERED
-        if self.outcome == "refused":
-            return _REFUSED
-        return _ANSWERED if self.text.strip() else _BLANK
+        said = _ANSWERED if self.text.strip() else _BLANK
+        return {"unanswered": _UNANSWERED, "refused": _REFUSED}.get(self.outcome, said)
 
 
 class Verdict(NamedTuple):

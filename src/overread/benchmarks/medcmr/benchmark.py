@@ -157,9 +157,6 @@ class MedCMR(Benchmark):
         self._reformulated = frozenset(put["case"])
         _ = self.questions  # words that cannot be read are found before
 
-    def cases_of(self, tables: Tables) -> Mapping[str, MedCase]:
-        return cases_in(tables.cases)
-
     # ------------------------------------------------------------ measuring
 
     def reread(self, tables: Tables) -> Tables:

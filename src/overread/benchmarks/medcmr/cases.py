@@ -239,44 +239,29 @@ def lack_of(case: MedCase) -> str | None:
 
 
 def remarks_on(cases: Sequence[MedCase]) -> Iterator[str]:
-    """What should be told of items that can be asked about, and are odd."""
-    yield from _same_options(cases)
-    yield from _telling(cases)
+    """What should be told of items that can be asked about, and are odd.
 
-
-def _same_options(cases: Sequence[MedCase]) -> Iterator[str]:
-    found = [
-        case.case_id
-        for case in cases
-        if len({same_text(text) for text in case.options}) < len(case.options)
-    ]
-    if found:
-        items = _of(found, "item has", "items have")
-        yield f"{items} two options of the same text: {first_of(found)}."
-
-
-def _telling(cases: Sequence[MedCase]) -> Iterator[str]:
-    """Questions that give the caption or the answer away: readers are asked them as they stand."""
-    captions, answers = [], []
+    Questions that give the caption or the answer away are asked as they stand.
+    """
+    same: list[str] = []
+    captions: list[str] = []
+    answers: list[str] = []
     for case in cases:
-        asked = same_text(case.question)
+        asked, truth = same_text(case.question), case.truth
+        if len({same_text(text) for text in case.options}) < len(case.options):
+            same.append(case.case_id)
         if case.caption is not None and _holds(asked, case.caption):
             captions.append(case.case_id)
-        truth = case.truth
         if truth.count(" ") + 1 >= _TELLING_WORDS and _holds(asked, truth):
             answers.append(case.case_id)
-    if captions:
-        yield f"{_questions(captions)} caption word for word: {first_of(captions)}."
-    if answers:
-        yield f"{_questions(answers)} answer word for word: {first_of(answers)}."
-
-
-def _of(found: Sequence[object], one: str, more: str) -> str:
-    return f"{len(found)} {one if len(found) == 1 else more}"
-
-
-def _questions(found: Sequence[object]) -> str:
-    return _of(found, "question holds its", "questions hold their")
+    for found, one, more, what in (
+        (same, "item has", "items have", "two options of the same text"),
+        (captions, "question holds its", "questions hold their", "caption word for word"),
+        (answers, "question holds its", "questions hold their", "answer word for word"),
+    ):
+        if found:
+            verb = one if len(found) == 1 else more
+            yield f"{len(found)} {verb} {what}: {first_of(found)}."
 
 
 def _holds(asked: str, text: str) -> bool:

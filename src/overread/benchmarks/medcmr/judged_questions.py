@@ -14,15 +14,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from overread.benchmarks.medcmr import verdict_parser
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Edition
-from overread.benchmarks.medcmr.verdict_parser import (
-    COMPONENTS_OF,
-    GRIDS,
-    QUESTIONS,
-    grid_words,
-    read_verdict,
-)
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS_OF
 from overread.case import Condition, Decoding
 from overread.files import read_toml
 from overread.judging import Read
@@ -49,7 +44,7 @@ RUBRICS: Final[Mapping[str, Rubric]] = {
         sections=_SECTIONS[question],
         system=_WORDS["system"],
     )
-    for question in QUESTIONS
+    for question in verdict_parser.QUESTIONS
 }
 
 
@@ -111,7 +106,7 @@ def _material(name: str, row: Mapping[str, Any], case: MedCase) -> dict[str, str
 
 
 def _read(name: str, text: str, case: MedCase | None, condition: Condition) -> Read:
-    return read_verdict(name, text)
+    return verdict_parser.read_verdict(name, text)
 
 
 # ---------------------------------------------------------------- what a control's reply deserves
@@ -194,14 +189,14 @@ def questions(rules: Edition) -> tuple[Question, ...]:
             payload=dict[str, float],
             read=partial(_read, name),
             parts=parts,
-            levels={part: GRIDS[part] for part in parts},
+            levels={part: verdict_parser.GRIDS[part] for part in parts},
             compared_by=partial(_scores, name),
             deserved=partial(_deserved, name),
             numbers={
                 **{part: (part,) for part in parts},
                 "score": tuple(part for part in parts if part in KNOWN),
             },
-            choices={part: grid_words(part) for part in parts},
+            choices={part: verdict_parser.grid_words(part) for part in parts},
             units=partial(_single_scores, name),
             gold=_gold,
         )

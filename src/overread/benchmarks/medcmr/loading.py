@@ -22,34 +22,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.base import Left
+from overread.benchmarks.files import layouts
 from overread.benchmarks.files.fields import Fields
 from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
-from overread.benchmarks.files.layouts import (
-    Contents,
-    FoundSet,
-    Layout,
-    SetReader,
-    Stated,
-    below,
-    first_of,
-    own_set,
-)
 from overread.benchmarks.letter_parser import LETTERS
-from overread.benchmarks.medcmr.cases import (
-    DIMENSIONS,
-    KINDS,
-    LABELS,
-    Kind,
-    MedCase,
-    answer_among,
-    label_of,
-    label_or_own,
-    lack_of,
-    letter_of,
-    remarks_on,
-    unlettered,
-    whole_index,
-)
+from overread.benchmarks.medcmr import cases
+from overread.benchmarks.medcmr.cases import Kind, MedCase
 from overread.benchmarks.medcmr.published_sets import PUBLISHED_SETS
 from overread.case import BadInput
 
@@ -161,15 +139,17 @@ class _Row(msgspec.Struct, gc=False, rename={"ability": "question type", "system
     E: str | int | float | None = None
 
 
-def _find_release(path: Path) -> FoundSet | None:
+def _find_release(path: Path) -> layouts.FoundSet | None:
     place = find(path)
     if place is None:
         return None
     files = [place.root] if place.zipped else [place.root / name for name in place.files.values()]
-    return FoundSet(tuple(files), place.root, place=place)
+    return layouts.FoundSet(tuple(files), place.root, place=place)
 
 
-def _read_release(found: FoundSet, root: Path, options: Any, seen: bool) -> Contents[MedCase]:
+def _read_release(
+    found: layouts.FoundSet, root: Path, options: Any, seen: bool
+) -> layouts.Contents[MedCase]:
     """All items, multiple choice first, each file in its order; images stand below `root`."""
     place: Place = found.place
     remarks: list[str] = []
@@ -177,8 +157,8 @@ def _read_release(found: FoundSet, root: Path, options: Any, seen: bool) -> Cont
     if root != place.root:  # images kept elsewhere
         prefix = f"{FOLDER}/" if (root / FOLDER).is_dir() else ""
     facts = _Facts()
-    stated: list[Stated[MedCase]] = []
-    for kind in KINDS:
+    stated: list[layouts.Stated[MedCase]] = []
+    for kind in cases.KINDS:
         name = place.files.get(kind)
         if name is None:
             remarks.append(f"there is no {FILES[kind]}: the set has no {_WORDS[kind]} items.")
@@ -192,10 +172,10 @@ def _read_release(found: FoundSet, root: Path, options: Any, seen: bool) -> Cont
         stated.extend(_stated(kind, rows, prefix, facts))
     if not stated:
         raise BadInput(f"{place.root}: its lists of items are empty. Fetch the release again.")
-    return Contents(stated, remarks, facts.remarks)
+    return layouts.Contents(stated, remarks, facts.remarks)
 
 
-RELEASE: Final = Layout("Med-CMR", _find_release, _read_release)
+RELEASE: Final = layouts.Layout("Med-CMR", _find_release, _read_release)
 
 
 _WORDS: Final[Mapping[Kind, str]] = {"mcq": "multiple-choice", "open": "open"}
@@ -213,13 +193,13 @@ def _rows(place: Place, name: str) -> list[msgspec.Raw]:
 
 def _stated(
     kind: Kind, rows: list[msgspec.Raw], prefix: str, facts: _Facts
-) -> Iterator[Stated[MedCase]]:
+) -> Iterator[layouts.Stated[MedCase]]:
     decode = msgspec.json.Decoder(_Row).decode
     for place, raw in enumerate(rows, start=1):
         where = f"{FILES[kind]} item {place}"
         try:
             row = decode(raw)
-            index = whole_index(row.index)
+            index = cases.whole_index(row.index)
             if index < 0:
                 raise msgspec.ValidationError("index is no whole number from 0")
         except JSON_ERRORS as error:
@@ -235,8 +215,8 @@ def _case(kind: Kind, index: int, row: _Row, prefix: str, facts: _Facts) -> MedC
     if kind == "mcq":
         given = (row.A, row.B, row.C, row.D, row.E)
         options = tuple("" if text is None else str(text).strip() for text in given)
-        answer = letter_of(answer, _OPTIONS, texts=False) or answer
-        options = unlettered(facts.shorter(f"{kind}-{index}", options, answer))
+        answer = cases.letter_of(answer, _OPTIONS, texts=False) or answer
+        options = cases.unlettered(facts.shorter(f"{kind}-{index}", options, answer))
     image = row.image_path.strip().removeprefix("./").removeprefix(f"{FOLDER}/")
     caption = (row.visual_description or "").strip()
     return MedCase(
@@ -244,7 +224,7 @@ def _case(kind: Kind, index: int, row: _Row, prefix: str, facts: _Facts) -> MedC
         index=index,
         kind=kind,
         question=row.question,
-        images=(below(prefix, image),) if image else (),
+        images=(layouts.below(prefix, image),) if image else (),
         options=options,
         answer=answer,
         caption=caption or None,
@@ -281,7 +261,7 @@ class _Facts:
         word = (text or "").strip()
         key = (label, word)
         if key not in self._known:
-            self._known[key] = label_of(label, word)
+            self._known[key] = cases.label_of(label, word)
         found = self._known[key]
         if found is None and (word or field == "task"):
             self._odd.setdefault(field, Counter())[word] += 1
@@ -292,18 +272,18 @@ class _Facts:
             items = "1 item has" if len(self._short) == 1 else f"{len(self._short)} items have"
             yield (
                 f"{items} fewer than {len(_OPTIONS)} options, the last being empty: "
-                f"{first_of(self._short)}. Only the others are shown."
+                f"{layouts.first_of(self._short)}. Only the others are shown."
             )
         for field, words in self._odd.items():
             named = [f'"{word}" ({n} {"item" if n == 1 else "items"})' for word, n in words.items()]
             end = (
-                f"no dimension that is known ({', '.join(DIMENSIONS)}, or their full names), so "
-                "that these items are of none"
+                f"no dimension that is known ({', '.join(cases.DIMENSIONS)}, or their full "
+                "names), so that these items are of none"
                 if field == "task"
                 else "not among the paper's and kept as given"
             )
             verb = "is" if len(named) == 1 else "are"
-            yield f"{field}: {first_of(named, 5)} {verb} {end}."
+            yield f"{field}: {layouts.first_of(named, 5)} {verb} {end}."
 
 
 _NEEDED: Final = ("question", "answer")
@@ -323,7 +303,7 @@ def _own_case(row: Fields, index: int) -> MedCase:
     if kind == "mcq":
         if not 2 <= len(options) <= len(LETTERS):
             row.wrong("options", f"an item of kind mcq has {_OPTIONS_ARE}")
-        letter, options = answer_among(answer, options)
+        letter, options = cases.answer_among(answer, options)
         if letter is None:
             last = LETTERS[len(options) - 1]
             need = f"it is a letter, A to {last}, or the text of exactly one option"
@@ -342,9 +322,9 @@ def _own_case(row: Fields, index: int) -> MedCase:
         subtype=row.fact("subtype"),
         language=row.fact("language"),
         patient=row.fact("patient"),
-        **{label: label_or_own(label, row.fact(label)) for label in LABELS},
+        **{label: cases.label_or_own(label, row.fact(label)) for label in cases.LABELS},
     )
-    lack = lack_of(case)
+    lack = cases.lack_of(case)
     # An unsafe name is an image that cannot be had, as one that is not there.
     if lack is not None and not lack.startswith("its image "):
         raise BadInput(f"{row.where}: {lack}. {row.remedy}")
@@ -369,7 +349,7 @@ def _own_options(row: Fields) -> tuple[str, ...]:
     return tuple(str(text).strip() for text in given)
 
 
-_OWN: Final = own_set(
+_OWN: Final = layouts.own_set(
     (".csv", ".jsonl", ".json"),
     _NEEDED,
     _own_case,
@@ -377,7 +357,7 @@ _OWN: Final = own_set(
     fits=lambda fields: bool(fields & {"image", "images"}),
     keeps=lambda case, asked: case.language is None or asked.language in ("all", case.language),
 )
-SETS: Final = SetReader(
+SETS: Final = layouts.SetReader(
     layouts=(RELEASE, *PUBLISHED_SETS, _OWN),
     expected=(
         f"{ARCHIVE} of Med-CMR or its folder; "
@@ -386,7 +366,7 @@ SETS: Final = SetReader(
     ),
     images=lambda case: case.images,
     name=lambda case: case.case_id,
-    lack=lack_of,
-    remarks=remarks_on,
+    lack=cases.lack_of,
+    remarks=cases.remarks_on,
 )
 """Everything that may be given as `--cases`, in the order in which it is tried."""

@@ -27,21 +27,13 @@ from overread.benchmarks.files.layouts import (
     tables_at,
 )
 from overread.benchmarks.letter_parser import LETTERS
-from overread.benchmarks.medcmr.cases import (
-    MODALITIES,
-    MedCase,
-    answer_among,
-    folded,
-    label_or_own,
-    modality_named,
-    same_text,
-    unlettered,
-)
+from overread.benchmarks.medcmr import cases
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Options
 
 # ---------------------------------------------------------------- an item as a case
 
-MODALITY_PATHOLOGY: Final = MODALITIES[0]
+MODALITY_PATHOLOGY: Final = cases.MODALITIES[0]
 _YES_NO: Final[Mapping[str, tuple[str, tuple[str, str]]]] = {
     "yes": ("A", ("yes", "no")),
     "no": ("B", ("yes", "no")),
@@ -54,7 +46,7 @@ _YES_NO: Final[Mapping[str, tuple[str, tuple[str, str]]]] = {
 
 def yes_or_no(answer: str) -> tuple[str, tuple[str, str]] | None:
     """The letter and the options of a question answered by yes or no; None of any other."""
-    return _YES_NO.get(same_text(answer).rstrip("."))
+    return _YES_NO.get(cases.same_text(answer).rstrip("."))
 
 
 def _case(
@@ -87,7 +79,7 @@ def _choice(
 
     Letters that all options carry (`A. left`) are taken off: the prompt has its own.
     """
-    letter, kept = answer_among(answer, options, texts=texts)
+    letter, kept = cases.answer_among(answer, options, texts=texts)
     if letter is None or len(kept) > len(LETTERS):
         shown = " ".join(answer.split())[:60]
         return item.left(f'answer is "{shown}", not exactly one of its options')
@@ -113,7 +105,7 @@ def _medframe(item: Item, options: Options) -> MedCase | Left:
     given = item.raw("options")
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         return item.left("options are a list of texts")
-    modality = modality_named(item.lenient("modality"))
+    modality = cases.modality_named(item.lenient("modality"))
     return _choice(item, item.lenient("correct_answer"), given, modality=modality)
 
 
@@ -150,8 +142,8 @@ def _medxpert(item: Item, options: Options) -> MedCase | Left:
         given,
         texts=False,
         question=_without_choices(item.lenient("question"), given),
-        ability=label_or_own("ability", _word(item, "medical_task")),
-        system=label_or_own("system", _word(item, "body_system")),
+        ability=cases.label_or_own("ability", _word(item, "medical_task")),
+        system=cases.label_or_own("system", _word(item, "body_system")),
         subtype=_word(item, "question_type"),
     )
 
@@ -175,8 +167,8 @@ def _without_choices(question: str, options: Sequence[str]) -> str:
     marks = list(re.finditer(r"\s*\bAnswer Choices\s*:", question, re.IGNORECASE))
     if not marks:
         return question
-    tail = same_text(question[marks[-1].end() :])
-    whole = all(same_text(text) in tail for text in options)
+    tail = cases.same_text(question[marks[-1].end() :])
+    whole = all(cases.same_text(text) in tail for text in options)
     return question[: marks[-1].start()] if whole else question
 
 
@@ -261,17 +253,17 @@ def _omnimed(item: Item) -> MedCase | Left:
     given = [_word(item, f"option_{letter}") for letter in "ABCD"]
     while given and not given[-1]:
         given.pop()
-    kept = unlettered(given)
-    same = [same_text(text) for text in kept]
+    kept = cases.unlettered(given)
+    same = [cases.same_text(text) for text in kept]
     if len(set(same)) < len(same):
         return item.left("two of its options are the same text")
     # With its letter or without, as the options are written.
     answer = item.lenient("gt_answer")
-    wanted, texts = same_text(answer), [same_text(text) for text in given]
+    wanted, texts = cases.same_text(answer), [cases.same_text(text) for text in given]
     place = next((told.index(wanted) for told in (texts, same) if wanted in told), None)
     if place is None:
         return item.left(f'gt_answer is "{" ".join(answer.split())[:60]}", none of its options')
-    modality = modality_named(item.lenient("modality_type") or item.lenient("modality"))
+    modality = cases.modality_named(item.lenient("modality_type") or item.lenient("modality"))
     # By its text alone: an option may be called "A".
     subtype = _word(item, "question_type")
     return _case(item, LETTERS[place], kept, modality=modality, subtype=subtype)
@@ -329,7 +321,7 @@ def _slake(item: Item, options: Options) -> MedCase | None:
         item,
         closed=_closed(item),
         language=language,
-        modality=modality_named(item.lenient("modality")),
+        modality=cases.modality_named(item.lenient("modality")),
         system=_word(item, "location"),
         subtype=_word(item, "content_type"),
     )
@@ -429,7 +421,7 @@ _PATH_VQA_TABLE: Final = published(
 
 def _find_path_vqa(path: Path) -> FoundSet | None:
     """Only where the file or one of the three folders above it is called after the set."""
-    plain = [folded(part) for part in path.absolute().parts[-4:]]
+    plain = [cases.folded(part) for part in path.absolute().parts[-4:]]
     if not any(name in part for part in plain for name in _PATH_VQA_NAMES):
         return None
     return _find_pictured(path) or _PATH_VQA_TABLE.find(path)

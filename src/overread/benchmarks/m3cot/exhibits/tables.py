@@ -9,28 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from overread.benchmarks.exhibits import judges
-from overread.benchmarks.exhibits.cells import (
-    NOT_ASKED,
-    NOT_KNOWN,
-    cell,
-    p_value,
-    plain,
-    table,
-    with_tests,
-    worth,
-)
+from overread.benchmarks.exhibits import cells, judges
+from overread.benchmarks.exhibits import tables as shared
+from overread.benchmarks.exhibits.cells import NOT_ASKED, cell, table
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
-from overread.benchmarks.exhibits.tables import (
-    difference_rows,
-    differences,
-    group_sizes,
-    groups_table,
-    reader_rows,
-    readers_table,
-    remarks_on,
-)
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import FOLLOWS, IMAGES, MODES
 from overread.benchmarks.m3cot.sentences import QUESTION
@@ -62,7 +45,7 @@ COLUMNS: Final = (
 )
 _UNTIMED: Final = COLUMNS[:7]
 _cell = partial(cell, absent=NOT_ASKED)
-_groups = partial(groups_table, absent=NOT_ASKED)
+_groups = partial(shared.groups_table, absent=NOT_ASKED)
 _INTERVAL: Final = "[95 % interval] over items (patients, where they are known)."
 _FEW: Final = 10
 _FEW_NOTE: Final = f"Groups of fewer than {_FEW} items say little; their intervals tell how little."
@@ -87,7 +70,7 @@ def summary(index: Index, signature: str) -> Table:
         name="summary",
         title=QUESTION,
         columns=("reader", *(column.heading for column in kept)),
-        rows=tuple(reader_rows(index, kept, absent=NOT_ASKED)),
+        rows=tuple(shared.reader_rows(index, kept, absent=NOT_ASKED)),
         signature=signature,
         notes=tuple(_summary_notes(index, kept)),
     )
@@ -107,7 +90,7 @@ def _summary_notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
         )
     else:
         yield _no_times(index)
-    yield from remarks_on(index, _UNTIMED)
+    yield from shared.remarks_on(index, _UNTIMED)
     yield _INTERVAL
 
 
@@ -144,7 +127,7 @@ _TABLE_A2: Final = (
 def paper_tables(index: Index, signature: str) -> Iterator[Table | None]:
     """Tables 2 and A2, as the paper lays them out: two decimals, no intervals."""
     if any(column.stands(index) for column in _TABLE_2):
-        yield readers_table(
+        yield shared.readers_table(
             index,
             signature,
             "table_2",
@@ -158,7 +141,7 @@ def paper_tables(index: Index, signature: str) -> Iterator[Table | None]:
             shows=_as_printed,
         )
     if any(column.stands(index) for column in _TABLE_A2):
-        yield readers_table(
+        yield shared.readers_table(
             index,
             signature,
             "table_a2",
@@ -173,10 +156,10 @@ def _as_printed(record: Measure | None) -> str:
     if record is None:
         return NOT_ASKED
     if record.value is None:
-        return NOT_KNOWN
+        return cells.NOT_KNOWN
     if record.measure in ("efficiency", "latency"):
-        return f"{record.value:.2f}{worth(record)}"
-    return plain(record, decimals=2) + worth(record)
+        return f"{record.value:.2f}{cells.worth(record)}"
+    return cells.plain(record, decimals=2) + cells.worth(record)
 
 
 # ---------------------------------------------------------------- groups of items
@@ -184,7 +167,7 @@ def _as_printed(record: Measure | None) -> str:
 
 def tasks_of(index: Index) -> list[str]:
     """The tasks by falling number of items."""
-    return _by_size(group_sizes(index, "task", _UNTIMED))
+    return _by_size(shared.group_sizes(index, "task", _UNTIMED))
 
 
 def _by_size(sizes: dict[str, int]) -> list[str]:
@@ -218,7 +201,7 @@ _MOST_MODALITIES: Final = 24
 def modalities_table(index: Index, signature: str) -> Table | None:
     """Recall by the examination, the most frequent first."""
     recall = Column("recall", "recall")
-    named = _by_size(group_sizes(index, "modality", [recall]))
+    named = _by_size(shared.group_sizes(index, "modality", [recall]))
     more = len(named) - _MOST_MODALITIES
     rest = [f"{more} less frequent examinations are in measures.json only."] if more > 0 else []
     notes = (
@@ -321,17 +304,17 @@ def image_table(index: Index, signature: str) -> Table | None:
             own = index.get(reader, "accuracy", mode=mode)
             if own is None:
                 continue
-            cells = [cell(own)]
+            row = [cell(own)]
             for image in asked:
                 by = {"mode": mode, "image": image}
                 effect = index.get(reader, "image_effect", **by)
                 found = index.get(reader, "accuracy", **by)
-                cells += [_cell(found), with_tests(effect)]
+                row += [_cell(found), cells.with_tests(effect)]
             words = [index.get(reader, "survives", image=image) for image in asked]
             words.append(index.get(reader, "survives_chance"))
             reasoned = mode == "cot"
-            cells += [_cell(one if reasoned else None) for one in words]
-            rows.append((reader, _mode(mode), *cells))
+            row += [_cell(one if reasoned else None) for one in words]
+            rows.append((reader, _mode(mode), *row))
     heads = [word for image in asked for word in (f"accuracy {image}", f"effect of {image}")]
     return table(
         "image_dependence",
@@ -366,8 +349,7 @@ def follow_table(index: Index, signature: str) -> Table | None:
             kept = index.get(reader, "answer_kept", **by)
             if kept is not None:
                 found = (kept, index.get(reader, "accuracy", **by), whole)
-                cells = [_cell(one) for one in found]
-                rows.append((reader, _ASKED_FOR[follow], *cells))
+                rows.append((reader, _ASKED_FOR[follow], *map(_cell, found)))
     return table(
         "answer_follows",
         "Does the answer follow from the reasoning?",
@@ -396,12 +378,14 @@ _DIFFERENCES: Final = {
 
 def pairs_table(index: Index, signature: str) -> Table | None:
     """Every reader against every other on the same items, with intervals and tests."""
-    found = differences(index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}")
+    found = shared.differences(
+        index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}"
+    )
     return table(
         "pairs",
         "Who reasons better?",
         ("reader", "less", "measure", "difference", "p", "q"),
-        difference_rows(found),
+        shared.difference_rows(found),
         signature,
         (
             "Points of percent on the same items. p: accuracy by McNemar's exact test (one judge) "
@@ -422,7 +406,7 @@ def impact_table(index: Index, signature: str) -> Table | None:
             found = {"mean of all": index.known(reader, "impact"), **found}
         for judge, one in found.items():
             if one is not None:
-                rows.append((reader, judge, cell(one), p_value(one.p), p_value(one.q)))
+                rows.append((reader, judge, cell(one), cells.p_value(one.p), cells.p_value(one.q)))
     return table(
         "impact",
         "Does reasoning help?",

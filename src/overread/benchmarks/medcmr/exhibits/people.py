@@ -6,30 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from overread.benchmarks.exhibits.cells import (
-    NOT_ASKED,
-    NOT_KNOWN,
-    cell,
-    coefficient,
-    fraction,
-    table,
-    worth,
-)
+from overread.benchmarks.exhibits import cells, style
 from overread.benchmarks.exhibits.dot_plot import Panel, dots
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
-from overread.benchmarks.exhibits.style import (
-    PAPER,
-    VERMILLION,
-    Cast,
-    Spec,
-    figure_spec,
-    label_room,
-    number_axis,
-    point_row,
-    shown,
-    unfit_note,
-)
+from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.exhibits.tables import interval_notes
 from overread.benchmarks.medcmr.exhibits.figures import TITLES
 from overread.benchmarks.medcmr.exhibits.tables import (
@@ -40,7 +21,7 @@ from overread.benchmarks.medcmr.exhibits.tables import (
 )
 from overread.case import Figure, Measure, Table
 
-_cell = partial(cell, absent=NOT_ASKED)
+_cell = partial(cells.cell, absent=cells.NOT_ASKED)
 
 
 # ---------------------------------------------------------------- judges
@@ -76,7 +57,7 @@ _ERRORS: Final = {
     "reasoning": "#e69f00",
     "knowledge": "#009e73",
     "question": "#cc79a7",
-    "format": VERMILLION,
+    "format": style.VERMILLION,
 }
 _WORDS: Final = {
     "recognition": "recognition",
@@ -117,7 +98,7 @@ def error_figure(index: Index, signature: str) -> Figure | None:
     """Bars of a reader's errors, by dimension."""
     readers = _labelled(index)
     drawn = readers[:_READERS]
-    names = shown(drawn)
+    names = style.shown(drawn)
     rows: list[Spec] = []
     for reader in drawn:
         for group in _groups(index):
@@ -154,7 +135,7 @@ def error_figure(index: Index, signature: str) -> Figure | None:
     return Figure(
         name="error_bars",
         title="Why it errs",
-        spec=figure_spec(rows, vconcat=panels, spacing=20),
+        spec=style.figure_spec(rows, vconcat=panels, spacing=20),
         alt=f"Shares of labelled errors in percent: {said}.",
         signature=signature,
         notes=(
@@ -177,10 +158,10 @@ def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
             "ticks": False,
             "domain": False,
             "labelPadding": 8,
-            "minExtent": label_room(everyone),
+            "minExtent": style.label_room(everyone),
         },
     }
-    x = number_axis("start", "percent of labelled errors", 0, 100, grid=False)
+    x = style.number_axis("start", "percent of labelled errors", 0, 100, grid=False)
     colour = {
         "field": "error",
         "type": "nominal",
@@ -195,7 +176,7 @@ def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
         "transform": here,
         "layer": [
             {
-                "mark": {"type": "bar", "stroke": PAPER, "strokeWidth": 1.5},
+                "mark": {"type": "bar", "stroke": style.PAPER, "strokeWidth": 1.5},
                 "encoding": {"y": lane, "x": x, "x2": {"field": "end"}, "color": colour},
             },
             {
@@ -213,8 +194,8 @@ def error_table(index: Index, signature: str) -> Table | None:
         for group in _groups(index):
             found = [_share(index, reader, group, error) for error in _WORDS]
             if any(found):
-                rows.append((reader or "all readers", group, *map(fraction, found)))
-    return table(
+                rows.append((reader or "all readers", group, *map(cells.fraction, found)))
+    return cells.table(
         "errors",
         "What kind of errors does it make?",
         ("reader", "dimension", *_WORDS.values()),
@@ -250,7 +231,7 @@ def _rho(index: Index, component: str) -> Measure | None:
 def rank_figure(index: Index, signature: str) -> Figure | None:
     """A lane per reader: its mean over the others, as the paper's Figure 4 has it."""
     records = index.all("win_ratio", "component", "rater")
-    names = shown(list(dict.fromkeys(record.reader for record in records)))
+    names = style.shown(list(dict.fromkeys(record.reader for record in records)))
     rows = []
     for component, panel in _COMPONENTS.items():
         for reader, lane in names.items():
@@ -258,7 +239,7 @@ def rank_figure(index: Index, signature: str) -> Figure | None:
                 record = index.known(reader, "win_ratio", component=component, rater=rater)
                 if record is not None:
                     place = {"lane": lane, "panel": panel, "rater": rater}
-                    rows.append(point_row(reader, said, "win ratio", record, **place))
+                    rows.append(style.point_row(reader, said, "win ratio", record, **place))
     if not rows:
         return None
     known = {words: _rho(index, component) for component, words in _COMPONENTS.items()}
@@ -271,7 +252,7 @@ def rank_figure(index: Index, signature: str) -> Figure | None:
     return Figure(
         name="win_ratio_lanes",
         title="People and judges, side by side",
-        spec=dots(rows, list(names.values()), lines, Cast(dict(_RATERS), 0), across=2),
+        spec=dots(rows, list(names.values()), lines, style.Cast(dict(_RATERS), 0), across=2),
         alt=f"Win ratios over all other readers in percent: {said}.",
         signature=signature,
         notes=(
@@ -280,7 +261,7 @@ def rank_figure(index: Index, signature: str) -> Figure | None:
                 [f"Spearman's rho of people's and judges' rankings: {', '.join(rhos)}."]
                 * bool(rhos)
             ),
-            *unfit_note(rows),
+            *style.unfit_note(rows),
             *interval_notes(index, "win_ratio"),
         ),
     )
@@ -299,14 +280,14 @@ def rank_table(index: Index, signature: str) -> Table | None:
     for component, words in _COMPONENTS.items():
         for block, more in ((whole, {"of": "reader"}), (pairs, {})):
             gap = index.get("", "win_ratio_gap", component=component, **more)
-            told = (cell(gap), _plain(_rho(index, component)))
+            told = (cells.cell(gap), _plain(_rho(index, component)))
             for reader, versus in block:
                 by = {"component": component, **({"versus": versus} if versus else {})}
                 found = [index.get(reader, "win_ratio", rater=rater, **by) for rater in _RATERS]
                 if any(found):
                     rows.append((words, reader, versus or _OTHERS, *map(_cell, found), *told))
                     told = ("", "")
-    return table(
+    return cells.table(
         "win_ratio",
         "Do the judges rank as people do?",
         (
@@ -328,6 +309,6 @@ def rank_table(index: Index, signature: str) -> Table | None:
 
 def _plain(record: Measure | None) -> str:
     if record is None or record.value is None:
-        return NOT_KNOWN
+        return cells.NOT_KNOWN
     size = "" if record.n is None else f" n={record.n}"
-    return f"{coefficient(record)}{size}{worth(record)}"
+    return f"{cells.coefficient(record)}{size}{cells.worth(record)}"
