@@ -186,7 +186,7 @@ def question_stem(question: str, options: Sequence[str]) -> str:
     Some sets write the options into the question too. Where all of them stand there by their
     letters and in order, that list is cut out; otherwise the question is left as it is.
 
-    >>> stem("What is it? A. cat B. dog", ["cat", "dog"])
+    >>> question_stem("What is it? A. cat B. dog", ["cat", "dog"])
     'What is it?'
     """
     asked = " ".join(question.casefold().split())
