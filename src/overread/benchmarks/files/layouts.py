@@ -17,7 +17,7 @@ import msgspec
 
 from overread.benchmarks.base import Left, Loaded
 from overread.benchmarks.files.card import Held, held_at, policy_of
-from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields
+from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields, refuse_twice
 from overread.case import BadInput, Policy, Source
 
 C = TypeVar("C")
@@ -389,3 +389,47 @@ class SetReader(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
             )
         told = (*loaded.remarks, *self.remarks(loaded.cases), *contents.afterwards())
         return loaded._replace(remarks=told)
+
+
+def own_set(
+    suffixes: Sequence[str],
+    needed: Sequence[str],
+    case: Callable[[Fields, int], C],
+    *,
+    called: str,
+    fits: Callable[[frozenset[str]], bool] = lambda fields: True,
+    keeps: Callable[[C, Any], bool] = lambda case, options: True,
+) -> Layout[C]:
+    """A set of one's own: a file, or the one file of a folder that has questions and answers.
+
+    `case` makes a case of a row and its place from 1, and refuses a damaged one; each has its own
+    `case_id`. `called` are its rows in complaints. `fits` looks at the fields of a file in a
+    folder; `keeps` says which cases the options ask for.
+    """
+
+    def find(path: Path) -> FoundSet | None:
+        if not path.is_dir():
+            known = path.suffix.lower() in suffixes
+            return FoundSet((path,), path.parent) if known else None
+        listed = sorted(file for file in path.iterdir() if file.suffix.lower() in suffixes)
+        held = [(file, fields_of(file)) for file in listed if file.is_file()]
+        found = [file for file, own in held if own.issuperset(needed) and fits(own)]
+        if len(found) > 1:
+            named = ", ".join(file.name for file in found[:6])
+            raise BadInput(f"{path}: {named} all have questions and answers. Give one of them.")
+        return FoundSet((found[0],), path) if found else None
+
+    def items(path: Path, options: Any) -> Iterator[Stated[C]]:
+        taken: dict[str, str] = {}
+        for place, row in enumerate(read_fields(path, needed), start=1):
+            made: Any = case(row, place)
+            refuse_twice(taken, made.case_id, row.where, "Give each item its own case_id.")
+            if keeps(made, options):
+                yield row.where, made
+        if not taken:
+            raise BadInput(f"{path} has no {called} for each question.")
+
+    def read(found: FoundSet, root: Path, options: Any, seen: bool) -> Contents[C]:
+        return Contents(list(items(found.files[0], options)))
+
+    return Layout("own", find, read, tuple(needed))
