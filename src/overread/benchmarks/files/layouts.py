@@ -17,7 +17,8 @@ import msgspec
 
 from overread.benchmarks.base import Left, Loaded
 from overread.benchmarks.files.card import Held, held_at, policy_of
-from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields
+from overread.benchmarks.files.fields import Fields, fields_of, read_fields
+from overread.benchmarks.files.sheets import quoted
 from overread.case import BadInput, Policy, Source
 
 C = TypeVar("C")

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from overread.benchmarks.base import Left
-from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
+from overread.benchmarks.files.fields import JSON_ERRORS, data_of
 from overread.benchmarks.files.layouts import Contents, FoundSet, Layout, Stated, below, first_of
 from overread.benchmarks.medcmr.cases import (
     DIMENSIONS,
