@@ -296,7 +296,7 @@ def _own_step(row: Fields, given: Any) -> Step:
 READER: Final = SetReader(
     layouts=(
         Layout("M3CoTBench", _find_official, _read_official),
-        Layout("own", _find_own, _read_own, OWN_COLUMNS),
+        Layout("own", _find_own, _read_own),
     ),
     expected=f"{ITEMS_FILE} with {TYPES_FILE} and {IMAGE_FOLDER}/, or a csv or jsonl with "
     "question, answer, image, task and steps",

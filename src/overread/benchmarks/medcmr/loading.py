@@ -148,7 +148,7 @@ def _is_text(value: Any) -> bool:
 
 
 SETS: Final = SetReader(
-    layouts=(RELEASE, *PUBLISHED_SETS, Layout("own", _find_own, _read_own, _NEEDED)),
+    layouts=(RELEASE, *PUBLISHED_SETS, Layout("own", _find_own, _read_own)),
     expected=(
         f"{ARCHIVE} of Med-CMR or its folder; "
         f"{', '.join(sorted(layout.name for layout in PUBLISHED_SETS))} as published; or a csv, "
