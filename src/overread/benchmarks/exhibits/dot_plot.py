@@ -8,12 +8,13 @@ from typing import Final, NamedTuple
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.style import (
     FAINT,
-    PAPER,
     Cast,
     Spec,
     figure_spec,
+    ground,
     label_room,
     number_axis,
+    point_layers,
     point_row,
     spoken,
     told,
@@ -133,7 +134,6 @@ def dots(
 
 
 def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone: bool) -> Spec:
-    colour, shape = told(cast)
     axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": first, "grid": False}
     if first:
         axis |= {"labelPadding": 8, "minExtent": label_room(lanes)}
@@ -146,41 +146,23 @@ def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone
     }
     names = list(cast.names.values())
     offset = {"field": "shown", "type": "nominal", "scale": {"domain": names}}
-    place = {"y": y, "yOffset": offset}
+    place: Spec = {"y": y, "yOffset": offset}
     here = f"datum.panel === '{panel.name}'"
     x = number_axis("value", panel.axis, panel.low, panel.high)
-
-    def layer(mark: Spec, test: str, **more: Spec) -> Spec:
-        return {
-            "transform": [{"filter": f"{here} && {test}"}],
-            "mark": mark,
-            "encoding": {**place, "x": x, "color": colour, **more},
-        }
-
-    point: Spec = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5}
-    bar = layer({"type": "rule", "strokeWidth": 1.5}, "isValid(datum.low)", x2={"field": "high"})
-    bar["encoding"]["x"] = {**x, "field": "low"}
+    ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": told(cast)[0]}
+    bar = {
+        "transform": [{"filter": f"{here} && isValid(datum.low)"}],
+        "mark": {"type": "rule", "strokeWidth": 1.5},
+        "encoding": {**place, **ends},
+    }
+    line = []
+    if panel.line is not None:
+        mark = {"type": "rule", "color": FAINT, "strokeDash": [4, 3]}
+        at = {"field": "value", "type": "quantitative"}
+        line = [ground([{"value": panel.line}], mark, x=at)]
     return {
         **({} if alone else {"title": {"text": panel.name, "frame": "group"}}),
         "width": 2 * _PANEL if alone else _PANEL,
         "height": {"step": _STEP},
-        "layer": [
-            *_line(panel),
-            bar,
-            layer({**point, "filled": True}, "!datum.unfit", shape=shape),
-            layer({**point, "filled": False, "fill": PAPER}, "datum.unfit", shape=shape),
-        ],
+        "layer": [*line, bar, *point_layers(cast, here, 55, **place, x=x)],
     }
-
-
-def _line(panel: Panel) -> list[Spec]:
-    if panel.line is None:
-        return []
-    mark = {"type": "rule", "color": FAINT, "strokeDash": [4, 3]}
-    return [
-        {
-            "data": {"values": [{"value": panel.line}]},
-            "mark": mark,
-            "encoding": {"x": {"field": "value", "type": "quantitative"}},
-        }
-    ]

@@ -78,7 +78,8 @@ def notes_on_judges(index: Index, parts: Sequence[Part]) -> Iterator[str]:
     yield f"{told} Sensitivity / specificity on replies of known truth: {fitness}."
     if any(LEXICAL in judge for judge in everyone):
         yield _LEXICAL_NOTE
-    flags = _flags_of(index, parts)
+    judged = [one for part in parts for one in index.all(part.measure, "judge", *part.keys)]
+    flags = frozenset().union(*map(judge_flags, judged))
     if "unfit" in flags:
         yield (
             f"{UNFIT}: right replies called right (sensitivity) or wrong ones wrong (specificity) "
@@ -91,30 +92,11 @@ def notes_on_judges(index: Index, parts: Sequence[Part]) -> Iterator[str]:
 def _fitness(index: Index, judge: str, parts: Iterable[Part]) -> str:
     said = []
     for part in parts:
-        sens, spec = (tried(index, name, judge, part) for name in (SENSITIVITY, SPECIFICITY))
-        if sens is None and spec is None:
-            said.append(f"{part.said} {_UNTRIED}")
-        else:
-            said.append(f"{part.said} {_percent(sens)} / {_percent(spec)}")
-    if all(words.endswith(_UNTRIED) for words in said):
-        return _UNTRIED
-    return ", ".join(said)
-
-
-def _percent(record: Measure | None) -> str:
-    if record is None or record.value is None:
-        return NOT_KNOWN
-    return f"{100 * record.value:.0f} %"
-
-
-def _flags_of(index: Index, parts: Sequence[Part]) -> set[str]:
-    """What the by-judge records of these parts say of their judges."""
-    return {
-        flag
-        for part in parts
-        for record in index.all(part.measure, "judge", *part.keys)
-        for flag in judge_flags(record)
-    }
+        found = [tried(index, name, judge, part) for name in (SENSITIVITY, SPECIFICITY)]
+        shares = (None if one is None else one.value for one in found)
+        each = (NOT_KNOWN if share is None else f"{100 * share:.0f} %" for share in shares)
+        said.append(f"{part.said} {' / '.join(each) if any(found) else _UNTRIED}")
+    return _UNTRIED if all(words.endswith(_UNTRIED) for words in said) else ", ".join(said)
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, Final, NamedTuple
 
-from overread.benchmarks.exhibits.style import FAINT, Spec, figure_spec, number_axis
+from overread.benchmarks.exhibits.style import FAINT, Spec, figure_spec, ground, number_axis
 from overread.case import Measure
-
-__all__ = ["Marks", "apart", "dashed_line", "ground_word", "in_words", "plane", "plane_row"]
 
 _SIDE: Final = 360
 _LINE: Final = 15
 _GAP: Final = 26
 _MARK: Final = 12
 _SAME: Final = 6
-_NUMBER: Final[Spec] = {"type": "quantitative"}
+_PLACE: Final[Spec] = {name: {"field": name, "type": "quantitative"} for name in ("x", "y")}
 
 
 class Marks(NamedTuple):
@@ -99,29 +98,20 @@ def _place_marks(
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Places as near as can be to those wanted, in their order, at least `gap` from each other.
+    """Places as near as can be to those wanted, which rise, at least `gap` from each other.
 
     They stay between `low` and `high` where there is room for all.
     """
-    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
     # Less the gaps before it, every place may be where any other is: a monotone fit, by pooling.
     pools: list[list[float]] = []
-    for rank, at in enumerate(order):
-        pools.append([wanted[at] - gap * rank])
-        while len(pools) > 1 and _average(pools[-2]) > _average(pools[-1]):
+    for rank, place in enumerate(wanted):
+        pools.append([place - gap * rank])
+        while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
             last = pools.pop()
             pools[-1] += last
-    fitted = [_average(pool) for pool in pools for _ in pool]
-    top = high - gap * (len(order) - 1)
-    placed = [max(low, min(place, top)) + gap * rank for rank, place in enumerate(fitted)]
-    found = [0.0] * len(order)
-    for rank, at in enumerate(order):
-        found[at] = placed[rank]
-    return found
-
-
-def _average(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    fitted = [fmean(pool) for pool in pools for _ in pool]
+    top = high - gap * (len(wanted) - 1)
+    return [max(low, min(place, top)) + gap * rank for rank, place in enumerate(fitted)]
 
 
 def in_words(rows: Sequence[Spec], x: str, y: str) -> str:
@@ -144,20 +134,11 @@ def in_words(rows: Sequence[Spec], x: str, y: str) -> str:
 
 def dashed_line(start: tuple[float, float], end: tuple[float, float]) -> Spec:
     """A dashed line between two places."""
-    return {
-        "data": {"values": [{"x": x, "y": y} for x, y in (start, end)]},
-        "mark": {"type": "line", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1},
-        "encoding": {axis: {"field": axis, **_NUMBER} for axis in ("x", "y")},
-    }
+    mark = {"type": "line", "strokeDash": [4, 3], "color": FAINT, "strokeWidth": 1}
+    return ground([{"x": x, "y": y} for x, y in (start, end)], mark, **_PLACE)
 
 
 def ground_word(said: str, x: float, y: float, **mark: Any) -> Spec:
     """A word on the ground of a plane."""
-    return {
-        "data": {"values": [{"x": x, "y": y, "said": said}]},
-        "mark": {"type": "text", "baseline": "top", "fontStyle": "italic", "opacity": 0.8, **mark},
-        "encoding": {
-            **{axis: {"field": axis, **_NUMBER} for axis in ("x", "y")},
-            "text": {"field": "said"},
-        },
-    }
+    looks = {"type": "text", "baseline": "top", "fontStyle": "italic", "opacity": 0.8, **mark}
+    return ground([{"x": x, "y": y, "said": said}], looks, **_PLACE, text={"field": "said"})

@@ -12,12 +12,13 @@ from typing import Any, Final, NamedTuple
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.style import (
     FAINT,
-    PAPER,
     Cast,
     Spec,
     cast_of,
     figure_spec,
+    ground,
     label_room,
+    point_layers,
     point_row,
     spoken,
     told,
@@ -30,7 +31,8 @@ _RINGS: Final = (25, 50, 75, 100)
 # How far a drawing reaches beyond its centre, in percent; at the sides there is room for names.
 _REACH: Final = 118
 _LABELS: Final = 110
-_OPEN: Final[Spec] = {"filled": False, "fill": PAPER}
+_IN_TURN: Final[Spec] = {"field": "turn", "type": "quantitative"}
+_SAID: Final[Spec] = {"field": "said"}
 
 
 class Web(NamedTuple):
@@ -122,7 +124,6 @@ def _at(turn: float, axes: int, value: float) -> tuple[float, float]:
 
 
 def _drawn(web: Web, cast: Cast) -> Spec:
-    colour, shape = told(cast)
     room = label_room(web.headings) * 2 * _REACH / _SIDE
     wide = max(_REACH, _LABELS + room)
     place: Spec = {
@@ -135,68 +136,36 @@ def _drawn(web: Web, cast: Cast) -> Spec:
         for name, reach in (("x", wide), ("y", _REACH))
     }
     here = f"datum.web === '{web.title}'"
-    point: Spec = {"type": "point", "size": 60, "opacity": 1, "strokeWidth": 1.5}
-    layers: list[Spec] = [
-        *_web(len(web.headings), place),
-        *_names(web.headings, place),
-        {
-            "transform": [{"filter": here}],
-            "mark": {"type": "line", "strokeWidth": 2, "opacity": 0.85},
-            "encoding": {
-                **place,
-                "color": colour,
-                "order": {"field": "turn", "type": "quantitative"},
-            },
-        },
-    ]
-    for test, fill in (("!datum.unfit", {"filled": True}), ("datum.unfit", _OPEN)):
-        layers.append(
-            {
-                "transform": [{"filter": f"{here} && {test}"}],
-                "mark": {**point, **fill},
-                "encoding": {**place, "color": colour, "shape": shape},
-            }
-        )
+    line = {
+        "transform": [{"filter": here}],
+        "mark": {"type": "line", "strokeWidth": 2, "opacity": 0.85},
+        "encoding": {**place, "color": told(cast)[0], "order": _IN_TURN},
+    }
+    behind = *_web(len(web.headings), place), *_names(web.headings, place)
+    layers = [*behind, line, *point_layers(cast, here, 60, **place)]
     return {"width": round(_SIDE * wide / _REACH), "height": _SIDE, "layer": layers}
 
 
 def _web(axes: int, place: Spec) -> Iterator[Spec]:
     """Rings and spokes, and the numbers of the rings, half-way between two spokes."""
+    thin = {"color": FAINT, "strokeWidth": 0.8, "opacity": 0.5}
     rings = [
         {"ring": ring, "turn": turn, "x": at[0], "y": at[1]}
         for ring in _RINGS
         for turn in range(axes + 1)
         if (at := _at(turn, axes, ring))
     ]
-    yield {
-        "data": {"values": rings},
-        "mark": {"type": "line", "color": FAINT, "strokeWidth": 0.8, "opacity": 0.5},
-        "encoding": {
-            **place,
-            "detail": {"field": "ring", "type": "nominal"},
-            "order": {"field": "turn", "type": "quantitative"},
-        },
-    }
-    spokes = [
-        {"x": 0, "y": 0, "x2": at[0], "y2": at[1]}
-        for turn in range(axes)
-        if (at := _at(turn, axes, 100))
-    ]
-    yield {
-        "data": {"values": spokes},
-        "mark": {"type": "rule", "color": FAINT, "strokeWidth": 0.8, "opacity": 0.5},
-        "encoding": {**place, "x2": {"field": "x2"}, "y2": {"field": "y2"}},
-    }
+    by_ring = {"field": "ring", "type": "nominal"}
+    yield ground(rings, {"type": "line", **thin}, **place, detail=by_ring, order=_IN_TURN)
+    rim = (_at(turn, axes, 100) for turn in range(axes))
+    spokes = [{"x": 0, "y": 0, "x2": x, "y2": y} for x, y in rim]
+    ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    yield ground(spokes, {"type": "rule", **thin}, **place, **ends)
+    between = (_at(-0.5, axes, ring * math.cos(math.pi / axes)) for ring in _RINGS)
     numbers = [
-        {"x": at[0], "y": at[1], "said": str(ring)}
-        for ring in _RINGS
-        if (at := _at(-0.5, axes, ring * math.cos(math.pi / axes)))
+        {"x": x, "y": y, "said": str(ring)} for ring, (x, y) in zip(_RINGS, between, strict=True)
     ]
-    yield {
-        "data": {"values": numbers},
-        "mark": {"type": "text", "fontSize": 10, "color": FAINT},
-        "encoding": {**place, "text": {"field": "said"}},
-    }
+    yield ground(numbers, {"type": "text", "fontSize": 10, "color": FAINT}, **place, text=_SAID)
 
 
 def _names(headings: Sequence[str], place: Spec) -> Iterator[Spec]:
@@ -208,8 +177,5 @@ def _names(headings: Sequence[str], place: Spec) -> Iterator[Spec]:
         sides[side].append({"x": x, "y": y, "said": heading})
     for align, values in sides.items():
         if values:
-            yield {
-                "data": {"values": values},
-                "mark": {"type": "text", "align": align, "baseline": "middle", "fontSize": 12},
-                "encoding": {**place, "text": {"field": "said"}},
-            }
+            mark = {"type": "text", "align": align, "baseline": "middle", "fontSize": 12}
+            yield ground(values, mark, **place, text=_SAID)

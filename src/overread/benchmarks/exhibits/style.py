@@ -5,7 +5,7 @@ The colours are told apart by people with any of the common colour deficiencies 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import is_unfit
@@ -218,6 +218,23 @@ def point_row(reader: str, name: str, column: str, record: Measure, **more: obje
         "unfit": is_unfit(record),
         **more,
     }
+
+
+def point_layers(cast: Cast, where: str, size: int, **place: Spec) -> Iterator[Spec]:
+    """The readers' marks in one part of a figure, open where a judge is unfit."""
+    colour, shape = told(cast)
+    opened = {"filled": False, "fill": PAPER}
+    for test, fill in (("!datum.unfit", {"filled": True}), ("datum.unfit", opened)):
+        yield {
+            "transform": [{"filter": f"{where} && {test}"}],
+            "mark": {"type": "point", "size": size, "opacity": 1, "strokeWidth": 1.5, **fill},
+            "encoding": {**place, "color": colour, "shape": shape},
+        }
+
+
+def ground(values: Sequence[Spec], mark: Spec, **channels: Any) -> Spec:
+    """A layer with data of its own, behind the readers' marks: lines, rings and words."""
+    return {"data": {"values": list(values)}, "mark": mark, "encoding": channels}
 
 
 def unfit_note(rows: Sequence[Spec]) -> tuple[str, ...]:
