@@ -34,6 +34,7 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
+    Final,
     Generic,
     Literal,
     NamedTuple,
@@ -182,6 +183,7 @@ class Option(NamedTuple):
     written: str
 
 
+_KINDS: Final = ("measured", "judges", "files")
 Boot: TypeAlias = Annotated[int, whole(100, 10_000_000)]
 """How often a bootstrap resamples."""
 Seed: TypeAlias = Annotated[int, whole(0, 2**32 - 1)]
@@ -198,11 +200,8 @@ class EditionRules(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """The edition's name, with every rule that was changed: `corrected+match=truthy`."""
         standard = edition_of(type(self), self.name)
-        changed = (
-            f"+{rule}={getattr(self, rule)}"
-            for rule in rules_of(type(self))
-            if getattr(self, rule) != getattr(standard, rule)
-        )
+        values = ((rule, getattr(self, rule)) for rule in rules_of(type(self)))
+        changed = (f"+{rule}={own}" for rule, own in values if own != getattr(standard, rule))
         return self.name + "".join(changed)
 
 
@@ -261,55 +260,39 @@ def _options_of(options: type[AskedOptions]) -> Mapping[str, Option]:
     reads, found = _readings(options), {}
     for called, kind, why in _cells(options.table):
         name, _, written = (word.strip() for word in called.partition("="))
-        kinds = kind.split()
-        found[name] = Option(
-            why,
-            reads[name],
-            shown="measured" not in kinds,
-            for_judges="judges" in kinds,
-            place="files" in kinds,
-            written=written,
-        )
+        measured, for_judges, place = (word in kind.split() for word in _KINDS)
+        found[name] = Option(why, reads[name], not measured, for_judges, place, written)
     return found
 
 
 # ---------------------------------------------------------------- the table
 
 
-class Rulebook(Generic[R, Asked]):
+class Rulebook(msgspec.Struct, Generic[R, Asked], dict=True):
     """All rules and options of a benchmark, and whatever follows from them.
 
     `complete` makes the options from the edition's name, the words and the values read of them,
     where that is more than one value for each word; it refuses values that do not go together.
     """
 
-    def __init__(
-        self,
-        benchmark: str,
-        edition: type[R],
-        options: type[Asked],
-        complete: Callable[[str, Mapping[str, str], dict[str, Any]], Asked] | None = None,
-    ) -> None:
-        self.benchmark = benchmark
-        self._edition = edition
-        self._options = options
-        self._complete = complete
+    benchmark: str
+    rules_type: type[R]
+    options_type: type[Asked]
+    complete: Callable[[str, Mapping[str, str], dict[str, Any]], Asked] | None = None
 
     @cached_property
     def rules(self) -> Mapping[str, Rule]:
-        return rules_of(self._edition)
+        return rules_of(self.rules_type)
 
     @cached_property
     def options(self) -> Mapping[str, Option]:
         """Those that a word can set."""
-        return _options_of(self._options)
+        return _options_of(self.options_type)
 
     @cached_property
     def editions(self) -> Mapping[str, R]:
-        return {
-            "corrected": edition_of(self._edition, "corrected"),
-            "authors": edition_of(self._edition, "authors"),
-        }
+        names: tuple[EditionName, ...] = ("corrected", "authors")
+        return {name: edition_of(self.rules_type, name) for name in names}
 
     @property
     def corrected(self) -> R:
@@ -349,13 +332,14 @@ class Rulebook(Generic[R, Asked]):
         asked = {key: text for key, text in words.items() if key in self.options}
         rules = {key: text for key, text in words.items() if key not in self.options}
         edition, given = self.edition(name, rules), self._read(asked, self.options)
-        if self._complete is None:
-            return edition, self._options(**given)
-        return edition, self._complete(name, words, given)
+        if self.complete is None:
+            return edition, self.options_type(**given)
+        return edition, self.complete(name, words, given)
 
     def asked_under(self, label: str) -> R:
         """The edition of a label, such as `corrected+boot=200`."""
-        return self.edition(*label_words(label))
+        name, *changed = label.split("+")
+        return self.edition(name, dict(rule.split("=", 1) for rule in changed if "=" in rule))
 
     def absolute(self, words: Mapping[str, str]) -> dict[str, str]:
         """The words with every path absolute: a record is read from whatever folder."""
@@ -389,9 +373,3 @@ def check_variants(words: Mapping[str, str], variants: int, checks: int) -> None
             f"--set variants={words['variants']}: variants are made of the items of checks, here "
             f"{checks}. Give at most that, or more checks."
         )
-
-
-def label_words(label: str) -> tuple[str, dict[str, str]]:
-    """An edition's label as the name and the rules that were changed: `corrected+boot=200`."""
-    name, *changed = label.split("+")
-    return name, dict(rule.split("=", 1) for rule in changed if "=" in rule)
