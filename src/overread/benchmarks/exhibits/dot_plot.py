@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.index import Column, Index
-from overread.benchmarks.exhibits.style import (
-    FAINT,
-    Cast,
-    Spec,
-    figure_spec,
-    ground,
-    label_room,
-    number_axis,
-    point_layers,
-    point_row,
-    spoken,
-    told,
-    unfit_note,
-)
+from overread.benchmarks.exhibits.style import Cast, Spec
 from overread.case import Figure
 
 _PANEL: Final = 210
@@ -72,7 +60,7 @@ def lane_rows(
             record = column.known(index, reader, **lane.by)
             if record is not None:
                 where = {"lane": lane.name, "panel": panel.name, **lane.facts}
-                rows.append(point_row(reader, name, column.heading, record, **where))
+                rows.append(style.point_row(reader, name, column.heading, record, **where))
     return rows
 
 
@@ -102,9 +90,9 @@ def dot_figure(
         name=name,
         title=title,
         spec=dots(rows, lanes, drawn, cast),
-        alt=f"{says} {spoken(rows, *keys)}.",
+        alt=f"{says} {style.spoken(rows, *keys)}.",
         signature=signature,
-        notes=(*before, *unfit_note(rows), *cast.notes, *after),
+        notes=(*before, *style.unfit_note(rows), *cast.notes, *after),
     )
 
 
@@ -126,17 +114,17 @@ def dots(
         for number, panel in enumerate(panels)
     ]
     if len(drawn) <= across:
-        return figure_spec(rows, hconcat=drawn, spacing=20)
+        return style.figure_spec(rows, hconcat=drawn, spacing=20)
     beside = [
         {"hconcat": drawn[at : at + across], "spacing": 20} for at in range(0, len(drawn), across)
     ]
-    return figure_spec(rows, vconcat=beside, spacing=20)
+    return style.figure_spec(rows, vconcat=beside, spacing=20)
 
 
 def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone: bool) -> Spec:
     axis: Spec = {"title": None, "ticks": False, "domain": False, "labels": first, "grid": False}
     if first:
-        axis |= {"labelPadding": 8, "minExtent": label_room(lanes)}
+        axis |= {"labelPadding": 8, "minExtent": style.label_room(lanes)}
     y = {
         "field": "lane",
         "type": "nominal",
@@ -148,8 +136,8 @@ def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone
     offset = {"field": "shown", "type": "nominal", "scale": {"domain": names}}
     place: Spec = {"y": y, "yOffset": offset}
     here = f"datum.panel === '{panel.name}'"
-    x = number_axis("value", panel.axis, panel.low, panel.high)
-    ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": told(cast)[0]}
+    x = style.number_axis("value", panel.axis, panel.low, panel.high)
+    ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": style.told(cast)[0]}
     bar = {
         "transform": [{"filter": f"{here} && isValid(datum.low)"}],
         "mark": {"type": "rule", "strokeWidth": 1.5},
@@ -157,12 +145,12 @@ def _panel(panel: Panel, lanes: Sequence[str], cast: Cast, *, first: bool, alone
     }
     line = []
     if panel.line is not None:
-        mark = {"type": "rule", "color": FAINT, "strokeDash": [4, 3]}
+        mark = {"type": "rule", "color": style.FAINT, "strokeDash": [4, 3]}
         at = {"field": "value", "type": "quantitative"}
-        line = [ground([{"value": panel.line}], mark, x=at)]
+        line = [style.ground([{"value": panel.line}], mark, x=at)]
     return {
         **({} if alone else {"title": {"text": panel.name, "frame": "group"}}),
         "width": 2 * _PANEL if alone else _PANEL,
         "height": {"step": _STEP},
-        "layer": [*line, bar, *point_layers(cast, here, 55, **place, x=x)],
+        "layer": [*line, bar, *style.point_layers(cast, here, 55, **place, x=x)],
     }

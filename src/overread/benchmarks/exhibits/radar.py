@@ -9,21 +9,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.index import Column, Index
-from overread.benchmarks.exhibits.style import (
-    FAINT,
-    Cast,
-    Spec,
-    cast_of,
-    figure_spec,
-    ground,
-    label_room,
-    point_layers,
-    point_row,
-    spoken,
-    told,
-    unfit_note,
-)
+from overread.benchmarks.exhibits.style import Cast, Spec
 from overread.case import Figure, Measure
 
 _SIDE: Final = 330
@@ -59,7 +47,7 @@ def radar_figure(
     """
     some = [(Web(name, [c.heading for c in axes]), axes) for name, axes in sides.items()]
     some = [(web, axes) for web, axes in some if len(axes) > 2]
-    everyone = cast_of(index, [column for _, axes in some for column in axes])
+    everyone = style.cast_of(index, [column for _, axes in some for column in axes])
     rows: list[Spec] = []
     for web, axes in some:
         for reader, name in everyone.names.items():
@@ -82,11 +70,11 @@ def radar_figure(
         name="radar",
         title=title,
         spec=radar(rows, webs, cast),
-        alt=f"{says} {spoken(once, 'measure')}.",
+        alt=f"{says} {style.spoken(once, 'measure')}.",
         signature=signature,
         notes=(
             *before,
-            *unfit_note(rows),
+            *style.unfit_note(rows),
             *everyone.notes,
             *([short] if missing else []),
             *after(webs),
@@ -101,7 +89,7 @@ def vertices(
     axes = len(web.headings)
     for turn in range(axes + 1):
         record = records[turn % axes]
-        row = point_row(reader, name, web.headings[turn % axes], record, turn=turn, **more)
+        row = style.point_row(reader, name, web.headings[turn % axes], record, turn=turn, **more)
         x, y = _at(turn, axes, row["value"])
         yield row | {"web": web.title, "x": x, "y": y}
 
@@ -109,12 +97,12 @@ def vertices(
 def radar(rows: Sequence[Spec], webs: Sequence[Web], cast: Cast) -> Spec:
     """The whole figure of rows that `vertices` made."""
     if len(webs) == 1:
-        return figure_spec(rows, **_drawn(webs[0], cast))
+        return style.figure_spec(rows, **_drawn(webs[0], cast))
     parts = [
         {"title": {"text": web.title, "frame": "group", "anchor": "middle"}, **_drawn(web, cast)}
         for web in webs
     ]
-    return figure_spec(rows, hconcat=parts, spacing=30)
+    return style.figure_spec(rows, hconcat=parts, spacing=30)
 
 
 def _at(turn: float, axes: int, value: float) -> tuple[float, float]:
@@ -124,7 +112,7 @@ def _at(turn: float, axes: int, value: float) -> tuple[float, float]:
 
 
 def _drawn(web: Web, cast: Cast) -> Spec:
-    room = label_room(web.headings) * 2 * _REACH / _SIDE
+    room = style.label_room(web.headings) * 2 * _REACH / _SIDE
     wide = max(_REACH, _LABELS + room)
     place: Spec = {
         name: {
@@ -139,16 +127,16 @@ def _drawn(web: Web, cast: Cast) -> Spec:
     line = {
         "transform": [{"filter": here}],
         "mark": {"type": "line", "strokeWidth": 2, "opacity": 0.85},
-        "encoding": {**place, "color": told(cast)[0], "order": _IN_TURN},
+        "encoding": {**place, "color": style.told(cast)[0], "order": _IN_TURN},
     }
     behind = *_web(len(web.headings), place), *_names(web.headings, place)
-    layers = [*behind, line, *point_layers(cast, here, 60, **place)]
+    layers = [*behind, line, *style.point_layers(cast, here, 60, **place)]
     return {"width": round(_SIDE * wide / _REACH), "height": _SIDE, "layer": layers}
 
 
 def _web(axes: int, place: Spec) -> Iterator[Spec]:
     """Rings and spokes, and the numbers of the rings, half-way between two spokes."""
-    thin = {"color": FAINT, "strokeWidth": 0.8, "opacity": 0.5}
+    thin = {"color": style.FAINT, "strokeWidth": 0.8, "opacity": 0.5}
     rings = [
         {"ring": ring, "turn": turn, "x": at[0], "y": at[1]}
         for ring in _RINGS
@@ -156,16 +144,17 @@ def _web(axes: int, place: Spec) -> Iterator[Spec]:
         if (at := _at(turn, axes, ring))
     ]
     by_ring = {"field": "ring", "type": "nominal"}
-    yield ground(rings, {"type": "line", **thin}, **place, detail=by_ring, order=_IN_TURN)
+    yield style.ground(rings, {"type": "line", **thin}, **place, detail=by_ring, order=_IN_TURN)
     rim = (_at(turn, axes, 100) for turn in range(axes))
     spokes = [{"x": 0, "y": 0, "x2": x, "y2": y} for x, y in rim]
     ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    yield ground(spokes, {"type": "rule", **thin}, **place, **ends)
+    yield style.ground(spokes, {"type": "rule", **thin}, **place, **ends)
     between = (_at(-0.5, axes, ring * math.cos(math.pi / axes)) for ring in _RINGS)
     numbers = [
         {"x": x, "y": y, "said": str(ring)} for ring, (x, y) in zip(_RINGS, between, strict=True)
     ]
-    yield ground(numbers, {"type": "text", "fontSize": 10, "color": FAINT}, **place, text=_SAID)
+    mark = {"type": "text", "fontSize": 10, "color": style.FAINT}
+    yield style.ground(numbers, mark, **place, text=_SAID)
 
 
 def _names(headings: Sequence[str], place: Spec) -> Iterator[Spec]:
@@ -178,4 +167,4 @@ def _names(headings: Sequence[str], place: Spec) -> Iterator[Spec]:
     for align, values in sides.items():
         if values:
             mark = {"type": "text", "align": align, "baseline": "middle", "fontSize": 12}
-            yield ground(values, mark, **place, text=_SAID)
+            yield style.ground(values, mark, **place, text=_SAID)

@@ -6,6 +6,7 @@ The colours are told apart by people with any of the common colour deficiencies 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from os.path import commonprefix
 from typing import Any, Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import is_unfit
@@ -85,16 +86,12 @@ def shown(readers: Sequence[str]) -> dict[str, str]:
         reader: name if len(name) <= _LONGEST else f"{name[:half]}…{name[-half:]}"
         for reader, name in plain.items()
     }
-    alike: dict[str, list[str]] = {}
-    for reader, name in short.items():
-        alike.setdefault(name, []).append(reader)
     found: dict[str, str] = {}
     for reader, name in short.items():
-        group = [plain[other] for other in alike[name]]
-        if len(group) > 1:
-            start = max(0, _alike(group) - 10)
-            part = plain[reader][start:]
-            name = ("…" if start else "") + part
+        alike = [plain[other] for other, cut in short.items() if cut == name]
+        if len(alike) > 1:
+            start = max(0, len(commonprefix(alike)) - 10)  # noqa: RUF071 (letters, no folders)
+            name = ("…" if start else "") + plain[reader][start:]
             name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
         number, first = 2, name
         while name in found.values():
@@ -102,14 +99,6 @@ def shown(readers: Sequence[str]) -> dict[str, str]:
             number += 1
         found[reader] = name
     return found
-
-
-def _alike(names: Sequence[str]) -> int:
-    """How many characters these names begin with alike."""
-    for at, letters in enumerate(zip(*names, strict=False)):
-        if len(set(letters)) > 1:
-            return at
-    return min(map(len, names))
 
 
 def label_room(names: Iterable[str]) -> int:
