@@ -25,7 +25,6 @@ which options name files; docs/editions.md has the same tables.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -48,6 +47,7 @@ from typing import (
 import msgspec
 
 from overread.case import BadInput
+from overread.files import decimal
 
 Reading: TypeAlias = Callable[[str], Any]
 EditionName: TypeAlias = Literal["authors", "corrected"]
@@ -57,16 +57,22 @@ EditionName: TypeAlias = Literal["authors", "corrected"]
 # setting is.
 
 
+def reading(what: str, value_of: Callable[[str], Any]) -> Reading:
+    """By what makes a value of a word, None of one that is not `what` the setting is."""
+
+    def read(text: str) -> Any:
+        value = value_of(text)
+        if value is None:
+            raise ValueError(what)
+        return value
+
+    return read
+
+
 def one_of(*values: Any) -> Reading:
     """One of these, written as `str` writes it."""
     words = {str(value): value for value in values}
-
-    def read(text: str) -> Any:
-        if text not in words:
-            raise ValueError(" or ".join(words))
-        return words[text]
-
-    return read
+    return reading(" or ".join(words), words.get)
 
 
 def some_of(*values: str, none: str | None = None) -> Reading:
@@ -75,62 +81,48 @@ def some_of(*values: str, none: str | None = None) -> Reading:
     The word `none`, where one is given, stands for the empty list.
     """
 
-    def read(text: str) -> tuple[str, ...]:
-        if none is not None and text == none:
-            return ()
-        given = [word.strip() for word in text.split(",")]
-        if not set(given) <= set(values) or len(set(given)) < len(given):
-            also = "" if none is None else f", or {none}"
-            known = ", ".join(values)
-            raise ValueError(f"one or more of {known}, joined by commas, each once{also}")
-        return tuple(value for value in values if value in given)
+    def some(text: str) -> tuple[str, ...] | None:
+        given = [] if text == none else [word.strip() for word in text.split(",")]
+        fits = set(given) <= set(values) and len(set(given)) == len(given)
+        return tuple(value for value in values if value in given) if fits else None
 
-    return read
+    also = "" if none is None else f", or {none}"
+    return reading(f"one or more of {', '.join(values)}, joined by commas, each once{also}", some)
 
 
 def whole(low: int, high: int) -> Reading:
     """A whole number in plain digits, both bounds included."""
 
-    def read(text: str) -> int:
+    def within(text: str) -> int | None:
         plain = text.isascii() and text.isdecimal() and len(text) <= 12
-        if not plain or not low <= int(text) <= high:
-            raise ValueError(f"a whole number from {low} to {high}")
-        return int(text)
+        return int(text) if plain and low <= int(text) <= high else None
 
-    return read
+    return reading(f"a whole number from {low} to {high}", within)
 
 
 def number(low: float, high: float) -> Reading:
     """A finite number, both bounds included."""
 
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise ValueError(f"a number from {low:g} to {high:g}")
-        return value + 0.0  # -0.0 is 0.0
+    def within(text: str) -> float | None:
+        value = decimal(text)
+        # -0.0 is 0.0
+        return value + 0.0 if value is not None and low <= value <= high else None
 
-    return read
+    return reading(f"a number from {low:g} to {high:g}", within)
 
 
-def folder(text: str) -> str:
-    """A folder, as an absolute path."""
-    if not text:
-        raise ValueError("a folder")
-    return str(Path(text).absolute())
+folder: Reading = reading("a folder", lambda text: str(Path(text).absolute()) if text else None)
+"""A folder, as an absolute path."""
 
 
 def files(what: str) -> Reading:
     """One or more paths joined by commas, as absolute paths; `what` says of what."""
 
-    def read(text: str) -> str:
-        if not all(part.strip() for part in text.split(",")):
-            raise ValueError(f"{what}; several by commas")
-        return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
+    def absolute(text: str) -> str | None:
+        paths = [part.strip() for part in text.split(",")]
+        return ",".join(str(Path(path).absolute()) for path in paths) if all(paths) else None
 
-    return read
+    return reading(f"{what}; several by commas", absolute)
 
 
 def read_words(

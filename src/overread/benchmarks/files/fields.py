@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -20,7 +20,7 @@ import msgspec
 
 from overread.benchmarks.files.sheets import UTF8_MARK, mark_of, quoted, rows_of, sheet_of
 from overread.case import BadInput, Box
-from overread.files import open_file, read_bytes
+from overread.files import decimal, open_file, read_bytes
 
 T = TypeVar("T")
 
@@ -117,25 +117,15 @@ class Fields(msgspec.Struct, frozen=True):
     # ------------------------------------------------------------ numbers
 
     def number(
-        self,
-        name: str,
-        need: str = "it is a number",
-        *,
-        low: float = -math.inf,
-        high: float = math.inf,
+        self, name: str, need: str = "it is a number", *, low: float = -inf, high: float = inf
     ) -> float:
         """A finite number, both bounds included."""
-        try:
-            value = float(self.fact(name) or "nothing")
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or not low <= value <= high:
+        value = decimal(self.text(name))
+        if value is None or not low <= value <= high:
             self.wrong(name, need)
         return value
 
-    def whole(
-        self, name: str, need: str = "", *, low: float = -math.inf, high: float = math.inf
-    ) -> int:
+    def whole(self, name: str, need: str = "", *, low: float = -inf, high: float = inf) -> int:
         """A whole number, both bounds included; `need` says what lies within them."""
         value = self.number(name)
         if value != int(value):
