@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -108,8 +109,8 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
 
     measure: str
     end: Literal["value", "low", "high"] = "value"
-    least: float | None = None
-    most: float | None = None
+    least: float = -inf
+    most: float = inf
     by: By = ()
     versus: str = ""
     needed: bool = True
@@ -125,9 +126,7 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
         """What the measure is, in words, and whether it keeps to the bound."""
         found = _end_of(own, self.end)
         assert found is not None
-        ok = (self.least is None or found >= self.least) and (
-            self.most is None or found <= self.most
-        )
+        ok = self.least <= found <= self.most
         word = {"value": "", "low": " at least", "high": " at most"}[self.end]
         said = f"{self.called}{word} {found:.2f}"
         if other is not None:
@@ -178,15 +177,8 @@ def recovered(
         if control in asked:
             said, ok = decide(control, own)
             # Where the measures do not bear the word out, they are what was found.
-            found.append(
-                Recovered(
-                    control=control,
-                    expected=word,
-                    found=word if ok else said,
-                    ok=ok,
-                    note=said if ok else None,
-                )
-            )
+            what, note = (word, said) if ok else (said, None)
+            found.append(Recovered(control=control, expected=word, found=what, ok=ok, note=note))
     return found
 
 

@@ -63,7 +63,7 @@ def radar_figure(
         r for web in webs for r in rows if r["web"] == web.title and r["turn"] < len(web.headings)
     ]
     missing = len(everyone.names) - len(drawn)
-    short = f"{missing} readers lack one of these and are in the tables only."
+    short = [f"{missing} readers lack one of these and are in the tables only."] * bool(missing)
     # Distinct names of the drawn alone, so that the legend has no others.
     cast = Cast({r: name for r, name in everyone.names.items() if r in drawn}, 0)
     return Figure(
@@ -72,13 +72,7 @@ def radar_figure(
         spec=radar(rows, webs, cast),
         alt=f"{says} {style.spoken(once, 'measure')}.",
         signature=signature,
-        notes=(
-            *before,
-            *style.unfit_note(rows),
-            *everyone.notes,
-            *([short] if missing else []),
-            *after(webs),
-        ),
+        notes=(*before, *style.unfit_note(rows), *everyone.notes, *short, *after(webs)),
     )
 
 

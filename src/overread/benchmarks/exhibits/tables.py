@@ -7,15 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from overread.benchmarks.exhibits.cells import (
-    NOT_ASKED,
-    NOT_KNOWN,
-    TOLD_APART_MARK,
-    cell,
-    p_value,
-    table,
-    told_apart,
-)
+from overread.benchmarks.exhibits import cells
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, table
 from overread.benchmarks.exhibits.dot_plot import Lane, Panel, dot_figure, lane_rows
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.style import cast_of
@@ -26,7 +19,7 @@ Shows = Callable[[Measure | None], str]
 _MOST_REMARKS = 6
 _PAIRED = (
     "Paired over the cases of both; p exact or by sign flips, q Benjamini and Hochberg's within "
-    f"each measure. {TOLD_APART_MARK}: q < 0.05."
+    f"each measure. {cells.TOLD_APART_MARK}: q < 0.05."
 )
 
 
@@ -178,7 +171,7 @@ def difference_rows(
     *,
     beside: bool = False,
     marked: bool = False,
-    absent: str = NOT_ASKED,
+    absent: str = cells.NOT_ASKED,
 ) -> list[tuple[str, ...]]:
     """A row for each: reader, the other, what of, the difference, p and q.
 
@@ -191,8 +184,8 @@ def difference_rows(
             said,
             cell(record, absent=absent),
             *([both_rates(record)] if beside else []),
-            p_value(record.p),
-            p_value(record.q) + (told_apart(record) if marked else ""),
+            cells.p_value(record.p),
+            cells.p_value(record.q) + (cells.told_apart(record) if marked else ""),
         )
         for record, said in found
     ]
