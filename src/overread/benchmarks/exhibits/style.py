@@ -176,15 +176,14 @@ def cast_of(index: Index, columns: Sequence[Column]) -> Cast:
 def told(cast: Cast) -> tuple[Spec, Spec]:
     """The scales of colour and shape."""
     names = list(cast.names.values())
-    ranges = ([look.colour for look in LOOKS], [look.shape for look in LOOKS])
     colour, shape = (
         {
             "field": "shown",
             "type": "nominal",
-            "scale": {"domain": names, "range": values[: len(names)]},
+            "scale": {"domain": names, "range": list(values)[: len(names)]},
             "legend": {"columns": 3},
         }
-        for values in ranges
+        for values in zip(*LOOKS, strict=True)
     )
     return colour, shape
 

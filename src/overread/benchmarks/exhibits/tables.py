@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from overread.benchmarks.exhibits import cells
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, table
-from overread.benchmarks.exhibits.dot_plot import Lane, Panel, dot_figure, lane_rows
+from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.style import cast_of
 from overread.case import Figure, Measure, Method, Table

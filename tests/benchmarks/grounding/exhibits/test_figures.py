@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.exhibits.plane import apart
+from overread.benchmarks.exhibits.figures import apart
 from overread.benchmarks.exhibits.style import shown as names_drawn
 from overread.benchmarks.grounding.category import (
     IGNORES,

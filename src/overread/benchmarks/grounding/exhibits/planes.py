@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from overread.benchmarks.exhibits.index import Column
-from overread.benchmarks.exhibits.plane import (
+from overread.benchmarks.exhibits.figures import (
     Marks,
     dashed_line,
     ground_word,
@@ -14,6 +13,7 @@ from overread.benchmarks.exhibits.plane import (
     plane,
     plane_row,
 )
+from overread.benchmarks.exhibits.index import Column
 from overread.benchmarks.exhibits.style import BLUE, Spec, shown
 from overread.benchmarks.grounding.category import STEADY_FROM, UNSTABLE_BELOW
 from overread.benchmarks.grounding.exhibits.dot_plot import UNKNOWN, Index, bounds, glyph, tint

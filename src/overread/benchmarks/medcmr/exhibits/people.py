@@ -15,7 +15,7 @@ from overread.benchmarks.exhibits.cells import (
     table,
     worth,
 )
-from overread.benchmarks.exhibits.dot_plot import Panel, dots
+from overread.benchmarks.exhibits.figures import Panel, dots
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
 from overread.benchmarks.exhibits.style import (
