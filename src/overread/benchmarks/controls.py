@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 import msgspec
 
 from overread.benchmarks.base import Recovered
+from overread.benchmarks.exhibits.index import Index
 from overread.case import Limits, Measure, Prompt, Reply, Traits
 
 By: TypeAlias = tuple[tuple[str, str], ...]
@@ -138,10 +139,6 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
         return (said, ok) if ok else (f"{said} ({self.reason})", ok)
 
 
-def _has_value(measure: Measure) -> bool:
-    return measure.value is not None and measure.n != 0
-
-
 def _end_of(measure: Measure, end: str) -> float | None:
     found: float | None = getattr(measure, end)
     return measure.value if found is None else found
@@ -192,24 +189,19 @@ def by_criteria(
     """
 
     def decide(control: str, measures: Sequence[Measure]) -> Verdict:
-        known = {
-            (m.reader, m.measure, tuple(sorted(m.by.items()))): m for m in measures if m.n != 0
-        }
+        index = Index(one for one in measures if one.n != 0)
         kept: list[str] = []
         broken: list[str] = []
         for criterion in criteria[control]:
-            own = known.get((control, criterion.measure, criterion.by))
-            if own is None or not _has_value(own):
-                with_it = known.get((control, criterion.needed_with, ()))
-                there = with_it is not None and _has_value(with_it)
+            name, by = criterion.measure, dict(criterion.by)
+            own = index.known(control, name, **by)
+            if own is None:
+                there = index.known(control, criterion.needed_with) is not None
                 if criterion.needed and (there or not criterion.needed_with):
                     broken.append(f"{criterion.called} is not known")
-                continue
-            if passed_over(own):
-                continue
-            versus = known.get((criterion.versus, criterion.measure, criterion.by))
-            said, ok = criterion.kept(own, versus)
-            (kept if ok else broken).append(said)
+            elif not passed_over(own):
+                said, ok = criterion.kept(own, index.get(criterion.versus, name, **by))
+                (kept if ok else broken).append(said)
         ok = bool(kept) and not broken
         return Verdict("; ".join(kept if ok else broken) or _NOTHING_TELLS, ok)
 
