@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from overread.case import BadInput
 from overread.plugins import Named, at, load, named
@@ -58,10 +58,7 @@ def class_of(name: str) -> type[Benchmark]:
     return found
 
 
-Importer: TypeAlias = "Callable[..., Imported]"
-
-
-def importer(name: str) -> Importer:
+def importer(name: str) -> Callable[..., Imported]:
     """What reads results made with the paper's own scripts.
 
     It takes (cases or None, replies, readers or None, edition, settings, reparse, also).
@@ -69,7 +66,8 @@ def importer(name: str) -> Importer:
     place = class_of(name).importer
     if not place:
         raise BadInput(f"{name} has no results to import. Use overread run.")
-    return cast(Importer, at(place))
+    found: Callable[..., Imported] = at(place)
+    return found
 
 
 def classes(tell: Callable[[str], None] | None = None) -> Iterator[type[Benchmark]]:

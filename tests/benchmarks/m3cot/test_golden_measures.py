@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from overread.benchmarks.files.workbook import sheet_of
+from overread.benchmarks.files.sheets import sheet_of
 from overread.benchmarks.m3cot.authors import cells_of, failed_text, read_precision, read_recall
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import AUTHORS

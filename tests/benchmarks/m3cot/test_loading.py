@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.files.workbook import MOST_BYTES, sheet_of
+from overread.benchmarks.files.sheets import MOST_BYTES, sheet_of
 from overread.benchmarks.m3cot.cases import READER, STEPS, TASKS, Step
 from overread.benchmarks.m3cot.edition import Options
 from overread.case import BadInput

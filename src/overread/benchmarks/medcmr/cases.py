@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.files.fields import quoted
 from overread.benchmarks.files.layouts import first_of, unsafe_name
+from overread.benchmarks.files.sheets import quoted
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.tables import structs_in
 from overread.files import read_toml

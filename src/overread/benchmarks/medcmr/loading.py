@@ -23,8 +23,7 @@ import msgspec
 
 from overread.benchmarks.base import Left
 from overread.benchmarks.files import layouts
-from overread.benchmarks.files.fields import Fields
-from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
+from overread.benchmarks.files.fields import JSON_ERRORS, Fields, data_of
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr import cases
 from overread.benchmarks.medcmr.cases import Kind, MedCase

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from overread.benchmarks.base import ErrorRow, Tables
-from overread.benchmarks.files.fields import quoted
-from overread.benchmarks.files.sheets import as_filled, filled_rows
+from overread.benchmarks.files.sheets import as_filled, filled_rows, quoted
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import DIMENSIONS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS

@@ -269,7 +269,7 @@ def _omnimed(item: Item) -> MedCase | Left:
     return _case(item, LETTERS[place], kept, modality=modality, subtype=subtype)
 
 
-_OMNIMED: Final = Layout("OmniMedVQA", _find_omnimed, _read_omnimed, _OMNIMED_FIELDS)
+_OMNIMED: Final = Layout("OmniMedVQA", _find_omnimed, _read_omnimed)
 
 
 # ---------------------------------------------------------------- PMC-VQA

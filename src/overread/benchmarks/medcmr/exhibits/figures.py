@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, coefficient, p_value, table
-from overread.benchmarks.exhibits.dot_plot import Lane, Panel, dot_figure, lane_rows
+from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows, radar_figure
 from overread.benchmarks.exhibits.index import Column, Index
-from overread.benchmarks.exhibits.radar import radar_figure
 from overread.benchmarks.exhibits.style import BLUE, Spec, cast_of
 from overread.benchmarks.exhibits.tables import group_sizes, interval_notes, kept_columns
 from overread.benchmarks.medcmr.exhibits import tables

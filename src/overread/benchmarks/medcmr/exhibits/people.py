@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from overread.benchmarks.exhibits import cells, style
-from overread.benchmarks.exhibits.dot_plot import Panel, dots
+from overread.benchmarks.exhibits.figures import Panel, dots
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
 from overread.benchmarks.exhibits.style import Spec
