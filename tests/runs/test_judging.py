@@ -23,8 +23,8 @@ from overread.judging import VERDICT_COLUMNS
 from overread.judging.lexical import judged
 from overread.judging.rubric import asked_of
 from overread.runs import Config, run_async
-from overread.runs._asking import Judging, Seat, Work, seat_of, verdict_schema
-from overread.runs._opening import open_judges
+from overread.runs._asking import Judging, Work, verdict_schema
+from overread.runs._opening import Seat, open_judges, seat_of
 from support.commands import Overread
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted

@@ -19,7 +19,7 @@ from overread.case import Measure, Prompt, Reply
 from overread.engine import Sources, Store, Studio, ask
 from overread.runs import open_cases
 from overread.runs._asking import run_async
-from overread.runs._choosing import stratified_sample
+from overread.runs._opening import stratified_sample
 from support.commands import GOLDEN, Overread
 from support.readers import Scripted, questions
 from support.served import served

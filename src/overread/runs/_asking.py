@@ -25,43 +25,14 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.case import Reader, Reply, Trial
 from overread.engine import Given, Plan, Sources, Store, Studio, Tally, ask, read_back
-from overread.judging import VERDICT_COLUMNS, Read, Role
-from overread.readers import ReaderSpec, Served
-from overread.runs._choosing import Tell
+from overread.judging import VERDICT_COLUMNS, Read
+from overread.readers import Served
+from overread.runs._opening import Seat, Tell
 
 T = TypeVar("T")
 _CHUNK = 1024
 # Rows of answers, made anew at every call: the columns of the benchmark, reader and check.
 Answers: TypeAlias = Callable[[], Iterable[Mapping[str, Any]]]
-
-
-class Seat(msgspec.Struct, frozen=True):
-    """Somebody who is asked, and the spec that named it; of a judge also what it judges."""
-
-    reader: Reader
-    spec: ReaderSpec
-    roles: tuple[Role, ...] = ()
-    # The rubric it is asked with in place of the usual one.
-    rubric: str = ""
-
-    @property
-    def judges(self) -> bool:
-        return bool(self.roles)
-
-    @property
-    def key(self) -> tuple[str, bool]:
-        """What tells it from all others of a run: a reader may judge as well."""
-        return self.reader.name, self.judges
-
-    @property
-    def called(self) -> str:
-        """How lines for users call it."""
-        return f"{'judge ' * self.judges}{self.reader.name}"
-
-
-def seat_of(reader: Reader) -> Seat:
-    """A reader that no spec named: a control, or one that a program made."""
-    return Seat(reader, ReaderSpec(kind="control", model=reader.name, label=reader.name))
 
 
 class Stage(msgspec.Struct, frozen=True):

@@ -13,10 +13,18 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
 from overread.engine import Sources, Store, chunks, reply_key, request_digest
-from overread.runs._asking import Seat, trials_of
-from overread.runs._choosing import Tell, remarks_of, survey
+from overread.runs._asking import trials_of
 from overread.runs._environment import default_store, load_config
-from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
+from overread.runs._opening import (
+    Seat,
+    Tell,
+    enrolments,
+    open_cases,
+    open_judges,
+    open_readers,
+    remarks_of,
+    survey,
+)
 
 _CHARACTERS_A_TOKEN = 4
 _CHUNK = 512

@@ -32,18 +32,27 @@ from overread.runs._asking import (
     Answers,
     Job,
     Judging,
-    Seat,
     Work,
     ask_in_turn,
     run_async,
-    seat_of,
     verdict_schema,
     work_on,
 )
-from overread.runs._choosing import Tell, remarks_of, survey, write_left_out
 from overread.runs._environment import default_store, load_config, machine
 from overread.runs._measuring import Run, measure_into, versions
-from overread.runs._opening import enrolments, open_cases, open_judges, open_readers, recorded_cases
+from overread.runs._opening import (
+    Seat,
+    Tell,
+    enrolments,
+    open_cases,
+    open_judges,
+    open_readers,
+    recorded_cases,
+    remarks_of,
+    seat_of,
+    survey,
+    write_left_out,
+)
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]

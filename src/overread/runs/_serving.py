@@ -18,8 +18,13 @@ from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Card, Shown, Slide
 from overread.runs._environment import environment
 from overread.runs._kept import Kept, kept_runs
-from overread.runs._pages import cards_with_slides, may_show_texts, rendered, reported
-from overread.runs._reporting import kept_today
+from overread.runs._reporting import (
+    cards_with_slides,
+    kept_today,
+    may_show_texts,
+    rendered,
+    reported,
+)
 
 if TYPE_CHECKING:
     import polars as pl
