@@ -129,7 +129,7 @@ def _top(context: typer.Context) -> None:
 
 
 def _place(store: Path | None) -> Path:
-    place = store if store is not None else runs.default_store(runs.load_config())
+    place = runs.default_store(store)
     if not place.exists():
         raise BadInput(f"{place}: there is no reply store. Give one with --store.")
     return place

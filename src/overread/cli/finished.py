@@ -111,7 +111,7 @@ def compare(
 
     Example: overread compare runs/before runs/after --measure accuracy
     """
-    found = overread.runs.compare(runs, measures=measure or [], readers=reader or []).found
+    found = overread.runs.compare(runs, measures=measure or [], readers=reader or [])
     if json:
         plain = [msgspec.structs.asdict(one) for one in found]
         for one in plain:

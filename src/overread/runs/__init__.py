@@ -6,19 +6,18 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Checked", "Config", "Forecast", "Run", "Transfer", "Unfinished", "compare",
-    "default_store", "demo", "error_sample", "examine", "gate", "import_results", "judge",
-    "judge_sample", "load_config", "measure", "open_cases", "open_in_browser",
-    "person_agreement", "phantom_cases", "plan", "plan_study", "published_figures",
-    "published_list", "rank_sample", "report", "run", "run_async", "run_study", "selfcheck",
-    "serve", "sight", "sight_of_clips", "transfer", "transfer_figure",
+    "Checked", "Forecast", "Run", "Transfer", "Unfinished", "compare", "default_store", "demo",
+    "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "measure",
+    "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_study",
+    "published_figures", "published_list", "rank_sample", "report", "run", "run_async",
+    "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer", "transfer_figure",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from overread.runs._asking import run_async
     from overread.runs._comparing import Transfer, compare, transfer, transfer_figure
     from overread.runs._doctor import examine, sight, sight_of_clips
-    from overread.runs._environment import Config, default_store, load_config
+    from overread.runs._environment import default_store
     from overread.runs._judge import (
         error_sample,
         judge,
@@ -40,7 +39,7 @@ _HOMES = {
     "_asking": "run_async",
     "_comparing": "Transfer compare transfer transfer_figure",
     "_doctor": "examine sight sight_of_clips",
-    "_environment": "Config default_store load_config",
+    "_environment": "default_store",
     "_judge": "error_sample judge judge_sample person_agreement rank_sample",
     "_measuring": "Run import_results measure",
     "_opening": "open_cases phantom_cases",

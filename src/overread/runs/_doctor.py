@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from overread import __version__
+from overread import sight as seeing
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Reader, ReaderFailure, Reply, Source, Traits, Trial
 from overread.engine import Sources, Store, Studio, Tally, ask, is_network_mount, read_back
@@ -23,15 +24,6 @@ from overread.runs._asking import run_async
 from overread.runs._environment import default_store, environment, load_config
 from overread.runs._opening import open_cases
 from overread.runs._running import Unfinished
-from overread.sight import (
-    ClipSight,
-    Parts,
-    Sight,
-    ask_for_digits,
-    ask_for_frames,
-    judge_clips,
-    judge_sight,
-)
 from overread.sight.digits import digits_of, frames_of
 
 _CORE = (
@@ -108,7 +100,7 @@ def _environment() -> Iterator[Finding]:
 
 def _store(path: Path | None) -> Finding:
     try:
-        place = default_store(load_config(), path)
+        place = default_store(path)
     except BadInput:
         return Finding("store", "wrong", "its place is not known while the configuration is wrong")
     if is_network_mount(place):
@@ -246,29 +238,31 @@ async def _server(text: str) -> Finding:
 # ---------------------------------------------------------------- sight
 
 
-def sight(spec: str, *, seed: int = 0) -> Sight:
+def sight(spec: str, *, seed: int = 0) -> seeing.Sight:
     """Say whether a reader receives pixels. The digits are open data, so any host may see them."""
     parsed, reader = _served(spec)
     if reader.traits.modality == "text":
         told = "declared modality=text: no picture is ever sent to it"
-        return Sight(reader=reader.name, verdict="does not arrive", evidence=(told,))
-    heard = _heard(parsed, reader, list(ask_for_digits(seed, reasoning=reader.traits.reasoning)))
-    found = judge_sight(
+        return seeing.Sight(reader=reader.name, verdict="does not arrive", evidence=(told,))
+    heard = _heard(parsed, reader, seeing.ask_for_digits(seed, reasoning=reader.traits.reasoning))
+    found = seeing.judge_sight(
         reader.name, digits_of(seed), heard.first, heard.again, heard.others.get("none"), heard.why
     )
     return msgspec.structs.replace(found, evidence=found.evidence + heard.listed)
 
 
-def sight_of_clips(spec: str, *, seed: int = 0) -> ClipSight:
+def sight_of_clips(spec: str, *, seed: int = 0) -> seeing.ClipSight:
     """Say whether every frame of a clip reaches a reader, in the form it takes clips."""
     parsed, reader = _served(spec)
     form = reader.traits.clips
     if reader.traits.modality == "text":
         told = "declared modality=text: no clip is ever sent to it"
-        return ClipSight(reader=reader.name, form=form, verdict="does not arrive", evidence=(told,))
-    heard = _heard(parsed, reader, list(ask_for_frames(seed, reasoning=reader.traits.reasoning)))
-    parts = Parts(**heard.others)
-    found = judge_clips(
+        return seeing.ClipSight(
+            reader=reader.name, form=form, verdict="does not arrive", evidence=(told,)
+        )
+    heard = _heard(parsed, reader, seeing.ask_for_frames(seed, reasoning=reader.traits.reasoning))
+    parts = seeing.Parts(**heard.others)
+    found = seeing.judge_clips(
         reader.name, form, frames_of(seed), heard.first, heard.again, parts, heard.why
     )
     return msgspec.structs.replace(found, evidence=found.evidence + heard.listed)
@@ -287,8 +281,9 @@ class _Heard(NamedTuple):
     listed: tuple[str, ...]
 
 
-def _heard(spec: ReaderSpec, reader: Reader, trials: Sequence[Trial]) -> _Heard:
+def _heard(spec: ReaderSpec, reader: Reader, asked: Iterable[Trial]) -> _Heard:
     """Ask in a store of its own; where nothing at all is heard, say why."""
+    trials = list(asked)
     first: dict[int, Reply] = {}
     again: dict[int, Reply] = {}
     others: dict[str, Reply] = {}

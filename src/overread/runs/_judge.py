@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from overread import records
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Reader, Table
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.agreement import Agreement
-from overread.records import JudgeEntry, RunRecord, folder_being_written, make_private, read_record
 from overread.runs._asking import work_on
-from overread.runs._environment import default_store, load_config
 from overread.runs._kept import as_asked, benchmark_of, tables_of
 from overread.runs._measuring import Run, measure_into, policy_today, with_pictures
 from overread.runs._opening import Seat, Tell, enrolments, open_judges
@@ -57,26 +56,26 @@ def judge(
     place = Path(folder)
     if not judges:
         raise BadInput("no judge was given. Give at least one with --judge.")
-    record, given = read_record(place), dict(settings or {})
+    record, given = records.read_record(place), dict(settings or {})
     bench = _as_asked(place, record, given)
     tables, asked_about = tables_of(place, bench, record), _stamp(place)
     with judged_answers(
         bench, tables, judges, record.judges,
         store=store, concurrency=concurrency, fresh=fresh, watch=watch, tell=tell,
     ) as judged:  # fmt: skip
-        record = read_record(place)  # another command may have judged or measured meanwhile
+        record = records.read_record(place)  # another command may have judged or measured meanwhile
         if _stamp(place) != asked_about:
             raise BadInput(f"{place}: its answers were written anew meanwhile. Judge it again.")
         measured = benchmark_of(record)
         before = tables_of(place, bench, record).verdicts
-        with folder_being_written(place, bench.policy) as scratch:
+        with records.folder_being_written(place, bench.policy) as scratch:
             entries = write_judged(judged, scratch, before, record.judges)
             words = record.settings | given
             record = msgspec.structs.replace(record, judges=entries, settings=words)
             record, opened = with_pictures(measured, record, include_images=False)
             made = measure_into(scratch, place, measured, record, opened, tallies=judged.tallies)
     if made.record.policy == "credentialed":  # its tables may be from a time when it was not
-        make_private(place)
+        records.make_private(place)
     return made
 
 
@@ -85,7 +84,7 @@ def judged_answers(
     bench: Benchmark,
     tables: Tables,
     judges: Sequence[str | Mapping[str, Any] | Reader],
-    others: Sequence[JudgeEntry] = (),
+    others: Sequence[records.JudgeEntry] = (),
     *,
     store: str | Path | None = None,
     concurrency: int | None = None,
@@ -94,15 +93,14 @@ def judged_answers(
     tell: Tell | None = None,
 ) -> Iterator[Asking]:
     """Ask judges about the answers of these tables; inside, what they said can be written."""
-    config = load_config()
-    panel = open_judges(bench, judges, config, concurrency)
+    panel = open_judges(bench, judges, concurrency)
     _check_names(panel, others)
     bench.judge_over(tables)
 
     def said() -> Iterator[Mapping[str, Any]]:
         return (row | {"check": 0} for row in tables.answers.iter_rows(named=True))
 
-    with work_on(bench, None, default_store(config, store), tell) as work:
+    with work_on(bench, None, store, tell) as work:
         asking = Asking(work, panel, said)
         asking.ask(enrolments(panel), watch, tell, fresh=fresh)
         yield asking
@@ -112,8 +110,8 @@ def judged_answers(
 
 
 def write_judged(
-    asking: Asking, scratch: Path, before: pl.DataFrame | None, others: Sequence[JudgeEntry]
-) -> tuple[JudgeEntry, ...]:
+    asking: Asking, scratch: Path, before: pl.DataFrame | None, others: Sequence[records.JudgeEntry]
+) -> tuple[records.JudgeEntry, ...]:
     """Write verdicts.parquet: what stays of what was there before, then what they said."""
     import polars as pl
 
@@ -138,8 +136,8 @@ def write_judged(
 
 
 def _both(
-    old: JudgeEntry, own: pl.DataFrame, added: JudgeEntry, roles: Sequence[str]
-) -> JudgeEntry:
+    old: records.JudgeEntry, own: pl.DataFrame, added: records.JudgeEntry, roles: Sequence[str]
+) -> records.JudgeEntry:
     """A judge whose verdicts of one role are there, and of another are new.
 
     The record does not tell which of its old replies stay: it goes on naming where all came from.
@@ -159,7 +157,7 @@ def _both(
     )
 
 
-def _check_names(panel: Sequence[Seat], others: Sequence[JudgeEntry]) -> None:
+def _check_names(panel: Sequence[Seat], others: Sequence[records.JudgeEntry]) -> None:
     """Two judges under one name would be one in every number."""
     there = {entry.name: entry for entry in others}
     for judge in panel:
@@ -183,7 +181,7 @@ def _check_names(panel: Sequence[Seat], others: Sequence[JudgeEntry]) -> None:
             )
 
 
-def _as_asked(place: Path, record: RunRecord, given: Mapping[str, str]) -> Benchmark:
+def _as_asked(place: Path, record: records.RunRecord, given: Mapping[str, str]) -> Benchmark:
     """The benchmark of a run as its answers were asked for and read."""
     # A card may have been corrected since: texts go to judges under the policy that holds now.
     policy = policy_today(benchmark_of(record), record)
@@ -240,7 +238,7 @@ def error_sample(
     """
     from overread.report import error_page
 
-    place, record = Path(folder), read_record(Path(folder))
+    place, record = Path(folder), records.read_record(Path(folder))
     bench = benchmark_of(record)
     about = bench.error_sheet()
     if about is None:
@@ -255,7 +253,7 @@ def error_sample(
     if not rows:
         beside = f" that {right_for} got right" if right_for is not None else ""
         raise BadInput(f"{place}: {about.nothing.format(reader=reader, beside=beside)}")
-    with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
+    with records.folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         bench.write_errors(scratch / sheet.name, rows)
         if page is not None:
             text = error_page(about, rows, record.signature)
@@ -270,7 +268,7 @@ def rank_sample(
 
     What people fill in, `measure --set ranks=FILE` holds against the judges.
     """
-    place, record = Path(folder), read_record(Path(folder))
+    place, record = Path(folder), records.read_record(Path(folder))
     bench = benchmark_of(record)
     if not bench.rank_sheet:
         raise _no_sheet(place, record, lambda one: one.rank_sheet)
@@ -278,21 +276,22 @@ def rank_sample(
     sheet = Path(out) / bench.rank_sheet
     check_free(Path(out), sheet)
     named = tuple(readers) or tuple(reader.name for reader in record.readers)
-    with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
+    with records.folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         items, rows = bench.write_ranks(scratch / sheet.name, tables, named, n, seed)
     return RankSample(sheet=sheet, items=items, rows=rows)
 
 
 def check_free(out: Path, *files: Path) -> None:
     """A person may have filled what is there."""
-    if (out.exists() or out.is_symlink()) and not out.is_dir():
-        raise BadInput(f"--out {out}: a file stands there. Give a folder.")
+    records.check_folder(f"--out {out}", out, ours=lambda _: True)
     for path in files:
         if path.exists() or path.is_symlink():
             raise BadInput(f"{path} is there already. Move it away, or give another folder.")
 
 
-def _no_sheet(place: Path, record: RunRecord, has: Callable[[type[Benchmark]], object]) -> BadInput:
+def _no_sheet(
+    place: Path, record: records.RunRecord, has: Callable[[type[Benchmark]], object]
+) -> BadInput:
     from overread.benchmarks.registry import classes
 
     known = " or ".join(one.name for one in classes() if has(one))
@@ -327,14 +326,14 @@ def judge_sample(folder: str | Path, out: str | Path, *, n: int = 50, seed: int 
 
     if n < 1:
         raise BadInput(f"--n {n}: it must be 1 or more.")
-    place, record = Path(folder), read_record(Path(folder))
+    place, record = Path(folder), records.read_record(Path(folder))
     bench = _sampled(place, record)
     made = JudgeSample(sheet=Path(out) / "sheet.csv", key=Path(out) / "key.csv", rows=0)
     check_free(Path(out), made.sheet, made.key)
     taken = sample(bench.units(tables_of(place, bench, record)), n, seed)
     if not taken:
         raise BadInput(f"{place}: no verdict of its judges could be read; nothing to sample.")
-    with folder_being_written(Path(out), policy_today(bench, record)) as scratch:
+    with records.folder_being_written(Path(out), policy_today(bench, record)) as scratch:
         write_sheet(taken, scratch / made.sheet.name, scratch / made.key.name)
     return msgspec.structs.replace(made, rows=len(taken))
 
@@ -345,7 +344,7 @@ def person_agreement(
     """Compare a filled sheet with the judges of the run it was drawn from. Writes nothing."""
     from overread.judging.sheet import person_agreement
 
-    place, record = Path(folder), read_record(Path(folder))
+    place, record = Path(folder), records.read_record(Path(folder))
     bench = _sampled(place, record)
     found = person_agreement(Path(sheet), Path(key), bench.choices, seed=seed)
     judges = {judge.name for judge in record.judges}
@@ -367,43 +366,38 @@ def person_agreement(
         run=str(place),
         signature=record.signature,
         found=found,
-        table=_agreement_table(found, record),
+        table=Table(
+            name="person_agreement",
+            title="Do the judges agree with the person?",
+            columns=("judge", "question", "agreement %", "kappa", "n", "left empty", "note"),
+            rows=tuple(
+                (
+                    one.second,
+                    one.group or "",
+                    _interval(one.percent, 100, 1),
+                    _interval(one.kappa, 1, 2),
+                    str(one.n),
+                    str(one.missing),
+                    one.note,
+                )
+                for one in found
+            ),
+            signature=record.signature,
+            notes=(
+                "Agreement with Wilson's interval; Cohen's kappa, rows resampled. Several rows on "
+                "one reply count as if they were independent.",
+            ),
+        ),
     )
 
 
-def _sampled(place: Path, record: RunRecord) -> Benchmark:
+def _sampled(place: Path, record: records.RunRecord) -> Benchmark:
     bench = as_asked(record)  # as the verdicts were read when they were given
     if not bench.choices:
         raise BadInput(f"{place} is a run of {record.benchmark}, in which nobody judges.")
     if not record.judges:
         raise BadInput(f"{place} has no verdicts: nobody judged. See overread judge --help.")
     return bench
-
-
-def _agreement_table(found: list[Agreement], record: RunRecord) -> Table:
-    rows = [
-        (
-            one.second,
-            one.group or "",
-            _interval(one.percent, 100, 1),
-            _interval(one.kappa, 1, 2),
-            str(one.n),
-            str(one.missing),
-            one.note,
-        )
-        for one in found
-    ]
-    return Table(
-        name="person_agreement",
-        title="Do the judges agree with the person?",
-        columns=("judge", "question", "agreement %", "kappa", "n", "left empty", "note"),
-        rows=tuple(rows),
-        signature=record.signature,
-        notes=(
-            "Agreement with Wilson's interval; Cohen's kappa, rows resampled. Several rows on one "
-            "reply count as if they were independent.",
-        ),
-    )
 
 
 def _interval(of: Interval, times: int, digits: int) -> str:

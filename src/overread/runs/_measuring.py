@@ -110,7 +110,7 @@ def measure_into(
     record = msgspec.structs.replace(
         record, edition=bench.edition, signature=signature, tables=written | new
     )
-    kept = Kept(folder=folder, record=record, measures=measures, bench=bench, tables=tables)
+    kept = Kept(folder, record, measures, bench, tables)
     page = reported(kept, opened, include_images=include_images)
     record = msgspec.structs.replace(record, pictures=page.record.pictures)
     write_record(scratch / "run.toml", record)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -25,11 +26,12 @@ from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
 from overread.judging.sheet import guarded
 from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
-from overread.runs._environment import WORKSPACE, Config, cache_folder, environment
+from overread.runs._environment import WORKSPACE, cache_folder, environment, load_config
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
 _LARGEST_SEED = 2**32 - 1
+_PHANTOM = re.compile(r"phantom:([0-9]+)(?::([0-9]+))?")
 _MOST_CALLS = 10_000
 # Kinds of reader behind which no weights are.
 _OFFLINE = ("control", "recorded")
@@ -87,13 +89,13 @@ def may_draw(cases: str, known: int) -> bool:
 
     A record is a file that anybody may have changed; a page is not worth an hour of drawing.
     """
-    kind, _, spec = cases.partition(":")
-    if kind != "phantom":
+    if not cases.startswith("phantom:"):
         return True
-    n, _, seed = spec.partition(":")
-    if len(spec) > 40 or not n.isdecimal() or (seed and not seed.isdecimal()):
+    found = _PHANTOM.fullmatch(cases)
+    if found is None or len(cases) > 50:
         return False
-    return int(n) <= known or any(cache_folder().glob(f"phantom-*-{int(n)}-{int(seed or 0)}-r*"))
+    n, seed = int(found[1]), int(found[2] or 0)
+    return n <= known or any(cache_folder().glob(f"phantom-*-{n}-{seed}-r*"))
 
 
 def recorded_cases(cases: str | Path) -> str:
@@ -107,12 +109,13 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
     from overread.benchmarks.registry import class_of, with_phantoms
     from overread.plugins import at
 
-    parts = spec.split(":")[1:]
-    if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and part.isascii() for part in parts):
+    found = _PHANTOM.fullmatch(spec)
+    if found is None:
         raise BadInput(
             f'--cases {spec}: expected phantom:N or phantom:N:SEED, as in "phantom:480".'
         )
-    for word, most in zip(parts, (_MOST_PHANTOMS, _LARGEST_SEED), strict=False):
+    words = (found[1], found[2] or "0")
+    for word, most in zip(words, (_MOST_PHANTOMS, _LARGEST_SEED), strict=True):
         if len(word) > len(str(most)) or int(word) > most:
             raise BadInput(f"--cases {spec}: {word[:20]} is too large; give at most {most}.")
     declared = class_of(benchmark).phantoms
@@ -121,10 +124,9 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
         raise BadInput(
             f'benchmark "{benchmark}" has no phantoms; {", ".join(others)} and {last} have.'
         )
-    n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
     cache = cache_folder()
     try:
-        made = Path(at(declared.maker)(cache, n, seed))
+        made = Path(at(declared.maker)(cache, *map(int, words)))
         if cache.parent.name == WORKSPACE:
             private_folder(cache.parent)
         return made
@@ -138,7 +140,6 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
 def open_readers(
     bench: Benchmark,
     readers: Sequence[str | Mapping[str, Any] | Reader],
-    config: Config,
     concurrency: int | None = None,
     controls: Mapping[str, Reader] | None = None,
 ) -> list[Seat]:
@@ -150,7 +151,7 @@ def open_readers(
         raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
     if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:
         raise BadInput(f"--concurrency {concurrency}: it must be from 1 to {_MOST_CALLS}.")
-    guard = Guard(bench.policy, config.share_with)
+    guard = Guard(bench.policy, load_config().share_with)
     seats: list[Seat] = []
     for reader in readers:
         if not isinstance(reader, str | Mapping):
@@ -173,7 +174,6 @@ def open_readers(
 def open_judges(
     bench: Benchmark,
     judges: Sequence[str | Mapping[str, Any] | Reader],
-    config: Config,
     concurrency: int | None = None,
 ) -> list[Seat]:
     """Open every judge behind the guard of this data set, with what each judges.
@@ -194,8 +194,12 @@ def open_judges(
     for judge in judges:
         if isinstance(judge, Mapping):
             table = dict(judge)
-            rubric = str(table.pop("rubric", ""))
-            seats.append((_roles_of(table, bench.roles, bench.name), rubric, table))
+            rubric, word = str(table.pop("rubric", "")), table.pop("role", None)
+            roles = tuple(role for role in bench.roles if word in (None, role))
+            if not roles:
+                known = ", ".join(bench.roles)
+                raise BadInput(f'a judge has the role "{word}"; {bench.name} has {known}.')
+            seats.append((roles, rubric, table))
         elif not isinstance(judge, str):
             seats.append((bench.roles, "", judge))
     others = bench.other_rubrics
@@ -208,9 +212,8 @@ def open_judges(
                 f"{', '.join(there) or 'none but the usual one'} here. "
                 "Write ROLE=SPEC?rubric=NAME, or leave it out."
             )
-    opened = open_readers(
-        bench, [spec for *_, spec in seats], config, concurrency, controls=bench.judges()
-    )
+    specs = [spec for *_, spec in seats]
+    opened = open_readers(bench, specs, concurrency, controls=bench.judges())
     return [
         msgspec.structs.replace(seat, roles=roles, rubric=rubric)
         for (roles, rubric, _), seat in zip(seats, opened, strict=True)
@@ -246,17 +249,6 @@ def _use(seat: Seat) -> str:
     words = [f"judge of {' '.join(seat.roles)}"] if seat.judges else []
     words += [f"{name}={told[name]}" for name in sorted(told) if told[name] != usual[name]]
     return " ".join(words)
-
-
-def _roles_of(table: dict[str, Any], known: tuple[Role, ...], benchmark: str) -> tuple[Role, ...]:
-    """What a judge's table says it judges, taken out of it; every role where it names none."""
-    word = table.pop("role", None)
-    if word is None:
-        return known
-    roles = tuple(role for role in known if role == word)
-    if not roles:
-        raise BadInput(f'a judge has the role "{word}"; {benchmark} has {", ".join(known)}.')
-    return roles
 
 
 # ---------------------------------------------------------------- which cases

@@ -19,7 +19,7 @@ from overread.case import BadInput
 from overread.engine import Enrolment, Store
 from overread.files import read_toml
 from overread.records import check_folder, check_out
-from overread.runs._environment import default_store, load_config
+from overread.runs._environment import default_store
 from overread.runs._measuring import Run
 from overread.runs._opening import Tell, enrolments, open_cases, open_judges, open_readers, survey
 from overread.runs._planning import Forecast, plan
@@ -101,7 +101,7 @@ def run_study(
 ) -> Iterator[Run]:
     """Run everything a study file asks for, one run folder per benchmark."""
     study = read_study(path)
-    place = store or study.store or default_store(load_config())
+    place = store or study.store or default_store()
     opened = _opened(study, path)
     with Store(place, tell) as kept:
         begun: set[str] = set()  # two runs about one set are begun anew once, all before the first
@@ -127,13 +127,12 @@ def _opened(
 
     All are opened: a mistake in the last is better known before the first is asked.
     """
-    config = load_config()
     found = []
     for part in study.run:
         bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
-        seats = open_readers(bench, study.reader, config, study.concurrency)
+        seats = open_readers(bench, study.reader, study.concurrency)
         judges = study.judge if bench.roles else []
-        seats += open_judges(bench, judges, config, study.concurrency)
+        seats += open_judges(bench, judges, study.concurrency)
         who = enrolments(seats)
         survey(bench, part.limit, part.only)
         check_out(part.folder(path))
