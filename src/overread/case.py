@@ -242,25 +242,21 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         clips in the form they take. What the user set for this reader's decoding replaces what the
         benchmark asked for, and what is to stand around its messages is put there.
         """
-        decoding = traits.adjust(self.decoding)
-        if traits.modality != "text":
-            messages = self._formed(traits.clips)
-        else:
+        decoding, messages, form = traits.adjust(self.decoding), self.messages, traits.clips
+        if traits.modality == "text":
             messages = tuple(
-                Message(m.role, tuple(p for p in m.parts if isinstance(p, str)))
-                for m in self.messages
+                Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in messages
+            )
+        elif any(clip.form != form for clip in self.clips):
+            messages = tuple(
+                Message(
+                    m.role, tuple(_formed(p, form) if isinstance(p, Clip) else p for p in m.parts)
+                )
+                for m in messages
             )
         messages = traits.framed(messages)
         same = decoding is self.decoding and messages is self.messages
         return self if same else Request(messages, decoding)
-
-    def _formed(self, form: ClipForm) -> tuple[Message, ...]:
-        if all(clip.form == form for clip in self.clips):
-            return self.messages
-        return tuple(
-            Message(m.role, tuple(_formed(p, form) if isinstance(p, Clip) else p for p in m.parts))
-            for m in self.messages
-        )
 
 
 @functools.lru_cache(1024)
