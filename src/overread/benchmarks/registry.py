@@ -85,13 +85,8 @@ def with_phantoms(tell: Callable[[str], None] | None = None) -> Iterator[type[Be
     return (one for one in classes(tell) if one.phantoms is not None)
 
 
-def builder(name: str | None = None) -> Any:
-    """The module with `Recipe` and `build` that makes a benchmark's sets of official files.
-
-    Without a name that of the first benchmark that has one.
-    """
-    if name is None:
-        return import_module(next(one.builder for one in classes() if one.builder))
+def builder(name: str) -> Any:
+    """The module with `Recipe` and `build` that makes a benchmark's sets of official files."""
     place = class_of(name).builder
     if not place:
         have = [one.name for one in classes() if one.builder]
