@@ -174,21 +174,15 @@ class Shown(msgspec.Struct, frozen=True, dict=True):
     media_type: str
     data: bytes
 
-    @property
+    @functools.cached_property
     def base64(self) -> bytes:
         """The bytes in base64, encoded once however many requests carry them."""
-        kept: bytes | None = self.__dict__.get("_base64")
-        if kept is None:
-            kept = self.__dict__["_base64"] = base64.b64encode(self.data)
-        return kept
+        return base64.b64encode(self.data)
 
-    @property
+    @functools.cached_property
     def digest(self) -> bytes:
         """The digest of the bytes, taken once however many requests carry them."""
-        kept: bytes | None = self.__dict__.get("_digest")
-        if kept is None:
-            kept = self.__dict__["_digest"] = blake2b(self.data, digest_size=16).digest()
-        return kept
+        return blake2b(self.data, digest_size=16).digest()
 
 
 class ShownClip(msgspec.Struct, frozen=True, gc=False):
@@ -248,25 +242,21 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         clips in the form they take. What the user set for this reader's decoding replaces what the
         benchmark asked for, and what is to stand around its messages is put there.
         """
-        decoding = traits.adjust(self.decoding)
-        if traits.modality != "text":
-            messages = self._formed(traits.clips)
-        else:
+        decoding, messages, form = traits.adjust(self.decoding), self.messages, traits.clips
+        if traits.modality == "text":
             messages = tuple(
-                Message(m.role, tuple(p for p in m.parts if isinstance(p, str)))
-                for m in self.messages
+                Message(m.role, tuple(p for p in m.parts if isinstance(p, str))) for m in messages
+            )
+        elif any(clip.form != form for clip in self.clips):
+            messages = tuple(
+                Message(
+                    m.role, tuple(_formed(p, form) if isinstance(p, Clip) else p for p in m.parts)
+                )
+                for m in messages
             )
         messages = traits.framed(messages)
         same = decoding is self.decoding and messages is self.messages
         return self if same else Request(messages, decoding)
-
-    def _formed(self, form: ClipForm) -> tuple[Message, ...]:
-        if all(clip.form == form for clip in self.clips):
-            return self.messages
-        return tuple(
-            Message(m.role, tuple(_formed(p, form) if isinstance(p, Clip) else p for p in m.parts))
-            for m in self.messages
-        )
 
 
 @functools.lru_cache(1024)
@@ -403,12 +393,12 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
         if self.before or self.after:
             last = max((at for at, m in enumerate(messages) if m.role == "user"), default=None)
             if last is not None:
-                parts = _after(_before(messages[last].parts, self.before), self.after)
-                asked = Message("user", parts)
+                before, after = ((text,) if text else () for text in (self.before, self.after))
+                asked = Message("user", _joined(_joined(before, messages[last].parts), after))
                 messages = (*messages[:last], asked, *messages[last + 1 :])
         if self.system:
             if messages and messages[0].role == "system":
-                first = Message("system", _before(messages[0].parts, self.system))
+                first = Message("system", _joined((self.system,), messages[0].parts))
                 messages = (first, *messages[1:])
             else:
                 messages = (Message("system", (self.system,)), *messages)
@@ -429,20 +419,10 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
 _Parts: TypeAlias = tuple[str | Picture | Clip, ...]
 
 
-def _before(parts: _Parts, text: str | None) -> _Parts:
-    if not text:
-        return parts
-    if parts and isinstance(parts[0], str):
-        return (f"{text}\n{parts[0]}", *parts[1:])
-    return (text, *parts)
-
-
-def _after(parts: _Parts, text: str | None) -> _Parts:
-    if not text:
-        return parts
-    if parts and isinstance(parts[-1], str):
-        return (*parts[:-1], f"{parts[-1]}\n{text}")
-    return (*parts, text)
+def _joined(first: _Parts, second: _Parts) -> _Parts:
+    if first and second and isinstance(first[-1], str) and isinstance(second[0], str):
+        return (*first[:-1], f"{first[-1]}\n{second[0]}", *second[1:])
+    return first + second
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,20 +185,29 @@ def check_out(out: Path) -> None:
 
     Asked for before anything is: a folder is made where the run will be, and removed again.
     """
+    called = f"--out {out}"
+    check_folder(called, out, lambda at: (at / "run.toml").exists() or (at / _MARK).exists())
     try:
-        if out.is_dir():
-            held = {path.name for path in out.iterdir() if not path.name.startswith(UNFINISHED)}
-            if held and "run.toml" not in held and not (out / _MARK).exists():
-                raise BadInput(
-                    f"--out {out}: the folder holds other things. Give a new or empty folder."
-                )
-        elif out.exists() or out.is_symlink():
-            raise BadInput(f"--out {out}: a file stands there. Give a folder.")
         there = next(place for place in (out, *out.absolute().parents) if place.exists())
         with scratch_folder(there):
             pass
     except OSError as error:
-        raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
+        raise BadInput(f"{called}: {error.strerror}. Give a writable place.") from None
+
+
+def check_folder(called: str, folder: Path, ours: Callable[[Path], bool]) -> None:
+    """Refuse a file, and a folder that is neither empty nor one of `ours`."""
+    try:
+        if folder.is_dir():
+            held = any(not path.name.startswith(UNFINISHED) for path in folder.iterdir())
+            if held and not ours(folder):
+                raise BadInput(
+                    f"{called}: the folder holds other things. Give a new or empty folder."
+                )
+        elif folder.exists() or folder.is_symlink():
+            raise BadInput(f"{called}: a file stands there. Give a folder.")
+    except OSError as error:
+        raise BadInput(f"{called}: {error.strerror}. Give a writable place.") from None
 
 
 @contextmanager

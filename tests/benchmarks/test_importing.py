@@ -52,8 +52,8 @@ def test_a_readers_file_says_what_each_is(tmp_path: Path) -> None:
     ("model", "told"),
     [
         ({"role": "both"}, 'a has role "both"; the roles are multimodal, text_only, vision_only'),
-        ({"reasoning_parser": "yes"}, "a has reasoning_parser 'yes'; it is true or false"),
-        ({"params_b": True}, "a has params_b True; it is billions of parameters"),
+        ({"reasoning_parser": "yes"}, 'a has reasoning_parser "yes"; it is true or false'),
+        ({"params_b": True}, "a has params_b true; it is billions of parameters"),
         ({"params_b": -1}, "a has params_b -1"),
         ({"group": 3}, "a has group 3; it is a text"),
     ],

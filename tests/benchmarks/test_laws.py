@@ -19,7 +19,7 @@ import pytest
 import overread as ov
 from overread import report as pages
 from overread.case import Measure
-from overread.runs._kept import kept_run, tables_of
+from overread.runs._kept import kept_runs, tables_of
 from support import small_runs
 
 RUNS = small_runs.RUNS | {
@@ -55,7 +55,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Any]:
     def measured(name: str, edition: str) -> Any:
         from overread.benchmarks.registry import class_of
 
-        run = kept_run(asked(name))
+        (run,) = kept_runs([asked(name)])
         words = run.record.settings
         bench = class_of(name).of_run(run.record.dataset, "open", edition, words)
         tables = tables_of(run.folder, bench, run.record)

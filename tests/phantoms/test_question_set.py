@@ -15,9 +15,8 @@ from PIL import Image
 from scipy import ndimage
 
 from overread.benchmarks.m3cot.authors import options_of
-from overread.benchmarks.m3cot.cases import KINDS, STEPS, TASKS, kind_of
+from overread.benchmarks.m3cot.cases import KINDS, READER, STEPS, TASKS, kind_of
 from overread.benchmarks.m3cot.edition import Options
-from overread.benchmarks.m3cot.loading import READER
 from overread.benchmarks.m3cot.trials import swaps
 from overread.phantoms.question import (
     BUILDERS,

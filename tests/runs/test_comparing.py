@@ -52,7 +52,7 @@ def runs(kept: Path, workspace: Path) -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_the_pairs_of_a_run_are_compared_in_every_measure() -> None:
-    (found,) = compare(["one"]).found
+    (found,) = compare(["one"])
     assert (found.benchmark, found.edition) == ("grounding", "corrected+boot=200")
     assert [one.family for one in found.differences] == ["accuracy", "cgr", "uar", "is"]
     assert {(one.reader, one.by["versus"]) for one in found.differences} == {
@@ -70,7 +70,7 @@ def test_the_pairs_of_a_run_are_compared_in_every_measure() -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_readers_of_one_name_are_told_apart_by_their_run() -> None:
-    (found,) = compare(["one", "two"], measures=["accuracy"]).found
+    (found,) = compare(["one", "two"], measures=["accuracy"])
     assert found.readers == [
         "control:looks (one)", "control:prior", "control:looks (two)", "control:always-yes",
     ]  # fmt: skip
@@ -86,8 +86,8 @@ def test_readers_of_one_name_are_told_apart_by_their_run() -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_a_pair_is_the_same_whether_its_readers_were_asked_in_one_run_or_in_two() -> None:
-    (within,) = compare(["one"], measures=["accuracy"]).found
-    (across,) = compare(["one", "two"], measures=["accuracy"]).found
+    (within,) = compare(["one"], measures=["accuracy"])
+    (across,) = compare(["one", "two"], measures=["accuracy"])
     (pair,) = (
         one
         for one in across.differences
@@ -99,7 +99,7 @@ def test_a_pair_is_the_same_whether_its_readers_were_asked_in_one_run_or_in_two(
 
 @pytest.mark.usefixtures("runs")
 def test_a_partial_run_is_compared_on_common_cases_and_says_so() -> None:
-    (found,) = compare(["one", "part"], measures=["accuracy"]).found
+    (found,) = compare(["one", "part"], measures=["accuracy"])
     cases = pl.read_parquet("part/cases.parquet").height
     by = {(one.reader, one.by["versus"]): one.n for one in found.differences}
     assert by["control:looks", "control:prior"] == 48
@@ -109,24 +109,24 @@ def test_a_partial_run_is_compared_on_common_cases_and_says_so() -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_readers_and_measures_may_be_chosen() -> None:
-    (two,) = compare(["one", "two"], readers=["control:prior", "control:always-yes"]).found
+    (two,) = compare(["one", "two"], readers=["control:prior", "control:always-yes"])
     assert {(one.reader, one.by["versus"]) for one in two.differences} == {
         ("control:prior", "control:always-yes")
     }
-    (one,) = compare(["one", "two"], readers=["control:prior"], measures=["accuracy"]).found
+    (one,) = compare(["one", "two"], readers=["control:prior"], measures=["accuracy"])
     assert [d.by["versus"] for d in one.differences if d.reader == "control:prior"] == [
         "control:looks (two)", "control:always-yes",
     ]  # fmt: skip
     assert len(one.differences) == 3
-    (twins,) = compare(["one", "two"], readers=["control:looks"], measures=["accuracy"]).found
+    (twins,) = compare(["one", "two"], readers=["control:looks"], measures=["accuracy"])
     assert len(twins.differences) == 1
 
 
 @pytest.mark.usefixtures("runs")
 def test_whom_one_chooses_to_see_changes_no_number() -> None:
-    (every,) = compare(["one", "two"]).found
+    (every,) = compare(["one", "two"])
     for readers in (["control:prior"], ["control:prior", "control:always-yes"]):
-        (chosen,) = compare(["one", "two"], readers=readers).found
+        (chosen,) = compare(["one", "two"], readers=readers)
         assert 0 < len(chosen.differences) < len(every.differences)
         assert [one for one in every.differences if one in chosen.differences] == chosen.differences
         assert set(chosen.lines) < set(every.lines)
@@ -134,7 +134,7 @@ def test_whom_one_chooses_to_see_changes_no_number() -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_it_says_that_a_runs_own_table_has_other_tests() -> None:
-    (found,) = compare(["one"]).found
+    (found,) = compare(["one"])
     (said,) = (note for note in found.notes if "own table" in note)
     assert "p and q may differ" in said
     assert said in found.table.notes
@@ -163,7 +163,7 @@ def test_runs_that_differ_in_what_was_shown_say_so() -> None:
     write_record(Path("two/run.toml"), msgspec.structs.replace(record, signature=signature))
     text = Path("two/measures.json").read_text("utf-8")
     Path("two/measures.json").write_text(text.replace("|px:224|", "|px:512|"), "utf-8")
-    (found,) = compare(["one", "two"]).found
+    (found,) = compare(["one", "two"])
     assert "The runs differ in px: 224; 512." in found.notes
 
 

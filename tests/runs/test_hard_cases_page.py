@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.letter_parser import LETTERS
-from overread.benchmarks.medcmr import loading, release
+from overread.benchmarks.medcmr import loading
 from overread.benchmarks.medcmr.edition import CORRECTED, IMAGES, Options
 from overread.benchmarks.medcmr.importing import _KINDS, _Said
 from overread.benchmarks.medcmr.judged_questions import RUBRICS
@@ -159,7 +159,7 @@ def test_every_layout_is_named_with_what_it_is_known_by() -> None:
 
 def test_the_release_is_named_as_the_code_has_it() -> None:
     told = part("What is read")
-    names = (release.ARCHIVE, *release.FILES.values())
+    names = (loading.ARCHIVE, *loading.FILES.values())
     assert [name for name in names if f"`{name}`" not in told] == []
     assert f"N at least {LEAST}" in told
 

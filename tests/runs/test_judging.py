@@ -22,9 +22,9 @@ from overread.engine import Plan, Sources, Store, Studio, ask
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.lexical import judged
 from overread.judging.rubric import asked_of
-from overread.runs import Config, run_async
-from overread.runs._asking import Judging, Seat, Work, seat_of, verdict_schema
-from overread.runs._opening import open_judges
+from overread.runs import run_async
+from overread.runs._asking import Judging, Work, verdict_schema
+from overread.runs._opening import Seat, open_judges, seat_of
 from support.commands import Overread
 from support.m3_trees import Item, write_m3cot
 from support.readers import Scripted
@@ -205,7 +205,7 @@ def test_only_the_chosen_items_are_judged(bench: Callable[..., Bench]) -> None:
 def test_a_benchmark_that_asks_no_judge_says_so() -> None:
     other = Benchmark.of_run("set@0", "open")
     with pytest.raises(BadInput, match="asks no judge"):
-        open_judges(other, ["control:lexical-judge"], Config())
+        open_judges(other, ["control:lexical-judge"])
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from overread.benchmarks.base import Benchmark, Loaded
-from overread.runs._choosing import remarks_of, write_left_out
+from overread.runs._opening import remarks_of, write_left_out
 
 
 class Some(Benchmark):

@@ -12,7 +12,8 @@ import overread.report
 from overread.benchmarks.medcmr import people_sheets
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput
-from overread.runs import ErrorSample, RankSample, error_sample, measure, rank_sample, run
+from overread.runs import error_sample, measure, rank_sample, run
+from overread.runs._judge import ErrorSample, RankSample
 from support.commands import tree
 from support.medcmr_sets import item, mcq, write_release
 

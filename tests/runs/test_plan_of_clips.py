@@ -14,7 +14,7 @@ from overread.engine import Sources, Store
 from overread.imaging import lossless_clip
 from overread.readers import parse_spec
 from overread.runs import _planning, plan
-from overread.runs._asking import Seat
+from overread.runs._opening import Seat
 from support.clip_files import frame
 from support.readers import Scripted
 

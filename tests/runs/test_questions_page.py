@@ -10,16 +10,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from overread.benchmarks.m3cot import loading
-from overread.benchmarks.m3cot.cases import KINDS, STEPS, kind_of
-from overread.benchmarks.m3cot.loading import (
+from overread.benchmarks.m3cot import cases
+from overread.benchmarks.m3cot.cases import (
     DATA_FOLDERS,
     IMAGE_FOLDER,
     IMAGE_SUFFIXES,
     ITEMS_FILE,
+    KINDS,
     OWN_COLUMNS,
     STEP_COLUMNS,
+    STEPS,
     TYPES_FILE,
+    kind_of,
 )
 from overread.benchmarks.m3cot.result_files import LINE_KEYS, QUESTION_WORDS, UNNAMED
 from overread.phantoms.question import LEAST
@@ -121,7 +123,7 @@ def test_every_field_of_ones_own_set_is_named() -> None:
     fields = (*OWN_COLUMNS, *STEP_COLUMNS, "steps", "kind", "case_id", "patient")
     fields += ("examination", *KINDS, *STEPS)
     assert [name for name in fields if f"`{name}`" not in told] == []
-    source = Path(loading.__file__).read_text("utf-8")
+    source = Path(cases.__file__).read_text("utf-8")
     read = set(re.findall(r'self\.text\("(\w+)"\)|fields\.get\("(\w+)"\)', source))
     assert {one or other for one, other in read} <= set(fields)
 

@@ -22,7 +22,7 @@ from overread.report.exports import CONTENTS, SUFFIXES
 from overread.report.markup import content_security
 from overread.report.serving.server import Serving, serving
 from overread.runs import _reporting, _serving
-from overread.runs._pages import CARDS, OWN_CARDS
+from overread.runs._reporting import CARDS, OWN_CARDS
 from support.commands import Overread
 
 ROOT = Path(__file__).parents[2]

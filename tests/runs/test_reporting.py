@@ -17,7 +17,7 @@ import pytest
 from overread.case import BadInput, Card, Clip, Inline, Picture, Slide
 from overread.records import read_measures, read_record, write_record
 from overread.runs import measure, phantom_cases, report, run
-from overread.runs._pages import OWN_CARDS, Pictures, cards_with_slides
+from overread.runs._reporting import OWN_CARDS, Pictures, cards_with_slides
 from overread.runs._serving import served
 from support.clip_files import numbered
 from support.commands import tree

@@ -19,7 +19,7 @@ from overread.case import Measure, Prompt, Reply
 from overread.engine import Sources, Store, Studio, ask
 from overread.runs import open_cases
 from overread.runs._asking import run_async
-from overread.runs._choosing import stratified_sample
+from overread.runs._opening import stratified_sample
 from support.commands import GOLDEN, Overread
 from support.readers import Scripted, questions
 from support.served import served
@@ -108,15 +108,13 @@ def test_an_interrupt_inside_a_running_loop_ends_the_calls_and_keeps_what_came_b
                 raise
             raise AssertionError("nobody stopped the call")
 
-    join = threading.Thread.join
-
-    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
-        monkeypatch.setattr(threading.Thread, "join", join)
+    def interrupted(_: object) -> None:
         assert hangs.wait(10)
         raise KeyboardInterrupt
 
+    monkeypatch.setattr("overread.runs._asking.wait", interrupted)
+
     async def notebook(store: Store, studio: Studio) -> None:
-        monkeypatch.setattr(threading.Thread, "join", interrupted)
         run_async(ask(questions(100), Hanging(), store, studio, dataset=1))
 
     with Store(tmp_path / "store.sqlite") as store:
@@ -131,18 +129,18 @@ def test_an_interrupt_inside_a_running_loop_ends_the_calls_and_keeps_what_came_b
 def test_an_interrupt_before_the_first_call_ends_the_work_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    join, finished = threading.Thread.join, []
+    finished = []
 
-    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
-        monkeypatch.setattr(threading.Thread, "join", join)
+    def interrupted(_: object) -> None:
         raise KeyboardInterrupt
+
+    monkeypatch.setattr("overread.runs._asking.wait", interrupted)
 
     async def work() -> None:
         await asyncio.sleep(5)
         finished.append(True)
 
     async def notebook() -> None:
-        monkeypatch.setattr(threading.Thread, "join", interrupted)
         run_async(work())
 
     with pytest.raises(KeyboardInterrupt):

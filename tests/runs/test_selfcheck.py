@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from overread.benchmarks.base import Benchmark, PlainRules, Recovered
-from overread.runs import _selfcheck
+from overread.runs import _study
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         assert readers == ["control:both", "control:ours", "control:theirs"]
         return SimpleNamespace(records=[], record=SimpleNamespace(signature=f"of {edition}"))
 
-    monkeypatch.setattr(_selfcheck, "open_cases", Bench)
-    monkeypatch.setattr(_selfcheck, "run", run)
+    monkeypatch.setattr(_study, "open_cases", Bench)
+    monkeypatch.setattr(_study, "run", run)
     return asked
 
 
 def test_both_editions_must_find_a_control(asked: list[tuple[str, str]]) -> None:
-    (found,) = _selfcheck.selfcheck("heartbeat")
+    (found,) = _study.selfcheck("heartbeat")
     assert {one.control: one.recovered for one in found} == {
         "both": True,
         "ours": False,
@@ -52,5 +52,5 @@ def test_both_editions_must_find_a_control(asked: list[tuple[str, str]]) -> None
 
 
 def test_the_phantoms_follow_the_seed(asked: list[tuple[str, str]]) -> None:
-    list(_selfcheck.selfcheck("heartbeat", seed=7))
+    list(_study.selfcheck("heartbeat", seed=7))
     assert asked == [("phantom:40:7", "corrected"), ("phantom:40:7", "authors")]

@@ -20,7 +20,7 @@ from overread.imaging import render
 from overread.records import read_record, write_record
 from overread.report.serving.browsable import Filter, find
 from overread.report.serving.server import Serving
-from overread.runs._kept import kept_run
+from overread.runs._kept import kept_runs
 from overread.runs._measuring import measure, with_pictures
 from overread.runs._serving import _a_row_of_each_setting, browsable, served
 from support.browsed import when_served
@@ -69,7 +69,7 @@ def of_page(page: str) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_a_few_cases_have_the_cards_that_whole_tables_give(made: Path, benchmark: str) -> None:
-    kept = kept_run(made / benchmark)
+    (kept,) = kept_runs([made / benchmark])
     _, opened = with_pictures(kept.bench, kept.record, False)
     assert opened is not None
     run = browsable(kept, opened)
@@ -88,7 +88,7 @@ def test_a_few_cases_have_the_cards_that_whole_tables_give(made: Path, benchmark
 @pytest.mark.slow
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_filters_agree_with_what_the_cards_say(made: Path, benchmark: str) -> None:
-    kept = kept_run(made / benchmark)
+    (kept,) = kept_runs([made / benchmark])
     run = browsable(kept, None)
     assert run is not None
     cards = run.cards(find(run.index, Filter(), 0, 1_000)[1])
@@ -145,7 +145,7 @@ def test_pages_and_pictures_over_http(made: Path) -> None:
 
 @pytest.mark.slow
 def test_a_picture_is_the_one_a_reader_was_shown(made: Path) -> None:
-    kept = kept_run(made / "grounding")
+    (kept,) = kept_runs([made / "grounding"])
     run = browsable(kept, with_pictures(kept.bench, kept.record, False)[1])
     assert run is not None
     assert run.picture is not None
@@ -163,7 +163,7 @@ def test_measured_again_cards_follow_the_new_edition_and_pictures_stay(
     folder = tmp_path / "run"
     shutil.copytree(made / "grounding", folder)
     measure(folder, edition="authors", settings={"boot": "100"})
-    kept = kept_run(folder)
+    (kept,) = kept_runs([folder])
     assert kept.bench.edition != kept.record.answers_edition
     assert kept.bench.facets
     run = browsable(kept, with_pictures(kept.bench, kept.record, False)[1])

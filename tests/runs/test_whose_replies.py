@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from overread.case import BadInput
-from overread.runs import Config, open_cases
+from overread.runs import open_cases
 from overread.runs._opening import enrolments, open_judges
 from support.checkpoints import Checkpoint, checkpoint
 from support.commands import Done, Overread
@@ -107,9 +107,9 @@ def test_a_judge_may_have_two_seats_of_its_own_names(workspace: Path, server: Ch
     bench = open_cases("m3cot", "phantom:26", "corrected", {})
     seat = {"kind": "openai", "model": "m", "base_url": server.base_url}
     seats = [seat | {"role": "answer", "label": "a"}, seat | {"role": "steps", "label": "b"}]
-    labels = [one.label for one in enrolments(open_judges(bench, seats, Config()))]
+    labels = [one.label for one in enrolments(open_judges(bench, seats))]
     assert labels == ["a", "b"]
-    again = open_judges(bench, [seats[0], seats[0] | {"label": "c"}], Config())
+    again = open_judges(bench, [seats[0], seats[0] | {"label": "c"}])
     with pytest.raises(BadInput, match="the same model"):
         enrolments(again)
 

@@ -16,7 +16,7 @@ from overread.case import Clip, Figure, Overlay, Picture, Shown
 from overread.imaging._files import read
 from overread.phantoms import sets
 from overread.report import browser, document
-from overread.runs._pages import Pictures
+from overread.runs._reporting import Pictures
 
 __all__ = ["draw_once"]
 

@@ -104,7 +104,7 @@ def freeze(scene: str, out: Path) -> None:
                 )  # fmt: skip
             (page,) = pages_of
             several = len(page.record.readers) > 1
-            compared = msgspec.to_builtins(compare([folder])) if several else None
+            compared = msgspec.to_builtins({"found": compare([folder])}) if several else None
             found = _frozen(page, folder) | {"compared": compared}
         finally:
             os.chdir(home)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from overread.benchmarks.m3cot.paths import Path, Reference, mode_path, similarity
+from overread.benchmarks.m3cot.verdicts import Path, Reference, mode_path, similarity
 
 
 class TaskScore(msgspec.Struct, frozen=True):

@@ -617,7 +617,7 @@ class Benchmark:
         if self.exhibited:
             yield from at(self.exhibited)(measures, signature)
             return
-        from overread.benchmarks.exhibits.from_specs import exhibits_of
+        from overread.benchmarks.exhibits.tables import exhibits_of
 
         yield from exhibits_of(self.specs(), measures, signature, self.question or self.name)
 

@@ -153,3 +153,8 @@ def slides_of(trials: Iterable[Trial], labels: Mapping[str, str]) -> Iterator[Sl
             label = labels.get(image, image)
             label = f"{label}, {number} of {len(pictures)}" if len(pictures) > 1 else label
             yield Slide(label=label, picture=picture)
+
+
+def facets_of(tables: Tables, facets: Iterable[str]) -> pl.DataFrame:
+    """The facets of each case as words, each in the column of its own name."""
+    return facet_values(tables.cases, {name: name for name in facets})

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from overread.benchmarks.base import Recovered
+from overread.benchmarks.exhibits.index import Index
 from overread.case import Limits, Measure, Prompt, Reply, Traits
 
 By: TypeAlias = tuple[tuple[str, str], ...]
@@ -108,8 +110,8 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
 
     measure: str
     end: Literal["value", "low", "high"] = "value"
-    least: float | None = None
-    most: float | None = None
+    least: float = -inf
+    most: float = inf
     by: By = ()
     versus: str = ""
     needed: bool = True
@@ -125,9 +127,7 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
         """What the measure is, in words, and whether it keeps to the bound."""
         found = _end_of(own, self.end)
         assert found is not None
-        ok = (self.least is None or found >= self.least) and (
-            self.most is None or found <= self.most
-        )
+        ok = self.least <= found <= self.most
         word = {"value": "", "low": " at least", "high": " at most"}[self.end]
         said = f"{self.called}{word} {found:.2f}"
         if other is not None:
@@ -137,10 +137,6 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
             ok = ok and apart
             said += f", {'below' if apart else 'not below'} {self.versus}'s"
         return (said, ok) if ok else (f"{said} ({self.reason})", ok)
-
-
-def _has_value(measure: Measure) -> bool:
-    return measure.value is not None and measure.n != 0
 
 
 def _end_of(measure: Measure, end: str) -> float | None:
@@ -178,15 +174,8 @@ def recovered(
         if control in asked:
             said, ok = decide(control, own)
             # Where the measures do not bear the word out, they are what was found.
-            found.append(
-                Recovered(
-                    control=control,
-                    expected=word,
-                    found=word if ok else said,
-                    ok=ok,
-                    note=said if ok else None,
-                )
-            )
+            what, note = (word, said) if ok else (said, None)
+            found.append(Recovered(control=control, expected=word, found=what, ok=ok, note=note))
     return found
 
 
@@ -200,24 +189,19 @@ def by_criteria(
     """
 
     def decide(control: str, measures: Sequence[Measure]) -> Verdict:
-        known = {
-            (m.reader, m.measure, tuple(sorted(m.by.items()))): m for m in measures if m.n != 0
-        }
+        index = Index(one for one in measures if one.n != 0)
         kept: list[str] = []
         broken: list[str] = []
         for criterion in criteria[control]:
-            own = known.get((control, criterion.measure, criterion.by))
-            if own is None or not _has_value(own):
-                with_it = known.get((control, criterion.needed_with, ()))
-                there = with_it is not None and _has_value(with_it)
+            name, by = criterion.measure, dict(criterion.by)
+            own = index.known(control, name, **by)
+            if own is None:
+                there = index.known(control, criterion.needed_with) is not None
                 if criterion.needed and (there or not criterion.needed_with):
                     broken.append(f"{criterion.called} is not known")
-                continue
-            if passed_over(own):
-                continue
-            versus = known.get((criterion.versus, criterion.measure, criterion.by))
-            said, ok = criterion.kept(own, versus)
-            (kept if ok else broken).append(said)
+            elif not passed_over(own):
+                said, ok = criterion.kept(own, index.get(criterion.versus, name, **by))
+                (kept if ok else broken).append(said)
         ok = bool(kept) and not broken
         return Verdict("; ".join(kept if ok else broken) or _NOTHING_TELLS, ok)
 

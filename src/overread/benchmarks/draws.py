@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 Stratum = TypeVar("Stratum", int, str)
@@ -114,3 +114,44 @@ def even_shares(n: int, sizes: Mapping[Stratum, int]) -> dict[Stratum, int]:
     for k, key in enumerate(sorted(sizes, key=lambda key: (sizes[key], key))):
         shares[key] = min(sizes[key], (n - sum(shares.values())) // (len(sizes) - k))
     return shares
+
+
+def lenders(
+    cases: Iterable[Any],
+    seed: int,
+    *,
+    stratum: Callable[[Any], Hashable],
+    images: Callable[[Any], Sequence[str]],
+) -> dict[str, Any]:
+    """The case whose images each case is shown in place of its own, by case id.
+
+    Always one of the same stratum that shares no image with it, nor a patient where patients are
+    known. Within a stratum every case lends once (a derangement), unless one image or patient has
+    more than half of it. A case without an image, or whose stratum has no other, is not here.
+    """
+
+    def links(case: Any) -> tuple[str, ...]:
+        shown = tuple(f"image {image}" for image in images(case))
+        return shown if case.patient is None else (*shown, f"patient {case.patient}")
+
+    strata: dict[Hashable, list[Any]] = defaultdict(list)
+    for case in cases:
+        if images(case):
+            strata[stratum(case)].append(case)
+    return {
+        case.case_id: lender
+        for members in strata.values()
+        for case, lender in derangement(members, seed, name=lambda c: str(c.case_id), links=links)
+    }
+
+
+def alone_remarks(
+    cases: Iterable[Any], swapped: Mapping[str, Any], group: Callable[[Any], str], called: str
+) -> tuple[str, ...]:
+    """A line on the cases that no other of their group, which is so called, lends an image."""
+    alone = [case for case in cases if case.case_id not in swapped]
+    if not alone:
+        return ()
+    named = ", ".join(dict.fromkeys(map(group, alone)))
+    items = "1 item has" if len(alone) == 1 else f"{len(alone)} items have"
+    return (f"{items} no other image in the same {called} ({named}): swap is not asked there.",)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -72,6 +72,17 @@ _ROLES: Final[Mapping[str, Modality]] = {
     "text_only": "text",
     "vision_only": "vision",
 }
+# What is said of a model: its kind, what it is where nothing is said, and what it is in words.
+_SAID: Final[Mapping[str, tuple[Any, Any, str]]] = {
+    "role": (Literal[tuple(_ROLES)], "multimodal", f"the roles are {', '.join(_ROLES)}"),
+    "reasoning_parser": (bool, False, "it is true or false"),
+    "params_b": (
+        Annotated[float, msgspec.Meta(gt=0, lt=1e9)] | None,
+        None,
+        "it is billions of parameters",
+    ),
+    "group": (str | None, None, "it is a text"),
+}
 
 
 def declared_readers(path: str | Path | None) -> dict[str, ReaderRecord]:
@@ -82,17 +93,26 @@ def declared_readers(path: str | Path | None) -> dict[str, ReaderRecord]:
     """
     if path is None:
         return {}
-    place = Path(path)
-    return {
-        name: ReaderRecord(
-            name=name,
-            traits=_traits(place, name, model),
-            identity=IMPORTED,
-            params_b=_size(place, name, model.get("params_b")),
-            group=_group(place, name, model.get("group")),
+    try:
+        models = msgspec.json.decode(read_bytes(Path(path)), type=dict[str, dict[str, Any]])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise BadInput(f"{path} is not an object of models: {error}. Mend it.") from None
+    found = {}
+    for name, model in models.items():
+        said = {}
+        for field, (kind, default, need) in _SAID.items():
+            given = model.get(field, default)
+            try:
+                said[field] = msgspec.convert(given, kind)
+            except msgspec.ValidationError:
+                shown = msgspec.json.encode(given).decode()
+                raise BadInput(f"{path}: {name} has {field} {shown}; {need}.") from None
+        traits = Traits(modality=_ROLES[said["role"]], reasoning=said["reasoning_parser"])
+        group = (said["group"] or "").strip() or None
+        found[name] = ReaderRecord(
+            name=name, traits=traits, identity=IMPORTED, params_b=said["params_b"], group=group
         )
-        for name, model in _models(place).items()
-    }
+    return found
 
 
 def reader_records(
@@ -109,36 +129,6 @@ def without_results(
     """A line for each declared reader of which there is nothing."""
     known = set(names)
     return [f"{name} of the readers file has no {what}." for name in declared if name not in known]
-
-
-def _models(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        return msgspec.json.decode(read_bytes(path), type=dict[str, dict[str, Any]])
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise BadInput(f"{path} is not an object of models: {error}. Mend it.") from None
-
-
-def _size(path: Path, name: str, given: Any) -> float | None:
-    if given is None:
-        return None
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1e9:
-        raise BadInput(f"{path}: {name} has params_b {given!r}; it is billions of parameters.")
-    return float(given)
-
-
-def _group(path: Path, name: str, given: Any) -> str | None:
-    if given is not None and not isinstance(given, str):
-        raise BadInput(f"{path}: {name} has group {given!r}; it is a text.")
-    return (given or "").strip() or None
-
-
-def _traits(path: Path, name: str, model: Mapping[str, Any]) -> Traits:
-    role, reasoning = model.get("role", "multimodal"), model.get("reasoning_parser", False)
-    if role not in _ROLES:
-        raise BadInput(f'{path}: {name} has role "{role}"; the roles are {", ".join(_ROLES)}.')
-    if not isinstance(reasoning, bool):
-        raise BadInput(f"{path}: {name} has reasoning_parser {reasoning!r}; it is true or false.")
-    return Traits(modality=_ROLES[role], reasoning=reasoning)
 
 
 # ---------------------------------------------------------------- verdicts

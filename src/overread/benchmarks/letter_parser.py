@@ -76,10 +76,6 @@ def bare(text: str) -> str:
 # A letter in a reply: whether it is meant as one, and which others are named with it.
 
 
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
 # The letter in its brackets, emphasis or LaTeX; no part of a word: "A's", "B-cell", "A1", "B+".
 WRAPPED: Final = r"(?:\\(?:boxed|text\w{0,5}|math\w{0,5})\s*\{|\s++|[*_`\"'(\[{<$\\]){0,20}+"
 # Latin, Greek and Cyrillic letters and accents go on with a word; Chinese ones need no blank.
@@ -87,11 +83,10 @@ _WHOLE_WORD: Final = r"(?![A-Za-z0-9+\u00c0-\u052f]|['\-][A-Za-z])"
 LETTER: Final = rf"([A-Za-z]){_WHOLE_WORD}"
 
 # After A or I these words show that it was a letter: "A mass" is an article, "A because" is not.
-_FUNCTION: Final = frozenset(
-    _words(
-        "because since as for due based given which and or with in is from on at this that "
-        "considering are but the it there so would was not rather while where than if"
-    )
+_FUNCTION: Final = re.compile(
+    "because|since|as|for|due|based|given|which|and|or|with|in|is|from|on|at|this|that|considering|"
+    "are|but|the|it|there|so|would|was|not|rather|while|where|than|if",
+    re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[ ]+([A-Za-z0-9]+)")
 _SPECIES: Final = re.compile(r"\.\s?([a-z]+)")
@@ -132,7 +127,7 @@ def _stands(said: str, at: int, options: Sequence[str]) -> bool:
         return _ENDED.match(said, after) is not None
     following = (_WORD if letter in "AI" else _SPECIES).match(said, after)
     following = following or _SPECIES.match(said, after)
-    if following is None or following[1].lower() in _FUNCTION:
+    if following is None or _FUNCTION.fullmatch(following[1]):
         return True
     own = LETTERS.find(letter)
     return 0 <= own < len(options) and options[own].startswith(following[1].lower())
@@ -157,7 +152,7 @@ def letters_at(said: str, at: int, options: Sequence[str]) -> set[str]:
             break
         letter, after = joined[2], joined.end()
         word = _WORD.match(said, after) if letter in "AI" else None
-        if word and word[1].lower() not in _FUNCTION:
+        if word and not _FUNCTION.fullmatch(word[1]):
             break
         if joined[1] and not _LISTED.match(said, after):
             break
@@ -199,6 +194,8 @@ _REJECTED: Final = re.compile(
 _SET_OFF: Final = re.compile(r"\banswer(?:\s+is)?\s*:?[\s\"'(\[]*$")
 _CLAUSE: Final = re.compile(r"[.;:!?,]|\bbut\b|\bhowever\b")
 _LOOK_BACK: Final = 100
+_UNSPACED: Final = re.compile("[\u3040-\u9fff]")  # Chinese has no blanks between words
+# It says that it will or can not answer.
 _REFUSAL: Final = re.compile(
     r"\b(?:sorry|apologi[sz]e|unable to|not able to|not possible to|i (?:do not|don't) know|"
     r"insufficient (?:information|data|evidence)|as an ai|"
@@ -206,11 +203,6 @@ _REFUSAL: Final = re.compile(
     r"assist|help|identify|see|view|give|make|interpret|diagnose|say|conclude|assess|rule))\b"
     r"|抱歉|无法|不能确定"
 )
-
-
-def is_refusal(text: str) -> bool:
-    """Whether a reply says that it will or can not answer."""
-    return _REFUSAL.search(bare(text)) is not None
 
 
 def options_quoted(text: str, options: Sequence[str]) -> set[str]:
@@ -261,20 +253,14 @@ def _places(said: str, words: str) -> Iterator[int]:
 def _joined(said: str, at: int, step: int) -> bool:
     """Whether the word or number at this end of a mention goes on beyond it."""
     edge, beyond = said[at], said[at + step : at + step + 1] if at + step >= 0 else ""
-    if not beyond or not edge.isalnum():
+    if not beyond or not edge.isalnum() or _UNSPACED.search(edge + beyond):
         return False
-    if _unspaced(edge) or _unspaced(beyond):
-        return False  # Chinese has no blanks between words
     further = said[at + 2 * step : at + 2 * step + 1] if at + 2 * step >= 0 else ""
     if beyond in "-_'":
         return further.isalnum()
     if beyond in ".,":
         return edge.isdigit() and further.isdigit()
     return beyond.isalnum()
-
-
-def _unspaced(character: str) -> bool:
-    return "\u3040" <= character <= "\u9fff"
 
 
 def _set_off(said: str, at: int, end: int) -> bool:
@@ -344,7 +330,7 @@ def read_choice(text: str, options_shown: Sequence[str]) -> Choice:
             if letter in LETTERS[: len(options)]:
                 return Choice(letter, rung)
             return Choice(None, rung, NOT_SHOWN)
-    return Choice(None, "none", REFUSED if is_refusal(said) else NOTHING)
+    return Choice(None, "none", REFUSED if _REFUSAL.search(bare(said)) else NOTHING)
 
 
 # ---------------------------------------------------------------- the rungs
@@ -442,11 +428,8 @@ def _bold(said: str, options: Sequence[str]) -> Iterator[set[str]]:
 
 def _line(said: str, options: Sequence[str]) -> set[str]:
     """The last line that is a letter alone; those above it do not count."""
-    for line in reversed(said.split("\n")):
-        found = _WHOLE.fullmatch(line)
-        if found is not None:
-            return {found[1].upper()}
-    return set()
+    found = (_whole(line, options) for line in reversed(said.split("\n")))
+    return next(filter(None, found), set())
 
 
 _OPENING: Final = re.compile(
@@ -510,7 +493,6 @@ _TOKEN: Final = re.compile(rf"{_MARKS}([A-ZＡ-Ｚ]){_ENDS}")
 # Less says that the reply does not begin with its letter, but with words ("The answer is").
 _LEAST_MASS: Final = 0.5
 _ROUNDING: Final = 1e-9
-_FULL_WIDTH: Final = ord("Ａ") - ord("A")
 
 
 def letter_probabilities(
@@ -546,9 +528,7 @@ def letter_probabilities(
 
 def _letter(token: str) -> str:
     found = _TOKEN.fullmatch(token)
-    if found is None:
-        return ""
-    return found[1] if found[1] <= "Z" else chr(ord(found[1]) - _FULL_WIDTH)
+    return "" if found is None else found[1].translate(_WIDE)
 
 
 def most_probable(probabilities: Sequence[float]) -> int | None:
@@ -557,5 +537,4 @@ def most_probable(probabilities: Sequence[float]) -> int | None:
     The first of equals would favour the letter A.
     """
     largest = max(probabilities)
-    places = [place for place, value in enumerate(probabilities) if value == largest]
-    return places[0] if len(places) == 1 else None
+    return probabilities.index(largest) if probabilities.count(largest) == 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from overread.case import BadInput
 from overread.plugins import Named, at, load, named
@@ -58,10 +58,7 @@ def class_of(name: str) -> type[Benchmark]:
     return found
 
 
-Importer: TypeAlias = "Callable[..., Imported]"
-
-
-def importer(name: str) -> Importer:
+def importer(name: str) -> Callable[..., Imported]:
     """What reads results made with the paper's own scripts.
 
     It takes (cases or None, replies, readers or None, edition, settings, reparse, also).
@@ -69,7 +66,8 @@ def importer(name: str) -> Importer:
     place = class_of(name).importer
     if not place:
         raise BadInput(f"{name} has no results to import. Use overread run.")
-    return cast(Importer, at(place))
+    found: Callable[..., Imported] = at(place)
+    return found
 
 
 def classes(tell: Callable[[str], None] | None = None) -> Iterator[type[Benchmark]]:
@@ -87,13 +85,8 @@ def with_phantoms(tell: Callable[[str], None] | None = None) -> Iterator[type[Be
     return (one for one in classes(tell) if one.phantoms is not None)
 
 
-def builder(name: str | None = None) -> Any:
-    """The module with `Recipe` and `build` that makes a benchmark's sets of official files.
-
-    Without a name that of the first benchmark that has one.
-    """
-    if name is None:
-        return import_module(next(one.builder for one in classes() if one.builder))
+def builder(name: str) -> Any:
+    """The module with `Recipe` and `build` that makes a benchmark's sets of official files."""
     place = class_of(name).builder
     if not place:
         have = [one.name for one in classes() if one.builder]

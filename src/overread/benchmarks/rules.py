@@ -25,7 +25,6 @@ which options name files; docs/editions.md has the same tables.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -34,6 +33,7 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
+    Final,
     Generic,
     Literal,
     NamedTuple,
@@ -47,6 +47,7 @@ from typing import (
 import msgspec
 
 from overread.case import BadInput
+from overread.files import decimal
 
 Reading: TypeAlias = Callable[[str], Any]
 EditionName: TypeAlias = Literal["authors", "corrected"]
@@ -56,16 +57,22 @@ EditionName: TypeAlias = Literal["authors", "corrected"]
 # setting is.
 
 
+def reading(what: str, value_of: Callable[[str], Any]) -> Reading:
+    """By what makes a value of a word, None of one that is not `what` the setting is."""
+
+    def read(text: str) -> Any:
+        value = value_of(text)
+        if value is None:
+            raise ValueError(what)
+        return value
+
+    return read
+
+
 def one_of(*values: Any) -> Reading:
     """One of these, written as `str` writes it."""
     words = {str(value): value for value in values}
-
-    def read(text: str) -> Any:
-        if text not in words:
-            raise ValueError(" or ".join(words))
-        return words[text]
-
-    return read
+    return reading(" or ".join(words), words.get)
 
 
 def some_of(*values: str, none: str | None = None) -> Reading:
@@ -74,62 +81,48 @@ def some_of(*values: str, none: str | None = None) -> Reading:
     The word `none`, where one is given, stands for the empty list.
     """
 
-    def read(text: str) -> tuple[str, ...]:
-        if none is not None and text == none:
-            return ()
-        given = [word.strip() for word in text.split(",")]
-        if not set(given) <= set(values) or len(set(given)) < len(given):
-            also = "" if none is None else f", or {none}"
-            known = ", ".join(values)
-            raise ValueError(f"one or more of {known}, joined by commas, each once{also}")
-        return tuple(value for value in values if value in given)
+    def some(text: str) -> tuple[str, ...] | None:
+        given = [] if text == none else [word.strip() for word in text.split(",")]
+        fits = set(given) <= set(values) and len(set(given)) == len(given)
+        return tuple(value for value in values if value in given) if fits else None
 
-    return read
+    also = "" if none is None else f", or {none}"
+    return reading(f"one or more of {', '.join(values)}, joined by commas, each once{also}", some)
 
 
 def whole(low: int, high: int) -> Reading:
     """A whole number in plain digits, both bounds included."""
 
-    def read(text: str) -> int:
+    def within(text: str) -> int | None:
         plain = text.isascii() and text.isdecimal() and len(text) <= 12
-        if not plain or not low <= int(text) <= high:
-            raise ValueError(f"a whole number from {low} to {high}")
-        return int(text)
+        return int(text) if plain and low <= int(text) <= high else None
 
-    return read
+    return reading(f"a whole number from {low} to {high}", within)
 
 
 def number(low: float, high: float) -> Reading:
     """A finite number, both bounds included."""
 
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise ValueError(f"a number from {low:g} to {high:g}")
-        return value + 0.0  # -0.0 is 0.0
+    def within(text: str) -> float | None:
+        value = decimal(text)
+        # -0.0 is 0.0
+        return value + 0.0 if value is not None and low <= value <= high else None
 
-    return read
+    return reading(f"a number from {low:g} to {high:g}", within)
 
 
-def folder(text: str) -> str:
-    """A folder, as an absolute path."""
-    if not text:
-        raise ValueError("a folder")
-    return str(Path(text).absolute())
+folder: Reading = reading("a folder", lambda text: str(Path(text).absolute()) if text else None)
+"""A folder, as an absolute path."""
 
 
 def files(what: str) -> Reading:
     """One or more paths joined by commas, as absolute paths; `what` says of what."""
 
-    def read(text: str) -> str:
-        if not all(part.strip() for part in text.split(",")):
-            raise ValueError(f"{what}; several by commas")
-        return ",".join(str(Path(part.strip()).absolute()) for part in text.split(","))
+    def absolute(text: str) -> str | None:
+        paths = [part.strip() for part in text.split(",")]
+        return ",".join(str(Path(path).absolute()) for path in paths) if all(paths) else None
 
-    return read
+    return reading(f"{what}; several by commas", absolute)
 
 
 def read_words(
@@ -182,6 +175,7 @@ class Option(NamedTuple):
     written: str
 
 
+_KINDS: Final = ("measured", "judges", "files")
 Boot: TypeAlias = Annotated[int, whole(100, 10_000_000)]
 """How often a bootstrap resamples."""
 Seed: TypeAlias = Annotated[int, whole(0, 2**32 - 1)]
@@ -203,11 +197,8 @@ class EditionRules(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """The edition's name, with every rule that was changed: `corrected+match=truthy`."""
         standard = edition_of(type(self), self.name)
-        changed = (
-            f"+{rule}={getattr(self, rule)}"
-            for rule in rules_of(type(self))
-            if getattr(self, rule) != getattr(standard, rule)
-        )
+        values = ((rule, getattr(self, rule)) for rule in rules_of(type(self)))
+        changed = (f"+{rule}={own}" for rule, own in values if own != getattr(standard, rule))
         return self.name + "".join(changed)
 
 
@@ -266,55 +257,39 @@ def _options_of(options: type[AskedOptions]) -> Mapping[str, Option]:
     reads, found = _readings(options), {}
     for called, kind, why in _cells(options.table):
         name, _, written = (word.strip() for word in called.partition("="))
-        kinds = kind.split()
-        found[name] = Option(
-            why,
-            reads[name],
-            shown="measured" not in kinds,
-            for_judges="judges" in kinds,
-            place="files" in kinds,
-            written=written,
-        )
+        measured, for_judges, place = (word in kind.split() for word in _KINDS)
+        found[name] = Option(why, reads[name], not measured, for_judges, place, written)
     return found
 
 
 # ---------------------------------------------------------------- the table
 
 
-class Rulebook(Generic[R, Asked]):
+class Rulebook(msgspec.Struct, Generic[R, Asked], dict=True):
     """All rules and options of a benchmark, and whatever follows from them.
 
     `complete` makes the options from the edition's name, the words and the values read of them,
     where that is more than one value for each word; it refuses values that do not go together.
     """
 
-    def __init__(
-        self,
-        benchmark: str,
-        edition: type[R],
-        options: type[Asked],
-        complete: Callable[[str, Mapping[str, str], dict[str, Any]], Asked] | None = None,
-    ) -> None:
-        self.benchmark = benchmark
-        self._edition = edition
-        self._options = options
-        self._complete = complete
+    benchmark: str
+    rules_type: type[R]
+    options_type: type[Asked]
+    complete: Callable[[str, Mapping[str, str], dict[str, Any]], Asked] | None = None
 
     @cached_property
     def rules(self) -> Mapping[str, Rule]:
-        return rules_of(self._edition)
+        return rules_of(self.rules_type)
 
     @cached_property
     def options(self) -> Mapping[str, Option]:
         """Those that a word can set."""
-        return _options_of(self._options)
+        return _options_of(self.options_type)
 
     @cached_property
     def editions(self) -> Mapping[str, R]:
-        return {
-            "corrected": edition_of(self._edition, "corrected"),
-            "authors": edition_of(self._edition, "authors"),
-        }
+        names: tuple[EditionName, ...] = ("corrected", "authors")
+        return {name: edition_of(self.rules_type, name) for name in names}
 
     @property
     def corrected(self) -> R:
@@ -354,13 +329,14 @@ class Rulebook(Generic[R, Asked]):
         asked = {key: text for key, text in words.items() if key in self.options}
         rules = {key: text for key, text in words.items() if key not in self.options}
         edition, given = self.edition(name, rules), self._read(asked, self.options)
-        if self._complete is None:
-            return edition, self._options(**given)
-        return edition, self._complete(name, words, given)
+        if self.complete is None:
+            return edition, self.options_type(**given)
+        return edition, self.complete(name, words, given)
 
     def asked_under(self, label: str) -> R:
         """The edition of a label, such as `corrected+boot=200`."""
-        return self.edition(*label_words(label))
+        name, *changed = label.split("+")
+        return self.edition(name, dict(rule.split("=", 1) for rule in changed if "=" in rule))
 
     def absolute(self, words: Mapping[str, str]) -> dict[str, str]:
         """The words with every path absolute: a record is read from whatever folder."""
@@ -394,9 +370,3 @@ def check_variants(words: Mapping[str, str], variants: int, checks: int) -> None
             f"--set variants={words['variants']}: variants are made of the items of checks, here "
             f"{checks}. Give at most that, or more checks."
         )
-
-
-def label_words(label: str) -> tuple[str, dict[str, str]]:
-    """An edition's label as the name and the rules that were changed: `corrected+boot=200`."""
-    name, *changed = label.split("+")
-    return name, dict(rule.split("=", 1) for rule in changed if "=" in rule)

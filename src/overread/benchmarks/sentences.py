@@ -111,13 +111,7 @@ class Told(NamedTuple):
     measure: Measure
 
     def headline(self, reader: str, question: str) -> Headline:
-        return Headline(
-            reader=reader,
-            question=question,
-            answer=self.answer,
-            sentence=self.sentence,
-            measure=self.measure,
-        )
+        return Headline(reader=reader, question=question, **self._asdict())
 
 
 def side_of(record: Measure | None, limit: float) -> Literal["above", "below", "holds", ""]:

@@ -58,11 +58,9 @@ def schema_of(struct: type[msgspec.Struct]) -> Mapping[str, Any]:
     """
     hints = get_type_hints(struct, include_extras=True)
     names = zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
-    return {_column(encoded): _kind(hints[field]) for field, encoded in names}
-
-
-def _column(field: str) -> str:
-    return "case" if field == "case_id" else field
+    return {
+        "case" if encoded == "case_id" else encoded: _kind(hints[field]) for field, encoded in names
+    }
 
 
 def _kind(hint: Any) -> Any:

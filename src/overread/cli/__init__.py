@@ -1,4 +1,4 @@
-"""The commands: one module each, a thin layer over `overread.runs`."""
+"""The commands: a thin layer over `overread.runs`."""
 
 from overread.cli.app import main
 

@@ -16,8 +16,10 @@ from typing import Final, NoReturn
 import typer
 
 from overread import __version__
-from overread.case import BadInput, printable
-from overread.cli import build, checks, compare, judge, measure, report, run, store
+from overread.case import BadInput
+from overread.cli import build, checks, finished, run
+from overread.cli.options import tell
+from overread.cli.show import write_no_more
 
 __all__ = ["app", "main"]
 
@@ -55,25 +57,25 @@ _COMMANDS: Final[Mapping[str, Callable[..., int]]] = {
     "build": build.build,
     "run": run.run,
     "plan": run.plan,
-    "measure": measure.measure,
-    "report": report.report,
-    "serve": report.serve,
-    "compare": compare.compare,
-    "import": measure.import_results,
-    "judge": judge.judge,
-    "judge-sample": judge.judge_sample,
-    "error-sample": judge.error_sample,
-    "rank-sample": judge.rank_sample,
-    "transfer": compare.transfer,
-    "gate": compare.gate,
+    "measure": run.measure,
+    "report": finished.report,
+    "serve": finished.serve,
+    "compare": finished.compare,
+    "import": run.import_results,
+    "judge": run.judge,
+    "judge-sample": finished.judge_sample,
+    "error-sample": finished.error_sample,
+    "rank-sample": finished.rank_sample,
+    "transfer": finished.transfer,
+    "gate": finished.gate,
     "selfcheck": checks.selfcheck,
     "sight": checks.sight,
     "doctor": checks.doctor,
-    "published": compare.published,
+    "published": finished.published,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)
-app.add_typer(store.app, name="store")
+app.add_typer(checks.store_app, name="store")
 
 
 def main() -> NoReturn:
@@ -113,7 +115,7 @@ def _explain(error: BaseException) -> None:
         error = error.exceptions[0]
     kind = type(error).__name__
     if isinstance(error, BrokenPipeError):  # the reader of our output had enough
-        _write_no_more()
+        write_no_more()
         sys.exit(0)
     if isinstance(error, BadInput):
         _leave(str(error), 2)
@@ -129,12 +131,8 @@ def _explain(error: BaseException) -> None:
         place = error.filename2 or error.filename
         where = f"{place}: " if place else ""
         if not place:  # our own output: what is left of it would fail again when Python ends
-            _write_no_more()
+            write_no_more()
         _leave(f"{where}{error.strerror}. Mend that and run the same command again.", 2)
-
-
-def _write_no_more() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _prepare_streams() -> None:
@@ -149,6 +147,5 @@ def _prepare_streams() -> None:
 
 
 def _leave(message: str, code: int) -> NoReturn:
-    # What a file holds may be quoted in it: nothing of that may steer the terminal.
-    print(f"overread: {printable(' '.join(message.split()))}", file=sys.stderr)
+    tell(message)
     sys.exit(code)

@@ -59,6 +59,7 @@ Json = Annotated[bool, Option("--json", help="Print JSON for a machine.")]
 
 # What a study file says itself.
 _OF_A_STUDY = ("cases", "reader", "judge", "edition", "out", "limit", "only", "set_", "concurrency")
+_AS_GIVEN = ("benchmark", "cases", "edition", "store", "limit", "only", "fresh")
 
 
 def pairs_from(
@@ -82,7 +83,10 @@ def settings_from(words: list[str] | None) -> dict[str, str]:
 
 
 def tell(line: str) -> None:
-    """One line for the user, beside whatever goes to standard output."""
+    """One line for the user, beside whatever goes to standard output.
+
+    What a file holds may be quoted in it: nothing of that may steer the terminal.
+    """
     print(f"overread: {printable(' '.join(line.split()))}", file=sys.stderr, flush=True)
 
 
@@ -92,20 +96,34 @@ def print_json(value: Any) -> int:
     return 0
 
 
-def is_study(given: Mapping[str, Any]) -> bool:
-    """Whether a study is to be run, beside which nothing that it says itself may be given."""
+def print_found(value: Any, *tables: Table, json: bool) -> int:
+    """What was found, as tables or as JSON for a machine; and the exit code."""
+    if json:
+        return print_json(value)
+    for table in tables:
+        print_table(table)
+    return 0
+
+
+def of_a_run(given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What `run` and `plan` take alike, of a command's options.
+
+    None where a study is named, beside which nothing that it says itself may be given.
+    """
     if given["engine"] != "local":
         raise BadInput(f"--engine {given['engine']}: this version has the engine local.")
     if not given["benchmark"].endswith(".toml"):
         if given["cases"] is None:
             raise BadInput("--cases is missing. Give a case file, or phantom:480 to try it out.")
-        return False
+        who = {"readers": given["reader"] or [], "judges": given["judge"] or []}
+        same = {name: given[name] for name in _AS_GIVEN}
+        return who | same | {"settings": settings_from(given["set_"]), "tell": tell}
     for name in _OF_A_STUDY:
         unsaid = "corrected" if name == "edition" else None
         if given[name] not in (unsaid, []):
             option, study = f"--{name.rstrip('_')}", given["benchmark"]
             raise BadInput(f"{option} does not go with a study file. Put it into {study}.")
-    return True
+    return None
 
 
 def print_headline(run: Run) -> None:

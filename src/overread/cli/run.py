@@ -1,11 +1,12 @@
-"""`overread run`, `plan` and `demo`: readers are asked, or it is said what asking would take."""
+"""`overread run`, `plan`, `demo`, `import`, `judge`, `measure`: runs are made, or made again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from overread import runs
 from overread.case import BadInput, Table
@@ -36,29 +37,14 @@ def run(
 
     Example: overread run grounding --cases phantom:480 --reader control:looks
     """
-    if options.is_study(locals()):
-        done = runs.run_study(
-            Path(benchmark), store=store, fresh=fresh, watch=watch, tell=options.tell
-        )
-        return options.finish(done, json=json, fresh=fresh)
-    assert cases is not None
-    made = runs.run(
-        benchmark,
-        cases,
-        reader or [],
-        judges=judge or [],
-        edition=edition,
-        out=out,
-        store=store,
-        limit=limit,
-        only=only,
-        settings=options.settings_from(set_),
-        concurrency=concurrency,
-        fresh=fresh,
-        watch=watch,
-        tell=options.tell,
-    )
-    return options.finish([made], json=json, fresh=fresh)
+    asked = options.of_a_run(locals())
+    done: Iterable[runs.Run]
+    if asked is None:
+        study = Path(benchmark)
+        done = runs.run_study(study, store=store, fresh=fresh, watch=watch, tell=options.tell)
+    else:
+        done = [runs.run(**asked, out=out, concurrency=concurrency, watch=watch)]
+    return options.finish(done, json=json, fresh=fresh)
 
 
 def plan(
@@ -84,64 +70,28 @@ def plan(
 
     Example: overread plan grounding --cases phantom:480 --reader control:looks
     """
-    if options.is_study(locals()):
-        if requests is not None:
-            raise BadInput("--requests does not go with a study file. Plan its runs one by one.")
-        planned = runs.plan_study(Path(benchmark), store=store, fresh=fresh, tell=options.tell)
-        if json:
-            return options.print_json(list(planned))
-        for run in planned:
-            title = f"What {run.benchmark} over {run.cases} would ask ({run.out})"
-            _print_forecasts(title, run.forecasts)
-        return 0
-    assert cases is not None
-    forecasts = runs.plan(
-        benchmark,
-        cases,
-        reader or [],
-        judges=judge or [],
-        edition=edition,
-        store=store,
-        limit=limit,
-        only=only,
-        settings=options.settings_from(set_),
-        requests=requests,
-        fresh=fresh,
-        tell=options.tell,
-    )
+    asked = options.of_a_run(locals())
+    if asked is not None:
+        forecasts = runs.plan(**asked, requests=requests)
+        table = _forecast_table("What a run would ask", forecasts)
+        return options.print_found(forecasts, table, json=json)
+    if requests is not None:
+        raise BadInput("--requests does not go with a study file. Plan its runs one by one.")
+    planned = runs.plan_study(Path(benchmark), store=store, fresh=fresh, tell=options.tell)
     if json:
-        return options.print_json(forecasts)
-    _print_forecasts("What a run would ask", forecasts)
+        return options.print_json(list(planned))
+    for run in planned:
+        title = f"What {run.benchmark} over {run.cases} would ask ({run.out})"
+        print_table(_forecast_table(title, run.forecasts))
     return 0
 
 
-def _print_forecasts(title: str, forecasts: list[Forecast]) -> None:
-    print_table(
-        Table(
-            name="plan",
-            title=title,
-            columns=("reader", "trials", "answered", "calls", "pictures", "tokens", "cost"),
-            rows=tuple(
-                (
-                    f.reader,
-                    f"{f.trials:,}",
-                    f"{f.answered:,}",
-                    f"{f.calls:,}",
-                    f"{f.pictures:,}",
-                    f"{f.tokens_in:,} in, up to {f.tokens_out:,} out",
-                    "–" if f.cost is None else f"{f.cost:,.2f}",
-                )
-                for f in forecasts
-            ),
-            notes=tuple(_notes(forecasts)),
-            signature="tokens are an estimate; nothing was asked",
-        )
-    )
-
-
-def _notes(forecasts: list[Forecast]) -> list[str]:
-    notes = []
+def _forecast_table(title: str, forecasts: list[Forecast]) -> Table:
+    rows, notes = [], []
     for f in forecasts:
+        counts = (f"{count:,}" for count in (f.trials, f.answered, f.calls, f.pictures))
+        tokens = f"{f.tokens_in:,} in, up to {f.tokens_out:,} out"
+        rows.append((f.reader, *counts, tokens, "–" if f.cost is None else f"{f.cost:,.2f}"))
         if f.judges:
             notes.append(
                 f"{f.reader}: an estimate, at most; what it is asked hangs on the replies, and "
@@ -154,7 +104,14 @@ def _notes(forecasts: list[Forecast]) -> list[str]:
             )
         if f.missing:
             notes.append(f"{f.reader}: {f.missing:,} trials have a picture that is not there.")
-    return notes
+    return Table(
+        name="plan",
+        title=title,
+        columns=("reader", "trials", "answered", "calls", "pictures", "tokens", "cost"),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        signature="tokens are an estimate; nothing was asked",
+    )
 
 
 def demo(
@@ -169,3 +126,111 @@ def demo(
     if not json:
         print(f"All of it on one page: {out / 'report.html'}", flush=True)
     return code
+
+
+def measure(
+    run: options.Folder,
+    edition: Annotated[
+        str | None, Option(help="corrected or authors; the run's own if absent.")
+    ] = None,
+    set_: options.Settings = None,
+    include_images: options.IncludeImages = False,
+    json: options.Json = False,
+) -> int:
+    """Measure again, perhaps under another edition. Nobody is asked.
+
+    Example: overread measure runs/grounding-phantom-chest-1a2b3c --edition authors
+    """
+    done = runs.measure(
+        run,
+        edition=edition,
+        settings=options.settings_from(set_),
+        include_images=include_images,
+        tell=options.tell,
+    )
+    return options.finish([done], json=json)
+
+
+def import_results(
+    benchmark: options.Benchmark,
+    replies: Annotated[
+        Path | None, Option(help="What the paper's scripts wrote: a file or folder.")
+    ] = None,
+    cases: options.Cases = None,
+    readers: Annotated[Path | None, Option(help="models.json: role of each model.")] = None,
+    edition: options.Edition = "corrected",
+    out: options.Out = None,
+    set_: options.Settings = None,
+    reparse: Annotated[
+        bool, Option("--reparse", help="Read raw_answer again with the edition's parser.")
+    ] = False,
+    also: Annotated[
+        list[str] | None,
+        Option(help="Further results: px=512:FOLDER, phrasing=brief:FOLDER, or a path."),
+    ] = None,
+    judge: options.Judges = None,
+    store: options.StoreFile = None,
+    concurrency: options.Concurrency = None,
+    fresh: options.Fresh = False,
+    json: options.Json = False,
+) -> int:
+    """Make a run of recorded results. No reader is asked and no image need exist.
+
+    Where records carry their truth --cases may be left out. Judges may judge the results at once;
+    overread judge has them judged later.
+
+    Example: overread import grounding --cases manifest.csv --replies results --out imported
+    """
+    if replies is None or out is None:
+        name = "--replies" if replies is None else "--out"
+        raise BadInput(f"{name} is missing. See overread import --help for an example.")
+    if fresh and not judge:
+        raise BadInput("--fresh: nobody is asked without --judge. Leave it out.")
+    done, warnings = runs.import_results(
+        benchmark,
+        cases=cases,
+        replies=replies,
+        readers=readers,
+        out=out,
+        edition=edition,
+        settings=options.settings_from(set_),
+        reparse=reparse,
+        also=also or (),
+        judges=judge or (),
+        store=store,
+        concurrency=concurrency,
+        fresh=fresh,
+        watch=watch,
+        tell=options.tell,
+    )
+    for warning in warnings:
+        options.tell(warning)
+    return options.finish([done], json=json, judged=bool(judge), fresh=fresh)
+
+
+def judge(
+    run: Annotated[Path, Argument(help="A run folder, of run or of import.")],
+    judge: options.Judges = None,
+    store: options.StoreFile = None,
+    set_: options.Settings = None,
+    concurrency: options.Concurrency = None,
+    fresh: options.Fresh = False,
+    json: options.Json = False,
+) -> int:
+    """Have a finished or imported run judged, and measure it again. No reader is asked.
+
+    Judges that judged it before stay; verdicts are kept, and resumed by the same command.
+
+    Example: overread judge imported --judge control:lexical-judge
+    """
+    done = runs.judge(
+        run,
+        judge or [],
+        store=store,
+        settings=options.settings_from(set_),
+        concurrency=concurrency,
+        fresh=fresh,
+        watch=watch,
+        tell=options.tell,
+    )
+    return options.finish([done], json=json, judged=True, fresh=fresh)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -42,6 +43,11 @@ def print_table(table: Table) -> None:
     for note in table.notes:
         console.print(_words(note, "dim"), soft_wrap=True)
     console.print(_words(table.signature, "dim"), soft_wrap=True)
+
+
+def write_no_more() -> None:
+    """What is still to be printed goes nowhere: who read our output had enough, or it failed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _words(text: str, style: str = "") -> Text:

@@ -20,7 +20,7 @@ from PIL import Image
 
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, KINDS, Kind
-from overread.benchmarks.medcmr.release import ARCHIVE, FILES, FOLDER
+from overread.benchmarks.medcmr.loading import ARCHIVE, FILES, FOLDER
 from overread.phantoms.sets import Job, SetMaker, one_of
 from overread.phantoms.vignette_views import QUESTIONS, VIEWS, Question
 

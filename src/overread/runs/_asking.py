@@ -13,8 +13,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import ExitStack, closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, count, groupby, islice
 from pathlib import Path
@@ -25,43 +25,15 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.case import Reader, Reply, Trial
 from overread.engine import Given, Plan, Sources, Store, Studio, Tally, ask, read_back
-from overread.judging import VERDICT_COLUMNS, Read, Role
-from overread.readers import ReaderSpec, Served
-from overread.runs._choosing import Tell
+from overread.judging import VERDICT_COLUMNS, Read
+from overread.readers import Served
+from overread.runs._environment import default_store
+from overread.runs._opening import Seat, Tell
 
 T = TypeVar("T")
 _CHUNK = 1024
 # Rows of answers, made anew at every call: the columns of the benchmark, reader and check.
 Answers: TypeAlias = Callable[[], Iterable[Mapping[str, Any]]]
-
-
-class Seat(msgspec.Struct, frozen=True):
-    """Somebody who is asked, and the spec that named it; of a judge also what it judges."""
-
-    reader: Reader
-    spec: ReaderSpec
-    roles: tuple[Role, ...] = ()
-    # The rubric it is asked with in place of the usual one.
-    rubric: str = ""
-
-    @property
-    def judges(self) -> bool:
-        return bool(self.roles)
-
-    @property
-    def key(self) -> tuple[str, bool]:
-        """What tells it from all others of a run: a reader may judge as well."""
-        return self.reader.name, self.judges
-
-    @property
-    def called(self) -> str:
-        """How lines for users call it."""
-        return f"{'judge ' * self.judges}{self.reader.name}"
-
-
-def seat_of(reader: Reader) -> Seat:
-    """A reader that no spec named: a control, or one that a program made."""
-    return Seat(reader, ReaderSpec(kind="control", model=reader.name, label=reader.name))
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -127,10 +99,13 @@ class Work(msgspec.Struct, frozen=True):
 
 @contextmanager
 def work_on(
-    bench: Benchmark, chosen: frozenset[str] | None, store: str | Path, tell: Tell | None = None
+    bench: Benchmark,
+    chosen: frozenset[str] | None,
+    store: str | Path | None,
+    tell: Tell | None = None,
 ) -> Iterator[Work]:
     """The store opened, and a studio for as long as somebody is asked."""
-    with Store(store, tell) as kept:
+    with Store(default_store(store), tell) as kept:
         dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
         studio = Studio(Sources(kept, dataset))
         try:
@@ -172,7 +147,7 @@ async def ask_in_turn(
             stop.set()
         print("stopping: calls under way may finish …", file=sys.stderr)
 
-    with _on_interrupt(interrupt), closing(rounds):
+    with on_interrupt(interrupt), closing(rounds):
         try:
             await _look(seats, work.store, tell)
             for jobs in rounds:
@@ -208,14 +183,15 @@ async def _look(seats: Sequence[Seat], store: Store, tell: Tell | None) -> None:
 
 
 @contextmanager
-def _on_interrupt(act: Callable[[], None]) -> Iterator[None]:
+def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
     """Call something on SIGINT and SIGTERM while inside, where this thread may handle signals."""
     with ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, act)
-                stack.callback(loop.remove_signal_handler, number)
+                with suppress(NotImplementedError):  # as on Windows
+                    loop.add_signal_handler(number, act)
+                    stack.callback(loop.remove_signal_handler, number)
         yield
 
 
@@ -238,7 +214,6 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _in_thread(work: Coroutine[Any, Any, T]) -> T:
-    outcome: Future[T] = Future()
     cancels: list[Callable[[], object]] = []
 
     async def noted() -> T:
@@ -247,23 +222,17 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
         cancels.append(lambda: loop.call_soon_threadsafe(task.cancel))
         return await work
 
-    def target() -> None:
+    # Left when the work has ended: what has come back is committed before an interrupt goes on.
+    with ThreadPoolExecutor(1) as thread:
+        outcome = thread.submit(run_async, noted())
         try:
-            outcome.set_result(run_async(noted()))
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        while thread.is_alive() and not cancels:  # it is only beginning
-            time.sleep(0.001)
-        for cancel in cancels:
-            cancel()
-        thread.join()  # what has come back is committed before the interrupt goes on
-        raise
+            wait([outcome])
+        except KeyboardInterrupt:
+            while not outcome.done() and not cancels:  # it is only beginning
+                time.sleep(0.001)
+            for cancel in cancels:
+                cancel()
+            raise
     return outcome.result()
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedRun(msgspec.Struct, frozen=True):
     """A run whose readers are compared, and what its numbers stand on."""
 
     folder: str
@@ -50,16 +50,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     table: Table
 
 
-class Comparing(msgspec.Struct, frozen=True, kw_only=True):
-    """What was compared, each benchmark by itself."""
-
-    found: list[Comparison]
-
-
 def compare(
     folders: Sequence[str | Path], *, measures: Sequence[str] = (), readers: Sequence[str] = ()
-) -> Comparing:
-    """Compare readers case by case, within and across runs.
+) -> list[Comparison]:
+    """Compare readers case by case, within and across runs; each benchmark by itself.
 
     Runs of one benchmark must be over the same data set under the same edition. `measures` are the
     only ones wanted; `readers` the only readers, or, if one is named, it against all others. What
@@ -80,7 +74,7 @@ def compare(
             "there are no two readers to compare in one measure. Give a run with two, or two runs "
             "of one set that were asked alike."
         )
-    return Comparing(found=[one for one in found if one.differences])
+    return [one for one in found if one.differences]
 
 
 def _check_alike(runs: Sequence[Kept]) -> None:
@@ -150,11 +144,7 @@ class _Together:
             edition=self.record.edition,
             dataset=self.record.dataset,
             runs=[
-                ComparedRun(
-                    folder=str(run.folder),
-                    signature=run.record.signature,
-                    n_cases=run.record.n_cases,
-                )
+                ComparedRun(str(run.folder), run.record.signature, run.record.n_cases)
                 for run in self.runs
             ],
             readers=self.readers,
@@ -165,7 +155,14 @@ class _Together:
                 for one in found
                 if (measure := one.family) is not None
             ],
-            table=self._table(found, notes),
+            table=Table(
+                name="compare",
+                title=f"{self.record.benchmark}, edition {self.record.edition}: readers compared",
+                columns=("measure", "reader", "versus", "difference", "n", "p", "q"),
+                rows=tuple(_row(record, self.words[record.family or ""]) for record in found),
+                notes=tuple(notes),
+                signature=" ".join(dict.fromkeys(run.record.signature for run in self.runs)),
+            ),
         )
 
     def _shown(
@@ -204,16 +201,6 @@ class _Together:
         yield (
             "P is that of a paired test by case, exact where values are 0 or 1. A run's own table "
             "has the tests of its benchmark, in families of their own: p and q may differ."
-        )
-
-    def _table(self, found: Sequence[Measure], notes: Sequence[str]) -> Table:
-        return Table(
-            name="compare",
-            title=f"{self.record.benchmark}, edition {self.record.edition}: readers compared",
-            columns=("measure", "reader", "versus", "difference", "n", "p", "q"),
-            rows=tuple(_row(record, self.words[record.family or ""]) for record in found),
-            notes=tuple(notes),
-            signature=" ".join(dict.fromkeys(run.record.signature for run in self.runs)),
         )
 
 

@@ -1,26 +1,29 @@
-"""What is installed, which data folders and servers answer, and what to do about the rest."""
+"""What is installed, which data folders and servers answer, and whether pictures reach a reader."""
 
 from __future__ import annotations
 
 import platform
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from overread import __version__
+from overread import sight as seeing
 from overread.benchmarks.base import Benchmark
-from overread.case import BadInput, Clip, ReaderFailure, Source, Traits
-from overread.engine import Store, is_network_mount
-from overread.readers import models_of, parse_spec, unlisted
+from overread.case import BadInput, Clip, Reader, ReaderFailure, Reply, Source, Traits, Trial
+from overread.engine import Sources, Store, Studio, Tally, ask, is_network_mount, read_back
+from overread.readers import Guard, ReaderSpec, models_of, open_reader, parse_spec, unlisted
 from overread.runs._asking import run_async
 from overread.runs._environment import default_store, environment, load_config
 from overread.runs._opening import open_cases
+from overread.runs._running import Unfinished
 
 _CORE = (
     "aiohttp", "av", "msgspec", "numpy", "pillow", "polars", "pydicom", "rich", "scipy", "typer",
@@ -96,7 +99,7 @@ def _environment() -> Iterator[Finding]:
 
 def _store(path: Path | None) -> Finding:
     try:
-        place = default_store(load_config(), path)
+        place = default_store(path)
     except BadInput:
         return Finding("store", "wrong", "its place is not known while the configuration is wrong")
     if is_network_mount(place):
@@ -229,3 +232,113 @@ async def _server(text: str) -> Finding:
     if missing := unlisted(spec.model, names):
         return Finding(what, "note", f"{answers}; {missing}")
     return Finding(what, "ok", answers + (f" and lists {spec.model}" if names else ""))
+
+
+# ---------------------------------------------------------------- sight
+
+
+def sight(spec: str, *, seed: int = 0) -> seeing.Sight:
+    """Say whether a reader receives pixels. The digits are open data, so any host may see them."""
+    parsed, reader = _served(spec)
+    if reader.traits.modality == "text":
+        told = "declared modality=text: no picture is ever sent to it"
+        return seeing.Sight(reader=reader.name, verdict="does not arrive", evidence=(told,))
+    heard = _heard(parsed, reader, seeing.ask_for_digits(seed, reasoning=reader.traits.reasoning))
+    found = seeing.judge_sight(
+        reader.name,
+        seeing.digits_of(seed),
+        heard.first,
+        heard.again,
+        heard.others.get("none"),
+        heard.why,
+    )
+    return msgspec.structs.replace(found, evidence=found.evidence + heard.listed)
+
+
+def sight_of_clips(spec: str, *, seed: int = 0) -> seeing.ClipSight:
+    """Say whether every frame of a clip reaches a reader, in the form it takes clips."""
+    parsed, reader = _served(spec)
+    form = reader.traits.clips
+    if reader.traits.modality == "text":
+        told = "declared modality=text: no clip is ever sent to it"
+        return seeing.ClipSight(
+            reader=reader.name, form=form, verdict="does not arrive", evidence=(told,)
+        )
+    heard = _heard(parsed, reader, seeing.ask_for_frames(seed, reasoning=reader.traits.reasoning))
+    found = seeing.judge_clips(
+        reader.name, form, seeing.frames_of(seed), heard.first, heard.again, heard.others, heard.why
+    )
+    return msgspec.structs.replace(found, evidence=found.evidence + heard.listed)
+
+
+class _Heard(NamedTuple):
+    """Replies to what was shown by its number, the first time and again, and to all else by name.
+
+    `why` is the first reason for which a reply is missing, `listed` a line on the server's models.
+    """
+
+    first: dict[int, Reply]
+    again: dict[int, Reply]
+    others: dict[str, Reply]
+    why: str
+    listed: tuple[str, ...]
+
+
+def _heard(spec: ReaderSpec, reader: Reader, asked: Iterable[Trial]) -> _Heard:
+    """Ask in a store of its own; where nothing at all is heard, say why."""
+    trials = list(asked)
+    first: dict[int, Reply] = {}
+    again: dict[int, Reply] = {}
+    others: dict[str, Reply] = {}
+    reasons: list[str] = []
+    with TemporaryDirectory() as scratch, Store(Path(scratch) / "store.sqlite") as store:
+        dataset = store.dataset_id("sight", "digits", "open")
+        studio = Studio(Sources(store, dataset))
+
+        async def work() -> None:
+            try:
+                # That all pictures fail alike is a finding here, so nothing stops early.
+                tally = Tally(stops_early=False)
+                await ask(lambda: trials, reader, store, studio, dataset=dataset, tally=tally)
+            finally:
+                await reader.close()
+
+        try:
+            run_async(work())
+            for trial, reply, reason in read_back(lambda: trials, reader, store, studio):
+                (shown,) = trial.condition.values()  # which picture or clip
+                if reply is None:
+                    reasons.append(reason)
+                elif isinstance(shown, str):
+                    others.setdefault(shown, reply)
+                else:
+                    (again if trial.repeat else first)[shown] = reply
+        finally:
+            studio.close()
+    listed = _listed(spec)
+    if not first and "none" not in others:
+        why = "; ".join((reasons[0] if reasons else "no reason was given", *listed))
+        raise Unfinished(f"{reader.name} answered nothing: {why}. Mend that and ask again.")
+    return _Heard(first, again, others, next(iter(reasons), ""), listed)
+
+
+def _listed(spec: ReaderSpec) -> tuple[str, ...]:
+    """A line where the server lists models and not this one."""
+    if spec.kind != "openai":
+        return ()
+    try:
+        _, names = run_async(models_of(spec, environment()))
+    except ReaderFailure:
+        return ()
+    missing = unlisted(spec.model, names)
+    return (f"the server answers, but {missing}",) if missing else ()
+
+
+def _served(spec: str) -> tuple[ReaderSpec, Reader]:
+    parsed = parse_spec(spec)
+    if parsed.kind == "control":
+        raise BadInput(f"{spec}: a control receives pixels by construction. Give a served model.")
+    if parsed.attempts is None:
+        parsed = msgspec.structs.replace(parsed, attempts=3)
+    guard = Guard("open", load_config().share_with)
+    return parsed, open_reader(parsed, guard=guard, environment=environment(), controls={})

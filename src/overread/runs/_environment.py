@@ -55,11 +55,10 @@ def load_config(environment: Mapping[str, str] | None = None) -> Config:
     return msgspec.structs.replace(config, share_with=hosts)
 
 
-def default_store(config: Config, named: str | Path | None = None) -> Path:
+def default_store(named: str | Path | None = None) -> Path:
     """The reply store: the one a user names, the configuration's, or the workspace's."""
-    if named is not None:
-        return Path(named)
-    return Path(config.store) if config.store else Path(WORKSPACE) / "store.sqlite"
+    place = load_config().store or Path(WORKSPACE) / "store.sqlite" if named is None else named
+    return Path(place)
 
 
 def cache_folder() -> Path:

@@ -12,45 +12,38 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
+from overread import records
 from overread.benchmarks.base import Benchmark, ReaderRecord, Tables
 from overread.case import BadInput, printable
 from overread.judging import VERDICT_COLUMNS
 from overread.judging.question import Question, verdict_fault
-from overread.records import (
-    Measures,
-    RunRecord,
-    check_untouched,
-    read_frame,
-    read_measures,
-    read_record,
-)
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class Kept(msgspec.Struct, frozen=True):
     """A finished run as it lies in its folder, measured under the edition its record names."""
 
     folder: Path
-    record: RunRecord
-    measures: Measures
+    record: records.RunRecord
+    measures: records.Measures
     bench: Benchmark
     tables: Tables
 
 
-def records_of(folders: Sequence[Path]) -> list[tuple[Path, RunRecord, Measures]]:
+def records_of(folders: Sequence[Path]) -> list[tuple[Path, records.RunRecord, records.Measures]]:
     """The records and measures of some runs; none may be given twice."""
     if not folders:
         raise BadInput("no run was given. Give at least one run folder.")
     found = []
     seen: set[Path] = set()
     for folder in folders:
-        record = read_record(folder)
+        record = records.read_record(folder)
         if folder.resolve() in seen:
             raise BadInput(f"{folder}: the run is given twice. Give it once.")
         seen.add(folder.resolve())
-        measures = read_measures(folder)
+        measures = records.read_measures(folder)
         about = (measures.benchmark, measures.edition, measures.signature)
         if about != (record.benchmark, record.edition, record.signature):
             raise BadInput(
@@ -63,36 +56,30 @@ def records_of(folders: Sequence[Path]) -> list[tuple[Path, RunRecord, Measures]
 
 def kept_runs(folders: Sequence[Path]) -> list[Kept]:
     """Open several runs, or say in one line why one cannot be; all records before any table."""
-    return [_kept(*one) for one in records_of(folders)]
+    found = []
+    for folder, record, measures in records_of(folders):
+        bench = benchmark_of(record)
+        if bench.edition != record.edition:
+            raise BadInput(
+                f"{folder}: its edition is {record.edition}, its settings give {bench.edition}. "
+                f"Run `overread measure {folder}`."
+            )
+        found.append(Kept(folder, record, measures, bench, tables_of(folder, bench, record)))
+    return found
 
 
-def kept_run(folder: Path) -> Kept:
-    return kept_runs([folder])[0]
-
-
-def _kept(folder: Path, record: RunRecord, measures: Measures) -> Kept:
-    bench = benchmark_of(record)
-    if bench.edition != record.edition:
-        raise BadInput(
-            f"{folder}: its edition is {record.edition}, its settings give {bench.edition}. "
-            f"Run `overread measure {folder}`."
-        )
-    tables = tables_of(folder, bench, record)
-    return Kept(folder=folder, record=record, measures=measures, bench=bench, tables=tables)
-
-
-def benchmark_of(record: RunRecord) -> Benchmark:
+def benchmark_of(record: records.RunRecord) -> Benchmark:
     """The benchmark under the rules of the last measuring; it asks nothing."""
     words = record.settings | record.measured
     return reopened(record, record.edition.partition("+")[0], words)
 
 
-def as_asked(record: RunRecord) -> Benchmark:
+def as_asked(record: records.RunRecord) -> Benchmark:
     """The benchmark as the run's answers were asked for and read."""
     return reopened(record, record.answers_edition.partition("+")[0], record.settings)
 
 
-def reopened(record: RunRecord, edition: str, settings: Mapping[str, str]) -> Benchmark:
+def reopened(record: records.RunRecord, edition: str, settings: Mapping[str, str]) -> Benchmark:
     """The benchmark of a run under an edition."""
     from overread.benchmarks.registry import class_of
 
@@ -100,20 +87,20 @@ def reopened(record: RunRecord, edition: str, settings: Mapping[str, str]) -> Be
 
 
 def tables_of(
-    folder: Path, bench: Benchmark, record: RunRecord, verdicts_in: Path | None = None
+    folder: Path, bench: Benchmark, record: records.RunRecord, verdicts_in: Path | None = None
 ) -> Tables:
     """A run's tables, its replies read as this benchmark's edition reads them.
 
     `verdicts_in` is the folder of its verdicts where they are new and not yet in the run's.
     """
     new = () if verdicts_in is None else ("verdicts.parquet",)
-    check_untouched(folder, {k: v for k, v in record.tables.items() if k not in new})
-    answers = read_frame(folder / "answers.parquet", ("reader",), bench.answer_schema)
+    records.check_untouched(folder, {k: v for k, v in record.tables.items() if k not in new})
+    answers = records.read_frame(folder / "answers.parquet", ("reader",), bench.answer_schema)
     if set(answers["reader"].unique()) != {r.name for r in record.readers if r.asked}:
         raise BadInput(f"{folder}: answers.parquet and run.toml name different readers. Run again.")
-    cases = read_frame(folder / "cases.parquet", (), bench.case_schema)
+    cases = records.read_frame(folder / "cases.parquet", (), bench.case_schema)
     kept = (verdicts_in or folder) / "verdicts.parquet"
-    verdicts = read_frame(kept, VERDICT_COLUMNS) if record.judges else None
+    verdicts = records.read_frame(kept, VERDICT_COLUMNS) if record.judges else None
     check_tables(folder, bench.questions, cases, answers, verdicts)
     tables = Tables(
         cases=cases,
@@ -147,39 +134,25 @@ def check_tables(
     """
     import polars as pl
 
-    file = folder / "cases.parquet"
-    names = cases["case"]
-    if names.dtype != pl.String:
-        _refuse(file, None, f"case is {names.dtype}, not text")
-    _check_there(file, cases, "case")
-    if names.n_unique() != names.len():
-        twice = ~names.is_first_distinct()
-        _refuse(file, _first(twice), f"case {_short(names.filter(twice)[0])} is there twice")
-    file = folder / "answers.parquet"
-    if answers["case"].dtype != pl.String:
-        _refuse(file, None, f"case is {answers['case'].dtype}, not text")
-    _check_there(file, answers, "case")
+    known, asked = cases["case"], answers["case"]
+    for file, names in (("cases.parquet", known), ("answers.parquet", asked)):
+        if names.dtype != pl.String:
+            _refuse(folder / file, None, f"case is {names.dtype}, not text")
+        if names.null_count():
+            _refuse(folder / file, names.is_null().arg_max(), "case is missing")
+    if known.n_unique() != known.len():
+        twice = ~known.is_first_distinct()
+        fault = f"case {_short(known.filter(twice)[0])} is there twice"
+        _refuse(folder / "cases.parquet", twice.arg_max(), fault)
     # Distinct names first: they are few, rows are many.
-    strange = answers["case"].unique()
-    strange = strange.filter(~strange.is_in(names.implode()))
+    strange = asked.unique()
+    strange = strange.filter(~strange.is_in(known.implode()))
     if strange.len():
-        row = _first(answers["case"].is_in(strange.implode()))
-        _refuse(file, row, f"case {_short(answers['case'][row])} is not in cases.parquet")
-    if verdicts is not None:
-        fault = verdict_fault(questions, verdicts)
-        if fault is not None:
-            _refuse(folder / "verdicts.parquet", *fault)
-
-
-def _check_there(file: Path, rows: pl.DataFrame, column: str) -> None:
-    if rows[column].null_count():
-        _refuse(file, _first(rows[column].is_null()), f"{column} is missing")
-
-
-def _first(flags: pl.Series) -> int:
-    place = flags.arg_max()
-    assert place is not None
-    return place
+        those = asked.is_in(strange.implode())
+        fault = f"case {_short(asked.filter(those)[0])} is not in cases.parquet"
+        _refuse(folder / "answers.parquet", those.arg_max(), fault)
+    if verdicts is not None and (of_a_verdict := verdict_fault(questions, verdicts)) is not None:
+        _refuse(folder / "verdicts.parquet", *of_a_verdict)
 
 
 def _short(text: str) -> str:

@@ -28,9 +28,8 @@ from overread.records import (
     write_measures,
     write_record,
 )
-from overread.runs._choosing import Tell
 from overread.runs._kept import Kept, reopened, tables_of
-from overread.runs._opening import case_file, may_draw, open_cases, recorded_cases
+from overread.runs._opening import Tell, case_file, may_draw, open_cases, recorded_cases
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +92,7 @@ def measure_into(
     says that they may though the set is not open.
     """
     from overread.report import write_report
-    from overread.runs._pages import reported
+    from overread.runs._reporting import reported
 
     new = table_digests(scratch)
     tables = tables_of(
@@ -111,7 +110,7 @@ def measure_into(
     record = msgspec.structs.replace(
         record, edition=bench.edition, signature=signature, tables=written | new
     )
-    kept = Kept(folder=folder, record=record, measures=measures, bench=bench, tables=tables)
+    kept = Kept(folder, record, measures, bench, tables)
     page = reported(kept, opened, include_images=include_images)
     record = msgspec.structs.replace(record, pictures=page.record.pictures)
     write_record(scratch / "run.toml", record)

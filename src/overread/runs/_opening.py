@@ -1,29 +1,72 @@
-"""Cases and readers, opened from what a user wrote."""
+"""Cases and readers, opened from what a user wrote; and which cases a run takes.
+
+All of them, those a file names, or a seeded stratified sample. What a set holds and a run does not
+ask about is told before anybody is asked, and kept.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Reader, Traits
 from overread.engine import Enrolment, private_folder
+from overread.files import read_text
 from overread.judging import Role
 from overread.judging.panel import panel_of, with_rubric
-from overread.readers import Guard, open_reader, parse_spec
-from overread.runs._asking import Seat, seat_of
-from overread.runs._environment import WORKSPACE, Config, cache_folder, environment
+from overread.judging.sheet import guarded
+from overread.readers import Guard, ReaderSpec, open_reader, parse_spec
+from overread.runs._environment import WORKSPACE, cache_folder, environment, load_config
 
 # A film takes some 200 kB: a slip of the finger must not fill the disk.
 _MOST_PHANTOMS = 100_000
 _LARGEST_SEED = 2**32 - 1
+_PHANTOM = re.compile(r"phantom:([0-9]+)(?::([0-9]+))?")
 _MOST_CALLS = 10_000
 # Kinds of reader behind which no weights are.
 _OFFLINE = ("control", "recorded")
+
+# Where one line for the user goes.
+Tell = Callable[[str], None]
+
+
+class Seat(msgspec.Struct, frozen=True):
+    """Somebody who is asked, and the spec that named it; of a judge also what it judges."""
+
+    reader: Reader
+    spec: ReaderSpec
+    roles: tuple[Role, ...] = ()
+    # The rubric it is asked with in place of the usual one.
+    rubric: str = ""
+
+    @property
+    def judges(self) -> bool:
+        return bool(self.roles)
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What tells it from all others of a run: a reader may judge as well."""
+        return self.reader.name, self.judges
+
+    @property
+    def called(self) -> str:
+        """How lines for users call it."""
+        return f"{'judge ' * self.judges}{self.reader.name}"
+
+
+def seat_of(reader: Reader) -> Seat:
+    """A reader that no spec named: a control, or one that a program made."""
+    return Seat(reader, ReaderSpec(kind="control", model=reader.name, label=reader.name))
 
 
 def open_cases(
@@ -46,13 +89,13 @@ def may_draw(cases: str, known: int) -> bool:
 
     A record is a file that anybody may have changed; a page is not worth an hour of drawing.
     """
-    kind, _, spec = cases.partition(":")
-    if kind != "phantom":
+    if not cases.startswith("phantom:"):
         return True
-    n, _, seed = spec.partition(":")
-    if len(spec) > 40 or not n.isdecimal() or (seed and not seed.isdecimal()):
+    found = _PHANTOM.fullmatch(cases)
+    if found is None or len(cases) > 50:
         return False
-    return int(n) <= known or any(cache_folder().glob(f"phantom-*-{int(n)}-{int(seed or 0)}-r*"))
+    n, seed = int(found[1]), int(found[2] or 0)
+    return n <= known or any(cache_folder().glob(f"phantom-*-{n}-{seed}-r*"))
 
 
 def recorded_cases(cases: str | Path) -> str:
@@ -66,12 +109,13 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
     from overread.benchmarks.registry import class_of, with_phantoms
     from overread.plugins import at
 
-    parts = spec.split(":")[1:]
-    if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and part.isascii() for part in parts):
+    found = _PHANTOM.fullmatch(spec)
+    if found is None:
         raise BadInput(
             f'--cases {spec}: expected phantom:N or phantom:N:SEED, as in "phantom:480".'
         )
-    for word, most in zip(parts, (_MOST_PHANTOMS, _LARGEST_SEED), strict=False):
+    words = (found[1], found[2] or "0")
+    for word, most in zip(words, (_MOST_PHANTOMS, _LARGEST_SEED), strict=True):
         if len(word) > len(str(most)) or int(word) > most:
             raise BadInput(f"--cases {spec}: {word[:20]} is too large; give at most {most}.")
     declared = class_of(benchmark).phantoms
@@ -80,10 +124,9 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
         raise BadInput(
             f'benchmark "{benchmark}" has no phantoms; {", ".join(others)} and {last} have.'
         )
-    n, seed = int(parts[0]), int(parts[1]) if len(parts) == 2 else 0
     cache = cache_folder()
     try:
-        made = Path(at(declared.maker)(cache, n, seed))
+        made = Path(at(declared.maker)(cache, *map(int, words)))
         if cache.parent.name == WORKSPACE:
             private_folder(cache.parent)
         return made
@@ -97,7 +140,6 @@ def phantom_cases(benchmark: str, spec: str) -> Path:
 def open_readers(
     bench: Benchmark,
     readers: Sequence[str | Mapping[str, Any] | Reader],
-    config: Config,
     concurrency: int | None = None,
     controls: Mapping[str, Reader] | None = None,
 ) -> list[Seat]:
@@ -109,7 +151,7 @@ def open_readers(
         raise BadInput("no reader was given. Give at least one with --reader, as control:looks.")
     if concurrency is not None and not 1 <= concurrency <= _MOST_CALLS:
         raise BadInput(f"--concurrency {concurrency}: it must be from 1 to {_MOST_CALLS}.")
-    guard = Guard(bench.policy, config.share_with)
+    guard = Guard(bench.policy, load_config().share_with)
     seats: list[Seat] = []
     for reader in readers:
         if not isinstance(reader, str | Mapping):
@@ -132,7 +174,6 @@ def open_readers(
 def open_judges(
     bench: Benchmark,
     judges: Sequence[str | Mapping[str, Any] | Reader],
-    config: Config,
     concurrency: int | None = None,
 ) -> list[Seat]:
     """Open every judge behind the guard of this data set, with what each judges.
@@ -153,8 +194,12 @@ def open_judges(
     for judge in judges:
         if isinstance(judge, Mapping):
             table = dict(judge)
-            rubric = str(table.pop("rubric", ""))
-            seats.append((_roles_of(table, bench.roles, bench.name), rubric, table))
+            rubric, word = str(table.pop("rubric", "")), table.pop("role", None)
+            roles = tuple(role for role in bench.roles if word in (None, role))
+            if not roles:
+                known = ", ".join(bench.roles)
+                raise BadInput(f'a judge has the role "{word}"; {bench.name} has {known}.')
+            seats.append((roles, rubric, table))
         elif not isinstance(judge, str):
             seats.append((bench.roles, "", judge))
     others = bench.other_rubrics
@@ -167,9 +212,8 @@ def open_judges(
                 f"{', '.join(there) or 'none but the usual one'} here. "
                 "Write ROLE=SPEC?rubric=NAME, or leave it out."
             )
-    opened = open_readers(
-        bench, [spec for *_, spec in seats], config, concurrency, controls=bench.judges()
-    )
+    specs = [spec for *_, spec in seats]
+    opened = open_readers(bench, specs, concurrency, controls=bench.judges())
     return [
         msgspec.structs.replace(seat, roles=roles, rubric=rubric)
         for (roles, rubric, _), seat in zip(seats, opened, strict=True)
@@ -207,12 +251,165 @@ def _use(seat: Seat) -> str:
     return " ".join(words)
 
 
-def _roles_of(table: dict[str, Any], known: tuple[Role, ...], benchmark: str) -> tuple[Role, ...]:
-    """What a judge's table says it judges, taken out of it; every role where it names none."""
-    word = table.pop("role", None)
-    if word is None:
-        return known
-    roles = tuple(role for role in known if role == word)
-    if not roles:
-        raise BadInput(f'a judge has the role "{word}"; {benchmark} has {", ".join(known)}.')
-    return roles
+# ---------------------------------------------------------------- which cases
+
+# The columns that name a case, the first that a file has; `case` is how our own tables call it.
+_COLUMNS: Final = ("case_id", "case", "index", "id")
+_TABLES: Final = {".csv": ",", ".tsv": "\t"}
+_LINES: Final = (".jsonl", ".ndjson")
+_SHOWN: Final = 3
+
+
+class Chosen(NamedTuple):
+    """The cases of a run, None for all; how many they are; and the file that named them.
+
+    `only` is its name and the digest of the cases it names, as in "hard.txt@1a2b3c4d".
+    """
+
+    cases: frozenset[str] | None
+    n: int
+    only: str | None = None
+
+
+def survey(bench: Benchmark, limit: int | None, only: str | Path | None = None) -> Chosen:
+    """Validate every case before anything is asked; choose those named, and of these the sample."""
+    if limit is not None and limit < 1:
+        raise BadInput(f"--limit {limit}: it must be 1 or more.")
+    named = None if only is None else _named(Path(only), bench)
+    strata: dict[tuple[str, ...], list[str]] = {}
+    total = 0
+    for case in bench.cases():
+        if named is None or case.case_id in named:
+            total += 1
+            if limit is not None:
+                strata.setdefault(bench.stratum(case), []).append(case.case_id)
+    chosen = named
+    if limit is not None and limit < total:
+        chosen, total = stratified_sample(strata, limit), limit
+    if chosen is not None:
+        bench.sample_from(chosen)
+    if only is None or named is None:
+        return Chosen(chosen, total)
+    digest = blake2b(msgspec.json.encode(sorted(named)), digest_size=4).hexdigest()
+    return Chosen(chosen, total, f"{Path(only).name}@{digest}")
+
+
+def _named(path: Path, bench: Benchmark) -> frozenset[str]:
+    """The cases that a file names; by their index too where that is what its column has."""
+    column, names = _names_in(path)
+    by_index: dict[str, list[str]] = {}
+    known = set()
+    for case in bench.cases():
+        known.add(case.case_id)
+        if column == "index" and hasattr(case, "index"):
+            by_index.setdefault(str(case.index), []).append(case.case_id)
+    strange = [name for name in names if name not in known and name not in by_index]
+    if strange:
+        raise BadInput(f"--only {path}: {_strange(strange, bench)} Mend the file.")
+    found = {one for name in names for one in ([name] if name in known else by_index[name])}
+    return frozenset(found)
+
+
+def _strange(names: Sequence[str], bench: Benchmark) -> str:
+    first = ", ".join(f'"{name[:60]}"' for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    left = dict(bench.left_out or ())
+    why = f" ({names[0]} is left out: {left[names[0]].rstrip('.')})" if names[0] in left else ""
+    return f"{first}{more} {'are no cases' if len(names) > 1 else 'is no case'} of the set{why}."
+
+
+def _names_in(path: Path) -> tuple[str, dict[str, None]]:
+    """The names that a file has, each once in its order, and what it calls them."""
+    text = read_text(path, named=f"--only {path}")
+    kind = path.suffix.lower()
+    if kind in _TABLES:
+        column, cells = _of_table(path, text, _TABLES[kind])
+    elif kind in _LINES:
+        column, cells = _of_lines(path, text)
+    else:
+        column, cells = "", text.splitlines()
+    names = dict.fromkeys(cell.strip() for cell in cells)
+    names.pop("", None)
+    if not names:
+        raise BadInput(f"--only {path}: it names no case. Give a case id on each line.")
+    return column, names
+
+
+def _of_table(path: Path, text: str, comma: str) -> tuple[str, list[str]]:
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=comma, strict=True))
+    except csv.Error as error:
+        raise BadInput(f"--only {path}: it is no csv file: {error}. Mend it.") from None
+    header = [name.strip() for name in rows[0]] if rows else []
+    column = _column(path, header)
+    place = header.index(column)
+    return column, [row[place] for row in rows[1:] if len(row) > place]
+
+
+def _of_lines(path: Path, text: str) -> tuple[str, list[str]]:
+    column, cells = "", []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row: Any = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            raise BadInput(f"--only {path} line {number}: it is no JSON. Mend it.") from None
+        if isinstance(row, dict):
+            column = _column(path, row, f" line {number}")
+            row = row[column]
+        if isinstance(row, bool) or not isinstance(row, str | int):
+            raise BadInput(f"--only {path} line {number}: a case id is a text or a number.")
+        cells.append(str(row))
+    return column, cells
+
+
+def _column(path: Path, names: Iterable[str], where: str = "") -> str:
+    held = set(names)
+    found = next((name for name in _COLUMNS if name in held), None)
+    if found is None:
+        listed = ", ".join(_COLUMNS)
+        raise BadInput(f"--only {path}{where}: it has none of the columns {listed}. Add one.")
+    return found
+
+
+def stratified_sample(
+    strata: Mapping[tuple[str, ...], Sequence[str]], limit: int, seed: int = 0
+) -> frozenset[str]:
+    """`limit` ids, each stratum in proportion (largest remainders first), drawn with a seed."""
+    total = sum(map(len, strata.values()))
+    limit = min(limit, total)
+    quota = {name: limit * len(ids) // total for name, ids in strata.items()}
+    remainders = sorted(strata, key=lambda name: (-(limit * len(strata[name]) % total), name))
+    for name in remainders[: limit - sum(quota.values())]:
+        quota[name] += 1
+    draw = Random(seed)
+    samples = (draw.sample(sorted(strata[name]), quota[name]) for name in sorted(strata))
+    return frozenset(chosen for sample in samples for chosen in sample)
+
+
+_FILE = "left_out.csv"
+
+
+def remarks_of(bench: Benchmark) -> tuple[str, ...]:
+    """A line on what is left out, with the first reason, and the benchmark's own lines."""
+    lines = tuple(bench.remarks)
+    left = bench.left_out
+    if left:
+        # Something may be asked about in part only, and be in both.
+        total = len({name for name, _ in left} | {case.case_id for case in bench.cases()})
+        name, reason = left[0]
+        what = f"{len(left)} of {total} are left out, wholly or in part"
+        lines = (f"{what}; {name}: {reason.rstrip('.')}. All of them: {_FILE} of the run.", *lines)
+    return lines
+
+
+def write_left_out(folder: Path, bench: Benchmark) -> None:
+    """One row for each that is left out, with its reason; only the header where there is none."""
+    left = bench.left_out
+    if left is None:  # it asks about everything
+        return
+    with (folder / _FILE).open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("name", "reason"))
+        rows.writerows([guarded(cell) for cell in row] for row in left)

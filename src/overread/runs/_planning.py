@@ -13,10 +13,10 @@ import msgspec
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Clip, Inline, Picture, Reader, Reply, Request, Source
 from overread.engine import Sources, Store, chunks, reply_key, request_digest
-from overread.runs._asking import Seat, trials_of
-from overread.runs._choosing import Tell, remarks_of, survey
-from overread.runs._environment import default_store, load_config
-from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
+from overread.runs import _opening
+from overread.runs._asking import trials_of
+from overread.runs._environment import default_store
+from overread.runs._opening import Seat, Tell
 
 _CHARACTERS_A_TOKEN = 4
 _CHUNK = 512
@@ -68,20 +68,19 @@ def plan(
     `fresh` counts no kept reply. `tell` gets a line for whatever a user should know before anybody
     is asked.
     """
-    config = load_config()
-    bench = open_cases(benchmark, cases, edition, settings or {})
-    seats = open_readers(bench, readers, config)
-    panel = open_judges(bench, judges, config)
-    chosen = survey(bench, limit, only).cases
+    bench = _opening.open_cases(benchmark, cases, edition, settings or {})
+    seats = _opening.open_readers(bench, readers)
+    panel = _opening.open_judges(bench, judges)
+    chosen = _opening.survey(bench, limit, only).cases
     if tell is not None:
-        for line in (*remarks_of(bench), *_not_counted(bench)):
+        for line in (*_opening.remarks_of(bench), *_not_counted(bench)):
             tell(line)
-    place = default_store(config, store)
+    place = default_store(store)
     with ExitStack() as stack:
         if not place.exists():  # a forecast makes nothing, not even an empty store
             place = Path(stack.enter_context(TemporaryDirectory())) / "empty.sqlite"
         kept = stack.enter_context(Store(place, tell))
-        who = enrolments([*seats, *panel])
+        who = _opening.enrolments([*seats, *panel])
         if not fresh:
             kept.foresee(who, bench.name, bench.dataset)
         opened = [seat.reader for seat in seats]

@@ -1,27 +1,37 @@
-"""Run folders become one page, and files for a paper. Nobody is asked, nothing measured again."""
+"""Run folders become one page, files for a paper, or a gate's rulings. Nothing is measured again.
+
+`run`, `measure`, `demo`, `report` and `serve` make their pages of what `reported` takes of a run:
+exhibits, sentences, and cards of a sample of its cases.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from errno import EISDIR
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from overread.benchmarks.base import Benchmark
-from overread.case import BadInput, Measure, Policy
-from overread.records import folder_being_written, make_private
-from overread.runs._choosing import Tell
-from overread.runs._kept import Kept, kept_runs
+from overread import __version__
+from overread.benchmarks.base import Benchmark, Tables
+from overread.case import BadInput, Card, Clip, Inline, Measure, Picture, Policy, Shown, Source
+from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_written, make_private
+from overread.report import DISCLAIMER
+from overread.report import gate as rules_of
+from overread.report.gate import Gated, GatedRun
+from overread.runs._kept import Kept, kept_runs, records_of
 from overread.runs._measuring import with_pictures
-from overread.runs._pages import CARDS, reported
+from overread.runs._opening import Tell
+from overread.runs._published import published_beside
 from overread.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from overread.imaging import Films
     from overread.report import Reported
-    from overread.report.exports import Exported
 
 _PAGE: Final = "report.html"
 _MOST_CARDS: Final = 2_000
@@ -30,7 +40,158 @@ _LARGEST_SEED: Final = 2**32 - 1
 _MARK: Final = b"<title>Overread: "
 _MARK_WITHIN: Final = 4096
 
-Writer = Callable[[Path, Sequence["Reported"]], list["Exported"]]
+CARDS: Final = 60
+"""How many cases the page of `report` embeds, as far as there is room for them."""
+OWN_CARDS: Final = 24
+"""How many the page that a run writes of itself embeds: it should be there at once."""
+
+
+def reported(
+    kept: Kept,
+    opened: Benchmark | None = None,
+    *,
+    include_images: bool = False,
+    cards: int = OWN_CARDS,
+    seed: int = 0,
+) -> Reported:
+    """Everything a page shows of one run.
+
+    `opened` is the benchmark over its cases, where their pictures may be shown. Exhibits, headlines
+    and paragraphs are made of the measures alone. Its `record` is the run's as the page may show
+    it; its `pictures` says whether this page shows any.
+    """
+    from overread.report import Reported, choose
+
+    bench, record, tables, measures = kept.bench, kept.record, kept.tables, kept.measures.measures
+    exhibits = {x.name: x for x in bench.exhibits(measures, record.signature)}
+    if opened is not None and opened is not bench and record.partial:
+        opened.sample_from(frozenset(tables.cases["case"]))
+    pictured = (
+        {} if opened is None else {x.name: x for x in opened.pictured(tables, record.signature)}
+    )
+    shown: list[Card] = []
+    strata: list[str] = []
+    total = 0
+    if bench.facets and cards > 0 and may_show_texts(record, include_images):
+        index = bench.card_index(tables)
+        total = index["case"].n_unique()
+        chosen, strata = choose(index, cards, seed)
+        shown = list(cards_with_slides(bench, opened, tables, chosen))
+    slides = Pictures(shown)
+    asked = tables.asked_under
+    return Reported(
+        record=msgspec.structs.replace(
+            record,
+            pictures=bool(pictured or slides),
+            remarks=_remarks(record, include_images),
+        ),
+        measures=measures,
+        exhibits=list((exhibits | pictured).values()),
+        headlines=list(bench.headlines(measures)),
+        methods=bench.methods(None if asked == bench.edition else asked),
+        limitations=bench.limitations(measures),
+        published=published_beside(record, kept.measures),
+        cards=shown,
+        card_total=total,
+        seed=seed,
+        strata=strata,
+        slides=slides,
+        include_images=include_images,
+    )
+
+
+def may_show_texts(record: RunRecord, include_images: bool) -> bool:
+    """Whether questions, reports and replies may be shown: never a credentialed set's unasked."""
+    return record.policy != "credentialed" or include_images
+
+
+def _remarks(record: RunRecord, include_images: bool) -> tuple[str, ...]:
+    """What a user should know of the set; a credentialed set's lines may name its cases."""
+    if not record.remarks or may_show_texts(record, include_images):
+        return record.remarks
+    kept = "remarks that may name cases are in run.toml."
+    if not record.left_out:
+        return (kept[0].upper() + kept[1:],)
+    return (f"{record.left_out} of the set are left out, wholly or in part; {kept}",)
+
+
+# ---------------------------------------------------------------- cards
+
+
+def cards_with_slides(
+    bench: Benchmark, opened: Benchmark | None, tables: Tables, chosen: Sequence[str]
+) -> Iterator[Card]:
+    """Cards as this benchmark's edition reads them, with pictures as they were asked with.
+
+    The two may be of different editions: what was shown stays what it was.
+    """
+    if opened is None or opened is bench:
+        yield from bench.cards(tables, chosen)
+        return
+    try:
+        slides = {card.case: card.slides for card in opened.cards(tables, chosen)}
+    except BadInput:  # the files are no longer what they were
+        slides = {}
+    for card in bench.cards(tables, chosen):
+        yield msgspec.structs.replace(card, slides=slides.get(card.case, ()))
+
+
+class Pictures(Mapping[tuple[str, int], Shown]):
+    """The pictures of cards by case and number of the slide, rendered when they are asked for.
+
+    A class, for a page takes only as many as it has room for. One that cannot be rendered is not
+    there. They have the size a reader was shown; several frames stand on one sheet.
+    """
+
+    def __init__(self, cards: Sequence[Card]) -> None:
+        self._recipes: dict[tuple[str, int], Picture | Clip] = {
+            (card.case, number): slide.picture
+            for card in cards
+            for number, slide in enumerate(card.slides)
+        }
+        # Frames of one film on one card, so that it is decoded once.
+        self._together: dict[tuple[str, Source | Inline], set[int]] = {}
+        for (case, _), picture in self._recipes.items():
+            if isinstance(picture, Clip):
+                self._together.setdefault((case, picture.source), set()).update(picture.frames)
+        self._films: Films | None = None
+
+    def __getitem__(self, key: tuple[str, int]) -> Shown:
+        try:
+            return self._rendered(key[0], self._recipes[key])
+        except BadInput:
+            raise KeyError(key) from None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._recipes
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return iter(self._recipes)
+
+    def __len__(self) -> int:
+        return len(self._recipes)
+
+    def _rendered(self, case: str, picture: Picture | Clip) -> Shown:
+        from overread.imaging import Films
+
+        self._films = self._films or Films()
+        wanted = self._together.pop((case, picture.source), None)
+        if wanted is not None:
+            self._films.frames(picture.source, sorted(wanted))
+        return rendered(picture, self._films)
+
+
+def rendered(picture: Picture | Clip, films: Films) -> Shown:
+    """A slide's picture in the size a reader was shown; several frames stand on one sheet."""
+    from overread.imaging import render, render_clip
+
+    if isinstance(picture, Picture):
+        return render(picture)
+    form = "images" if len(picture.frames) == 1 else "sheet"
+    return render_clip(msgspec.structs.replace(picture, form=form), films).frames[0]
+
+
+# ---------------------------------------------------------------- the page, and files for a paper
 
 
 class ReportedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,11 +248,11 @@ def report(
         raise BadInput(f"--seed {seed}: it must be from 0 to {_LARGEST_SEED}.")
     places = [Path(folder) for folder in folders]
     page = Path(out) if out is not None else (places[0] if len(places) == 1 else Path()) / _PAGE
-    exports = _exports(csv, latex, figures)
+    wanted = {"csv": csv, "latex": latex, "figures": figures}
+    exports = {option: Path(place) for option, place in wanted.items() if place is not None}
     if out is not None or len(places) != 1:
         _check_page(page)
-    for option, (folder, _) in exports.items():
-        _check_export(option, folder, places)
+    _check_exports(exports, places)
     opened = kept_runs(places)
     if out is None and len(places) == 1:  # after the folder is known to be a run
         _check_page(page)
@@ -144,28 +305,6 @@ def kept_today(
 # ---------------------------------------------------------------- where things go
 
 
-def _exports(
-    csv: str | Path | None, latex: str | Path | None, figures: str | Path | None
-) -> dict[str, tuple[Path, Writer]]:
-    from overread.report.exports import write_csv_files, write_figure_files, write_latex_files
-
-    wanted: dict[str, tuple[str | Path | None, Writer]] = {
-        "csv": (csv, write_csv_files),
-        "latex": (latex, write_latex_files),
-        "figures": (figures, write_figure_files),
-    }
-    found: dict[str, tuple[Path, Writer]] = {}
-    for option, (place, writer) in wanted.items():
-        if place is None:
-            continue
-        folder = Path(place)
-        for other, (taken, _) in found.items():
-            if taken.resolve() == folder.resolve():
-                raise BadInput(f"--{other} and --{option} name the same folder. Give each its own.")
-        found[option] = folder, writer
-    return found
-
-
 def _check_page(page: Path) -> None:
     """Refuse a place that is not a page of ours, before anything is made."""
     called = f"--out {page}"
@@ -201,21 +340,18 @@ def check_ours(called: str, place: Path, ours: Callable[[bytes], bool]) -> None:
             )
 
 
-def _check_export(option: str, folder: Path, runs: Sequence[Path]) -> None:
+def _check_exports(exports: Mapping[str, Path], runs: Sequence[Path]) -> None:
     from overread.report.exports import is_ours
 
-    try:
-        if folder.resolve() in {run.resolve() for run in runs}:
-            raise BadInput(f"--{option} {folder}: it is a run's folder. Give another.")
-        if folder.is_dir():
-            if any(folder.iterdir()) and not is_ours(folder):
-                raise BadInput(
-                    f"--{option} {folder}: the folder holds other things. Give a new or empty one."
-                )
-        elif folder.exists() or folder.is_symlink():
-            raise BadInput(f"--{option} {folder}: a file stands there. Give a folder.")
-    except OSError as error:
-        raise BadInput(f"--{option} {folder}: {error.strerror}. Give a writable place.") from None
+    taken: dict[Path, str] = {}
+    for option, folder in exports.items():
+        called, whole = f"--{option} {folder}", folder.resolve()
+        if whole in {run.resolve() for run in runs}:
+            raise BadInput(f"{called}: it is a run's folder. Give another.")
+        check_folder(called, folder, is_ours)
+        other = taken.setdefault(whole, option)
+        if other != option:
+            raise BadInput(f"--{other} and --{option} name the same folder. Give each its own.")
 
 
 # ---------------------------------------------------------------- writing
@@ -224,13 +360,18 @@ def _check_export(option: str, folder: Path, runs: Sequence[Path]) -> None:
 def _write(
     page: Path,
     runs: Sequence[Reported],
-    exports: Mapping[str, tuple[Path, Writer]],
+    exports: Mapping[str, Path],
     policy: Policy,
 ) -> dict[str, list[Path]]:
     """Everything is made beside its place, and moved there when all of it is there."""
+    from overread.report import exports as made_of
     from overread.report import write_report
-    from overread.report.exports import CONTENTS, earlier, write_contents
 
+    writers = {
+        "csv": made_of.write_csv_files,
+        "latex": made_of.write_latex_files,
+        "figures": made_of.write_figure_files,
+    }
     files: dict[str, list[Path]] = {}
     stale: list[Path] = []
     with ExitStack() as stack:
@@ -238,13 +379,13 @@ def _write(
         write_report(made, runs)
         if policy == "credentialed":
             made.chmod(0o600)
-        for option, (folder, writer) in exports.items():
-            old = earlier(folder)
+        for option, folder in exports.items():
+            old = made_of.earlier(folder)
             place = stack.enter_context(folder_being_written(folder, policy))
-            written = writer(place, runs)
-            write_contents(place, written)
+            written = writers[option](place, runs)
+            made_of.write_contents(place, written)
             names = {one.file for one in written}
-            files[option] = [folder / name for name in (*sorted(names), CONTENTS)]
+            files[option] = [folder / name for name in (*sorted(names), made_of.CONTENTS)]
             stale.extend(path for path in old if path.name not in names)
     for path in stale:
         path.unlink(missing_ok=True)
@@ -260,3 +401,63 @@ def file_being_written(called: str, path: Path) -> Iterator[Path]:
         yield made
         with writing_to(called):
             os.replace(made, path)
+
+
+# ---------------------------------------------------------------- a policy
+
+
+def gate(
+    folders: Sequence[str | Path],
+    policy: str | Path,
+    *,
+    readers: Sequence[str] = (),
+    junit_file: str | Path | None = None,
+) -> Gated:
+    """Hold the measures of some runs against a policy file.
+
+    `readers` are the only ones that "*" in the policy then stands for. With `junit_file` the
+    rulings are written there, too. Its `exit_code` is 0 if every rule is met, 1 if one is broken,
+    and 4 if none is broken but the data cannot tell of one.
+    """
+    rules = Path(policy)
+    held = rules_of.policy_bytes(rules)  # once: what is hashed is what was judged by
+    found = rules_of.read_policy(rules, held)
+    runs = [
+        GatedRun(folder=str(folder), record=record, measures=measures)
+        for folder, record, measures in records_of([Path(folder) for folder in folders])
+    ]
+    if junit_file is not None:
+        _check_junit(Path(junit_file), rules, runs)
+    rulings = rules_of.judge(found, runs, readers)
+    outcomes = [ruling.outcome for ruling in rulings]
+    outcome = rules_of.worst(outcomes)
+    gated = Gated(
+        title=found.title,
+        policy=str(policy),
+        policy_sha256=sha256(held).hexdigest(),
+        overread=__version__,
+        outcome=outcome,
+        exit_code=rules_of.EXIT_CODES[outcome],
+        counts={name: outcomes.count(name) for name in rules_of.OUTCOMES},
+        rulings=rulings,
+        disclaimer=DISCLAIMER,
+    )
+    if junit_file is not None:
+        called, data = f"--junit {junit_file}", rules_of.junit(gated)
+        with file_being_written(called, Path(junit_file)) as made, writing_to(called):
+            made.write_bytes(data)
+    return gated
+
+
+def _check_junit(place: Path, policy: Path, runs: Sequence[GatedRun]) -> None:
+    """Refuse a place that is not a JUnit file of ours, before anything is judged."""
+    called = f"--junit {place}"
+    with writing_to(called):
+        whole = place.resolve()
+        folders = {Path(run.folder).resolve() for run in runs}
+        of_a_run = whole.parent in folders or (whole.parent / "run.toml").exists()
+        if whole == policy.resolve() or (of_a_run and whole.name in RUN_FILES):
+            raise BadInput(f"{called}: it would replace what is judged. Give another file.")
+        if place.is_dir():
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        check_ours(called, place, lambda start: start[:5] == b"<?xml" and b"<testsuites" in start)

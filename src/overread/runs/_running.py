@@ -15,35 +15,17 @@ from typing import Any
 
 import msgspec
 
+from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
 from overread.case import Decoding, Reader
 from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
 from overread.readers import Altered, ReaderSpec
-from overread.records import (
-    JudgeEntry,
-    ReaderEntry,
-    RunRecord,
-    check_out,
-    folder_being_written,
-    write_rows,
-)
-from overread.runs._asking import (
-    Answers,
-    Job,
-    Judging,
-    Seat,
-    Work,
-    ask_in_turn,
-    run_async,
-    seat_of,
-    verdict_schema,
-    work_on,
-)
-from overread.runs._choosing import Tell, remarks_of, survey, write_left_out
-from overread.runs._environment import default_store, load_config, machine
+from overread.runs import _asking, _opening
+from overread.runs._asking import Answers, Work
+from overread.runs._environment import machine
 from overread.runs._measuring import Run, measure_into, versions
-from overread.runs._opening import enrolments, open_cases, open_judges, open_readers, recorded_cases
+from overread.runs._opening import Seat, Tell
 
 # A display of the readers' tallies for as long as they are asked: (name, tally, total, spec).
 Watch = Callable[[list[tuple[str, Tally, int, ReaderSpec]]], AbstractContextManager[None]]
@@ -88,41 +70,41 @@ def run(
     >>> import overread as ov
     >>> run = ov.run("grounding", cases="phantom:480", readers=["control:looks"])  # doctest: +SKIP
     """
-    config, words = load_config(), class_of(benchmark).absolute(settings)
-    bench = open_cases(benchmark, cases, edition, words)
-    seats = open_readers(bench, readers, config, concurrency)
+    words = class_of(benchmark).absolute(settings)
+    bench = _opening.open_cases(benchmark, cases, edition, words)
+    seats = _opening.open_readers(bench, readers, concurrency)
     specs = [seat.spec for seat in seats]
     bench.look_ahead([seat.reader.name for seat in seats])
-    seats += open_judges(bench, judges, config, concurrency)
-    chosen, n_cases, named = survey(bench, limit, only)
+    seats += _opening.open_judges(bench, judges, concurrency)
+    chosen, n_cases, named = _opening.survey(bench, limit, only)
     recipe = (limit if named is None else (limit, named), words)
     folder = Path(out) if out is not None else _default_folder(bench, specs, recipe)
-    check_out(folder)
-    remarks = remarks_of(bench)
-    who = enrolments(seats)
+    records.check_out(folder)
+    remarks = _opening.remarks_of(bench)
+    who = _opening.enrolments(seats)
     told = tell or (lambda line: None)
     for line in remarks:
         told(line)
-    with work_on(bench, chosen, default_store(config, store), tell) as work:
+    with _asking.work_on(bench, chosen, store, tell) as work:
         asking = Asking(work, seats)
         asking.ask(who, watch, tell, fresh=fresh)
-        with folder_being_written(folder, bench.policy, whole=True) as scratch:
-            write_left_out(scratch, bench)
+        with records.folder_being_written(folder, bench.policy, whole=True) as scratch:
+            _opening.write_left_out(scratch, bench)
             rows = (
                 bench.case_row(case)
                 for case in bench.cases()
                 if chosen is None or case.case_id in chosen
             )
-            write_rows(scratch / "cases.parquet", bench.case_schema, rows)
+            records.write_rows(scratch / "cases.parquet", bench.case_schema, rows)
             entries = asking.write_answers(scratch)
             judge_entries = asking.write_verdicts(scratch)
             for line in asking.sayings():
                 told(line)
-            record = RunRecord(
+            record = records.RunRecord(
                 benchmark=bench.name,
                 edition=bench.edition,
                 answers_edition=bench.edition,
-                cases=recorded_cases(cases),
+                cases=_opening.recorded_cases(cases),
                 dataset=bench.dataset,
                 policy=bench.policy,
                 n_cases=n_cases,
@@ -152,7 +134,7 @@ class Asking:
         self._work, self._seats, self.roles = work, seats, work.bench.roles
         self._readers = [seat for seat in seats if not seat.judges]
         self.panel = [seat for seat in seats if seat.judges]
-        self._judging = Judging(work, answers or self._answers) if self.panel else None
+        self._judging = _asking.Judging(work, answers or self._answers) if self.panel else None
         self.tallies: dict[str, Tally] = {}
         self._own_tallies: dict[tuple[str, bool], list[Tally]] = {}
         self._given: dict[tuple[str, bool], Given] = {}
@@ -174,12 +156,14 @@ class Asking:
         controls = self._judging.checked if self._judging is not None else []
         checked = [Enrolment(identity=one.identity, label=one.name) for one in controls]
         work.store.enrol([*who, *checked], work.dataset, fresh=fresh)
-        interrupted = run_async(ask_in_turn(self._rounds(watch), self._seats, work, tell))
+        interrupted = _asking.run_async(
+            _asking.ask_in_turn(self._rounds(watch), self._seats, work, tell)
+        )
         if work.store.damaged and tell is not None:
             tell(f"{work.store.damaged} kept replies were damaged, and were asked for again.")
         self._check_finished(interrupted, fresh)
 
-    def _rounds(self, watch: Watch | None) -> Generator[Sequence[Job], None, None]:
+    def _rounds(self, watch: Watch | None) -> Generator[Sequence[_asking.Job], None, None]:
         """Who is asked what, at once; then what follows from it.
 
         Judges judge the controls before any reader is asked: one that cannot be asked at all, or
@@ -187,7 +171,7 @@ class Asking:
         """
         judging, panel = self._judging, self.panel
         if judging is not None:
-            checks = [(seat_of(one), judging.check_plan(one)) for one in judging.checked]
+            checks = [(_opening.seat_of(one), judging.check_plan(one)) for one in judging.checked]
             yield from self._round(watch, checks, "check")
             first = [(judge, judging.first_plan(judge)) for judge in panel]
             yield from self._round(watch, first, "check")
@@ -211,14 +195,14 @@ class Asking:
 
     def _round(
         self, watch: Watch | None, questions: Sequence[tuple[Seat, Plan]], name: str
-    ) -> Generator[Sequence[Job], None, bool]:
+    ) -> Generator[Sequence[_asking.Job], None, bool]:
         """Have these asked, and say whether there was anything to ask."""
         shown, jobs = [], []
         for seat, plan in questions:
             label = f"{seat.reader.name} ({name})" if name else seat.reader.name
             tally = self.tallies.setdefault(label, Tally())
             self._own_tallies.setdefault(seat.key, []).append(tally)
-            jobs.append(Job(seat, plan, tally))
+            jobs.append(_asking.Job(seat, plan, tally))
             shown.append((label, tally, sum(1 for _ in plan()), seat.spec))
         if not any(total for _, _, total, _ in shown):
             return False
@@ -242,13 +226,13 @@ class Asking:
 
     # ------------------------------------------------------------ reading back
 
-    def write_answers(self, scratch: Path) -> tuple[ReaderEntry, ...]:
+    def write_answers(self, scratch: Path) -> tuple[records.ReaderEntry, ...]:
         """Stream answers.parquet in the order of the plan."""
         import polars as pl
 
         work, bench = self._work, self._work.bench
-        asked = dict.fromkeys((seat.reader.name for seat in self._readers), 0)
-        unanswered = dict(asked)
+        asked: Counter[str] = Counter()
+        unanswered: Counter[str] = Counter()
         models: dict[str, str | None] = {}
         decodings: dict[str, Decoding] = {}
 
@@ -266,9 +250,9 @@ class Asking:
                     yield (name, *bench.answer(trial, reply, reader.traits, why))
 
         schema = {"reader": pl.String, **bench.answer_schema}
-        write_rows(scratch / "answers.parquet", schema, rows())
+        records.write_rows(scratch / "answers.parquet", schema, rows())
         return tuple(
-            ReaderEntry(
+            records.ReaderEntry(
                 **self._about(seat),
                 params_b=seat.spec.params_b,
                 group=seat.spec.group,
@@ -282,7 +266,7 @@ class Asking:
 
     def write_verdicts(
         self, scratch: Path, before: Iterable[Sequence[Any]] = ()
-    ) -> tuple[JudgeEntry, ...]:
+    ) -> tuple[records.JudgeEntry, ...]:
         """Stream verdicts.parquet in the order of the plan; nothing where nobody judges.
 
         `before` are rows that are there already: they stand first, and are in no entry.
@@ -291,7 +275,7 @@ class Asking:
         if judging is None:
             return ()
         counts: dict[str, Counter[str]] = {seat.reader.name: Counter() for seat in self.panel}
-        schema = verdict_schema()
+        schema = _asking.verdict_schema()
         outcome = list(schema).index("outcome")
 
         def rows() -> Iterable[Sequence[Any]]:
@@ -302,9 +286,9 @@ class Asking:
                     counts[seat.reader.name][row[outcome]] += 1
                     yield row
 
-        write_rows(scratch / "verdicts.parquet", schema, rows())
+        records.write_rows(scratch / "verdicts.parquet", schema, rows())
         return tuple(
-            JudgeEntry(
+            records.JudgeEntry(
                 **self._about(seat),
                 roles=seat.roles,
                 rubric=seat.rubric or None,

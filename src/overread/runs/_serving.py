@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import threading
 from collections import OrderedDict
@@ -16,10 +15,16 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Card, Shown, Slide
+from overread.runs._asking import on_interrupt
 from overread.runs._environment import environment
 from overread.runs._kept import Kept, kept_runs
-from overread.runs._pages import cards_with_slides, may_show_texts, rendered, reported
-from overread.runs._reporting import kept_today
+from overread.runs._reporting import (
+    cards_with_slides,
+    kept_today,
+    may_show_texts,
+    rendered,
+    reported,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,15 +83,10 @@ async def _until_stopped(
     from overread.report.serving.server import serving
 
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for wanted in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(wanted, stopped.set)
-        except NotImplementedError:  # as on Windows
-            break
-    async with serving(made.page, made.runs, at, trouble=trouble) as server:
-        listens(server)
-        await stopped.wait()
+    with on_interrupt(stopped.set):
+        async with serving(made.page, made.runs, at, trouble=trouble) as server:
+            listens(server)
+            await stopped.wait()
 
 
 def served(folders: Sequence[str | Path], *, include_images: bool = False) -> Served:

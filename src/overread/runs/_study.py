@@ -1,23 +1,29 @@
-"""Study files: several benchmarks, readers and options in one TOML file."""
+"""Several runs at once: study files, the demo, and the instrument checked against its controls.
+
+A study has several benchmarks, readers and options in one TOML file. `selfcheck` and `demo` put
+every benchmark on synthetic patients to readers whose behaviour is known by construction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import msgspec
 
 from overread.benchmarks.base import Benchmark
+from overread.benchmarks.registry import class_of, with_phantoms
 from overread.case import BadInput
 from overread.engine import Enrolment, Store
 from overread.files import read_toml
-from overread.records import check_out
-from overread.runs._choosing import Tell, survey
-from overread.runs._environment import default_store, load_config
+from overread.records import check_folder, check_out
+from overread.runs._environment import default_store
 from overread.runs._measuring import Run
-from overread.runs._opening import enrolments, open_cases, open_judges, open_readers
+from overread.runs._opening import Tell, enrolments, open_cases, open_judges, open_readers, survey
 from overread.runs._planning import Forecast, plan
+from overread.runs._reporting import OWN_CARDS
 from overread.runs._running import Unfinished, Watch, run
 
 
@@ -76,7 +82,7 @@ def plan_study(
 ) -> Iterator[PlannedRun]:
     """Forecast everything a study file asks for, run by run. Nobody is asked."""
     study = read_study(path)
-    for part, asked, _, _ in _checked(study, path):
+    for part, asked, _, _ in _opened(study, path):
         yield PlannedRun(
             benchmark=part.benchmark,
             cases=part.cases,
@@ -95,16 +101,16 @@ def run_study(
 ) -> Iterator[Run]:
     """Run everything a study file asks for, one run folder per benchmark."""
     study = read_study(path)
-    place = store or study.store or default_store(load_config())
-    checked = _checked(study, path)
+    place = store or study.store or default_store()
+    opened = _opened(study, path)
     with Store(place, tell) as kept:
         begun: set[str] = set()  # two runs about one set are begun anew once, all before the first
-        for _, _, bench, who in checked:
+        for _, _, bench, who in opened:
             dataset = kept.dataset_id(bench.name, bench.dataset, bench.policy)
             kept.enrol(who, dataset, fresh=fresh and bench.dataset not in begun)
             begun.add(bench.dataset)
     also: dict[str, Any] = {"concurrency": study.concurrency, "watch": watch, "tell": tell}
-    for part, asked, _, _ in checked:
+    for part, asked, _, _ in opened:
         try:
             done = run(**asked, out=part.folder(path), store=place, **also)
         except Unfinished as unfinished:
@@ -114,33 +120,25 @@ def run_study(
         yield done
 
 
-def _checked(
+def _opened(
     study: Study, path: Path
 ) -> list[tuple[StudyRun, dict[str, Any], Benchmark, list[Enrolment]]]:
     """Each run, what it asks for, its cases and who is asked.
 
     All are opened: a mistake in the last is better known before the first is asked.
     """
-    config = load_config()
     found = []
     for part in study.run:
         bench = open_cases(part.benchmark, part.cases, part.edition, part.settings)
-        seats = open_readers(bench, study.reader, config, study.concurrency)
+        seats = open_readers(bench, study.reader, study.concurrency)
         judges = study.judge if bench.roles else []
-        seats += open_judges(bench, judges, config, study.concurrency)
+        seats += open_judges(bench, judges, study.concurrency)
         who = enrolments(seats)
         survey(bench, part.limit, part.only)
         check_out(part.folder(path))
-        asked = {
-            "benchmark": part.benchmark,
-            "cases": part.cases,
-            "readers": study.reader,
-            "judges": judges,
-            "edition": part.edition,
-            "limit": part.limit,
-            "only": part.only,
-            "settings": part.settings,
-        }
+        same = ("benchmark", "cases", "edition", "limit", "only", "settings")
+        asked = {name: getattr(part, name) for name in same}
+        asked |= {"readers": study.reader, "judges": judges}
         found.append((part, asked, bench, who))
     return found
 
@@ -160,3 +158,109 @@ def read_study(path: Path) -> Study:
     if len(set(folders)) < len(folders):
         raise BadInput(f"{path}: two runs would write the same folder. Give each its own out.")
     return study
+
+
+# ---------------------------------------------------------------- controls on phantoms
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What one control is, what it was found to be, and what the authors' edition takes it for.
+
+    `recovered` is whether each edition found what it must; `signature` is that of `found`.
+    """
+
+    benchmark: str
+    control: str
+    expected: str
+    found: str
+    authors: str
+    note: str | None = None
+    recovered: bool
+    signature: str
+
+
+def selfcheck(
+    benchmark: str | None = None,
+    *,
+    seed: int = 0,
+    watch: Watch | None = None,
+    tell: Tell | None = None,
+) -> Iterator[list[Checked]]:
+    """Put every control to fresh phantoms with an empty store; one list for each benchmark.
+
+    Both editions are asked, so that a control the published rules misplace is seen.
+    """
+    for one in with_phantoms(tell) if benchmark is None else (class_of(benchmark),):
+        phantoms = one.phantoms
+        if phantoms is None:
+            raise BadInput(f"{one.name} has no phantoms. Give cases of your own.")
+        yield _checked(one.name, f"phantom:{phantoms.size}:{seed}", phantoms.settings, watch)
+
+
+def _controls(names: Iterable[str]) -> list[str]:
+    """Readers or judges that need no server."""
+    return [f"control:{name}" for name in names]
+
+
+def _checked(
+    name: str, cases: str, settings: Mapping[str, str], watch: Watch | None
+) -> list[Checked]:
+    found = {}
+    with TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        for edition in ("corrected", "authors"):
+            bench = open_cases(name, cases, edition, settings)
+            done = run(
+                name,
+                cases,
+                _controls(bench.expected()),
+                judges=_controls(bench.judges()),
+                edition=edition,
+                settings=settings,
+                out=place / edition,
+                store=place / "store.sqlite",
+                watch=watch,
+            )
+            found[edition] = (bench.recovered(done.records), done.record.signature)
+    ours, signature = found["corrected"]
+    theirs = {one.control: one for one in found["authors"][0]}
+    return [
+        Checked(
+            benchmark=name,
+            control=one.control,
+            expected=one.expected,
+            found=one.found,
+            authors=theirs[one.control].found,
+            note=one.note,
+            recovered=one.ok and theirs[one.control].ok,
+            signature=signature,
+        )
+        for one in ours
+    ]
+
+
+_PAGE = "report.html"
+
+
+def demo(out: Path, *, watch: Watch | None = None, tell: Tell | None = None) -> Iterator[Run]:
+    """One run folder per benchmark below `out`, each yielded when it is done; last, the page."""
+    from overread.runs._reporting import report
+
+    benchmarks = list(with_phantoms(tell))
+    names = [one.name for one in benchmarks]
+    own = {*names, _PAGE}
+    check_folder(f"--out {out}", out, lambda at: own.issuperset(one.name for one in at.iterdir()))
+    for name in names:
+        check_out(out / name)
+    done = []
+    for one in benchmarks:
+        assert one.phantoms is not None
+        name, cases = one.name, f"phantom:{one.phantoms.size}"
+        if tell is not None:
+            tell(f"making phantoms for {name} (once) …")
+        bench = open_cases(name, cases, "corrected", {})
+        readers, judges = _controls(bench.controls()), _controls(bench.judges())
+        made = run(name, cases, readers, judges=judges, out=out / name, watch=watch, tell=tell)
+        done.append(made)
+        yield made
+    report([one.folder for one in done], out / _PAGE, cards=OWN_CARDS)

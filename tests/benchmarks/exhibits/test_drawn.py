@@ -6,10 +6,9 @@ import pytest
 
 from overread.benchmarks.exhibits import cells
 from overread.benchmarks.exhibits.cells import cut
-from overread.benchmarks.exhibits.dot_plot import Panel, dots
+from overread.benchmarks.exhibits.figures import Panel, Web, dots, radar, vertices
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.judges import Part, notes_on_judges
-from overread.benchmarks.exhibits.radar import Web, radar, vertices
 from overread.benchmarks.exhibits.style import LOOKS, Cast, cast_of, point_row
 from overread.case import Figure, Measure
 

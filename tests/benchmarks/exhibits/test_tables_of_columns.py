@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from overread.benchmarks.exhibits.cells import NOT_ASKED, judge_flags, printed, with_tests
-from overread.benchmarks.exhibits.dot_plot import Lane, Panel, dot_figure, lane_rows
+from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows, radar_figure
 from overread.benchmarks.exhibits.index import Column, Index
-from overread.benchmarks.exhibits.radar import radar_figure
 from overread.benchmarks.exhibits.style import cast_of
 from overread.benchmarks.exhibits.tables import (
     difference_rows,

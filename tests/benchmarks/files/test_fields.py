@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields, refuse_twice
+from overread.benchmarks.files.fields import Fields, fields_of, read_fields, refuse_twice
+from overread.benchmarks.files.sheets import quoted
 from overread.case import BadInput, Box
 from support.m3_trees import write_sheet
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overread.benchmarks.files.jsonl import first_object, lines_of, list_of
+from overread.benchmarks.files.fields import first_object, lines_of, list_of
 from overread.case import BadInput
 
 

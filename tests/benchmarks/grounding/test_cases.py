@@ -120,7 +120,7 @@ def test_a_repeated_id_names_both_rows(manifest):
 
 def test_missing_columns_are_all_named(manifest, conftest_columns):
     without = [c for c in conftest_columns if c not in ("label", "box_w")]
-    assert "has no column label, box_w." in complaint(manifest({}, columns=without))
+    assert "has no column label, box_w;" in complaint(manifest({}, columns=without))
 
 
 def test_columns_nobody_needs_may_be_missing_and_others_are_ignored(manifest, conftest_columns):

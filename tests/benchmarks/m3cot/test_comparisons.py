@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from overread.benchmarks.m3cot import M3CoT
-from overread.benchmarks.m3cot.comparisons import COMPARED
+from overread.benchmarks.m3cot.measures import COMPARED
 from support.m3_odd_runs import odd_run
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 

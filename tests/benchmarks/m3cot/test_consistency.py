@@ -19,13 +19,13 @@ from overread.benchmarks.m3cot.consistency import hot, scores_of, seen_in, spoke
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.importing import import_results
 from overread.benchmarks.m3cot.measures import measure
-from overread.benchmarks.m3cot.paths import (
+from overread.benchmarks.m3cot.verdicts import (
+    ORDERS,
     lcs_length,
     mode_path,
     path_of,
     similarity,
 )
-from overread.benchmarks.m3cot.verdicts import ORDERS
 from support.m3_paths import medoid_path, score_task
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 

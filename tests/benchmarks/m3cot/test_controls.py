@@ -25,7 +25,6 @@ from overread.benchmarks.m3cot.controls import (
 )
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.judge_questions import questions
-from overread.benchmarks.m3cot.paths import path_of
 from overread.benchmarks.m3cot.trials import (
     ANSWER_FIRST,
     ANSWER_NOW,
@@ -34,7 +33,7 @@ from overread.benchmarks.m3cot.trials import (
     first_half,
     prompt_of,
 )
-from overread.benchmarks.m3cot.verdicts import ORDERS
+from overread.benchmarks.m3cot.verdicts import ORDERS, path_of
 from overread.case import Measure, Prompt, PromptMessage, Reader, Shown
 from overread.judging.question import by_name
 from support.m3_paths import score_task

@@ -9,14 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from overread.benchmarks.files.workbook import sheet_of
+from overread.benchmarks.files.sheets import sheet_of
 from overread.benchmarks.m3cot.authors import cells_of, failed_text, read_precision, read_recall
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import AUTHORS
 from overread.benchmarks.m3cot.measures import measure
-from overread.benchmarks.m3cot.paths import lcs_length, path_of, similarity
 from overread.benchmarks.m3cot.steps import f1_of, precision_of
-from overread.benchmarks.m3cot.verdicts import ORDERS, STEP_NAMES
+from overread.benchmarks.m3cot.verdicts import ORDERS, STEP_NAMES, lcs_length, path_of, similarity
 from support.m3_paths import medoid_path, score_task
 from support.m3_tables import answer, case, found, read, tables_of, verdict, verdicts_of
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overread.benchmarks.files.workbook import MOST_BYTES, sheet_of
-from overread.benchmarks.m3cot.cases import STEPS, TASKS, Step
+from overread.benchmarks.files.sheets import MOST_BYTES, sheet_of
+from overread.benchmarks.m3cot.cases import READER, STEPS, TASKS, Step
 from overread.benchmarks.m3cot.edition import Options
-from overread.benchmarks.m3cot.loading import READER
 from overread.case import BadInput
 from support.datasets import write_csv
 from support.m3_trees import HEADER, LABELS, Item, write_image, write_m3cot, write_sheet

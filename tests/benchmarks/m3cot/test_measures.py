@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.measures import METRICS, measure
-from overread.benchmarks.m3cot.paths import path_of
-from overread.benchmarks.m3cot.verdicts import ORDERS
+from overread.benchmarks.m3cot.verdicts import ORDERS, path_of
 from support.m3_paths import score_task
 from support.m3_tables import answer, case, found, tables_of, verdict, verdicts_of
 

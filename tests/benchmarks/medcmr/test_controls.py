@@ -576,9 +576,7 @@ def run(name, words):
 @pytest.mark.parametrize("edition", ["corrected", "authors"])
 def test_both_editions_recover_all_five(edition, words):
     tables, rules, options = run(edition, words | {"boot": "100"})
-    found = fitness_in(
-        questions(rules), tables.verdicts, {case.case_id: case for case in cases_in(tables.cases)}
-    )
+    found = fitness_in(questions(rules), tables.verdicts, cases_in(tables.cases))
     assert {(one.part, one.label) for one in found} == {("visual", None), ("truth", None)}
     judged = tables.verdicts.filter(~tables.verdicts["check"])
     records = measure(

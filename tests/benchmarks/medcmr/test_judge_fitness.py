@@ -214,7 +214,7 @@ def test_a_score_that_changes_with_what_should_not_matter_is_counted():
 
 MADE = [opened(n, dimension="SOD" if n % 2 else "CR") for n in range(12)]
 TABLES = tables_of(MADE, [wrote("r", n) for n in range(12)])
-KNOWN_CASES = {case.case_id: case for case in cases_in(TABLES.cases)}
+KNOWN_CASES = cases_in(TABLES.cases)
 QUICK = {"boot": 200}
 
 

@@ -279,7 +279,7 @@ ANSWERS = [
 
 def units(*rows):
     tables = tables_of(CASES, ANSWERS)
-    known = {case.case_id: case for case in cases_in(tables.cases)}
+    known = cases_in(tables.cases)
     return units_of(ASKED, known, tables.answers, verdicts_of(rows))
 
 

@@ -10,9 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from overread.benchmarks.medcmr import leakage
 from overread.benchmarks.medcmr.edition import AUTHORS, CORRECTED
-from overread.benchmarks.medcmr.leakage import LONGEST, edit_similarity, rouge_l, words
+from overread.benchmarks.medcmr.measures import (
+    LEAKAGE_SPECS,
+    LONGEST,
+    edit_similarity,
+    rouge_l,
+    words,
+)
 from overread.benchmarks.medcmr.study import Study
 from overread.measuring.specs import made_by
 from support.med_tables import chose, found, mcq, opened, tables_of, wrote
@@ -120,7 +125,7 @@ def measured(answers, edition=CORRECTED):
     made = (
         one
         for marks in study.marks
-        for spec in leakage.LEAKAGE_SPECS
+        for spec in LEAKAGE_SPECS
         for one in made_by(study, marks, spec)
     )
     return study.finish(made)

@@ -269,7 +269,7 @@ def test_the_controls_are_found_for_what_they_are_and_everything_follows(own, tm
         for row in run.measures.filter(measure="set_accuracy", by="{}").iter_rows(named=True)
     }
     assert by_reader == {"control:looks": 1.0, "control:prior": 0.0, "control:first-option": 0.0}
-    (found,) = compare([tmp_path / "run"]).found
+    (found,) = compare([tmp_path / "run"])
     assert {d.measure for d in found.differences} >= {"diff_set_accuracy", "diff_confusion"}
     assert any("gets both pictures right" in line for line in found.lines)
     page = report([tmp_path / "run"], tmp_path / "page.html", include_images=True)

@@ -76,9 +76,8 @@ def p_value(value: float | None) -> str:
 
 def judge_flags(record: Measure) -> frozenset[str]:
     """What is said of the judges behind a number: `unfit` on replies of known truth, `untried`."""
-    label = record.label or ""
-    said = {"unfit": UNFIT in label, "untried": NOT_CHECKED in label}
-    return frozenset(flag for flag, there in said.items() if there)
+    flags = {"unfit": UNFIT, "untried": NOT_CHECKED}
+    return frozenset(flag for flag, words in flags.items() if words in (record.label or ""))
 
 
 def is_unfit(record: Measure) -> bool:

@@ -13,13 +13,11 @@ class Index:
     """The records by what they are about. A class because every exhibit looks the same ones up."""
 
     def __init__(self, measures: Iterable[Measure]) -> None:
-        self._found: dict[tuple[str, str, tuple[tuple[str, str], ...]], Measure] = {}
         self._named: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], Measure]] = {}
         self._groups: dict[tuple[str, str], dict[str, None]] = {}
         readers: dict[str, None] = {}
         for record in measures:
             by = tuple(sorted(record.by.items()))
-            self._found[record.reader, record.measure, by] = record
             self._named.setdefault(record.measure, {})[record.reader, by] = record
             if not record.reader:  # the empty name stands for all readers together
                 continue
@@ -31,7 +29,7 @@ class Index:
 
     def get(self, reader: str, measure: str, **by: str) -> Measure | None:
         """The record with exactly this `by`."""
-        return self._found.get((reader, measure, tuple(sorted(by.items()))))
+        return self._named.get(measure, {}).get((reader, tuple(sorted(by.items()))))
 
     def known(self, reader: str, measure: str, **by: str) -> Measure | None:
         """The same, where it has a value."""

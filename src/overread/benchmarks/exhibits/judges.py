@@ -78,7 +78,8 @@ def notes_on_judges(index: Index, parts: Sequence[Part]) -> Iterator[str]:
     yield f"{told} Sensitivity / specificity on replies of known truth: {fitness}."
     if any(LEXICAL in judge for judge in everyone):
         yield _LEXICAL_NOTE
-    flags = _flags_of(index, parts)
+    judged = [one for part in parts for one in index.all(part.measure, "judge", *part.keys)]
+    flags = frozenset().union(*map(judge_flags, judged))
     if "unfit" in flags:
         yield (
             f"{UNFIT}: right replies called right (sensitivity) or wrong ones wrong (specificity) "
@@ -91,30 +92,11 @@ def notes_on_judges(index: Index, parts: Sequence[Part]) -> Iterator[str]:
 def _fitness(index: Index, judge: str, parts: Iterable[Part]) -> str:
     said = []
     for part in parts:
-        sens, spec = (tried(index, name, judge, part) for name in (SENSITIVITY, SPECIFICITY))
-        if sens is None and spec is None:
-            said.append(f"{part.said} {_UNTRIED}")
-        else:
-            said.append(f"{part.said} {_percent(sens)} / {_percent(spec)}")
-    if all(words.endswith(_UNTRIED) for words in said):
-        return _UNTRIED
-    return ", ".join(said)
-
-
-def _percent(record: Measure | None) -> str:
-    if record is None or record.value is None:
-        return NOT_KNOWN
-    return f"{100 * record.value:.0f} %"
-
-
-def _flags_of(index: Index, parts: Sequence[Part]) -> set[str]:
-    """What the by-judge records of these parts say of their judges."""
-    return {
-        flag
-        for part in parts
-        for record in index.all(part.measure, "judge", *part.keys)
-        for flag in judge_flags(record)
-    }
+        found = [tried(index, name, judge, part) for name in (SENSITIVITY, SPECIFICITY)]
+        shares = (None if one is None else one.value for one in found)
+        each = (NOT_KNOWN if share is None else f"{100 * share:.0f} %" for share in shares)
+        said.append(f"{part.said} {' / '.join(each) if any(found) else _UNTRIED}")
+    return _UNTRIED if all(words.endswith(_UNTRIED) for words in said) else ", ".join(said)
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -124,6 +106,12 @@ def _joined(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------- tables
 
 _SHIFT: Final = "judge_shift"
+_FITNESS: Final = (
+    "Each judge first judges the controls' replies, whose truth is known. Sensitivity: of what is "
+    "right, the share it calls right; specificity: of what is wrong, the share it calls wrong. "
+    f"Verdicts that cannot be read count against both. Below {100 * LIMIT:.0f} % either way: "
+    f"{UNFIT}."
+)
 
 
 def fitness_table(
@@ -150,25 +138,11 @@ def fitness_table(
         label = next((one.label for one in there if one.label), "fit" if there else NOT_CHECKED)
         found += [_shift(index, judge, part, change) for change in tried_on]
         rows.append((judge, part.said, *map(_bare, found), label))
-    return table(
-        "judge_fitness",
-        "Are the judges fit?",
-        (
-            *("judge", "judges what", "sensitivity", "specificity"),
-            *(changes[change] for change in tried_on),
-            "so it is",
-        ),
-        rows,
-        signature,
-        (
-            "Each judge first judges the controls' replies, whose truth is known. Sensitivity: of "
-            "what is right, the share it calls right; specificity: of what is wrong, the share it "
-            f"calls wrong. Verdicts that cannot be read count against both. Below "
-            f"{100 * LIMIT:.0f} % either way: {UNFIT}.",
-            *([moved] if tried_on else []),
-        ),
-        facts=2,
-    )
+    shifts = (changes[change] for change in tried_on)
+    headings = ("judge", "judges what", "sensitivity", "specificity", *shifts, "so it is")
+    notes = [_FITNESS, moved] if tried_on else [_FITNESS]
+    title = "Are the judges fit?"
+    return table("judge_fitness", title, headings, rows, signature, notes, facts=2)
 
 
 def _shift(index: Index, judge: str, part: Part, change: str) -> Measure | None:
@@ -188,25 +162,13 @@ def agreement_table(
         for part in parts
         if part.by.items() <= record.by.items()
     ]
-    rows = [
-        (
-            record.by["judges"],
-            part.said,
-            record.by.get(group, "all"),
-            _bare(record),
-            coefficient(index.get("", KAPPA, **record.by)),
-        )
-        for record, part in sorted(records, key=lambda one: group in one[0].by)
-    ]
-    return table(
-        "judge_agreement",
-        "Do the judges agree?",
-        ("judges", "on", group, "agreement %", "kappa"),
-        rows,
-        signature,
-        (f"Over verdicts that both gave. {note}",),
-        facts=3,
-    )
+    rows = []
+    for record, part in sorted(records, key=lambda one: group in one[0].by):
+        about = record.by["judges"], part.said, record.by.get(group, "all")
+        rows.append((*about, _bare(record), coefficient(index.get("", KAPPA, **record.by))))
+    headings = ("judges", "on", group, "agreement %", "kappa")
+    notes, title = [f"Over verdicts that both gave. {note}"], "Do the judges agree?"
+    return table("judge_agreement", title, headings, rows, signature, notes, facts=3)
 
 
 def _bare(record: Measure | None) -> str:

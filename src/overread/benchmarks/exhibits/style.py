@@ -5,7 +5,8 @@ The colours are told apart by people with any of the common colour deficiencies 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from os.path import commonprefix
 from typing import Any, Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import is_unfit
@@ -85,16 +86,12 @@ def shown(readers: Sequence[str]) -> dict[str, str]:
         reader: name if len(name) <= _LONGEST else f"{name[:half]}…{name[-half:]}"
         for reader, name in plain.items()
     }
-    alike: dict[str, list[str]] = {}
-    for reader, name in short.items():
-        alike.setdefault(name, []).append(reader)
     found: dict[str, str] = {}
     for reader, name in short.items():
-        group = [plain[other] for other in alike[name]]
-        if len(group) > 1:
-            start = max(0, _alike(group) - 10)
-            part = plain[reader][start:]
-            name = ("…" if start else "") + part
+        alike = [plain[other] for other, cut in short.items() if cut == name]
+        if len(alike) > 1:
+            start = max(0, len(commonprefix(alike)) - 10)  # noqa: RUF071 (letters, no folders)
+            name = ("…" if start else "") + plain[reader][start:]
             name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
         number, first = 2, name
         while name in found.values():
@@ -102,14 +99,6 @@ def shown(readers: Sequence[str]) -> dict[str, str]:
             number += 1
         found[reader] = name
     return found
-
-
-def _alike(names: Sequence[str]) -> int:
-    """How many characters these names begin with alike."""
-    for at, letters in enumerate(zip(*names, strict=False)):
-        if len(set(letters)) > 1:
-            return at
-    return min(map(len, names))
 
 
 def label_room(names: Iterable[str]) -> int:
@@ -187,15 +176,14 @@ def cast_of(index: Index, columns: Sequence[Column]) -> Cast:
 def told(cast: Cast) -> tuple[Spec, Spec]:
     """The scales of colour and shape."""
     names = list(cast.names.values())
-    ranges = ([look.colour for look in LOOKS], [look.shape for look in LOOKS])
     colour, shape = (
         {
             "field": "shown",
             "type": "nominal",
-            "scale": {"domain": names, "range": values[: len(names)]},
+            "scale": {"domain": names, "range": list(values)[: len(names)]},
             "legend": {"columns": 3},
         }
-        for values in ranges
+        for values in zip(*LOOKS, strict=True)
     )
     return colour, shape
 
@@ -218,6 +206,23 @@ def point_row(reader: str, name: str, column: str, record: Measure, **more: obje
         "unfit": is_unfit(record),
         **more,
     }
+
+
+def point_layers(cast: Cast, where: str, size: int, **place: Spec) -> Iterator[Spec]:
+    """The readers' marks in one part of a figure, open where a judge is unfit."""
+    colour, shape = told(cast)
+    opened = {"filled": False, "fill": PAPER}
+    for test, fill in (("!datum.unfit", {"filled": True}), ("datum.unfit", opened)):
+        yield {
+            "transform": [{"filter": f"{where} && {test}"}],
+            "mark": {"type": "point", "size": size, "opacity": 1, "strokeWidth": 1.5, **fill},
+            "encoding": {**place, "color": colour, "shape": shape},
+        }
+
+
+def ground(values: Sequence[Spec], mark: Spec, **channels: Any) -> Spec:
+    """A layer with data of its own, behind the readers' marks: lines, rings and words."""
+    return {"data": {"values": list(values)}, "mark": mark, "encoding": channels}
 
 
 def unfit_note(rows: Sequence[Spec]) -> tuple[str, ...]:

@@ -1,22 +1,26 @@
-"""Tables made of columns: readers down, readers within groups, and pairs of readers."""
+"""Tables made of columns: readers down, readers within groups, and pairs of readers.
+
+And all exhibits that follow from declared measures alone (`exhibits_of`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from overread.benchmarks.exhibits.cells import (
-    NOT_ASKED,
-    NOT_KNOWN,
-    cell,
-    p_value,
-    table,
-    told_apart,
-)
+from overread.benchmarks.exhibits import cells
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, table
+from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows
 from overread.benchmarks.exhibits.index import Column, Index
-from overread.case import Measure, Method, Table
+from overread.benchmarks.exhibits.style import cast_of
+from overread.case import Figure, Measure, Method, Table
+from overread.measuring.specs import Spec
 
 Shows = Callable[[Measure | None], str]
 _MOST_REMARKS = 6
+_PAIRED = (
+    "Paired over the cases of both; p exact or by sign flips, q Benjamini and Hochberg's within "
+    f"each measure. {cells.TOLD_APART_MARK}: q < 0.05."
+)
 
 
 def kept_columns(index: Index, columns: Sequence[Column], **by: Sequence[str]) -> list[Column]:
@@ -167,7 +171,7 @@ def difference_rows(
     *,
     beside: bool = False,
     marked: bool = False,
-    absent: str = NOT_ASKED,
+    absent: str = cells.NOT_ASKED,
 ) -> list[tuple[str, ...]]:
     """A row for each: reader, the other, what of, the difference, p and q.
 
@@ -180,8 +184,8 @@ def difference_rows(
             said,
             cell(record, absent=absent),
             *([both_rates(record)] if beside else []),
-            p_value(record.p),
-            p_value(record.q) + (told_apart(record) if marked else ""),
+            cells.p_value(record.p),
+            cells.p_value(record.q) + (cells.told_apart(record) if marked else ""),
         )
         for record, said in found
     ]
@@ -230,3 +234,56 @@ def _method_words(how: Method, shared: str) -> str:
         wide = how.effect is not None and how.effect != 1
         return f"Wilson's, widened where items share {shared}" if wide else "Wilson's"
     return str(Method(kind=how.kind, of=how.of, boot=how.boot, seed=how.seed))
+
+
+# ---------------------------------------------------------------- what declared measures give
+
+
+def exhibits_of(
+    specs: Sequence[Spec], measures: Sequence[Measure], signature: str, title: str
+) -> Iterator[Table | Figure]:
+    """`summary`, `profile`, `by_KEY` for every grouping and `pairs`, as far as there is any."""
+    index, says = Index(measures), {spec.name: spec.says for spec in specs}
+    named = {spec.name: spec.name.replace("_", " ") for spec in specs}
+    columns = [Column(named[spec.name], spec.name, unit=spec.unit) for spec in specs]
+    columns = kept_columns(index, columns)
+    notes = (
+        *(f"{column.heading}: {says[column.measure]}." for column in columns),
+        *interval_notes(index, *(column.measure for column in columns)),
+        *remarks_on(index, columns),
+    )
+    groups = dict.fromkeys(key for spec in specs for key in spec.groups)
+    compared = differences(index, {f"diff_{name}": said for name, said in named.items()})
+    made = (
+        readers_table(index, signature, "summary", title, columns, notes),
+        _profile(index, signature, title, columns),
+        *(_grouped(index, signature, key, columns) for key in groups),
+        table(
+            "pairs",
+            "Readers against each other",
+            ("reader", "versus", "measure", "difference", "rates", "p", "q"),
+            difference_rows(compared, beside=True, marked=True),
+            signature,
+            [_PAIRED],
+            facts=3,
+        ),
+    )
+    yield from (one for one in made if one is not None)
+
+
+def _grouped(index: Index, signature: str, key: str, columns: Sequence[Column]) -> Table | None:
+    sizes = group_sizes(index, key, columns)
+    printed = {group: f"{group} (n = {n})" for group, n in sizes.items()}
+    some = kept_columns(index, columns, **{key: list(sizes)}) if sizes else []
+    return groups_table(index, signature, f"by_{key}", f"By {key}", key, printed, some)
+
+
+def _profile(index: Index, signature: str, title: str, columns: Sequence[Column]) -> Figure | None:
+    shares = [column for column in columns if column.unit and column.unit.of_shares]
+    cast, panels = cast_of(index, shares), [Panel("all cases")]
+    lanes = [Lane(column.heading, column=column) for column in shares]
+    rows = lane_rows(index, lanes, panels, cast)
+    says, bars = "Measures of every reader in percent:", ["Bars: 95 % intervals."]
+    return dot_figure(
+        "profile", title, rows, panels, cast, signature, says=says, keys=("measure",), before=bars
+    )

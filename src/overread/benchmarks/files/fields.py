@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
-from overread.benchmarks.files.jsonl import JSON_ERRORS, first_object, lines_of, list_of
-from overread.benchmarks.files.sheets import mark_of, rows_of
-from overread.benchmarks.files.workbook import sheet_of
+from overread.benchmarks.files.sheets import UTF8_MARK, mark_of, quoted, rows_of, sheet_of
 from overread.case import BadInput, Box
-from overread.files import open_file
+from overread.files import decimal, open_file, read_bytes
 
 T = TypeVar("T")
 
-FIX_ROW: Final = "Fix the row."
-FIX_IT: Final = "Fix it."
+# What decoding JSON may raise: a recursion error is a text of nothing but opening brackets.
+JSON_ERRORS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
+_FIX_ROW: Final = "Fix the row."
 _FLAGS: Final = {"yes": 1, "present": 1, "no": 0, "absent": 0}
 _FARTHEST: Final = 100_000
 _LONGEST_HEADER: Final = 1 << 20
-_LONGEST_QUOTED: Final = 40
-
-
-def quoted(value: Any, most: int = _LONGEST_QUOTED) -> str:
-    """A value as a complaint quotes it: one line, so many characters."""
-    line = " ".join(("" if value is None else str(value)).split())
-    return line if len(line) <= most else line[:most] + "…"
+_PEEK: Final = 1 << 16
+_LONGEST_OBJECT: Final = 1 << 24
 
 
 class Fields(msgspec.Struct, frozen=True):
@@ -46,7 +41,7 @@ class Fields(msgspec.Struct, frozen=True):
     where: str
     cells: Mapping[str, Any]
     # What to do about a fault.
-    remedy: str = FIX_ROW
+    remedy: str = _FIX_ROW
     # Another row about the same thing, which says what this one leaves empty.
     beside: Fields | None = None
 
@@ -122,25 +117,15 @@ class Fields(msgspec.Struct, frozen=True):
     # ------------------------------------------------------------ numbers
 
     def number(
-        self,
-        name: str,
-        need: str = "it is a number",
-        *,
-        low: float = -math.inf,
-        high: float = math.inf,
+        self, name: str, need: str = "it is a number", *, low: float = -inf, high: float = inf
     ) -> float:
         """A finite number, both bounds included."""
-        try:
-            value = float(self.fact(name) or "nothing")
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or not low <= value <= high:
+        value = decimal(self.text(name))
+        if value is None or not low <= value <= high:
             self.wrong(name, need)
         return value
 
-    def whole(
-        self, name: str, need: str = "", *, low: float = -math.inf, high: float = math.inf
-    ) -> int:
+    def whole(self, name: str, need: str = "", *, low: float = -inf, high: float = inf) -> int:
         """A whole number, both bounds included; `need` says what lies within them."""
         value = self.number(name)
         if value != int(value):
@@ -209,22 +194,53 @@ def read_fields(path: Path, needed: Sequence[str] = ()) -> Iterator[Fields]:
 
     `needed` are the columns of a table that must be there. A file without a suffix is a csv.
     """
-    suffix, name = path.suffix.lower(), path.name
+    suffix, called = path.suffix.lower(), "row"
+    found: Iterable[tuple[int, Mapping[str, Any]]]
     if suffix in ("", ".csv"):
-        for line, cells in rows_of(path, needed):
-            yield Fields(f"{name} row {line}", cells)
+        found = rows_of(path, needed)
     elif suffix == ".xlsx":
-        for line, cells in sheet_of(path, needed):
-            yield Fields(f"{name} row {line}", cells)
+        found = sheet_of(path, needed)
     elif suffix == ".parquet":
-        for place, values in enumerate(_parquet_rows(path)):
-            yield Fields(f"{name} row {place}", values)
-    elif suffix == ".jsonl":
-        for line, fields in lines_of(path):
-            yield Fields(f"{name} line {line}", fields, FIX_IT)
+        found = enumerate(_parquet_rows(path))
     else:
-        for place, fields in list_of(path):
-            yield Fields(f"{name} item {place}", fields, FIX_IT)
+        found, called = (lines_of(path), "line") if suffix == ".jsonl" else (list_of(path), "item")
+    remedy = _FIX_ROW if called == "row" else "Fix it."
+    for place, cells in found:
+        yield Fields(f"{path.name} {called} {place}", cells, remedy)
+
+
+def data_of(path: Path) -> bytes:
+    """The bytes of a file, without the mark that some editors put first."""
+    return read_bytes(path).removeprefix(UTF8_MARK)
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each line of JSON lines as (its number, its object); blank lines are skipped."""
+    for number, line in enumerate(io.BytesIO(data_of(path)), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, msgspec.json.decode(line, type=dict[str, Any])
+        except JSON_ERRORS as error:
+            why = quoted(error, 400).rstrip(".")
+            raise BadInput(
+                f"{path.name} line {number} is no JSON object: {why}. Fix the line."
+            ) from None
+
+
+def list_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each object of a JSON list as (its place from 1, the object)."""
+    try:
+        found = msgspec.json.decode(data_of(path), type=list[Any])
+    except JSON_ERRORS as error:
+        why = quoted(error, 400).rstrip(".")
+        raise BadInput(
+            f"{path.name} is no JSON list of objects: {why}. Fetch or write it again."
+        ) from None
+    for place, given in enumerate(found, start=1):
+        if not isinstance(given, dict):
+            raise BadInput(f"{path.name} item {place} is no JSON object. Fix it.")
+        yield place, given
 
 
 def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -236,8 +252,8 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
         kept = [name for name, kind in schema.items() if "Binary" not in str(kind)]
         frame = pl.read_parquet(path, columns=kept)
     except (OSError, pl.exceptions.PolarsError) as error:
-        told = " ".join(str(error).split())[:120]
-        raise BadInput(f"{path} cannot be read as parquet: {told}. Fetch it again.") from None
+        why = quoted(error, 120)
+        raise BadInput(f"{path} cannot be read as parquet: {why}. Fetch it again.") from None
     yield from frame.iter_rows(named=True)
 
 
@@ -253,22 +269,43 @@ def fields_of(path: Path) -> frozenset[str]:
 # Every layout looks at the same files.
 @lru_cache(4096)
 def _known_fields(path: Path, size: int, mtime_ns: int) -> frozenset[str]:
-    suffix = path.suffix.lower()
+    suffix, found = path.suffix.lower(), list[str]()
     if suffix == ".parquet":
         import polars as pl
 
-        try:
+        with suppress(BadInput, OSError, pl.exceptions.PolarsError):
             open_file(path).close()
-            return frozenset(pl.read_parquet_schema(path))
-        except (BadInput, OSError, pl.exceptions.PolarsError):
-            return frozenset()
-    if suffix == ".csv":
-        try:
-            with open_file(path) as file:
-                head = io.TextIOWrapper(file, "utf-8-sig", newline="").readline(_LONGEST_HEADER)
-            return frozenset(
-                name.strip() for name in next(csv.reader([head], delimiter=mark_of(head)), ())
-            )
-        except (BadInput, OSError, UnicodeError, csv.Error):
-            return frozenset()
-    return frozenset(first_object(path)) if suffix in (".json", ".jsonl") else frozenset()
+            found = list(pl.read_parquet_schema(path))
+    elif suffix == ".csv":
+        with suppress(BadInput, OSError, UnicodeError, csv.Error), open_file(path) as file:
+            head = io.TextIOWrapper(file, "utf-8-sig", newline="").readline(_LONGEST_HEADER)
+            found = next(csv.reader([head], delimiter=mark_of(head)), found)
+    elif suffix in (".json", ".jsonl"):
+        found = list(first_object(path))
+    return frozenset(name.strip() for name in found)
+
+
+def first_object(path: Path) -> dict[str, Any]:
+    """The first object of a JSON list or of JSON lines; empty where there is none to be read.
+
+    Only the head of the file is looked at, unless that object is longer.
+    """
+    import json
+
+    try:
+        with open_file(path) as file:
+            head = file.read(_PEEK)
+            text = _opened(head)
+            try:
+                found, _ = json.JSONDecoder().raw_decode(text)
+            except ValueError:
+                found, _ = json.JSONDecoder().raw_decode(_opened(head + file.read(_LONGEST_OBJECT)))
+    except (BadInput, OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _opened(data: bytes) -> str:
+    """The text from the first object on."""
+    text = data.removeprefix(UTF8_MARK).decode("utf-8", "replace").lstrip()
+    return text[1:].lstrip() if text.startswith("[") else text

@@ -17,7 +17,8 @@ import msgspec
 
 from overread.benchmarks.base import Left, Loaded
 from overread.benchmarks.files.card import Held, held_at, policy_of
-from overread.benchmarks.files.fields import Fields, fields_of, quoted, read_fields
+from overread.benchmarks.files.fields import Fields, fields_of, read_fields, refuse_twice
+from overread.benchmarks.files.sheets import quoted
 from overread.case import BadInput, Policy, Source
 
 C = TypeVar("C")
@@ -55,13 +56,11 @@ class Layout(NamedTuple, Generic[C]):
 
     `find` gives the set at a path, or None for what is not this layout; `read` what stands in it,
     with images below the root given, under the benchmark's options, for somebody to see or not.
-    `needed` are the fields that its items are known by.
     """
 
     name: str
     find: Callable[[Path], FoundSet | None]
     read: Callable[[FoundSet, Path, Any, bool], Contents[C]]
-    needed: tuple[str, ...] = ()
 
 
 class Item(Fields, frozen=True, kw_only=True):
@@ -105,17 +104,17 @@ def published(
         file, remarks = one_table(found, path)
         return FoundSet((file,), root(file), remarks)
 
+    def named(row: Fields) -> Iterable[str]:
+        if callable(images):
+            return images(row)
+        return [row.lenient(column).strip() for column in images]
+
     def read(found: FoundSet, home: Path, options: Any, seen: bool) -> Contents[C]:
-        named = images if callable(images) else _in_columns(images)
         listed = items_of(found.files, needed, home, named, folders, named_by)
         made = ((item.where, case(item, options)) for item in listed)
         return Contents(((where, one) for where, one in made if one is not None))
 
-    return Layout(name, find, read, tuple(needed))
-
-
-def _in_columns(columns: Sequence[str]) -> Callable[[Fields], Iterable[str]]:
-    return lambda row: [name for column in columns if (name := row.lenient(column).strip())]
+    return Layout(name, find, read)
 
 
 def tables_at(path: Path, suffixes: Sequence[str], needed: Sequence[str]) -> list[Path]:
@@ -237,27 +236,24 @@ class _Images:
         return None
 
     def _looked(self, name: str) -> str | None:
+        from overread.imaging import check_there
+
         folder, _, file = name.rpartition("/")
         if file in self._beside.get(folder, ()):
             return None
         try:
             if self._archive is not None:
                 self._archive.entry(name)
-            else:
-                self._check_file(name, folder)
+                return None
+            check_there(Source(str(self._root), name))
         except BadInput as error:
             return " ".join(str(error).split()).rstrip(".")
-        return None
-
-    def _check_file(self, name: str, folder: str) -> None:
-        """Where one image is there and its folder is sound, so are the plain files beside it."""
-        from overread.imaging import check_there
-
-        check_there(Source(str(self._root), name))
+        # Where one image is there and its folder is sound, so are the plain files beside it.
         if folder not in self._beside and self._root.is_dir():
             with os.scandir(self._root / folder) as listed:
                 plain = (entry.name for entry in listed if entry.is_file(follow_symlinks=False))
                 self._beside[folder] = frozenset(plain)
+        return None
 
     def remarks(self) -> Iterator[str]:
         if self._missed:
@@ -265,44 +261,6 @@ class _Images:
             images = "1 image is" if len(names) == 1 else f"{len(names)} images are"
             left = "1 item is" if items == 1 else f"{items} items are"
             yield f"{images} not to be had, so that {left} left out: {first_of(names)}."
-
-
-def gather(
-    stated: Iterable[Stated[C]],
-    root: Path,
-    *,
-    images: Callable[[C], Iterable[str]],
-    name: Callable[[C], str],
-    lack: Callable[[C], str | None] = lambda case: None,
-    seen: bool = True,
-    remarks: Sequence[str] = (),
-) -> Loaded[C]:
-    """The items that can be asked about; one damaged item never stops the others.
-
-    `lack` says what keeps a case from being asked. Unless anybody is to see them (`seen`), images
-    may be absent.
-    """
-    cases: list[C] = []
-    left: list[Left] = []
-    taken: dict[str, str] = {}
-    there = _Images(root) if seen else None
-    for where, found in stated:
-        if isinstance(found, Left):
-            left.append(found)
-            continue
-        called = name(found)
-        first = taken.setdefault(called, where)
-        why = lack(found)
-        if first != where:
-            why = f"{called} stands in {first} already"
-        if why is None and there is not None:
-            why = there.lack(images(found))
-        if why is None:
-            cases.append(found)
-        else:
-            left.append(Left(called, f"{where}: {why}"))
-    missed = () if there is None else there.remarks()
-    return Loaded(cases, left, (*remarks, *missed))
 
 
 # ---------------------------------------------------------------- all layouts of a benchmark
@@ -367,25 +325,79 @@ class SetReader(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
     ) -> Loaded[C]:
         """The cases at a path, the items left out, each with its reason, and what should be told.
 
-        Where nobody is to see them (an import), images may be absent.
+        One damaged item never stops the others. Where nobody is to see them (an import), images
+        may be absent.
         """
         layout, found = self.find(path)
         home = Path(root) if root is not None else found.root
         contents = layout.read(found, home, options, seen)
-        loaded = gather(
-            contents.items,
-            home.absolute(),
-            images=self.images,
-            name=self.name,
-            lack=self.lack,
-            seen=seen,
-            remarks=(*found.remarks, *contents.remarks),
-        )
-        if not loaded.cases:
-            left = loaded.left or ()
-            first = "; the first is {}: {}".format(*left[0]) if left else ""
+        cases: list[C] = []
+        left: list[Left] = []
+        taken: dict[str, str] = {}
+        there = _Images(home.absolute()) if seen else None
+        for where, case in contents.items:
+            if isinstance(case, Left):
+                left.append(case)
+                continue
+            called, why = self.name(case), self.lack(case)
+            first = taken.setdefault(called, where)
+            if first != where:
+                why = f"{called} stands in {first} already"
+            if why is None and there is not None:
+                why = there.lack(self.images(case))
+            if why is None:
+                cases.append(case)
+            else:
+                left.append(Left(called, f"{where}: {why}"))
+        if not cases:
+            told = "; the first is {}: {}".format(*left[0]) if left else ""
             raise BadInput(
-                f"{path}: no {self.item} can be asked about, {len(left)} are left out{first}."
+                f"{path}: no {self.item} can be asked about, {len(left)} are left out{told}."
             )
-        told = (*loaded.remarks, *self.remarks(loaded.cases), *contents.afterwards())
-        return loaded._replace(remarks=told)
+        missed = () if there is None else there.remarks()
+        before, after = (*found.remarks, *contents.remarks), contents.afterwards()
+        return Loaded(cases, left, (*before, *missed, *self.remarks(cases), *after))
+
+
+def own_set(
+    suffixes: Sequence[str],
+    needed: Sequence[str],
+    case: Callable[[Fields, int], C],
+    *,
+    called: str,
+    fits: Callable[[frozenset[str]], bool] = lambda fields: True,
+    keeps: Callable[[C, Any], bool] = lambda case, options: True,
+) -> Layout[C]:
+    """A set of one's own: a file, or the one file of a folder that has questions and answers.
+
+    `case` makes a case of a row and its place from 1, and refuses a damaged one; each has its own
+    `case_id`. `called` are its rows in complaints. `fits` looks at the fields of a file in a
+    folder; `keeps` says which cases the options ask for.
+    """
+
+    def find(path: Path) -> FoundSet | None:
+        if not path.is_dir():
+            known = path.suffix.lower() in suffixes
+            return FoundSet((path,), path.parent) if known else None
+        listed = sorted(file for file in path.iterdir() if file.suffix.lower() in suffixes)
+        held = [(file, fields_of(file)) for file in listed if file.is_file()]
+        found = [file for file, own in held if own.issuperset(needed) and fits(own)]
+        if len(found) > 1:
+            named = ", ".join(file.name for file in found[:6])
+            raise BadInput(f"{path}: {named} all have questions and answers. Give one of them.")
+        return FoundSet((found[0],), path) if found else None
+
+    def items(path: Path, options: Any) -> Iterator[Stated[C]]:
+        taken: dict[str, str] = {}
+        for place, row in enumerate(read_fields(path, needed), start=1):
+            made: Any = case(row, place)
+            refuse_twice(taken, made.case_id, row.where, "Give each item its own case_id.")
+            if keeps(made, options):
+                yield row.where, made
+        if not taken:
+            raise BadInput(f"{path} has no {called} for each question.")
+
+    def read(found: FoundSet, root: Path, options: Any, seen: bool) -> Contents[C]:
+        return Contents(list(items(found.files[0], options)))
+
+    return Layout("own", find, read)

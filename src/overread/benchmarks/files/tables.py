@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from overread.benchmarks.files.sheets import header_of, parse
+from overread.benchmarks.files.sheets import opened, parse, quoted
 from overread.case import BadInput
 from overread.files import read_bytes
 
@@ -87,7 +87,7 @@ def read_table(
 
 def columns_of(path: Path) -> list[str]:
     """The names of a file's columns, for files that may have one or another."""
-    return header_of(path, read_bytes(path))
+    return opened(path, read_bytes(path))[1]
 
 
 def first(flags: pl.Series) -> int | None:
@@ -98,12 +98,9 @@ def first(flags: pl.Series) -> int | None:
 
 def refuse(table: Table, index: int, column: str, need: str) -> NoReturn:
     """Say what is wrong with one cell."""
-    value = table.frame[column][index] or ""
-    shown = value if len(value) <= 40 else value[:40] + "…"
-    raise BadInput(
-        f'{table.path.name} row {table.row(index)}: {column} is "{" ".join(shown.split())}"; '
-        f"{need}. {table.remedy}."
-    )
+    value = quoted(table.frame[column][index])
+    where = f"{table.path.name} row {table.row(index)}"
+    raise BadInput(f'{where}: {column} is "{value}"; {need}. {table.remedy}.')
 
 
 def refuse_first(table: Table, flags: pl.Series, column: str, need: str) -> None:

@@ -43,7 +43,7 @@ FACETS: Final = ("view", "sex", "split")
 """What cards are filtered by."""
 
 
-class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
+class PhasedClip(msgspec.Struct, frozen=True, kw_only=True):
     """A clip of a beating heart. Frames are absolute and start at 0; `ed` has the larger volume."""
 
     case_id: str
@@ -55,6 +55,16 @@ class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
     fps: float | None = None
     width: Int32 | None = None
     height: Int32 | None = None
+
+    @property
+    def length(self) -> int:
+        """l: frames between the two phases."""
+        return abs(self.ed - self.es)
+
+
+class HeartbeatCase(PhasedClip, frozen=True, kw_only=True):
+    """The clip, whose heart it is, and what the dataset says or lets work out of its volumes."""
+
     patient: str | None = None
     view: str | None = None
     sex: str | None = None
@@ -70,11 +80,6 @@ class HeartbeatCase(msgspec.Struct, frozen=True, kw_only=True):
     mask: str | None = None
     # A csv `frame,volume` (any unit), one row per frame, below the data root.
     volumes: str | None = None
-
-    @property
-    def length(self) -> int:
-        """l: frames between the two phases."""
-        return abs(self.ed - self.es)
 
 
 class CaseRow(HeartbeatCase, frozen=True, kw_only=True):

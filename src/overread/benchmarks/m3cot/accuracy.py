@@ -56,10 +56,6 @@ def right_of(marks: Marks, study: Study, asking: Asking, judges: Sequence[str]) 
     return study.once(("right", marks.reader, asking, *judges), make)
 
 
-def _answer_judges(study: Study, marks: Marks, condition: Condition) -> list[str]:
-    return study.judges(marks, "answer", asking_of(condition))
-
-
 def _accuracy(study: Study, marks: Marks, condition: Condition) -> Counted:
     asking = asking_of(condition)
     judges = study.judges(marks, "answer", asking)
@@ -127,7 +123,7 @@ SPECS: Final = (
         says="share of items answered rightly, the mean of the judges",
         of=_accuracy,
         conditions=asked_of,
-        judges=_answer_judges,
+        judges=lambda study, marks, by: study.judges(marks, "answer", asking_of(by)),
         questions=_ANSWER,
         groups=("task", "kind"),
         plain=as_in_paper,
@@ -182,12 +178,6 @@ def _survives(study: Study, marks: Marks, condition: Condition) -> Counted:
     return Counted(found, study.everyone)
 
 
-def _chance_asked(study: Study, marks: Marks) -> list[Condition]:
-    """Once, where any reasoning was asked for without the item's image."""
-    some = any(asking.mode == "cot" and asking.image != "original" for asking in marks.said)
-    return [PLAIN] if some else []
-
-
 def _survives_chance(study: Study, marks: Marks, condition: Condition) -> Counted:
     """The same between an item and the next of its task: what any two replies share."""
     found = np.full(marks.facts.n, np.nan)
@@ -220,10 +210,6 @@ def same_answer(one: str, two: str, kind: str) -> bool:
     return _WORD.findall(first) == _WORD.findall(second)
 
 
-def _followed(study: Study, marks: Marks) -> list[Condition]:
-    return [asking.by for asking in sorted(marks.said) if asking.follow]
-
-
 def _follow_judges(study: Study, marks: Marks, condition: Condition) -> list[str]:
     """Who judged the answer both after all of the reasoning and here."""
     asking = asking_of(condition)
@@ -242,16 +228,15 @@ def _answer_kept(study: Study, marks: Marks, condition: Condition) -> Counted:
     for column, judge in enumerate(judges):
         before = dict(marks.given("answer", asking._replace(follow=""), judge))
         for place, after in marks.given("answer", asking, judge):
-            if place in before:
-                kind = str(marks.facts.kinds[place])
-                found[place, column] = _same_verdict(before[place], after, kind)
+            if place not in before:
+                continue
+            first, kind = before[place], str(marks.facts.kinds[place])
+            if first["match"] or after["match"]:
+                found[place, column] = first["match"] is after["match"]
+            else:
+                mine, then = (str(one["final_answer"]) for one in (first, after))
+                found[place, column] = same_answer(mine, then, kind)
     return Counted(found, study.everyone)
-
-
-def _same_verdict(one: dict[str, object], two: dict[str, object], kind: str) -> float:
-    if one["match"] or two["match"]:
-        return float(one["match"] is two["match"])
-    return float(same_answer(str(one["final_answer"]), str(two["final_answer"]), kind))
 
 
 DEPENDENCE: Final = (
@@ -269,7 +254,12 @@ DEPENDENCE: Final = (
         says="the same share between the replies to two items of a task",
         better=None,
         of=_survives_chance,
-        conditions=_chance_asked,
+        # Once, where any reasoning was asked for without the item's image.
+        conditions=lambda study, marks: (
+            [PLAIN]
+            if any(one.mode == "cot" and one.image != "original" for one in marks.said)
+            else []
+        ),
         estimate=MEAN_OF_JUDGES,
     ),
     Spec(
@@ -277,7 +267,7 @@ DEPENDENCE: Final = (
         says="share of answers that stay when reasoning is cut or comes after the answer",
         better=None,
         of=_answer_kept,
-        conditions=_followed,
+        conditions=lambda study, marks: [one.by for one in sorted(marks.said) if one.follow],
         judges=_follow_judges,
         questions=_ANSWER,
         each_judge=lambda condition: False,

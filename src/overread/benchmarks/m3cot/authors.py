@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from overread.benchmarks.m3cot import verdicts as sound
-from overread.benchmarks.m3cot.paths import Path, path_of
-from overread.benchmarks.m3cot.verdicts import ORDERS, clean_text
+from overread.benchmarks.m3cot.cases import WORDS
+from overread.benchmarks.m3cot.verdicts import ORDERS, Path, clean_text, path_of
 from overread.judging import Read
 from overread.judging.reading import DEEPEST, repaired
 
@@ -171,9 +171,7 @@ def _rank_in_file(said: Any) -> float | str | bool | None:
 
 
 # What pandas takes for a missing cell, and for a truth, when it reads the authors' file.
-_MISSING_CELLS: Final = frozenset(
-    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN")
-) | frozenset(("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"))
+_MISSING_CELLS: Final = frozenset(WORDS["missing_cells"])
 _TRUTHS: Final = {
     **dict.fromkeys(("True", "TRUE", "true"), True),
     **dict.fromkeys(("False", "FALSE", "false"), False),

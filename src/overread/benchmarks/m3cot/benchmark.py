@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import overread.case as oc
 from overread.benchmarks.base import Benchmark, ComparedWords, Loaded, Phantoms, Recovered, Tables
 from overread.benchmarks.m3cot import controls, trials
-from overread.benchmarks.m3cot.cases import FACETS, CaseRow, M3Case, case_row, cases_in
+from overread.benchmarks.m3cot.cases import FACETS, READER, CaseRow, M3Case, case_row
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition, Options
 from overread.benchmarks.m3cot.judge_questions import questions
-from overread.benchmarks.m3cot.loading import READER
 from overread.benchmarks.tables import cells_of
 from overread.judging.lexical import LexicalJudge
 from overread.judging.question import Question, judges_and_words, with_own_words
@@ -135,9 +134,6 @@ class M3CoT(Benchmark):
         self.loaded = Loaded(cases, [])
         _ = self.questions  # words that cannot be read are found before
 
-    def cases_of(self, tables: Tables) -> Mapping[str, M3Case]:
-        return cases_in(tables.cases)
-
     # ------------------------------------------------------------ measuring
 
     def measure(self, tables: Tables) -> list[oc.Measure]:
@@ -172,7 +168,7 @@ class M3CoT(Benchmark):
     # ------------------------------------------------------------ reporting
 
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
-        from overread.benchmarks.m3cot.comparisons import per_case
+        from overread.benchmarks.m3cot.measures import per_case
 
         return per_case(tables, self.rules)
 

@@ -24,9 +24,9 @@ from overread.benchmarks.exhibits.cells import CUT, cut
 from overread.benchmarks.m3cot.cases import FACETS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import MODES, Edition
 from overread.benchmarks.m3cot.judge_questions import questions
-from overread.benchmarks.m3cot.paths import path_of
 from overread.benchmarks.m3cot.steps import precision_of
 from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, facts_of, marks_of
+from overread.benchmarks.m3cot.verdicts import path_of
 from overread.case import Card, Said, Table, Trial
 from overread.judging.question import reread
 
@@ -50,11 +50,7 @@ def card_index(tables: Tables) -> pl.DataFrame:
     """A row for each case and reader that was asked about it: right, flipped and the facets."""
     asked = _main_answers(tables)
     told = _told(_rights(asked, tables.verdicts))
-    return shared.index_of(tables, _facets(tables), told, asked)
-
-
-def _facets(tables: Tables) -> pl.DataFrame:
-    return shared.facet_values(tables.cases, {name: name for name in FACETS})
+    return shared.index_of(tables, shared.facets_of(tables, FACETS), told, asked)
 
 
 def _main_answers(tables: Tables) -> pl.DataFrame:
@@ -169,7 +165,7 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
         chosen,
         cases_in(own.cases),
         card_index(own),
-        _facets(own),
+        shared.facets_of(own, FACETS),
         title=lambda case: shared.title_of(case.question, case.case_id),
         texts=_card_texts,
         slides=lambda case: shared.slides_of(opened(case.case_id) if opened else (), _SLIDE_LABELS),
@@ -215,13 +211,10 @@ def _said_of(
     lines = [(_line_name(asking), _answer_line(marks, asking, place)) for asking in asked]
     if COT in asked:
         lines.extend(_step_lines(marks, place, case))
-    return Said(
-        reader=marks.reader,
-        lines=tuple(lines),
-        text=_reply_text(marks, place),
-        right=right,
-        flipped=flipped,
-    )
+    # The reasoning; or the direct reply, where none was asked for.
+    replies = [marks.said[asking][place].text for asking in (COT, DIRECT) if asking in asked]
+    text = replies[0].strip() if replies else ""
+    return Said(reader=marks.reader, lines=tuple(lines), text=text, right=right, flipped=flipped)
 
 
 def _line_name(asking: Asking) -> str:
@@ -275,7 +268,11 @@ def _step_lines(marks: Marks, place: int, case: M3Case) -> Iterator[tuple[str, s
         match = sum(step["judgment"] == "Match" for step in counted)
         who = cut(judge, _MOST_CHARACTERS)
         yield "its own steps", f"{match} of {len(counted)} match, as {who} took the reply apart"
-        yield from _own_step_lines(steps)
+        for number, step in enumerate(steps[:_MOST_STEPS], start=1):
+            kind = STEP_LABELS.get(str(step["type"]), STEP_LABELS["other"])
+            yield f"step {number}, {kind}", f"{_mark(step, 'no mark')}: {cut(str(step['text']))}"
+        if len(steps) > _MOST_STEPS:
+            yield "further steps", f"{len(steps) - _MOST_STEPS} are left out"
 
 
 def _by_judges(hits: Sequence[bool], yes: str, no: str) -> str:
@@ -285,27 +282,10 @@ def _by_judges(hits: Sequence[bool], yes: str, no: str) -> str:
     return f"{yes} for {sum(hits)} of {len(hits)} judges"
 
 
-def _own_step_lines(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    for number, step in enumerate(steps[:_MOST_STEPS], start=1):
-        kind = STEP_LABELS.get(str(step["type"]), STEP_LABELS["other"])
-        yield f"step {number}, {kind}", f"{_mark(step, 'no mark')}: {cut(str(step['text']))}"
-    if len(steps) > _MOST_STEPS:
-        yield "further steps", f"{len(steps) - _MOST_STEPS} are left out"
-
-
 def _mark(step: Mapping[str, Any], unmarked: str) -> str:
     """The judge's word; steps that restate the question are in neither count."""
     said = step["judgment"]
     return unmarked if said is None else cut(str(said), 20)
-
-
-def _reply_text(marks: Marks, place: int) -> str:
-    """The reasoning; or the direct reply, where none was asked for."""
-    for asking in (COT, DIRECT):
-        said = marks.said.get(asking, {}).get(place)
-        if said is not None:
-            return said.text.strip()
-    return ""
 
 
 # ---------------------------------------------------------------- gold steps beside a reader's own
@@ -318,7 +298,6 @@ class _View(NamedTuple):
     """A reply and what one judge made of it."""
 
     case: M3Case
-    reader: str
     judge: str
     place: int
     steps: Sequence[Mapping[str, Any]]
@@ -341,8 +320,11 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
     every = marks_of(readers, facts_of(tables.cases), tables.answers, verdicts)
     judged = ((marks, views) for marks in every if (views := _views(marks, cases)))
     for number, (marks, views) in enumerate(islice(judged, _READERS), start=1):
-        for which, view in _chosen(views):
-            yield _table(f"case-{number}-{which}", which, view, marks, signature)
+        chosen: dict[int, str] = {}
+        for which, share in _WHICH.items():  # few cases are shown once each
+            chosen.setdefault(round(share * (len(views) - 1)), which)
+        for place, which in chosen.items():
+            yield _table(f"case-{number}-{which}", which, views[place], marks, signature)
 
 
 def _views(marks: Marks, cases: Mapping[str, M3Case]) -> list[_View]:
@@ -351,30 +333,13 @@ def _views(marks: Marks, cases: Mapping[str, M3Case]) -> list[_View]:
         steps = dict(marks.given("precision", COT, judge))
         matched = dict(marks.given("recall", COT, judge))
         views = [
-            _View(
-                cases[marks.facts.cases[place]],
-                marks.reader,
-                judge,
-                place,
-                steps[place],
-                matched[place],
-            )
+            _View(cases[marks.facts.cases[place]], judge, place, steps[place], matched[place])
             for place in sorted(steps.keys() & matched.keys())
             if not marks.silent_at(COT, place)
         ]
         if views:
             return sorted(views, key=lambda view: (view.score, view.place))
     return []
-
-
-def _chosen(views: Sequence[_View]) -> Iterator[tuple[str, _View]]:
-    """Few cases are shown once each."""
-    seen: set[int] = set()
-    for which, share in _WHICH.items():
-        place = round(share * (len(views) - 1))
-        if place not in seen:
-            seen.add(place)
-            yield which, views[place]
 
 
 def _table(name: str, which: str, view: _View, marks: Marks, signature: str) -> Table:
@@ -396,7 +361,7 @@ def _table(name: str, which: str, view: _View, marks: Marks, signature: str) -> 
     ]
     return Table(
         name=name,
-        title=f"Case {cut(case.case_id, 60)}, {which} of {view.reader}: its steps beside the gold",
+        title=f"Case {cut(case.case_id, 60)}, {which} of {marks.reader}: its steps beside the gold",
         columns=(
             *("", "gold step", "gold", "in the reply?"),
             *("reply's step", f"as {view.judge} took it apart", "mark"),

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.m3cot import authors
-from overread.benchmarks.m3cot.paths import Path, Reference, mode_path, path_of, similarity
 from overread.benchmarks.m3cot.study import COT, Asking, Marks, Study
+from overread.benchmarks.m3cot.verdicts import Path, Reference, mode_path, path_of, similarity
 from overread.case import Measure, Method
 from overread.measuring import estimates as est
 from overread.measuring.arrays import ordered_pairs

@@ -27,7 +27,7 @@ from overread.benchmarks import controls
 from overread.benchmarks.base import Recovered
 from overread.benchmarks.controls import Control, Criterion, Said, by_criteria, known_of
 from overread.benchmarks.draws import lot
-from overread.benchmarks.m3cot.cases import M3Case
+from overread.benchmarks.m3cot.cases import WORDS, M3Case
 from overread.benchmarks.m3cot.trials import ANSWER_FIRST, ANSWER_NOW, INSTRUCTIONS
 from overread.case import Measure, Prompt, Reader, Traits
 
@@ -46,27 +46,7 @@ Wanted: TypeAlias = Literal["direct", "cot", "answer_first", "truncated"]
 RAMBLES: Final = 7
 """Steps of the rambler that have nothing to do with the case."""
 
-# None is about a chest, a heart or blood. A user's own set may be about any of these, so a case
-# gets those that share no word with it.
-_IRRELEVANT: Final = (
-    "A raised plaque with silvery scales covers the elbow.",
-    "The optic disc is swollen, with flame-shaped streaks around it.",
-    "A pedunculated polyp hangs into the sigmoid colon.",
-    "The meniscus of the knee is torn at its posterior horn.",
-    "Enamel has broken down over a lower molar.",
-    "The thyroid holds a cold nodule.",
-    "Both vocal cords carry matching nodes.",
-    "This must be psoriasis.",
-    "Everything speaks for papilloedema.",
-    "A tubular adenoma is thereby proven.",
-    "It amounts to dental caries.",
-    "Arthroscopy of the joint would be customary.",
-    "A root canal deserves a thought.",
-    "Tar ointments are often prescribed.",
-    "Iodine uptake decides what follows.",
-    "Two weeks of voice rest are usual.",
-)
-_WRONG: Final = ("Dental caries", "Tinea pedis", "Nasal polyp")
+_WRONG: Final[Sequence[str]] = WORDS["wrong"]
 _FLIPPED: Final = {"true": "False", "false": "True", "yes": "No", "no": "Yes"}
 _OPTION: Final = re.compile(r"(?:^|\s)\(?([A-H])[.):]\s*\S")
 _LETTERS: Final = re.compile(r"\(?[A-H]\)?(?:(?:\s|,|;|&|and)+\(?[A-H]\)?)*\.?")
@@ -117,7 +97,7 @@ def _order_at(texts: Sequence[str], place: int) -> tuple[str, ...]:
 def _irrelevant(case: M3Case) -> tuple[str, ...]:
     told = _long_words(" ".join((case.question, case.answer, *(step.text for step in case.steps))))
     ranked = sorted(
-        _IRRELEVANT,
+        WORDS["irrelevant"],
         key=lambda text: (len(_long_words(text) & told), lot("rambler", 0, case.question + text)),
     )
     return tuple(ranked[:RAMBLES])

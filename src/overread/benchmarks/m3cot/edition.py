@@ -5,27 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from overread.benchmarks.rules import (
-    AskedOptions,
-    Boot,
-    EditionRules,
-    Folder,
-    Rulebook,
-    Seed,
-    check_variants,
-    number,
-    some_of,
-    whole,
-)
+from overread.benchmarks import rules
 from overread.case import BadInput
 
 MODES: Final = ("direct", "cot")
 IMAGES: Final = ("original", "blank", "swap")
 FOLLOWS: Final = ("truncated", "answer_first")
-_MANY: Final = whole(0, 1_000_000)
+_MANY: Final = rules.whole(0, 1_000_000)
 
 
-class Edition(EditionRules, frozen=True, kw_only=True):
+class Edition(rules.EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
     table = """
@@ -62,12 +51,12 @@ class Edition(EditionRules, frozen=True, kw_only=True):
     no_steps: Literal["published", "zero"]
     empty_paths: Literal["kept", "apart"]
     error_text: Literal["searched", "ignored"]
-    reask: Annotated[int, whole(0, 10)]
-    boot: Boot
-    seed: Seed
+    reask: Annotated[int, rules.whole(0, 10)]
+    boot: rules.Boot
+    seed: rules.Seed
 
 
-class Options(AskedOptions, frozen=True, kw_only=True):
+class Options(rules.AskedOptions, frozen=True, kw_only=True):
     """What is asked."""
 
     table = """
@@ -91,17 +80,17 @@ class Options(AskedOptions, frozen=True, kw_only=True):
         root          | files        | Where images stand, if not beside the questions.
     """
 
-    modes: Annotated[tuple[str, ...], some_of(*MODES)] = MODES
-    images: Annotated[tuple[str, ...], some_of(*IMAGES)] = ("original",)
-    follow: Annotated[tuple[str, ...], some_of(*FOLLOWS, none="none")] = ()
-    px: Annotated[int, whole(16, 8192)] = 768
-    max_tokens: Annotated[int, whole(1, 1_000_000)] = 3000
-    temperature: Annotated[float, number(0, 2)] = 0.1
+    modes: Annotated[tuple[str, ...], rules.some_of(*MODES)] = MODES
+    images: Annotated[tuple[str, ...], rules.some_of(*IMAGES)] = ("original",)
+    follow: Annotated[tuple[str, ...], rules.some_of(*FOLLOWS, none="none")] = ()
+    px: Annotated[int, rules.whole(16, 8192)] = 768
+    max_tokens: Annotated[int, rules.whole(1, 1_000_000)] = 3000
+    temperature: Annotated[float, rules.number(0, 2)] = 0.1
     timing: Annotated[int, _MANY] = 0
     checks: Annotated[int, _MANY] = 20
     variants: Annotated[int, _MANY] = 0
-    rubrics: Folder = None
-    root: Folder = None
+    rubrics: rules.Folder = None
+    root: rules.Folder = None
 
 
 def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Options:
@@ -113,9 +102,9 @@ def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Opt
             f"--set follow={words['follow']}: it follows the mode cot on the original image. Add "
             "cot to modes and original to images."
         )
-    check_variants(words, options.variants, options.checks)
+    rules.check_variants(words, options.variants, options.checks)
     return options
 
 
-BOOK: Final = Rulebook("m3cot", Edition, Options, _complete)
+BOOK: Final = rules.Rulebook("m3cot", Edition, Options, _complete)
 AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

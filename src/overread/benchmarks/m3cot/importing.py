@@ -25,10 +25,17 @@ from overread.benchmarks.importing import IMPORTED, NOT_KEPT
 from overread.benchmarks.m3cot import result_files
 from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.benchmark import M3CoT
-from overread.benchmarks.m3cot.cases import CaseRow, M3Case, case_row
+from overread.benchmarks.m3cot.cases import (
+    READER,
+    TASK_COLUMN,
+    CaseRow,
+    M3Case,
+    case_row,
+    is_empty,
+    task_of,
+)
 from overread.benchmarks.m3cot.edition import BOOK, MODES, Edition
 from overread.benchmarks.m3cot.judge_questions import About, questions, read_verdict
-from overread.benchmarks.m3cot.loading import READER, TASK_COLUMN, is_empty, task_of
 from overread.benchmarks.m3cot.result_files import UNNAMED, Judgement, Prediction, Result, brief
 from overread.benchmarks.m3cot.trials import Answer
 from overread.benchmarks.tables import answers_frame, frame_of
@@ -200,18 +207,19 @@ class Collected:
             elif not known:
                 before = kept.get(one.item)
                 if one.prediction is not None and (before is None or before.text == NOT_KEPT):
-                    kept[one.item] = result_files.prediction_in(one.item, one.prediction)
+                    said = one.prediction if one.prediction.strip() else None  # an empty cell
+                    kept[one.item] = result_files.prediction_in(one.item, said)
                 elif before is None and place not in given:
                     kept[one.item] = Prediction(one.item, NOT_KEPT)
                 elif before is None:  # the predictions are there, and this one is not among them
-                    kept[one.item] = result_files.prediction_in(one.item, "")
+                    kept[one.item] = result_files.prediction_in(one.item, None)
         for place, kept in self.replies.items():
-            for index, said in kept.items():
-                if index not in given.get(place, ()) and said.text is not None:
-                    (unknown if said.text == NOT_KEPT else told)[place] += 1
-        for (model, mode), n in told.items():
+            new = [kept[index].text for index in kept if index not in given.get(place, ())]
+            unknown[place] = new.count(NOT_KEPT)
+            told[place] = len(new) - new.count(NOT_KEPT) - new.count(None)
+        for (model, mode), n in (+told).items():
             yield f"{model} {mode}: {n} replies are taken from the verdicts on them."
-        for (model, mode), n in unknown.items():
+        for (model, mode), n in (+unknown).items():
             yield f"{model} {mode}: of {n} replies there are verdicts, and no words."
         for (judge, question, model, mode), indices in others.items():
             yield (

@@ -1,6 +1,6 @@
 """The questions put to judges about one reply (M3COT 5, 6, 7): each as one object.
 
-The rubrics are in our own words from the protocol's facts. Verdicts, and what a fit judge must say
+The rubrics' words stand in rubrics.toml. Verdicts, and what a fit judge must say
 of each control's reasoned reply (None is what two fit judges may disagree on, as a bare answer may
 well state a conclusion: it is no test):
 
@@ -17,17 +17,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from overread.benchmarks.m3cot import authors
 from overread.benchmarks.m3cot import verdicts as sound
-from overread.benchmarks.m3cot.cases import STEPS, Kind, M3Case
+from overread.benchmarks.m3cot.cases import STEPS, M3Case
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.paths import path_of
-from overread.benchmarks.m3cot.verdicts import YES_NO
+from overread.benchmarks.m3cot.verdicts import YES_NO, path_of
 from overread.case import Condition, Decoding
+from overread.files import read_toml
 from overread.judging import Read, Role
 from overread.judging.question import Compared, Deserved, JudgedPart, Question, Wording
 from overread.judging.reading import read_yes_no
@@ -35,138 +36,34 @@ from overread.judging.rubric import Rubric
 
 # Judged at temperature 0 throughout; the published order judge had none set (M3COT 10).
 DECODING: Final = Decoding(max_tokens=4096, temperature=0.0)
-REMINDER: Final = (
-    "An earlier reply to this was not the JSON that is asked for. Reply with that JSON alone."
-)
-REMINDER_YES_NO: Final = (
-    "An earlier reply to this was neither Yes nor No. Reply with one of these words alone."
-)
-
-_STEP_TYPES: Final = """\
-- "modality or examination types": which examination the image comes from;
-- "image feature description": what is to be seen in the image;
-- "key conclusions": what follows, such as a finding, a diagnosis or the choice of an option;
-- "additional analysis": anything further, such as causes, treatment, function or other options;
-- "Restatement of the question": words that only repeat what was asked."""
-_HOW_STRICTLY: Final = """\
-How strictly to compare:
-- An examination must be the same one: a CT is no MRI, one MRI sequence is not another, and neither
-  is one kind of endoscopy another. Common synonyms of one examination, such as names of the H&E
-  stain, are the same.
-- A key conclusion must be the same conclusion.
-- A description of features, or an additional analysis, agrees if the greater part of it does."""
-
-_ANSWER: Final = """\
-A reader was asked a question about a medical image. Find the final answer the reader settled on,
-and say whether it is the same as the correct answer.
-
-{hint}
-
-Reply with one JSON object and nothing else:
-{"match": true or false, "final_answer": "the reader's final answer"}
-
-{sections}"""
-_HINTS: Final[Mapping[Kind, str]] = {
-    "multiple": "Several options may be right. The reader must name all of the right ones and no "
-    "other; their order does not matter.",
-    "single": "One option is right. The reader may name it by its letter or by its content.",
-    "bool": "The answer is true or false. Go by what the reader's answer means, not its words.",
-    "short": "The answer is free text. Another wording with the same medical meaning is the same.",
-}
-
-
-# For judges that cannot write JSON.
-_YES_NO: Final = """\
-A reader was asked a question about a medical image. Find the final answer the reader settled on. Is
-it the same as the correct answer?
-
-{hint}
-
-Reply with one word and nothing else: Yes if it is the same, No if it is not.
-
-{sections}"""
-
-
-_PRECISION: Final = f"""\
-A reader was asked a question about a medical image and reasoned in steps. You are given the
-question, the correct answer, and reference steps that an expert wrote.
-
-1. Cut the reader's reply into single steps, in its order. Keep what each says, and each once.
-2. Give each step one type:
-{_STEP_TYPES}
-3. Judge each step:
-- "Match": it says what a reference step says, follows logically, and contradicts neither the
-  reference steps nor the correct answer;
-- "Wrong": it does not agree with the reference, or contradicts it;
-- "N/A": background that can be neither.
-
-{_HOW_STRICTLY}
-
-Reply with one JSON array and nothing else, an object for each step in order:
-[{{"step_type": "one of the types above", "Step information": "the step", "judgment": "Match"}}]
-
-{{sections}}"""
-_RECALL: Final = f"""\
-A reader was asked a question about a medical image and reasoned in steps. You are given the
-question, the correct answer, and reference steps that an expert wrote, each with its step_index.
-
-For every reference step, in order, say whether the reader's reply contains it: "Matched" if it
-does, "Unmatched" if it does not.
-
-{_HOW_STRICTLY}
-
-Reply with one JSON array and nothing else, an object for each reference step, none left out:
-[{{"step_index": 0, "step_type": "its type", "judgment": "Matched"}}]
-
-The types:
-{_STEP_TYPES}
-
-{{sections}}"""
-_ORDER: Final = """\
-A reader was asked a question about a medical image and reasoned about it. Find out in which order
-four kinds of content appear for the first time in its reply:
-- modality: which examination the image comes from;
-- feature: what is to be seen in the image;
-- conclusion: what follows from it, such as a finding, a diagnosis or the chosen answer;
-- others: anything further, such as treatment, symptoms, function, knowledge, or options weighed.
-
-For each kind copy the passages of the reply that belong to it, word for word. Give the kind whose
-first passage comes earliest the rank 1, the next 2, and so on; a kind that does not occur has the
-rank 0 and an empty list.
-
-Reply with one JSON object and nothing else, with all eight keys:
-{"modality_order": 0, "feature_order": 0, "conclusion_order": 0, "others_order": 0,
- "modality_subs": [], "feature_subs": [], "conclusion_subs": [], "others_subs": []}
-
-{sections}"""
-_SYSTEM: Final = "You are an expert in medicine who checks the answers of others fairly."
-
-
-def _rubric(role: Role, question: str, template: str, sections: tuple[str, ...]) -> Rubric:
-    return Rubric(
-        name=f"m3cot {question}",
-        role=role,
-        question=question,
-        template=template,
-        sections=sections,
-        system=_SYSTEM,
-    )
-
-
+_WORDS: Final = read_toml(Path(__file__).with_name("rubrics.toml"))
+REMINDER: Final[str] = _WORDS["reminder"]
+REMINDER_YES_NO: Final[str] = _WORDS["reminder_yes_no"]
 _ANSWERED: Final = ("question", "answer", "reply")
 _GOLD: Final = ("question", "answer", "steps", "reply")
+
+
+def _rubrics(role: Role, name: str, question: str, sections: tuple[str, ...]) -> dict[str, Rubric]:
+    """The rubric of a question, by the kind of question it is about."""
+    return {
+        kind: Rubric(
+            name=f"m3cot {question}",
+            role=role,
+            question=question,
+            template=_WORDS["questions"][name].replace("{hint}", hint),
+            sections=sections,
+            system=_WORDS["system"],
+        )
+        for kind, hint in _WORDS["hints"].items()
+    }
+
+
 RUBRICS: Final[Mapping[str, Mapping[str, Rubric]]] = {
-    "answer": {
-        kind: _rubric("answer", "answer", _ANSWER.replace("{hint}", hint), _ANSWERED)
-        for kind, hint in _HINTS.items()
-    },
-    YES_NO: {
-        kind: _rubric("answer", "answer_yes_or_no", _YES_NO.replace("{hint}", hint), _ANSWERED)
-        for kind, hint in _HINTS.items()
-    },
-    "precision": dict.fromkeys(_HINTS, _rubric("steps", "precision", _PRECISION, _GOLD)),
-    "recall": dict.fromkeys(_HINTS, _rubric("steps", "recall", _RECALL, _GOLD)),
-    "order": dict.fromkeys(_HINTS, _rubric("order", "order", _ORDER, ("question", "reply"))),
+    "answer": _rubrics("answer", "answer", "answer", _ANSWERED),
+    YES_NO: _rubrics("answer", YES_NO, "answer_yes_or_no", _ANSWERED),
+    "precision": _rubrics("steps", "precision", "precision", _GOLD),
+    "recall": _rubrics("steps", "recall", "recall", _GOLD),
+    "order": _rubrics("order", "order", "order", ("question", "reply")),
 }
 """The rubric of each question, by the kind of question it is about.
 
@@ -275,34 +172,25 @@ def _recall_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]
     said: list[bool | None] = [None] * n
     if payload is not None:
         said = [*map(bool, payload[:n]), *[False] * (n - len(payload))]
-    return [Deserved(_recall_truth(control, case, place), said[place]) for place in range(n)]
-
-
-def _recall_truth(control: str, case: M3Case, place: int) -> bool | None:
+    truths: list[bool | None] = [True] * n
     if control == "rambler":
-        return place == 0
+        truths = [place == 0 for place in range(n)]
     if control == "answer-only":
         # Examination, conclusion and analysis may all be what the answer says; a feature is not.
-        return False if case.steps[place].type == "feature" else None
-    return True
+        truths = [False if step.type == "feature" else None for step in case.steps]
+    return [Deserved(*one) for one in zip(truths, said, strict=True)]
 
 
 def _order_deserved(control: str, case: M3Case, payload: Any) -> list[Deserved]:
     """Whether the categories that the gold steps have come in the gold order, none missing."""
-    gold = tuple(_CATEGORY[step.type] for step in case.steps)
-    said = None
+    types = [step.type for step in case.steps]
+    # A gold path that does not itself go by types, each once, tells nothing.
+    plain = len(types) > 1 and types == [kind for kind in STEPS if kind in types]
+    known = plain and control not in ("answer-only", "rambler")
+    gold, said = tuple(_CATEGORY[kind] for kind in types), None
     if payload is not None:
         said = tuple(name for name in path_of(payload) if name in gold) == gold
-    return [Deserved(_order_truth(control, case), said)]
-
-
-def _order_truth(control: str, case: M3Case) -> bool | None:
-    types = [step.type for step in case.steps]
-    if control in ("answer-only", "rambler") or len(set(types)) < 2:
-        return None
-    if len(set(types)) < len(types) or types != sorted(types, key=STEPS.index):
-        return None  # a gold path that does not itself go by types
-    return control != "scrambled"
+    return [Deserved(control != "scrambled" if known else None, said)]
 
 
 # ---------------------------------------------------------------- the questions

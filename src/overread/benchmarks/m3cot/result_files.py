@@ -26,8 +26,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.files.fields import Fields, read_fields
 from overread.benchmarks.m3cot.authors import failed_text
+from overread.benchmarks.m3cot.cases import TYPES_FILE
 from overread.benchmarks.m3cot.edition import MODES
-from overread.benchmarks.m3cot.loading import TYPES_FILE
 from overread.benchmarks.m3cot.verdicts import ORDERS, QUESTIONS, STATUS
 from overread.case import BadInput
 from overread.files import decimal, read_text, whole
@@ -276,27 +276,23 @@ def _prediction(entry: Fields) -> Prediction:
         entry.wrong("status", "it is success or failed")
     seconds = _seconds_in(entry.raw("duration_s"), "duration_s", entry.where)
     words = text if isinstance(text, str) else ""
-    if status == "failed" or _SAID_NOTHING.fullmatch(words):
-        return _failed_prediction(index, words)
     # The runner calls an empty reply a success; without its word for it, nothing is no reply.
-    if text != text or (text is None and status is None):
+    nothing = text != text or (text is None and status is None)
+    failed = status == "failed"
+    return prediction_in(index, None if nothing else words, seconds, failed=failed)
+
+
+def prediction_in(
+    index: int, text: str | None, seconds: float | None = None, *, failed: bool = False
+) -> Prediction:
+    """What a file says that a reader said; None is nothing, and so is what scripts write for it."""
+    if failed or _SAID_NOTHING.fullmatch(text or ""):
+        why = " ".join((text or "no reason kept").split())
+        returned = why.partition("API returned explicit error message:")[2]
+        return Prediction(index, None, None, f"failed: {why[:300]}", failed_text(returned))
+    if text is None:
         return Prediction(index, None, reason=_NO_PREDICTION)
-    return Prediction(index, words, seconds)
-
-
-def prediction_in(index: int, text: str) -> Prediction:
-    """What a table says that was judged; an empty cell is none."""
-    if not text.strip():
-        return Prediction(index, None, reason=_NO_PREDICTION)
-    if _SAID_NOTHING.fullmatch(text):
-        return _failed_prediction(index, text)
-    return Prediction(index, text)
-
-
-def _failed_prediction(index: int, words: str) -> Prediction:
-    why = " ".join((words or "no reason kept").split())
-    returned = why.partition("API returned explicit error message:")[2]
-    return Prediction(index, None, None, f"failed: {why[:300]}", failed_text(returned))
+    return Prediction(index, text, seconds)
 
 
 def no_words(said: Any) -> bool:

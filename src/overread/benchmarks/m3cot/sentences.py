@@ -98,13 +98,11 @@ class _Found(NamedTuple):
     @property
     def steps(self) -> str:
         """What is known of the steps, in words."""
-        parts = []
-        if self.recall is not None:
-            parts.append(
-                f"its reasoning has {rate(self.recall, 'recall')} of the clinician's steps"
-            )
-        if self.precision is not None:
-            parts.append(f"{rate(self.precision, 'precision')} of its own steps match one")
+        told = {
+            "its reasoning has {} of the clinician's steps": (self.recall, "recall"),
+            "{} of its own steps match one": (self.precision, "precision"),
+        }
+        parts = [words.format(rate(one, name)) for words, (one, name) in told.items() if one]
         said = listed(parts) if parts else ""
         return f"{said}; F1 is {rate(self.f1)}" if said and self.f1.value is not None else said
 
@@ -210,11 +208,8 @@ def methods(edition: Edition, options: Options, asked_under: str | None = None) 
     `asked_under` is the edition the readers were asked under, where that is not this one; empty
     where somebody else asked them, so that what they were shown is not known here.
     """
-    return [
-        *_how_asked(edition, options, asked_under),
-        *_how_judged(edition, options),
-        *_how_counted(edition),
-    ]
+    asked = _how_asked(edition, options, asked_under)
+    return [*asked, *_how_judged(edition, options), *_how_counted(edition)]
 
 
 def _how_asked(edition: Edition, options: Options, asked_under: str | None) -> Iterator[str]:
@@ -346,8 +341,6 @@ def limitations(measures: Sequence[Measure], dataset: str = "") -> list[str]:
         *shared.made_up(dataset),
         *_of_judges(index),
         *_of_replies(index),
-        *_of_size(index),
-        *_of_what_was_not_asked(index),
         *_ALWAYS_SAID,
     ]
 
@@ -393,17 +386,11 @@ def _of_replies(index: Index) -> Iterator[str]:
     if missing:
         fewest = rate(shared.least(missing))
         yield f"Not every item has a reply in words: of one reader only {fewest} have."
-
-
-def _of_size(index: Index) -> Iterator[str]:
     answered = index.every("answered")
     sizes = [one.n for one in answered if one.n and not {"image", "follow"} & one.by.keys()]
     if sizes and min(sizes) < _FEW_ITEMS:
         yield f"The run has {min(sizes)} items only: its intervals are wide, and tasks have few."
     yield from shared.unseeing_limit([*answered, *index.every("image_effect")], "reasoned")
-
-
-def _of_what_was_not_asked(index: Index) -> Iterator[str]:
     if not index.every("image_effect"):
         yield (
             "Whether answers and reasoning depend on the image was not asked: right steps may come "

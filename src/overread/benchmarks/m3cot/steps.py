@@ -1,4 +1,5 @@
-"""Right steps: precision, recall and F1 of the reasoning (M3COT 6)."""
+"""Right steps: precision, recall and F1 of the reasoning (M3COT 6); and time: efficiency, latency
+and seconds of a reply, from replies asked one at a time (M3COT 8)."""
 
 from __future__ import annotations
 
@@ -9,24 +10,16 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from overread.benchmarks.m3cot.authors import failed_text
 from overread.benchmarks.m3cot.cases import STEPS
-from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.study import COT, Marks, Study
+from overread.benchmarks.m3cot.edition import MODES, Edition
+from overread.benchmarks.m3cot.study import COT, Marks, Said, Study
 from overread.case import Measure
-from overread.measuring.estimates import (
-    Estimate,
-    Floats,
-    Mask,
-    apart,
-    columns_of,
-    counted_in,
-    estimated,
-    mean_of_columns,
-    quotients,
-)
-from overread.measuring.notes import noted
+from overread.measuring import estimates as est
+from overread.measuring.estimates import Estimate, Floats, Mask, quotients
+from overread.measuring.notes import NOT_JUDGED, noted, remarked
 from overread.measuring.specs import PLAIN, Condition, Counted, Spec
-from overread.measuring.units import Unit
+from overread.measuring.units import AMOUNT, SECONDS, Unit
 
 BOTH_ZERO: Final = "both_zero"
 """The flag of F1 where no step matches either way."""
@@ -135,7 +128,9 @@ def _judged_by(question: str) -> Callable[[Study, Marks, Condition], list[str] |
 def _mean_of_steps(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
     """The mean over judges of each one's mean over items, rounded as published."""
     table, digits = counted.table, digits_of(study.edition)
-    return estimated(record, columns_of(table), mean_of_columns, counted_in(table), digits=digits)
+    return est.estimated(
+        record, est.columns_of(table), est.mean_of_columns, est.counted_in(table), digits=digits
+    )
 
 
 def _average(name: str, says: str, question: str, *groups: str, na: bool = True) -> Spec:
@@ -187,15 +182,15 @@ def _f1(study: Study, marks: Marks, condition: Condition) -> Counted:
 
 def harmonic(totals: Floats, width: int) -> Floats:
     """F1 of the judges' means of the first `width` columns and of the others."""
-    p, r = mean_of_columns(totals[:, :width]), mean_of_columns(totals[:, width:])
+    p, r = est.mean_of_columns(totals[:, :width]), est.mean_of_columns(totals[:, width:])
     return quotients(2 * p * r, p + r)
 
 
 def _f1_estimate(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
     precision, recall = np.moveaxis(counted.table, 2, 0)
-    columns = np.hstack([columns_of(precision), columns_of(recall)])
+    columns = np.hstack([est.columns_of(precision), est.columns_of(recall)])
     again = partial(harmonic, width=2 * precision.shape[1])
-    made = estimated(record, columns, again, counted_in(precision, recall))
+    made = est.estimated(record, columns, again, est.counted_in(precision, recall))
     if made.record.value is None:
         if np.isnan(precision).all() or np.isnan(recall).all():
             return made
@@ -219,7 +214,7 @@ def _bounds_where_alike(
     """
     ends = []
     for table in (precision, recall):
-        room = study.resampling.left_open(counted_in(table)) if _one_value(table) else 0.0
+        room = study.resampling.left_open(est.counted_in(table)) if _one_value(table) else 0.0
         ends.append((max(_mean(table) - room, 0.0), min(_mean(table) + room, 1.0)))
     if not (_one_value(precision) or _one_value(recall)):
         return None
@@ -230,11 +225,129 @@ def _bounds_where_alike(
 def _one_value(table: Floats) -> bool:
     """Whether each judge has one value for all items it counts."""
     some = (column[~np.isnan(column)] for column in table.T)
-    return all(not apart(values.min(), values.max()) for values in some if values.size)
+    return all(not est.apart(values.min(), values.max()) for values in some if values.size)
 
 
 def _mean(table: Floats) -> float:
-    return float(mean_of_columns(columns_of(table).sum(axis=0)[None, :])[0])
+    return float(est.mean_of_columns(est.columns_of(table).sum(axis=0)[None, :])[0])
+
+
+# ---------------------------------------------------------------- time
+
+NOT_TIMED: Final = "not_timed"
+"""The flag of a time that nobody took."""
+_WHY_NOT: Final = "not timed: time under load is queueing"
+_BACKENDS: Final = "not comparable across backends"
+
+
+def seconds_of(said: Mapping[int, Said], n: int, *, searched: bool) -> Floats:
+    """Seconds of each reply that succeeded, NaN where none did.
+
+    `searched`, as published: any text with Error or Failed counts as a failed attempt, and an
+    empty one as a success.
+    """
+    found = np.full(n, np.nan)
+    for place, one in said.items():
+        failed = failed_text(one.text) if searched else one.silent
+        if not failed and one.outcome != "unanswered" and one.seconds is not None:
+            found[place] = one.seconds
+    return found
+
+
+def _seconds_in(study: Study, marks: Marks, mode: str) -> Floats:
+    searched = study.edition.error_text == "searched"
+    return seconds_of(marks.timed.get(mode, {}), marks.facts.n, searched=searched)
+
+
+def _seconds_of_modes(study: Study, marks: Marks) -> tuple[Floats, Floats]:
+    """Seconds of cot and of direct: of all successes as published, else of those in both modes."""
+    cot, direct = (_seconds_in(study, marks, mode) for mode in ("cot", "direct"))
+    if study.edition.error_text != "searched":
+        both = ~(np.isnan(cot) | np.isnan(direct))
+        cot, direct = (np.where(both, one, np.nan) for one in (cot, direct))
+    return cot, direct
+
+
+def _not_timed(marks: Marks, name: str, **by: str) -> Measure:
+    return noted(Measure(reader=marks.reader, measure=name, by=by, n=0), NOT_TIMED, _WHY_NOT)
+
+
+def _matched_steps(marks: Marks, judges: list[str]) -> Floats:
+    """Matched gold steps of each timed reply: items x judges.
+
+    A timed reply that nobody judged has the verdict on the same question asked under load.
+    """
+    found = np.zeros((marks.facts.n, len(judges)))
+    timed = marks.timed_verdicts.get(("recall", "cot"), {})
+    plain = [
+        rows
+        for (question, asking), rows in marks.verdicts.items()
+        if question == "recall" and asking.mode == "cot" and asking.plain
+    ]
+    for column, judge in enumerate(judges):
+        for rows in (*plain, timed):
+            for place, verdict in rows.get(judge, {}).items():
+                if place in marks.timed.get("cot", {}) and verdict.outcome == "judged":
+                    found[place, column] = sum(verdict.value)
+    return found
+
+
+def _efficiency(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """E = matched gold steps / seconds of cot."""
+    cot, _ = _seconds_of_modes(study, marks)
+    judges = sorted(
+        {judge for key, rows in marks.verdicts.items() if key[0] == "recall" for judge in rows}
+        | set(marks.timed_verdicts.get(("recall", "cot"), {}))
+    )
+    if np.isnan(cot).all():
+        yield _not_timed(marks, "efficiency")
+        return
+    if not judges:
+        yield noted(Measure(reader=marks.reader, measure="efficiency", n=0), NOT_JUDGED)
+        return
+    matched = _matched_steps(marks, judges)
+    if study.edition.error_text != "searched":
+        matched = np.where(np.isnan(cot)[:, None], 0.0, matched)
+    every = range(len(judges))
+    for by, columns in ({}, [*every]), *(({"judge": judges[at]}, [at]) for at in every):
+        label = study.label([judges[at] for at in columns], "recall")
+        record = Measure(reader=marks.reader, measure="efficiency", by=by, label=label)
+        yield _ratio(record, matched[:, columns], cot)
+
+
+def _latency(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """L = seconds of cot / seconds of direct."""
+    cot, direct = _seconds_of_modes(study, marks)
+    if np.isnan(cot).all() or np.isnan(direct).all():
+        yield _not_timed(marks, "latency")
+        return
+    record = Measure(reader=marks.reader, measure="latency")
+    yield _ratio(record, np.nan_to_num(cot)[:, None], direct)
+
+
+def _ratio(record: Measure, over: Floats, under: Floats) -> Estimate:
+    """The mean over judges of each one's total over the seconds."""
+    return est.estimated(
+        remarked(record, _BACKENDS),
+        np.hstack([over, np.nan_to_num(under)[:, None]]),
+        lambda totals: quotients(totals[:, :-1].mean(axis=1), totals[:, -1]),
+        ~np.isnan(under) | (over > 0).any(axis=1),
+        limits=AMOUNT.limits,
+        step=None,
+    )
+
+
+def _seconds(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
+    """Seconds of a reply by mode, as the paper's Table A2 has them."""
+    for mode in MODES:
+        found = _seconds_in(study, marks, mode)[:, None]
+        if np.isnan(found).all():
+            yield _not_timed(marks, "seconds", mode=mode)
+            continue
+        record = Measure(reader=marks.reader, measure="seconds", by={"mode": mode})
+        record, columns = remarked(record, _BACKENDS), est.columns_of(found)
+        counted, limits = est.counted_in(found), SECONDS.limits
+        yield est.estimated(record, columns, est.mean_of_columns, counted, limits=limits, step=None)
 
 
 SPECS: Final = (
@@ -266,5 +379,25 @@ SPECS: Final = (
         groups=("task", "kind"),
         bare_groups=False,
         estimate=_f1_estimate,
+    ),
+    Spec(
+        name="efficiency",
+        says="gold steps matched per second of reasoning, timed one at a time",
+        unit=AMOUNT,
+        make=_efficiency,
+    ),
+    Spec(
+        name="latency",
+        says="seconds with reasoning over seconds without, timed one at a time",
+        unit=AMOUNT,
+        better="lower",
+        make=_latency,
+    ),
+    Spec(
+        name="seconds",
+        says="mean seconds of a reply that was asked alone, by mode",
+        unit=SECONDS,
+        better="lower",
+        make=_seconds,
     ),
 )

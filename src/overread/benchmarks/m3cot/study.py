@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.importing import IMPORTED
-from overread.benchmarks.m3cot.cases import StepType
+from overread.benchmarks.m3cot.cases import WORDS, M3Case, StepType
 from overread.benchmarks.m3cot.edition import Edition
+from overread.benchmarks.tables import structs_in
 from overread.measuring.arrays import RunArrays, Words, group_names
 from overread.measuring.estimates import Mask, Resampling
 from overread.measuring.specs import OUTCOMES, Codes, Condition
@@ -94,11 +95,8 @@ class Said(NamedTuple):
     @property
     def code(self) -> int:
         """What became of it: a place among `OUTCOMES`; a blank reply holds no answer."""
-        if self.outcome == "unanswered":
-            return _UNANSWERED
-        if self.outcome == "refused":
-            return _REFUSED
-        return _ANSWERED if self.text.strip() else _BLANK
+        said = _ANSWERED if self.text.strip() else _BLANK
+        return {"unanswered": _UNANSWERED, "refused": _REFUSED}.get(self.outcome, said)
 
 
 class Verdict(NamedTuple):
@@ -215,30 +213,22 @@ class Marks(msgspec.Struct, frozen=True):
 
 def facts_of(cases: pl.DataFrame) -> Facts:
     """The items of `cases.parquet`, by their index."""
-    rows = sorted(cases.iter_rows(named=True), key=lambda row: (row["index"], row["case"]))
-    owners = [row.get("patient") or f"\0{place}" for place, row in enumerate(rows)]
+    items = sorted(structs_in(cases, M3Case), key=lambda case: (case.index, case.case_id))
+    owners = [case.patient or f"\0{place}" for place, case in enumerate(items)]
     # Patients are numbered where they are first seen, so their names do not matter.
     codes = {owner: code for code, owner in enumerate(dict.fromkeys(owners))}
+    told = [next((s.text for s in case.steps if s.type == "modality"), "") for case in items]
+    stated = [case.modality or own for case, own in zip(items, told, strict=True)]
     return Facts(
-        cases=tuple(row["case"] for row in rows),
-        index=np.array([row["index"] for row in rows], dtype=np.int64),
-        tasks=np.array([row["task"] or "" for row in rows], dtype=np.str_),
-        kinds=np.array([row["kind"] for row in rows], dtype=np.str_),
-        steps=tuple(tuple(step["type"] for step in _steps(row["steps"])) for row in rows),
-        modalities=np.array([_modality(row) for row in rows], dtype=np.str_),
+        cases=tuple(case.case_id for case in items),
+        index=np.array([case.index for case in items], dtype=np.int64),
+        tasks=np.array([case.task for case in items], dtype=np.str_),
+        kinds=np.array([case.kind for case in items], dtype=np.str_),
+        steps=tuple(tuple(step.type for step in case.steps) for case in items),
+        modalities=np.array(stated, dtype=np.str_),
         patients=np.array([codes[owner] for owner in owners], dtype=np.int64),
-        listed=np.array([bool(row["question"] or row["task"]) for row in rows], dtype=bool),
+        listed=np.array([bool(case.question or case.task) for case in items], dtype=bool),
     )
-
-
-def _modality(row: Mapping[str, Any]) -> str:
-    told = (step["text"] for step in _steps(row["steps"]) if step["type"] == "modality")
-    return row.get("modality") or next(told, "")
-
-
-def _steps(cell: Any) -> list[dict[str, Any]]:
-    """The gold steps of a case, kept as structs or as their JSON."""
-    return list(json.loads(cell) if isinstance(cell, str) else cell or ())
 
 
 def marks_of(
@@ -285,20 +275,23 @@ def _marks(
 ) -> Marks:
     untimed = {asking for asking, timed in said if not timed}
     # Results made elsewhere may be timed throughout: then the timed replies are the replies.
-    main = {asking: (asking, asking not in untimed) for asking, _ in said}
+    main = {asking: said[asking, asking not in untimed] for asking, _ in said}
+    mute = {asking: np.ones(facts.n, dtype=bool) for asking in main}
+    for asking, rows in main.items():
+        mute[asking][[place for place, one in rows.items() if not one.silent]] = False
     return Marks(
         reader=reader,
         facts=facts,
         elsewhere=elsewhere,
-        said={asking: said[key] for asking, key in main.items()},
-        mute={asking: _mute(said[key], facts.n) for asking, key in main.items()},
+        said=main,
+        mute=mute,
         timed={
             asking.mode: rows for (asking, timed), rows in said.items() if timed and asking.plain
         },
         verdicts={
             (question, asking): rows
             for (question, asking, timed), rows in judged.items()
-            if timed == main.get(asking, (asking, False))[1]
+            if timed == (asking in main and asking not in untimed)
         },
         timed_verdicts={
             (question, asking.mode): rows
@@ -308,38 +301,8 @@ def _marks(
     )
 
 
-def _mute(said: Mapping[int, Said], n: int) -> Mask:
-    found = np.ones(n, dtype=bool)
-    found[[place for place, one in said.items() if not one.silent]] = False
-    return found
-
-
 # ---------------------------------------------------------------- the study
 
-# What names an examination and nobody: a text of no other words may be told of any set.
-_EXAMINATION_WORDS: Final = """
-a an and from image images is it of or photo photograph photographs photography picture scan
-scanning shows slice study taken the this type view with
-ct cta cbct hrct mri mr mra fmri pet spect xray x ray rays radiograph radiography radiogram
-plain film fluoroscopy mammogram mammography dsa angiogram angiography computed tomography
-magnetic resonance imaging emission positron nuclear medicine scintigraphy bone
-t1 t2 t1w t2w t1weighted t2weighted weighted flair dwi adc swi stir sequence diffusion
-contrast enhanced noncontrast non without unenhanced axial coronal sagittal transverse frontal
-lateral pa ap posteroanterior anteroposterior
-ultrasound ultrasonic ultrasonography sonography sonogram doppler color colour bmode mode
-echocardiography echocardiogram echo transthoracic transesophageal ecg electrocardiogram
-oct octa optical coherence slit lamp fundus fluorescein laser ophthalmoscopy infrared
-reflectance retinal
-endoscopy endoscopic gastroscopy colonoscopy bronchoscopy capsule laparoscopy laparoscopic
-fetoscopy cystoscopy hysteroscopy arthroscopy laryngoscopy ent
-histology histologic histological histopathology histopathological pathology pathological
-cytology cytological microscopy microscopic fluorescence immunofluorescence electron light
-h e he hematoxylin haematoxylin eosin stain stained staining slide smear section biopsy
-immunohistochemistry ihc
-dermoscopy dermoscopic dermatoscopy clinical intraoral panoramic dental oral examination
-chest abdominal abdomen pelvic pelvis brain head neck spine spinal cervical lumbar thoracic knee
-hip hand foot wrist ankle shoulder elbow cardiac breast thyroid liver renal skin eye
-"""
 _TOLD_OF: Final = 5  # patients
 _OTHER: Final = "other"
 
@@ -405,21 +368,15 @@ def _examinations(facts: Facts, edition: Edition, *, veiled: bool) -> tuple[Word
     if edition.step_types == "folded":
         keys = [" ".join(name.split()).casefold().strip(" .") for name in names]
     if veiled:
-        patients: dict[str, set[int]] = {}
+        known = set(WORDS["examinations"].split())
+        patients: dict[str, set[int]] = defaultdict(set)
         for key, patient in zip(keys, facts.patients.tolist(), strict=True):
-            patients.setdefault(key, set()).add(patient)
-        told = [
-            not key or len(patients[key]) >= _TOLD_OF or _names_examinations(name)
-            for name, key in zip(names, keys, strict=True)
-        ]
-        names = [name if tell else _OTHER for name, tell in zip(names, told, strict=True)]
-        keys = [key if tell else _OTHER for key, tell in zip(keys, told, strict=True)]
+            patients[key].add(patient)
+        for place, (name, key) in enumerate(zip(names, keys, strict=True)):
+            words = set(re.findall(r"[^\W_]+", name.casefold()))
+            if key and len(patients[key]) < _TOLD_OF and not (words and words <= known):
+                names[place] = keys[place] = _OTHER
     shown = dict(zip(reversed(keys), reversed(names), strict=True))
     shown[""] = ""
     column = np.array([shown[key] for key in keys], dtype=np.str_)
     return column, [shown[key] for key in sorted(shown)]
-
-
-def _names_examinations(text: str) -> bool:
-    words = re.findall(r"[^\W_]+", text.casefold())
-    return bool(words) and set(words) <= set(_EXAMINATION_WORDS.split())

@@ -8,14 +8,13 @@ say.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 import overread.case as oc
-from overread.benchmarks.draws import derangement, lot
+from overread.benchmarks.draws import alone_remarks, lenders, lot
 from overread.benchmarks.m3cot.authors import options_of
 from overread.benchmarks.m3cot.cases import M3Case
 from overread.benchmarks.m3cot.edition import MODES, Edition, Options
@@ -94,37 +93,13 @@ def first_half(text: str) -> str | None:
 
 
 def swaps(cases: Iterable[M3Case], seed: int) -> dict[str, M3Case]:
-    """The item whose image each item is shown in its place, by case id.
-
-    Always one of the same task with another image, and another patient where patients are known.
-    Within a task every image is lent as often as it is owned (a derangement), unless one image or
-    patient has more than half of the task. An item whose task has no other image is not here.
-    """
-    tasks: dict[str, list[M3Case]] = defaultdict(list)
-    for case in cases:
-        tasks[case.task].append(case)
-    return {
-        case.case_id: lender
-        for task in tasks.values()
-        for case, lender in derangement(
-            task, seed, name=lambda case: case.case_id, links=_image_and_patient
-        )
-    }
+    """The item of the same task whose image each item is shown in its place, by case id."""
+    return lenders(cases, seed, stratum=lambda case: case.task, images=lambda case: (case.image,))
 
 
-def _image_and_patient(case: M3Case) -> tuple[str, ...]:
-    image = f"image {case.image}"
-    return (image,) if case.patient is None else (image, f"patient {case.patient}")
-
-
-def swap_remarks(cases: Iterable[M3Case], swapped: dict[str, M3Case]) -> tuple[str, ...]:
+def swap_remarks(cases: Iterable[M3Case], swapped: Mapping[str, M3Case]) -> tuple[str, ...]:
     """A line on the items that are not asked with another's image."""
-    alone = [case for case in cases if case.case_id not in swapped]
-    if not alone:
-        return ()
-    tasks = ", ".join(dict.fromkeys(case.task for case in alone))
-    items = "1 item has" if len(alone) == 1 else f"{len(alone)} items have"
-    return (f"{items} no other image in the same task ({tasks}): swap is not asked there.",)
+    return alone_remarks(cases, swapped, lambda case: case.task, "task")
 
 
 def timed_items(cases: Iterable[M3Case], n: int, seed: int) -> tuple[M3Case, ...]:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias
 
-from overread.benchmarks.m3cot.cases import STEPS
+from overread.benchmarks.m3cot.cases import STEPS, WORDS
 from overread.benchmarks.m3cot.edition import Edition
 from overread.judging import Read
 from overread.judging.reading import read_json
@@ -27,19 +29,9 @@ YES_NO: Final = "yesno"
 """The rubric that asks for a word in place of JSON, and what `how` then begins with."""
 
 # The judge's names of the four content types, by ours; a restatement is the fifth (M3COT 6).
-STEP_NAMES: Final[Mapping[str, str]] = dict(
-    zip(
-        (
-            "modality or examination types",
-            "image feature description",
-            "key conclusions",
-            "additional analysis",
-        ),
-        STEPS,
-        strict=True,
-    )
-)
-RESTATEMENT: Final = "Restatement of the question"
+_TYPES: Final[Mapping[str, Sequence[str]]] = WORDS["step_types"]
+STEP_NAMES: Final[Mapping[str, str]] = {_TYPES[step][0]: step for step in STEPS}
+RESTATEMENT: Final = _TYPES["restatement"][0]
 # The four categories of a path, in the sequence that decides ties (M3COT 7).
 ORDERS: Final = ("modality", "feature", "conclusion", "others")
 ORDER_KEYS: Final = (
@@ -59,42 +51,13 @@ _WORDS: Final = {"true": True, "false": False}
 
 def _spelt(meanings: Mapping[Any, Sequence[str]]) -> dict[str, Any]:
     """By each of its spellings, folded, what is meant."""
-    return {word: meant for meant, words in meanings.items() for word in words}
+    return {word.casefold(): meant for meant, words in meanings.items() for word in words}
 
 
-_JUDGMENTS: Final = _spelt(
-    {
-        "Match": ("match", "matched", "matches"),
-        "Wrong": ("wrong", "mismatch", "unmatched", "not match"),
-        "N/A": ("n/a", "na", "not applicable"),
-    }
-)
-_MATCHED: Final = _spelt(
-    {
-        True: ("matched", "match", "matches"),
-        False: ("unmatched", "not matched", "mismatch", "wrong"),
-    }
-)
-# Other spellings of the judge's step types: singular and plural, our own short names.
-_ALIASES: Final[Mapping[str, str]] = {
-    **{name.casefold(): step for name, step in STEP_NAMES.items()},
-    **{step: step for step in STEP_NAMES.values()},
-    **_spelt(
-        {
-            "restatement": (RESTATEMENT.casefold(), "restatement"),
-            "modality": (
-                *("modality or examination type", "modality and examination types"),
-                *("modality or examination", "examination type", "examination types"),
-            ),
-            "feature": (
-                *("image feature descriptions", "image features", "image feature"),
-                "feature description",
-            ),
-            "conclusion": ("key conclusion", "conclusions"),
-            "analysis": ("additional analyses", "others"),
-        }
-    ),
-}
+_JUDGMENTS: Final = _spelt(WORDS["judgments"])
+_MATCHED: Final = {word: said == "true" for word, said in _spelt(WORDS["matched"]).items()}
+# The types by all their spellings, and by our own short names.
+_ALIASES: Final = {**{kind: kind for kind in _TYPES}, **_spelt(_TYPES)}
 
 
 def read_verdict(question: str, text: str | None, edition: Edition, gold: int = 0) -> Read:
@@ -293,3 +256,64 @@ def _folded(said: str) -> str:
 def clean_text(text: str) -> str:
     """Text that any writer takes: lone surrogates replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# ---------------------------------------------------------------- paths
+# Reasoning paths: the order in which a reply first names each category (M3COT 7).
+#
+# A path is a tuple of categories, each at most once: 65 are possible, the empty one among them.
+# sim(P, Q) = LCS length / the longer length; 1 if both are empty, 0 if one is.
+
+Path: TypeAlias = tuple[str, ...]
+Reference: TypeAlias = Literal["mode", "medoid"]
+
+
+def path_of(orders: Mapping[str, Any]) -> Path:
+    """Categories with an order above 0, by their order; ties in the sequence of `ORDERS`.
+
+    Orders are truncated to whole numbers and None is 0. One that cannot be converted makes the
+    whole path empty.
+    """
+    ranks = []
+    for name in ORDERS:
+        rank = _whole_rank(orders.get(name))
+        if rank is None:
+            return ()
+        ranks.append(rank)
+    named = [(rank, place) for place, rank in enumerate(ranks) if rank > 0]
+    return tuple(ORDERS[place] for _, place in sorted(named))
+
+
+def _whole_rank(said: Any) -> int | None:
+    if said is None or said != said:
+        return 0
+    try:
+        return int(said)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+@lru_cache(maxsize=8192)
+def lcs_length(one: Path, two: Path) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(two) + 1)
+    for step in one:
+        before = 0
+        for place, other in enumerate(two, 1):
+            here = row[place]
+            row[place] = before + 1 if step == other else max(here, row[place - 1])
+            before = here
+    return row[-1]
+
+
+def similarity(one: Path, two: Path) -> float:
+    """LCS length over the longer length, in [0, 1]; two empty paths are alike."""
+    longer = max(len(one), len(two))
+    return lcs_length(one, two) / longer if longer else 1.0
+
+
+def mode_path(paths: Sequence[Path], *, apart: bool = False) -> Path:
+    """The most frequent path; the first seen wins a tie. `apart`: not the empty one, if others."""
+    counts = Counter(path for path in paths if path or not apart)
+    # Counter keeps the order of first sight, and max the first of equals.
+    return max(counts, key=counts.__getitem__) if counts else ()

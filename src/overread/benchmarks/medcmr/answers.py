@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from overread.benchmarks import tables
 from overread.benchmarks.letter_parser import (
     LETTERS,
     letter_probabilities,
@@ -17,16 +18,6 @@ from overread.benchmarks.letter_parser import (
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.trials import shown_order
-from overread.benchmarks.tables import (
-    CUT_OFF,
-    Int8,
-    alternatives_of,
-    joined_notes,
-    notes_of,
-    read_again,
-    storable,
-    tokens_of,
-)
 from overread.case import Outcome, Reply, Trial
 from overread.judging.reading import spoken
 
@@ -171,7 +162,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     case: str
     form: str
     image: str
-    order: Int8
+    order: tables.Int8
     outcome: Outcome
     choice: str | None = None
     shown: str | None = None
@@ -253,20 +244,20 @@ def answer_of(
     form, image, order = str(told["form"]), str(told["image"]), int(told["order"])
     reading, said = Reading(outcome="unanswered"), dict[str, Any]()
     if reply is not None:
-        tokens, values = alternatives_of(reply)
+        tokens, values = tables.alternatives_of(reply)
         said = {
-            "text": storable(reply.text),
+            "text": tables.storable(reply.text),
             "tokens": tokens,
             "logprobs": values,
             "finish": reply.finish,
             "seconds": float(reply.seconds),
-            "tokens_out": tokens_of(reply),
+            "tokens_out": tables.tokens_of(reply),
         }
         reading = Reading(outcome="refused")
         if not reply.refused:
             given = _paired(tokens, values)
             reading = read_reply(said["text"], given, form, order, case, edition)
-    noted = joined_notes([*notes_of(reply, reason), reading.reason])
+    noted = tables.joined_notes([*tables.notes_of(reply, reason), reading.reason])
     read = msgspec.structs.asdict(reading) | {"reason": noted}
     return Answer(case=trial.case, form=form, image=image, order=order, **read, **said)
 
@@ -299,7 +290,7 @@ def reread(answers: pl.DataFrame, cases: Mapping[str, MedCase], edition: Edition
             return None
         given, case = _paired(kept.tokens, kept.logprobs), cases[kept.case]
         reading = read_reply(kept.text, given, kept.form, kept.order, case, edition)
-        cut = CUT_OFF if kept.finish == "length" else None
-        return msgspec.structs.replace(reading, reason=joined_notes([cut, reading.reason]))
+        cut = tables.CUT_OFF if kept.finish == "length" else None
+        return msgspec.structs.replace(reading, reason=tables.joined_notes([cut, reading.reason]))
 
-    return read_again(answers, _Kept, Reading, read)
+    return tables.read_again(answers, _Kept, Reading, read)

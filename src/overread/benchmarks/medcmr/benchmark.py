@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from overread.benchmarks.base import Benchmark, ComparedWords, ErrorSheet, Loaded, Phantoms
-from overread.benchmarks.medcmr import cards, controls, people_sheets, sentences
+from overread.benchmarks.medcmr import cards, controls, people_sheets
 from overread.benchmarks.medcmr.answers import Answer, answer_of, reread
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, cases_in
 from overread.benchmarks.medcmr.edition import BOOK, Edition, Options
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.benchmarks.base import ErrorRow, Recovered, Tables
-    from overread.case import Card, Figure, Headline, Table
-    from overread.judging.sheet import Unit
+    from overread.case import Card, Figure, Table
 
 
 class MedCMR(Benchmark):
@@ -41,6 +40,8 @@ class MedCMR(Benchmark):
     phantoms = Phantoms(maker="overread.phantoms.vignette:write_phantoms", size=84)
     metrics = "overread.benchmarks.medcmr.measures:METRICS"
     importer = "overread.benchmarks.medcmr.importing:import_results"
+    exhibited = "overread.benchmarks.medcmr.exhibits:exhibits"
+    sentences = "overread.benchmarks.medcmr.sentences"
     published = "medcmr"
     pictures = True
     drawn = ("varied", "_reformulated")
@@ -60,6 +61,7 @@ class MedCMR(Benchmark):
     case_type = CaseRow
     answer_type = Answer
     facets = cards.FACETS
+    checked = CHECKED
     rules: Edition
     options: Options
 
@@ -110,12 +112,6 @@ class MedCMR(Benchmark):
             lines += tuple(swap_remarks(self.cases(), self._swapped))
         return lines
 
-    @cached_property
-    def root(self) -> str:
-        if self.path is None:  # judges and controls, who see no image, may be asked all the same
-            return ""
-        return str(SETS.root_of(self.path, self.options.root).absolute())
-
     def look_ahead(self, readers: Sequence[str]) -> None:
         """Refuse pairs of readers that are not in the run, and sheets that are not there."""
         self.options.check_pairs(readers)
@@ -143,11 +139,6 @@ class MedCMR(Benchmark):
         """What judges are asked, with the user's own words where there are any."""
         return with_own_words(questions(self.rules), self.options.rubrics)
 
-    @property
-    def checks(self) -> Sequence[str]:
-        """Controls whose replies judges judge first; none where nothing is to be checked."""
-        return CHECKED if self.options.checks else ()
-
     def is_judged(self, case: MedCase) -> bool:
         """Whether an item is put as an open one."""
         return case.kind == "open" or case.case_id in self._reformulated
@@ -162,23 +153,15 @@ class MedCMR(Benchmark):
     def judge_over(self, tables: Tables) -> None:
         """Judges are asked about the items of a run's tables; no image is needed for that."""
         put = tables.answers.filter(tables.answers["form"] == "reformulated")
-        self.loaded = Loaded(cases_in(tables.cases), [])
+        self.loaded = Loaded(list(cases_in(tables.cases).values()), [])
         self._reformulated = frozenset(put["case"])
         _ = self.questions  # words that cannot be read are found before
-
-    def units(self, tables: Tables) -> list[Unit]:
-        """What judges judged in a run, for a person to judge too."""
-        from overread.judging.sheet import units_of
-
-        if tables.verdicts is None:
-            return []
-        return units_of(self.questions, _known(tables), tables.answers, tables.verdicts)
 
     # ------------------------------------------------------------ measuring
 
     def reread(self, tables: Tables) -> Tables:
         """Replies and verdicts read again under this edition."""
-        known, verdicts = _known(tables), tables.verdicts
+        known, verdicts = self.cases_of(tables), tables.verdicts
         if verdicts is not None:
             verdicts = reread_verdicts(questions(self.rules), verdicts, known)
         answers = reread(tables.answers, known, self.rules)
@@ -188,11 +171,6 @@ class MedCMR(Benchmark):
         from overread.benchmarks.medcmr.measures import measure_run
 
         return measure_run(tables, self.rules, self.options, questions(self.rules))
-
-    def exhibits(self, measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
-        from overread.benchmarks.medcmr.exhibits import exhibits
-
-        return exhibits(measures, signature)
 
     def pictured(self, tables: Tables, signature: str) -> Iterator[Table | Figure]:
         """Questions, options and replies side by side: who gets the page gets the questions."""
@@ -248,15 +226,6 @@ class MedCMR(Benchmark):
 
     # ------------------------------------------------------------ reporting
 
-    def headlines(self, measures: Sequence[Measure]) -> Iterator[Headline]:
-        return sentences.headlines(measures, self.dataset)
-
-    def methods(self, asked_under: str | None = None) -> Sequence[str]:
-        return sentences.methods(self.rules, self.options, asked_under)
-
-    def limitations(self, measures: Sequence[Measure]) -> Sequence[str]:
-        return sentences.limitations(measures, self.dataset)
-
     def per_case(self, tables: Tables) -> Mapping[str, pl.DataFrame]:
         from overread.benchmarks.medcmr.measures import per_case
 
@@ -268,7 +237,3 @@ class MedCMR(Benchmark):
     def cards(self, tables: Tables, chosen: Sequence[str]) -> Iterator[Card]:
         """The cards of these cases; with what readers were shown, where the set was opened."""
         return cards.cards(tables, chosen, None if self.path is None else self.shown_of)
-
-
-def _known(tables: Tables) -> dict[str, MedCase]:
-    return {case.case_id: case for case in cases_in(tables.cases)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -15,7 +15,7 @@ from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import MedCase, cases_in
 from overread.benchmarks.medcmr.edition import Edition
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, COMPONENTS_OF, GRIDS
-from overread.case import Card, Said, Slide, Table, Trial
+from overread.case import Card, Said, Table, Trial
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +65,14 @@ def said_of(
     flipped: bool | None,
 ) -> Said:
     """Every reply to the item: as the set has it first, then other images, then other orders."""
-    ordered = sorted(rows, key=_rank)
+    ordered = sorted(
+        rows,
+        key=lambda row: (
+            _place(row["form"], _FORMS),
+            _place(row["image"], IMAGES),
+            row["order"] or 0,
+        ),
+    )
     lines: list[tuple[str, str]] = []
     for row in ordered:
         if row["form"] == "mcq":
@@ -73,17 +80,15 @@ def said_of(
         else:
             given = scores.get((reader, case.case_id, row["form"], row["image"]), {})
             lines.extend(_opened(row, given))
-    words = _words(ordered)
+    # The first reply to the item's own images, where it is more than a letter.
+    own = (row for row in ordered if row["image"] == "original" and not row["order"])
+    said = ((row["form"], (row["text"] or "").strip()) for row in own)
+    words = next((text for form, text in said if len(text) >= (_WORDS if form == "mcq" else 1)), "")
     return Said(reader=reader, lines=tuple(lines), text=words, right=right, flipped=flipped)
 
 
-def _rank(row: Row) -> tuple[int, int, int]:
-    forms, images = [*_FORMS], [*IMAGES]
-    return (
-        forms.index(row["form"]) if row["form"] in forms else len(forms),
-        images.index(row["image"]) if row["image"] in images else len(images),
-        row["order"] or 0,
-    )
+def _place(word: str, known: Mapping[str, str]) -> int:
+    return [*known, word].index(word)
 
 
 def _named(row: Row) -> str:
@@ -139,16 +144,6 @@ def _scored(raw: Mapping[str, float] | None) -> str:
     return f"{', '.join(parts)}; S = {10 * sum(raw[one] for one in COMPONENTS):g} of 100"
 
 
-def _words(rows: Sequence[Row]) -> str:
-    """The first reply to the item's own images, where it is more than a letter."""
-    own = [row for row in rows if row["image"] == "original" and not row["order"]]
-    for row in own:
-        text = (row["text"] or "").strip()
-        if text and not (row["form"] == "mcq" and len(text) < _WORDS):
-            return text
-    return ""
-
-
 # ---------------------------------------------------------------- cards
 # Items one by one: images, question and options, and what every reader chose or wrote.
 #
@@ -164,10 +159,6 @@ FACETS: Final = ("kind", "dimension", "ability", "modality", "system")
 # The trials of the case of this name for a reader that sees, where the benchmark was opened.
 Opened = Callable[[str], Sequence[Trial]]
 _COLUMNS: Final = ("form", "image", "order", "outcome", "choice", "reasoning", "answer", "text")
-
-
-def _facets(tables: Tables) -> pl.DataFrame:
-    return shared.facet_values(tables.cases, dict(zip(FACETS, FACETS, strict=True)))
 
 
 def card_index(tables: Tables) -> pl.DataFrame:
@@ -197,7 +188,7 @@ def card_index(tables: Tables) -> pl.DataFrame:
         .join(turned, on=keys, how="left")
         .select(*keys, pl.when(replied).then(right).alias("right"), "flipped")
     )
-    return shared.index_of(tables, _facets(tables), told)
+    return shared.index_of(tables, shared.facets_of(tables, FACETS), told)
 
 
 def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -> Iterator[Card]:
@@ -213,17 +204,14 @@ def cards(tables: Tables, chosen: Sequence[str], opened: Opened | None = None) -
     def said(case: MedCase, reader: str, right: bool | None, flipped: bool | None) -> Said:
         return said_of(reader, case, rows[case.case_id, reader], scores, right, flipped)
 
-    def slides(case: MedCase) -> Iterator[Slide]:
-        return shared.slides_of(opened(case.case_id) if opened else (), IMAGES)
-
     return shared.deal(
         chosen,
-        {case.case_id: case for case in cases_in(own.cases)},
+        cases_in(own.cases),
         card_index(own),
-        _facets(own),
+        shared.facets_of(own, FACETS),
         title=lambda case: shared.title_of(case.question, case.case_id),
         texts=_texts,
-        slides=slides,
+        slides=lambda case: shared.slides_of(opened(case.case_id) if opened else (), IMAGES),
         said=said,
     )
 
@@ -253,22 +241,15 @@ _HEADS: Final = {"clarity": "Con", "coherence": "Coh", "visual": "VA", "truth": 
 _RIGHT: Final = GRIDS["truth"][-1] / 2
 
 
-class _Shown(NamedTuple):
-    """How items of a kind are shown: the title, columns, what an error is, and a note."""
-
-    title: str
-    columns: tuple[str, ...]
-    error: str
-    notes: tuple[str, ...] = ()
-
-
+# How items of each kind are shown: the title, columns, what an error is, and notes.
 _KINDS: Final = {
-    "mcq": _Shown(
+    "mcq": (
         "Some multiple-choice items, errors first",
         ("item", "question", "options", "right", "reader", "chose", "so it is"),
         "chose another option",
+        (),
     ),
-    "open": _Shown(
+    "open": (
         "Some open items, errors first",
         ("item", "question", "true answer", "reader", "reasoning", "answer", "scores"),
         "had less than half of the truth",
@@ -281,7 +262,7 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
     """Multiple-choice items, then open ones; those that the first reader errs on come first."""
     readers = [reader.name for reader in tables.readers][:_FIRST_READERS]
     said = _rows_said(tables.answers, readers)
-    scores, cases = scores_of(tables.verdicts), cases_in(tables.cases)
+    scores, cases = scores_of(tables.verdicts), cases_in(tables.cases).values()
     left = len(tables.readers) - len(readers)
 
     def given(case: MedCase, reader: str) -> Given:
@@ -291,7 +272,7 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
         row = said.get((readers[0], case.case_id, case.kind))
         return row is not None and _right(case, row, given(case, readers[0]))
 
-    for kind, shown in _KINDS.items():
+    for kind, (title, columns, error, told) in _KINDS.items():
         rows: list[tuple[str, ...]] = []
         asked = {case for _, case, form in said if form == kind}
         own = [case for case in cases if case.kind == kind and case.case_id in asked]
@@ -305,11 +286,11 @@ def case_views(tables: Tables, edition: Edition, signature: str) -> Iterator[Tab
         if rows:
             yield Table(
                 name=f"cases_{kind}",
-                title=shown.title,
-                columns=shown.columns,
+                title=title,
+                columns=columns,
                 rows=tuple(rows),
                 signature=signature,
-                notes=(*shown.notes, *_notes(shown.error, left)),
+                notes=(*told, *_notes(error, left)),
             )
 
 

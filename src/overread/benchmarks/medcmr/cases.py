@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from overread.benchmarks.files.fields import quoted
 from overread.benchmarks.files.layouts import first_of, unsafe_name
+from overread.benchmarks.files.sheets import quoted
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.tables import structs_in
+from overread.files import read_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,54 +83,13 @@ def whole_index(given: int | str) -> int:
 # ---------------------------------------------------------------- names of labels
 # The names of dimensions, abilities, modalities and systems, and how a set may spell them.
 
-DIMENSIONS: Final[Mapping[str, str]] = {
-    "SOD": "small-object detection",
-    "FDD": "fine-detail discrimination",
-    "SU": "spatial understanding",
-    "TP": "temporal prediction",
-    "CR": "causal reasoning",
-    "LTG": "long-tail generalization",
-    "MSI": "multi-source integration",
-}
+_LABELS: Final = read_toml(Path(__file__).with_name("labels.toml"))
+DIMENSIONS: Final[Mapping[str, str]] = _LABELS["dimension_words"]
 VISUAL: Final = ("SOD", "FDD", "SU")
 """The visual dimensions; the others are of reasoning."""
-ABILITIES: Final[Mapping[str, str]] = {
-    "CDS": "clinical decision support",
-    "DX": "diagnosis",
-    "PA": "pathophysiologic analysis",
-    "PRA": "procedural risk assessment",
-    "SEE": "staging and extent evaluation",
-    "TRE": "treatment response evaluation",
-}
-MODALITIES: Final = (
-    "Pathology / Microscopy",
-    "Photography / Dermatology",
-    "CT",
-    "X-ray & Fluoroscopy",
-    "MRI",
-    "Ultrasound",
-    "Endoscopy",
-    "Ophthalmology / Optical",
-    "Nuclear Medicine / PET",
-    "Physiologic Signals",
-    "Radiotherapy",
-    "Derived / Meta",
-)
-SYSTEMS: Final = (
-    "Digestive",
-    "Integumentary",
-    "Nervous",
-    "Skeletal",
-    "Other / NA",
-    "Respiratory",
-    "Cardiovascular",
-    "Reproductive",
-    "Muscular",
-    "Urinary",
-    "Endocrine",
-)
-
-
+ABILITIES: Final[Mapping[str, str]] = _LABELS["ability_words"]
+MODALITIES: Final[tuple[str, ...]] = tuple(_LABELS["modalities"])
+SYSTEMS: Final[tuple[str, ...]] = tuple(_LABELS["systems"])
 LABELS: Final[Mapping[str, Sequence[str]]] = {
     "dimension": tuple(DIMENSIONS),
     "ability": tuple(ABILITIES),
@@ -138,53 +99,44 @@ LABELS: Final[Mapping[str, Sequence[str]]] = {
 """The names of groups in the paper's order; others follow by the alphabet."""
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Letters and digits alone, in small letters."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _names(known: Mapping[str, str]) -> dict[str, str]:
-    short = {_folded(name): name for name in known}
-    return short | {_folded(words): name for name, words in known.items()}
-
-
-_DIMENSIONS: Final = _names(DIMENSIONS) | {
-    # British spelling, and the words apart.
-    "longtailgeneralisation": "LTG"
+_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
+    label: {folded(name): name for name in names}
+    | {folded(words): name for name, words in _LABELS.get(f"{label}_words", {}).items()}
+    | _LABELS["spelt"].get(label, {})
+    for label, names in LABELS.items()
 }
-_ABILITIES: Final = _names(ABILITIES) | {
-    # As the paper's Table 3 prints it.
-    "psychophysiologicanalysis": "PA",
-    "pathophysiologicalanalysis": "PA",
-}
-_MODALITIES: Final = {_folded(name): name for name in MODALITIES}
-_SYSTEMS: Final = {_folded(name): name for name in SYSTEMS}
 
 
-def dimension_of(text: str) -> str | None:
-    """The abbreviation of a dimension given by it or by its name; None where it is not known.
+def label_of(label: str, text: str) -> str | None:
+    """The paper's name of one of `LABELS`, also given in full; None where it is not known.
 
-    >>> dimension_of("Long-Tail Generalization"), dimension_of("sod"), dimension_of("?")
-    ('LTG', 'SOD', None)
+    >>> label_of("dimension", "Long-Tail Generalization"), label_of("dimension", "sod")
+    ('LTG', 'SOD')
     """
-    return _DIMENSIONS.get(_folded(text))
-
-
-def ability_of(text: str) -> str | None:
-    """The abbreviation of a medical-intelligence label; None where it is not known."""
-    return _ABILITIES.get(_folded(text))
-
-
-def modality_of(text: str) -> str | None:
-    """One of the twelve modalities as the paper spells it; None where it is not known."""
-    return _MODALITIES.get(_folded(text))
-
-
-def system_of(text: str) -> str | None:
-    """One of the eleven body systems as the paper spells it; None where it is not known."""
-    found = _SYSTEMS.get(_folded(text))
+    known, plain = _NAMES[label], folded(text)
     # "Respiratory system" is the respiratory system.
-    return found or _SYSTEMS.get(_folded(text).removesuffix("system"))
+    return known.get(plain) or (
+        known.get(plain.removesuffix("system")) if label == "system" else None
+    )
+
+
+def label_or_own(label: str, text: str | None) -> str | None:
+    """The paper's name, else the set's own word; None where there is none."""
+    return label_of(label, text or "") or (text or "").strip() or None
+
+
+def modality_named(text: str) -> str | None:
+    """The paper's name of a modality that another set names in its way, else the set's own word.
+
+    >>> modality_named("X-Ray"), modality_named("Thermography"), modality_named(" ")
+    ('X-ray & Fluoroscopy', 'Thermography', None)
+    """
+    return _LABELS["other_modalities"].get(folded(text)) or label_or_own("modality", text)
 
 
 # ---------------------------------------------------------------- options and their letters
@@ -287,44 +239,29 @@ def lack_of(case: MedCase) -> str | None:
 
 
 def remarks_on(cases: Sequence[MedCase]) -> Iterator[str]:
-    """What should be told of items that can be asked about, and are odd."""
-    yield from _same_options(cases)
-    yield from _telling(cases)
+    """What should be told of items that can be asked about, and are odd.
 
-
-def _same_options(cases: Sequence[MedCase]) -> Iterator[str]:
-    found = [
-        case.case_id
-        for case in cases
-        if len({same_text(text) for text in case.options}) < len(case.options)
-    ]
-    if found:
-        items = _of(found, "item has", "items have")
-        yield f"{items} two options of the same text: {first_of(found)}."
-
-
-def _telling(cases: Sequence[MedCase]) -> Iterator[str]:
-    """Questions that give the caption or the answer away: readers are asked them as they stand."""
-    captions, answers = [], []
+    Questions that give the caption or the answer away are asked as they stand.
+    """
+    same: list[str] = []
+    captions: list[str] = []
+    answers: list[str] = []
     for case in cases:
-        asked = same_text(case.question)
+        asked, truth = same_text(case.question), case.truth
+        if len({same_text(text) for text in case.options}) < len(case.options):
+            same.append(case.case_id)
         if case.caption is not None and _holds(asked, case.caption):
             captions.append(case.case_id)
-        truth = case.truth
         if truth.count(" ") + 1 >= _TELLING_WORDS and _holds(asked, truth):
             answers.append(case.case_id)
-    if captions:
-        yield f"{_questions(captions)} caption word for word: {first_of(captions)}."
-    if answers:
-        yield f"{_questions(answers)} answer word for word: {first_of(answers)}."
-
-
-def _of(found: Sequence[object], one: str, more: str) -> str:
-    return f"{len(found)} {one if len(found) == 1 else more}"
-
-
-def _questions(found: Sequence[object]) -> str:
-    return _of(found, "question holds its", "questions hold their")
+    for found, one, more, what in (
+        (same, "item has", "items have", "two options of the same text"),
+        (captions, "question holds its", "questions hold their", "caption word for word"),
+        (answers, "question holds its", "questions hold their", "answer word for word"),
+    ):
+        if found:
+            verb = one if len(found) == 1 else more
+            yield f"{len(found)} {verb} {what}: {first_of(found)}."
 
 
 def _holds(asked: str, text: str) -> bool:
@@ -347,6 +284,6 @@ def case_row(case: MedCase, swap: MedCase | None = None) -> CaseRow:
     return CaseRow(**msgspec.structs.asdict(case), swap=None if swap is None else swap.case_id)
 
 
-def cases_in(cases: pl.DataFrame) -> list[MedCase]:
-    """The cases of a kept table."""
-    return structs_in(cases, MedCase)
+def cases_in(cases: pl.DataFrame) -> dict[str, MedCase]:
+    """The cases of a kept table, by their ids."""
+    return {case.case_id: case for case in structs_in(cases, MedCase)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
@@ -208,7 +208,6 @@ def _cut_off(study: Study, marks: Marks, condition: Condition) -> Counted:
 
 
 _COVERAGE: Final = specs.coverage_specs(_asked_conditions, _outcome)
-_UNPARSED, _REFUSED = _COVERAGE[1], _COVERAGE[2]
 _CUT_OFF: Final = Spec(
     name="cut_off",
     says="share of replies that the token limit ended",
@@ -218,7 +217,7 @@ _CUT_OFF: Final = Spec(
 )
 _OUTCOME_SPECS: Final = (
     replace(
-        _UNPARSED,
+        _COVERAGE[1],
         name="invalid_rate",
         says="share of items asked whose reply could not be read as an answer",
         conditions=lambda study, marks: [
@@ -228,7 +227,7 @@ _OUTCOME_SPECS: Final = (
         groups=("dimension",),
     ),
     replace(
-        _REFUSED,
+        _COVERAGE[2],
         name="refused_rate",
         says="share of items asked whose reply is a refusal",
         conditions=_kinds_asked,
@@ -398,28 +397,26 @@ def _letter_bias(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     yield replace(made, record=replace(made.record, n=int(replies.sum())), centred=True)
 
 
-def _several(marks: Marks) -> Mask:
-    """Items asked in more than one order."""
-    times = np.sum([marks.asked(asking) for asking in marks.orders()], axis=0)
-    found: Mask = times > 1
-    return found
+def _in_orders(marks: Marks) -> tuple[Mask, Codes]:
+    """By order and item: whether it was asked, and the option chosen. Several orders count."""
+    orders = marks.orders()
+    asked = np.array([marks.asked(asking) for asking in orders])
+    return asked, np.array([marks.said[asking].choice for asking in orders])
 
 
 def _same_option(study: Study, marks: Marks, condition: Condition) -> Counted:
     """Items in which every order got the same option; a reply that names none is no agreement."""
-    least = np.full(study.n, len(LETTERS))
-    most = np.full(study.n, -1)
-    for asking in marks.orders():
-        asked, choice = marks.asked(asking), marks.said[asking].choice
-        least = np.where(asked, np.minimum(least, choice), least)
-        most = np.where(asked, np.maximum(most, choice), most)
-    return Counted(((least == most) & (least >= 0)).astype(float), _several(marks))
+    asked, chosen = _in_orders(marks)
+    least = np.where(asked, chosen, len(LETTERS)).min(axis=0)
+    most = np.where(asked, chosen, -1).max(axis=0)
+    return Counted(((least == most) & (least >= 0)).astype(float), asked.sum(axis=0) > 1)
 
 
 def _always_right(study: Study, marks: Marks, condition: Condition) -> Counted:
     """Items that were right in every order."""
-    right = [marks.right(asking) | ~marks.asked(asking) for asking in marks.orders()]
-    return Counted(np.all(right, axis=0).astype(float), _several(marks))
+    asked, _ = _in_orders(marks)
+    right = np.array([marks.right(asking) for asking in marks.orders()])
+    return Counted((right | ~asked).all(axis=0).astype(float), asked.sum(axis=0) > 1)
 
 
 # ---------------------------------------------------------------- probabilities
@@ -440,21 +437,21 @@ class _Known(NamedTuple):
 
 def _known(study: Study, marks: Marks) -> _Known | None:
     """None where the reader gave no probabilities."""
-    return study.once(("known", marks.reader), lambda: _likeliest(marks))
 
+    def make() -> _Known | None:
+        table = marks.said[MCQ].probabilities if MCQ in marks.said else None
+        if table is None:
+            return None
+        known = marks.asked(MCQ) & (marks.facts.answer >= 0) & ~np.isnan(table[:, 0])
+        items = np.flatnonzero(known)
+        found = np.nan_to_num(table[items])
+        confidence = found.max(axis=1)
+        tied = (found == confidence[:, None]).sum(axis=1) > 1
+        likeliest = np.where(tied, -1, found.argmax(axis=1))
+        right = likeliest == marks.facts.answer[items]
+        return _Known(items, found, likeliest, confidence, right)
 
-def _likeliest(marks: Marks) -> _Known | None:
-    table = marks.said[MCQ].probabilities if MCQ in marks.said else None
-    if table is None:
-        return None
-    known = marks.asked(MCQ) & (marks.facts.answer >= 0) & ~np.isnan(table[:, 0])
-    items = np.flatnonzero(known)
-    found = np.nan_to_num(table[items])
-    confidence = found.max(axis=1)
-    tied = (found == confidence[:, None]).sum(axis=1) > 1
-    likeliest = np.where(tied, -1, found.argmax(axis=1))
-    right = likeliest == marks.facts.answer[items]
-    return _Known(items, found, likeliest, confidence, right)
+    return study.once(("known", marks.reader), make)
 
 
 def _accuracy_by_probabilities(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
@@ -509,15 +506,15 @@ def _squared_distance(study: Study, marks: Marks, condition: Condition) -> Count
     return Counted(value, ~np.isnan(value))
 
 
-def _made(name: str, says: str, make: _Make, **more: Any) -> Spec:
-    return Spec(name=name, says=says, make=make, **more)
-
-
-_change = partial(_made, unit=POINTS, better=None)
+_change = partial(Spec, unit=POINTS, better=None)
 _ordered = partial(Spec, conditions=lambda study, marks: (PLAIN,) if marks.permuted else ())
 CHOICE_SPECS: Final = (
     ACCURACY,
-    _made("accuracy_macro", "plain mean over dimensions of the accuracy in each", _macro),
+    Spec(
+        name="accuracy_macro",
+        says="plain mean over dimensions of the accuracy in each",
+        make=_macro,
+    ),
     Spec(
         name="longest_rate",
         says="share of replies naming an option that name the longest",
@@ -533,10 +530,10 @@ CHOICE_SPECS: Final = (
         conditions=_letters,
         better=None,
     ),
-    _made(
-        "position_bias",
-        "total variation distance of the letters given from the right letters",
-        _letter_bias,
+    Spec(
+        name="position_bias",
+        says="total variation distance of the letters given from the right letters",
+        make=_letter_bias,
         better="lower",
     ),
     _ordered(
@@ -549,15 +546,15 @@ CHOICE_SPECS: Final = (
         says="share of items that were right in every order of the options",
         of=_always_right,
     ),
-    _made(
-        "accuracy_logprobs",
-        "share of items whose likeliest option by the first token is right",
-        _accuracy_by_probabilities,
+    Spec(
+        name="accuracy_logprobs",
+        says="share of items whose likeliest option by the first token is right",
+        make=_accuracy_by_probabilities,
     ),
-    _made(
-        "ece",
-        "expected calibration error of the likeliest option's probability, ten bins",
-        _calibration_error,
+    Spec(
+        name="ece",
+        says="expected calibration error of the likeliest option's probability, ten bins",
+        make=_calibration_error,
         better="lower",
     ),
     Spec(
@@ -569,19 +566,19 @@ CHOICE_SPECS: Final = (
         better="lower",
     ),
     _change(
-        "diff_accuracy",
-        "accuracy with a blank, another or no image less that with the item's own",
-        _of_images("diff_accuracy", _image_difference),
+        name="diff_accuracy",
+        says="accuracy with a blank, another or no image less that with the item's own",
+        make=_of_images("diff_accuracy", _image_difference),
     ),
     _change(
-        "image_effect",
-        "accuracy with the item's own image less that with a blank, another or no image",
-        _of_images("image_effect", _image_effect, by_dimension=False),
+        name="image_effect",
+        says="accuracy with the item's own image less that with a blank, another or no image",
+        make=_of_images("image_effect", _image_effect, by_dimension=False),
     ),
     _change(
-        "survives",
-        "accuracy with a blank, another or no image over that with the item's own",
-        _of_images("survives", _survives),
+        name="survives",
+        says="accuracy with a blank, another or no image over that with the item's own",
+        make=_of_images("survives", _survives),
         unit=AMOUNT,
     ),
 )

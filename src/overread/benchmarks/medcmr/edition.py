@@ -11,26 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+from overread.benchmarks import rules
 from overread.benchmarks.medcmr.cases import KINDS
-from overread.benchmarks.rules import (
-    AskedOptions,
-    Boot,
-    EditionRules,
-    Folder,
-    Rulebook,
-    Seed,
-    check_variants,
-    files,
-    number,
-    some_of,
-    whole,
-)
 from overread.case import BadInput
 
 IMAGES: Final = ("original", "blank", "swap", "text")
 """The item's images; the same all black; those of another item of the dimension; none at all."""
-_MANY: Final = whole(0, 1_000_000)
-_TOKENS: Final = whole(1, 1_000_000)
+_MANY: Final = rules.whole(0, 1_000_000)
+_TOKENS: Final = rules.whole(1, 1_000_000)
 _ERRORS_ARE, _RANKS_ARE = "a csv of labelled errors", "a csv of rankings"
 
 
@@ -56,7 +44,7 @@ def _reader_pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-class Edition(EditionRules, frozen=True, kw_only=True):
+class Edition(rules.EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
     table = """
@@ -75,12 +63,12 @@ class Edition(EditionRules, frozen=True, kw_only=True):
     clusters: Literal["item", "image"]
     leakage: Literal["reply", "answer"]
     letters: Literal["text", "logprobs"]
-    reask: Annotated[int, whole(0, 10)]
-    boot: Boot
-    seed: Seed
+    reask: Annotated[int, rules.whole(0, 10)]
+    boot: rules.Boot
+    seed: rules.Seed
 
 
-class Options(AskedOptions, frozen=True, kw_only=True):
+class Options(rules.AskedOptions, frozen=True, kw_only=True):
     """What is asked, and files that people filled."""
 
     table = """
@@ -110,22 +98,22 @@ class Options(AskedOptions, frozen=True, kw_only=True):
         pairs           | measured       | `BASE>MEDICAL`, two readers; several by commas.
     """
 
-    kinds: Annotated[tuple[str, ...], some_of(*KINDS)] = KINDS
-    images: Annotated[tuple[str, ...], some_of(*IMAGES)] = ("original",)
-    orders: Annotated[int, whole(0, 9)] = 0
+    kinds: Annotated[tuple[str, ...], rules.some_of(*KINDS)] = KINDS
+    images: Annotated[tuple[str, ...], rules.some_of(*IMAGES)] = ("original",)
+    orders: Annotated[int, rules.whole(0, 9)] = 0
     reformulate: Annotated[str, _none_some_or_listed] = "none"
-    px: Annotated[int, whole(0, 8192)] = 0
+    px: Annotated[int, rules.whole(0, 8192)] = 0
     letter_tokens: Annotated[int, _TOKENS] = 16
     open_tokens: Annotated[int, _TOKENS] = 2048
-    temperature: Annotated[float, number(0, 2)] = 0.0
-    logprobs: Annotated[int, whole(0, 100)] = 10
+    temperature: Annotated[float, rules.number(0, 2)] = 0.0
+    logprobs: Annotated[int, rules.whole(0, 100)] = 10
     language: Literal["all", "en", "zh"] = "all"
     checks: Annotated[int, _MANY] = 20
     variants: Annotated[int, _MANY] = 0
-    rubrics: Folder = None
-    root: Folder = None
-    errors: Annotated[str | None, files(_ERRORS_ARE)] = None
-    ranks: Annotated[str | None, files(_RANKS_ARE)] = None
+    rubrics: rules.Folder = None
+    root: rules.Folder = None
+    errors: Annotated[str | None, rules.files(_ERRORS_ARE)] = None
+    ranks: Annotated[str | None, rules.files(_RANKS_ARE)] = None
     pairs: Annotated[tuple[tuple[str, str], ...], _reader_pairs] = ()
 
     def sheets(self, name: Literal["errors", "ranks"]) -> list[Path]:
@@ -145,9 +133,9 @@ class Options(AskedOptions, frozen=True, kw_only=True):
 
 def _complete(name: str, words: Mapping[str, str], given: dict[str, Any]) -> Options:
     options = Options(**given)
-    check_variants(words, options.variants, options.checks)
+    rules.check_variants(words, options.variants, options.checks)
     return options
 
 
-BOOK: Final = Rulebook("medcmr", Edition, Options, _complete)
+BOOK: Final = rules.Rulebook("medcmr", Edition, Options, _complete)
 AUTHORS, CORRECTED = BOOK.authors, BOOK.corrected

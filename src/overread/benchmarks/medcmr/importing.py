@@ -17,7 +17,7 @@ import msgspec
 
 from overread.benchmarks import importing
 from overread.benchmarks.base import Imported, Tables
-from overread.benchmarks.files.jsonl import JSON_ERRORS, data_of
+from overread.benchmarks.files.fields import JSON_ERRORS, data_of
 from overread.benchmarks.importing import NOT_KEPT
 from overread.benchmarks.medcmr.answers import Answer, answer_of
 from overread.benchmarks.medcmr.cases import CaseRow, MedCase, case_row, kind_of, whole_index

@@ -9,104 +9,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
 
+from overread.benchmarks.medcmr import verdict_parser
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Edition
-from overread.benchmarks.medcmr.verdict_parser import (
-    COMPONENTS_OF,
-    GRIDS,
-    LINES,
-    QUESTIONS,
-    grid_words,
-    read_verdict,
-)
+from overread.benchmarks.medcmr.verdict_parser import COMPONENTS_OF
 from overread.case import Condition, Decoding
+from overread.files import read_toml
 from overread.judging import Read
 from overread.judging.question import Compared, Deserved, JudgedPart, Question, Wording
 from overread.judging.rubric import Rubric
 
 # ---------------------------------------------------------------- rubrics
-# What judges are asked, in our own words from the protocol's facts (MEDCMR, "Judging").
+# Their words stand in rubrics.toml.
 
 DECODING: Final = Decoding(max_tokens=4096, temperature=0.0)
 
-_WHAT: Final[Mapping[str, str]] = {
-    "clarity": """\
-How well can reasoning and answer be understood? Look at the language alone. Something false that is
-said clearly is clear.
-0: what is meant stays open, or the text contradicts itself
-0.5: it can be understood, but has vague spots
-1: everything is clear""",
-    "coherence": """\
-Does the reasoning hold together, one step leading to the next and the last to the answer? Look at
-the logic alone. What is false may follow soundly.
-0: the logic is broken
-0.5: it holds, with small gaps
-1: it holds from beginning to end""",
-    "visual": """\
-Do reasoning and answer describe what the caption describes? Compare structures, densities, shapes,
-borders and textures with the caption and with nothing else. Whether the diagnosis is right does not
-matter here, and the true answer is not to be looked at.
-0: nothing agrees with the caption
-1: a few minor features agree
-2: some features are right, but major structures are wrong
-3: most is right, with slips that stand out
-4: every key feature is right""",
-    "truth": """\
-Do reasoning and answer mean what the true answer means? The same in other words is the same.
-0: nothing in common
-1: they touch in places, but the concept is another
-2: partly right, with major errors
-3: the main meaning is there, with clear omissions
-4: they mean the same throughout""",
-}
-_SHOWN: Final[Mapping[str, str]] = {
-    "score": "the question, an expert's caption of the image, the true answer,",
-    "score_uncaptioned": "the question, the true answer,",
-}
-_NUMBERS: Final = {3: "three", 4: "four"}
-_SYSTEM: Final = "You are an expert in medicine who scores the answers of others fairly."
+_WORDS: Final = read_toml(Path(__file__).with_name("rubrics.toml"))
+REMINDER: Final[str] = _WORDS["reminder"]
 _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "score": ("question", "caption", "truth", "reasoning", "answer"),
     "score_uncaptioned": ("question", "truth", "reasoning", "answer"),
 }
-
-
-def _template(question: str) -> str:
-    parts = COMPONENTS_OF[question]
-    count = _NUMBERS[len(parts)]
-    asked = "\n\n".join(f"{LINES[part]}. {_WHAT[part]}" for part in parts)
-    lines = "\n".join(f"{LINES[part]}: [{'|'.join(grid_words(part))}]" for part in parts)
-    return f"""\
-A reader was asked a question about a medical image, reasoned about it and answered. You do not see
-the image. You are given {_SHOWN[question]} and the reader's
-reasoning and answer. Either of the last two may be empty.
-
-Give {count} scores. Each stands for itself: no score may raise or lower another. Give only scores
-that are listed, and nothing between them.
-
-{asked}
-
-Reply with these {count} lines in this order and nothing else, each with one of its numbers in place
-of the brackets:
-{lines}
-
-{{sections}}"""
-
-
 RUBRICS: Final[Mapping[str, Rubric]] = {
     question: Rubric(
         name=f"medcmr {question}",
         role="score",
         question=question,
-        template=_template(question),
+        template=_WORDS["questions"][question],
         sections=_SECTIONS[question],
-        system=_SYSTEM,
+        system=_WORDS["system"],
     )
-    for question in QUESTIONS
+    for question in verdict_parser.QUESTIONS
 }
 
 
@@ -114,10 +52,6 @@ RUBRICS: Final[Mapping[str, Rubric]] = {
 
 FORMS: Final = ("open", "reformulated")
 """The forms whose replies are judged; a letter needs no judge."""
-REMINDER: Final = (
-    "An earlier reply to this could not be read. Reply with the lines asked for alone, each with "
-    "its name, a colon and one of its numbers."
-)
 
 
 class About(msgspec.Struct, forbid_unknown_fields=True):
@@ -172,7 +106,7 @@ def _material(name: str, row: Mapping[str, Any], case: MedCase) -> dict[str, str
 
 
 def _read(name: str, text: str, case: MedCase | None, condition: Condition) -> Read:
-    return read_verdict(name, text)
+    return verdict_parser.read_verdict(name, text)
 
 
 # ---------------------------------------------------------------- what a control's reply deserves
@@ -255,14 +189,14 @@ def questions(rules: Edition) -> tuple[Question, ...]:
             payload=dict[str, float],
             read=partial(_read, name),
             parts=parts,
-            levels={part: GRIDS[part] for part in parts},
+            levels={part: verdict_parser.GRIDS[part] for part in parts},
             compared_by=partial(_scores, name),
             deserved=partial(_deserved, name),
             numbers={
                 **{part: (part,) for part in parts},
                 "score": tuple(part for part in parts if part in KNOWN),
             },
-            choices={part: grid_words(part) for part in parts},
+            choices={part: verdict_parser.grid_words(part) for part in parts},
             units=partial(_single_scores, name),
             gold=_gold,
         )

@@ -13,7 +13,7 @@ from overread.benchmarks.base import Tables
 from overread.benchmarks.files.sheets import as_filled
 from overread.benchmarks.medcmr import people_sheets
 from overread.benchmarks.medcmr.edition import Options
-from overread.benchmarks.medcmr.people_sheets import ERRORS, Error, Rank
+from overread.benchmarks.medcmr.people_sheets import ERRORS, Rank
 from overread.benchmarks.medcmr.scores import scored
 from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Study
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
@@ -26,15 +26,6 @@ from overread.measuring.notes import joined
 # Why readers are wrong, as people labelled it: shares of five kinds (MEDCMR, "Analyses" 2).
 
 
-class _Row(NamedTuple):
-    """One row of a sheet: the item's place, the reader, the label, and whether it is an error."""
-
-    place: int
-    reader: str
-    error: Error | None
-    wrong: bool
-
-
 def error_measures(study: Study, tables: Tables, options: Options) -> list[Measure]:
     """`error_share` of each reader that has labelled errors; none without `errors`.
 
@@ -44,18 +35,16 @@ def error_measures(study: Study, tables: Tables, options: Options) -> list[Measu
     if not options.errors:
         return []
     rows = _rows(study, tables, options)
-    return [
-        record
-        for reader in study.readers
-        if (own := [row for row in rows if row.reader == reader])
-        for record in _of_reader(study, reader, own)
-    ]
+    return [one for reader in study.readers for one in _of_reader(study, reader, rows[reader])]
 
 
-def _of_reader(study: Study, reader: str, rows: Sequence[_Row]) -> Iterator[Measure]:
-    at = np.array([row.place for row in rows], dtype=np.int64)
-    said = np.array([row.error or "" for row in rows], dtype=np.str_)
-    wrong = np.array([row.wrong for row in rows], dtype=bool)
+def _of_reader(
+    study: Study, reader: str, rows: Sequence[tuple[int, str, bool]]
+) -> Iterator[Measure]:
+    """Of rows of an item's place, its label and whether it is an error; none without any."""
+    if not rows:
+        return
+    at, said, wrong = (np.array(column) for column in zip(*rows, strict=True))
     for by, members in study.groups("dimension"):
         inside = members[at]
         if by and not inside.any():
@@ -73,13 +62,15 @@ def _of_reader(study: Study, reader: str, rows: Sequence[_Row]) -> Iterator[Meas
             yield estimates.clustered_share(record, said[counted] == error, clusters)
 
 
-def _rows(study: Study, tables: Tables, options: Options) -> list[_Row]:
-    """What the sheets say, each row matched with the run."""
+def _rows(
+    study: Study, tables: Tables, options: Options
+) -> Mapping[str, list[tuple[int, str, bool]]]:
+    """What the sheets say by reader, each row matched with the run."""
     places = {as_filled(case): place for place, case in enumerate(study.cases)}
     readers = {as_filled(name): name for name in study.readers}
     asked = people_sheets.choices_of(tables, study.readers)
     right = {marks.reader: marks.right(MCQ) for marks in study.marks}
-    found: list[_Row] = []
+    found: dict[str, list[tuple[int, str, bool]]] = {reader: [] for reader in study.readers}
     seen: dict[tuple[str, str], str] = {}
     sheets = map(people_sheets.read_error_sheet, options.sheets("errors"))
     for label in (one for sheet in sheets for one in sheet):
@@ -91,7 +82,7 @@ def _rows(study: Study, tables: Tables, options: Options) -> list[_Row]:
                 f"that {short(reader)} was asked in this run. Give the run the errors are of."
             )
         people_sheets.refuse_same(seen, label.case, reader, label.where)
-        found.append(_Row(place, reader, label.error, not right[reader][place]))
+        found[reader].append((place, label.error or "", not right[reader][place]))
     return found
 
 

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from overread.benchmarks.base import ErrorRow, Tables
-from overread.benchmarks.files.fields import quoted
-from overread.benchmarks.files.sheets import as_filled, filled_rows
+from overread.benchmarks.files.sheets import as_filled, filled_rows, quoted
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import DIMENSIONS, MedCase, cases_in
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
@@ -102,7 +101,7 @@ def sample_errors(
     _check_readers(tables, asked)
     if n_per_dimension < 1:
         raise BadInput(f"{n_per_dimension} errors of a dimension are asked for; give 1 or more.")
-    cases = {case.case_id: case for case in cases_in(tables.cases)}
+    cases = cases_in(tables.cases)
     answers = choices_of(tables, asked)
     if not any(who == reader for _, who in answers):
         raise BadInput(
@@ -232,7 +231,7 @@ def write_rank_sheet(
         & (pl.col("text").fill_null("").str.strip_chars() != "")
     )
     said = {(case, who): text for case, who, text in rows.select("case", "reader", "text").rows()}
-    cases = [case for case in cases_in(tables.cases) if case.kind == "open"]
+    cases = [case for case in cases_in(tables.cases).values() if case.kind == "open"]
     chosen = sorted(
         (case for case in cases if all((case.case_id, who) in said for who in readers)),
         key=lambda case: _lot("ranks", seed, case.case_id),

@@ -27,21 +27,13 @@ from overread.benchmarks.files.layouts import (
     tables_at,
 )
 from overread.benchmarks.letter_parser import LETTERS
-from overread.benchmarks.medcmr.cases import (
-    MODALITIES,
-    MedCase,
-    ability_of,
-    answer_among,
-    modality_of,
-    same_text,
-    system_of,
-    unlettered,
-)
+from overread.benchmarks.medcmr import cases
+from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Options
 
 # ---------------------------------------------------------------- an item as a case
 
-MODALITY_PATHOLOGY: Final = MODALITIES[0]
+MODALITY_PATHOLOGY: Final = cases.MODALITIES[0]
 _YES_NO: Final[Mapping[str, tuple[str, tuple[str, str]]]] = {
     "yes": ("A", ("yes", "no")),
     "no": ("B", ("yes", "no")),
@@ -50,81 +42,48 @@ _YES_NO: Final[Mapping[str, tuple[str, tuple[str, str]]]] = {
     "否": ("B", ("是", "否")),
     "不是": ("B", ("是", "否")),
 }
-# How sets call their modalities, by the letters alone; the paper's names are known without.
-_MODALITIES: Final[Mapping[str, str]] = {
-    "xray": "X-ray & Fluoroscopy",
-    "radiograph": "X-ray & Fluoroscopy",
-    "ctcomputedtomography": "CT",
-    "computedtomography": "CT",
-    "mr": "MRI",
-    "mrmagneticresonanceimaging": "MRI",
-    "magneticresonanceimaging": "MRI",
-    "dermoscopy": "Photography / Dermatology",
-    "digitalphotography": "Photography / Dermatology",
-    "fundusphotography": "Ophthalmology / Optical",
-    "infraredreflectanceimaging": "Ophthalmology / Optical",
-    "octopticalcoherencetomography": "Ophthalmology / Optical",
-    "oct": "Ophthalmology / Optical",
-    "microscopyimages": "Pathology / Microscopy",
-    "microscopy": "Pathology / Microscopy",
-    "histopathology": "Pathology / Microscopy",
-    "colposcopy": "Endoscopy",
-}
-
-
-def modality_named(text: str) -> str | None:
-    """The paper's name of a modality, else the set's own word; None where there is none.
-
-    >>> modality_named("X-Ray"), modality_named("Thermography"), modality_named(" ")
-    ('X-ray & Fluoroscopy', 'Thermography', None)
-    """
-    word = text.strip()
-    plain = re.sub(r"[\W_]+", "", word.casefold())
-    return modality_of(word) or _MODALITIES.get(plain) or word or None
 
 
 def yes_or_no(answer: str) -> tuple[str, tuple[str, str]] | None:
     """The letter and the options of a question answered by yes or no; None of any other."""
-    return _YES_NO.get(same_text(answer).rstrip("."))
+    return _YES_NO.get(cases.same_text(answer).rstrip("."))
 
 
-def _case(item: Item, question: str, answer: str, options: Sequence[str], **facts: Any) -> MedCase:
+def _case(
+    item: Item, answer: str, options: Sequence[str], question: str | None = None, **facts: Any
+) -> MedCase:
+    """An item as a case; of facts without a word there are none."""
     return MedCase(
         case_id=item.case_id,
         index=item.index,
         kind="mcq" if options else "open",
-        question=question,
+        question=item.lenient("question") if question is None else question,
         images=item.images,
         answer=answer,
         options=tuple(options),
-        **facts,
+        **{name: fact or None for name, fact in facts.items()},
     )
 
 
-def _free(item: Item, question: str, answer: str, *, closed: bool = True, **facts: Any) -> MedCase:
+def _free(item: Item, *, closed: bool = True, **facts: Any) -> MedCase:
     """A question without options: one of yes or no where it is `closed`, else an open one."""
+    answer = item.lenient("answer")
     either = yes_or_no(answer) if closed else None
-    return _case(item, question, *(either or (answer.strip(), ())), **facts)
+    return _case(item, *(either or (answer.strip(), ())), **facts)
 
 
 def _choice(
-    item: Item,
-    question: str,
-    answer: str,
-    options: Sequence[str],
-    *,
-    texts: bool = True,
-    **facts: Any,
+    item: Item, answer: str, options: Sequence[str], *, texts: bool = True, **facts: Any
 ) -> MedCase | Left:
     """A question with options; left out where the answer is not exactly one of them.
 
     Letters that all options carry (`A. left`) are taken off: the prompt has its own.
     """
-    letter, kept = answer_among(answer, options, texts=texts)
+    letter, kept = cases.answer_among(answer, options, texts=texts)
     if letter is None or len(kept) > len(LETTERS):
         shown = " ".join(answer.split())[:60]
         return item.left(f'answer is "{shown}", not exactly one of its options')
-    return _case(item, question, letter, kept, **facts)
+    return _case(item, letter, kept, **facts)
 
 
 def _word(row: Fields, name: str) -> str:
@@ -146,9 +105,8 @@ def _medframe(item: Item, options: Options) -> MedCase | Left:
     given = item.raw("options")
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         return item.left("options are a list of texts")
-    modality = modality_named(item.lenient("modality"))
-    question, answer = item.lenient("question"), item.lenient("correct_answer")
-    return _choice(item, question, answer, given, modality=modality)
+    modality = cases.modality_named(item.lenient("modality"))
+    return _choice(item, item.lenient("correct_answer"), given, modality=modality)
 
 
 _MEDFRAME: Final = published(
@@ -156,7 +114,7 @@ _MEDFRAME: Final = published(
     (".json", ".jsonl"),
     ("question", "options", "correct_answer", "image_1"),
     _medframe,
-    images=lambda row: (_word(row, f"image_{number}") for number in range(1, 6)),
+    images=[f"image_{number}" for number in range(1, 6)],
     folders=("", "images"),
     named_by="question_id",
 )
@@ -178,16 +136,15 @@ def _medxpert(item: Item, options: Options) -> MedCase | Left:
     given = _by_letters(item.raw("options"))
     if given is None:
         return item.left("options are texts by their letters, from A without a gap")
-    task, system = _word(item, "medical_task"), _word(item, "body_system")
     return _choice(
         item,
-        _without_choices(item.lenient("question"), given),
         item.lenient("label"),
         given,
         texts=False,
-        ability=ability_of(task) or task or None,
-        system=system_of(system) or system or None,
-        subtype=_word(item, "question_type") or None,
+        question=_without_choices(item.lenient("question"), given),
+        ability=cases.label_or_own("ability", _word(item, "medical_task")),
+        system=cases.label_or_own("system", _word(item, "body_system")),
+        subtype=_word(item, "question_type"),
     )
 
 
@@ -210,8 +167,8 @@ def _without_choices(question: str, options: Sequence[str]) -> str:
     marks = list(re.finditer(r"\s*\bAnswer Choices\s*:", question, re.IGNORECASE))
     if not marks:
         return question
-    tail = same_text(question[marks[-1].end() :])
-    whole = all(same_text(text) in tail for text in options)
+    tail = cases.same_text(question[marks[-1].end() :])
+    whole = all(cases.same_text(text) in tail for text in options)
     return question[: marks[-1].start()] if whole else question
 
 
@@ -285,7 +242,7 @@ def _read_omnimed(found: FoundSet, root: Path, options: Options, seen: bool) -> 
         found.files,
         _OMNIMED_FIELDS,
         root,
-        images=lambda row: (_word(row, "image_path"),),
+        images=lambda row: [_word(row, "image_path")],
         folders=("",),
         named_by="question_id",
     )
@@ -296,24 +253,23 @@ def _omnimed(item: Item) -> MedCase | Left:
     given = [_word(item, f"option_{letter}") for letter in "ABCD"]
     while given and not given[-1]:
         given.pop()
-    kept = unlettered(given)
-    same = [same_text(text) for text in kept]
+    kept = cases.unlettered(given)
+    same = [cases.same_text(text) for text in kept]
     if len(set(same)) < len(same):
         return item.left("two of its options are the same text")
     # With its letter or without, as the options are written.
     answer = item.lenient("gt_answer")
-    wanted, texts = same_text(answer), [same_text(text) for text in given]
+    wanted, texts = cases.same_text(answer), [cases.same_text(text) for text in given]
     place = next((told.index(wanted) for told in (texts, same) if wanted in told), None)
     if place is None:
         return item.left(f'gt_answer is "{" ".join(answer.split())[:60]}", none of its options')
-    modality = modality_named(item.lenient("modality_type") or item.lenient("modality"))
-    subtype = _word(item, "question_type") or None
+    modality = cases.modality_named(item.lenient("modality_type") or item.lenient("modality"))
     # By its text alone: an option may be called "A".
-    letter, question = LETTERS[place], item.lenient("question")
-    return _case(item, question, letter, kept, modality=modality, subtype=subtype)
+    subtype = _word(item, "question_type")
+    return _case(item, LETTERS[place], kept, modality=modality, subtype=subtype)
 
 
-_OMNIMED: Final = Layout("OmniMedVQA", _find_omnimed, _read_omnimed, _OMNIMED_FIELDS)
+_OMNIMED: Final = Layout("OmniMedVQA", _find_omnimed, _read_omnimed)
 
 
 # ---------------------------------------------------------------- PMC-VQA
@@ -331,8 +287,8 @@ _PMC_VQA_OPTIONS: Final = ("Choice A", "Choice B", "Choice C", "Choice D")
 def _pmc_vqa(item: Item, options: Options) -> MedCase | Left:
     given = [item.lenient(name) for name in _PMC_VQA_OPTIONS]
     answer = _word(item, "Answer_label") or item.lenient("Answer")
-    caption = _word(item, "Caption") or None
-    return _choice(item, _word(item, "Question"), answer, given, caption=caption)
+    question, caption = _word(item, "Question"), _word(item, "Caption")
+    return _choice(item, answer, given, question=question, caption=caption)
 
 
 _PMC_VQA: Final = published(
@@ -340,7 +296,7 @@ _PMC_VQA: Final = published(
     (".csv",),
     ("Figure_path", "Question", *_PMC_VQA_OPTIONS, "Answer"),
     _pmc_vqa,
-    images=lambda row: (_word(row, "Figure_path"),),
+    images=("Figure_path",),
     folders=("figures", "images", "images_2", ""),
 )
 
@@ -363,13 +319,11 @@ def _slake(item: Item, options: Options) -> MedCase | None:
         return None
     return _free(
         item,
-        item.lenient("question"),
-        item.lenient("answer"),
         closed=_closed(item),
-        language=language or None,
-        modality=modality_named(item.lenient("modality")),
-        system=_word(item, "location") or None,
-        subtype=_word(item, "content_type") or None,
+        language=language,
+        modality=cases.modality_named(item.lenient("modality")),
+        system=_word(item, "location"),
+        subtype=_word(item, "content_type"),
     )
 
 
@@ -378,7 +332,7 @@ _SLAKE: Final = published(
     (".json",),
     ("img_name", "question", "answer", "q_lang", "answer_type"),
     _slake,
-    images=lambda row: (_word(row, "img_name"),),
+    images=("img_name",),
     folders=("imgs", "images", ""),
     named_by="qid",
 )
@@ -420,8 +374,7 @@ def _pictured_items(found: FoundSet, modality: str | None) -> Iterator[Stated[Me
     nowhere = Path()
     for row in items_of(found.files, _PICTURED_FIELDS, nowhere, lambda row: (), ("",)):
         item = msgspec.structs.replace(row, images=(str(row.index - 1),))
-        question, answer = item.lenient("question"), item.lenient("answer")
-        yield item.where, _free(item, question, answer, modality=modality)
+        yield item.where, _free(item, modality=modality)
 
 
 def _also_pictured(
@@ -450,11 +403,6 @@ _NOT_PATH_VQA: Final = frozenset({"options", "A", "kind", "dimension", "caption"
 _PATH_VQA_NAMES: Final = ("pathvqa", "pvqa")
 
 
-def _path_vqa(item: Item, options: Options) -> MedCase:
-    question, answer = item.lenient("question"), item.lenient("answer")
-    return _free(item, question, answer, modality=MODALITY_PATHOLOGY)
-
-
 def _path_vqa_image(row: Fields) -> Iterator[str]:
     name = _word(row, "image")
     yield name if not name or Path(name).suffix else f"{name}.jpg"
@@ -464,7 +412,7 @@ _PATH_VQA_TABLE: Final = published(
     "PathVQA",
     (".csv", ".json", ".jsonl"),
     _PICTURED_FIELDS,
-    _path_vqa,
+    lambda item, options: _free(item, modality=MODALITY_PATHOLOGY),
     images=_path_vqa_image,
     folders=("images", "images/test", "images/val", "images/train", ""),
     accepts=lambda file: not fields_of(file) & _NOT_PATH_VQA,
@@ -473,7 +421,7 @@ _PATH_VQA_TABLE: Final = published(
 
 def _find_path_vqa(path: Path) -> FoundSet | None:
     """Only where the file or one of the three folders above it is called after the set."""
-    plain = [re.sub(r"[\W_]+", "", part.casefold()) for part in path.absolute().parts[-4:]]
+    plain = [cases.folded(part) for part in path.absolute().parts[-4:]]
     if not any(name in part for part in plain for name in _PATH_VQA_NAMES):
         return None
     return _find_pictured(path) or _PATH_VQA_TABLE.find(path)
@@ -495,14 +443,8 @@ _PATH_VQA: Final = _also_pictured(_PATH_VQA_TABLE, _find_path_vqa, MODALITY_PATH
 
 
 def _vqa_rad(item: Item, options: Options) -> MedCase:
-    return _free(
-        item,
-        item.lenient("question"),
-        item.lenient("answer"),
-        closed=_closed(item),
-        subtype=_word(item, "question_type") or None,
-        system=_word(item, "image_organ") or None,
-    )
+    subtype, system = _word(item, "question_type"), _word(item, "image_organ")
+    return _free(item, closed=_closed(item), subtype=subtype, system=system)
 
 
 _VQA_RAD_TABLE: Final = published(
@@ -510,17 +452,13 @@ _VQA_RAD_TABLE: Final = published(
     (".json",),
     ("image_name", "question", "answer", "answer_type", "image_organ"),
     _vqa_rad,
-    images=lambda row: (_word(row, "image_name"),),
+    images=("image_name",),
     folders=("VQA_RAD Image Folder", "images", "imgs", ""),
     named_by="qid",
 )
-
-
-def _find_vqa_rad(path: Path) -> FoundSet | None:
-    return _VQA_RAD_TABLE.find(path) or _find_pictured(path)
-
-
-_VQA_RAD: Final = _also_pictured(_VQA_RAD_TABLE, _find_vqa_rad)
+_VQA_RAD: Final = _also_pictured(
+    _VQA_RAD_TABLE, lambda path: _VQA_RAD_TABLE.find(path) or _find_pictured(path)
+)
 
 
 PUBLISHED_SETS: Final[tuple[Layout[MedCase], ...]] = (

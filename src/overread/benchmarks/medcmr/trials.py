@@ -7,31 +7,16 @@ prompts; and the trials made of them.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from overread.benchmarks.draws import derangement, lot, spread
+import overread.case as oc
+from overread.benchmarks.draws import alone_remarks, lenders, lot, spread
 from overread.benchmarks.files.sheets import rows_of
 from overread.benchmarks.letter_parser import LETTERS
 from overread.benchmarks.medcmr.cases import MedCase
 from overread.benchmarks.medcmr.edition import Edition, Options
-from overread.case import (
-    BadInput,
-    Box,
-    Condition,
-    Decoding,
-    Fill,
-    Message,
-    Operation,
-    Picture,
-    Request,
-    Source,
-    Traits,
-    Trial,
-    Within,
-)
 
 # ---------------------------------------------------------------- orders of the options
 # The orders in which the options of a multiple-choice item are shown.
@@ -104,39 +89,16 @@ def shown_order(case: MedCase, order: int) -> tuple[int, ...]:
 def swaps(cases: Iterable[MedCase], seed: int) -> dict[str, MedCase]:
     """The item whose images each item is shown in place of its own, by case id.
 
-    Always one of the same kind and dimension (those without a dimension are one stratum) that
-    shares no image with it, nor a patient where patients are known. Within a stratum every item
-    lends once (a derangement), unless one image or patient has more than half of it. An item
-    without an image, or whose stratum has no other, is not here.
+    Always one of the same kind and dimension; those without a dimension are one stratum.
     """
-    strata: dict[tuple[str, str | None], list[MedCase]] = defaultdict(list)
-    for case in cases:
-        if case.images:
-            strata[case.kind, case.dimension].append(case)
-    return {
-        case.case_id: lender
-        for stratum in strata.values()
-        for case, lender in derangement(stratum, seed, name=_case_id, links=_what_it_shares)
-    }
-
-
-def _case_id(case: MedCase) -> str:
-    return case.case_id
-
-
-def _what_it_shares(case: MedCase) -> tuple[str, ...]:
-    images = tuple(f"image {image}" for image in case.images)
-    return images if case.patient is None else (*images, f"patient {case.patient}")
+    return lenders(
+        cases, seed, stratum=lambda case: (case.kind, case.dimension), images=lambda c: c.images
+    )
 
 
 def swap_remarks(cases: Iterable[MedCase], swapped: Mapping[str, MedCase]) -> tuple[str, ...]:
     """A line on the items that are not asked with another's images."""
-    alone = [case for case in cases if case.case_id not in swapped]
-    if not alone:
-        return ()
-    named = ", ".join(dict.fromkeys(case.dimension or "none" for case in alone))
-    items = "1 item has" if len(alone) == 1 else f"{len(alone)} items have"
-    return (f"{items} no other image in the same dimension ({named}): swap is not asked there.",)
+    return alone_remarks(cases, swapped, lambda case: case.dimension or "none", "dimension")
 
 
 # ---------------------------------------------------------------- items put as open ones
@@ -170,7 +132,7 @@ def _items_listed(path: Path, items: list[MedCase], known: list[MedCase]) -> fro
     named = dict.fromkeys(row["case"].strip() for _, row in rows_of(path, ("case",)))
     named.pop("", None)
     if not named:
-        raise BadInput(
+        raise oc.BadInput(
             f"--set reformulate={path}: its column case is empty. Name multiple-choice items."
         )
     askable = {case.case_id for case in items}
@@ -179,7 +141,7 @@ def _items_listed(path: Path, items: list[MedCase], known: list[MedCase]) -> fro
         first, open_items = strange[0], {case.case_id for case in known} - askable
         what = "is an open item" if first in open_items else "is no item of the set"
         more = f" (and {len(strange) - 1} more like it)" if len(strange) > 1 else ""
-        raise BadInput(
+        raise oc.BadInput(
             f'--set reformulate={path}: "{first}" {what}{more}. Name multiple-choice items.'
         )
     return frozenset(named)
@@ -224,7 +186,7 @@ def question_stem(question: str, options: Sequence[str]) -> str:
     Some sets write the options into the question too. Where all of them stand there by their
     letters and in order, that list is cut out; otherwise the question is left as it is.
 
-    >>> stem("What is it? A. cat B. dog", ["cat", "dog"])
+    >>> question_stem("What is it? A. cat B. dog", ["cat", "dog"])
     'What is it?'
     """
     asked = " ".join(question.casefold().split())
@@ -251,18 +213,18 @@ def _spaced(text: str) -> str:
 # A reasoning reader needs room to think before its letter.
 REASONED_TOKENS: Final = 2048
 # Larger than any image; what lies outside is ignored.
-_ALL: Final = Box(0, 0, 1_000_000, 1_000_000)
+_ALL: Final = oc.Box(0, 0, 1_000_000, 1_000_000)
 
 
 def trials(
     case: MedCase,
-    traits: Traits,
+    traits: oc.Traits,
     edition: Edition,
     options: Options,
     root: str,
     swap: MedCase | None,
     reformulated: bool,
-) -> Iterator[Trial]:
+) -> Iterator[oc.Trial]:
     """Every image the options name; `swap` is the item whose images are lent, if there is one.
 
     Further orders of the options, and a multiple-choice item put as an open one, are asked with
@@ -270,6 +232,11 @@ def trials(
     """
     if traits.modality == "vision":
         return
+    openly = oc.Decoding(options.open_tokens, options.temperature)
+    letter = oc.Decoding(options.letter_tokens, options.temperature, options.logprobs)
+    if traits.reasoning:
+        # The first token is then of the thinking: its alternatives say nothing of the letter.
+        letter = oc.Decoding(max(options.letter_tokens, REASONED_TOKENS), options.temperature)
     for image in options.images:
         pictures = _pictures(case, image, options, root, swap)
         if pictures is None:
@@ -277,55 +244,38 @@ def trials(
         own = image == "original"
         if case.kind == "open":
             if "open" in options.kinds:
-                yield _open_trial(case, condition("open", image), pictures, case.question, options)
+                text = open_prompt(case.question)
+                yield _trial(case, condition("open", image), pictures, text, openly)
             continue
         if "mcq" in options.kinds:
             for order in orders_of(case, options.orders if own else 0, edition.seed):
-                yield _mcq_trial(case, image, order, pictures, traits, options)
+                shown = [case.options[place] for place in shown_order(case, order)]
+                text = mcq_prompt(case.question, shown)
+                yield _trial(case, condition("mcq", image, order), pictures, text, letter)
         if reformulated and own:
-            told = condition("reformulated", image)
-            stem = question_stem(case.question, case.options)
-            yield _open_trial(case, told, pictures, stem, options)
+            text = open_prompt(question_stem(case.question, case.options))
+            yield _trial(case, condition("reformulated", image), pictures, text, openly)
 
 
-def condition(form: str, image: str = "original", order: int = 0) -> Condition:
+def condition(form: str, image: str = "original", order: int = 0) -> oc.Condition:
     """What a trial is called in every table."""
     return {"form": form, "image": image, "order": order}
 
 
-def _mcq_trial(
+def _trial(
     case: MedCase,
-    image: str,
-    order: int,
-    pictures: tuple[Picture, ...],
-    traits: Traits,
-    options: Options,
-) -> Trial:
-    options_shown = case.options
-    if order:
-        options_shown = tuple(case.options[place] for place in shown_order(case, order))
-    text = mcq_prompt(case.question, options_shown)
-    if traits.reasoning:
-        # The first token is then of the thinking: its alternatives say nothing of the letter.
-        tokens, alternatives = max(options.letter_tokens, REASONED_TOKENS), 0
-    else:
-        tokens, alternatives = options.letter_tokens, options.logprobs
-    decoding = Decoding(tokens, options.temperature, alternatives)
-    request = Request((Message("user", (*pictures, text)),), decoding)
-    return Trial(case.case_id, condition("mcq", image, order), request)
-
-
-def _open_trial(
-    case: MedCase, told: Condition, pictures: tuple[Picture, ...], question: str, options: Options
-) -> Trial:
-    text = open_prompt(question)
-    decoding = Decoding(options.open_tokens, options.temperature)
-    return Trial(case.case_id, told, Request((Message("user", (*pictures, text)),), decoding))
+    asked: oc.Condition,
+    pictures: tuple[oc.Picture, ...],
+    text: str,
+    decoding: oc.Decoding,
+) -> oc.Trial:
+    request = oc.Request((oc.Message("user", (*pictures, text)),), decoding)
+    return oc.Trial(case.case_id, asked, request)
 
 
 def _pictures(
     case: MedCase, image: str, options: Options, root: str, swap: MedCase | None
-) -> tuple[Picture, ...] | None:
+) -> tuple[oc.Picture, ...] | None:
     """The images within `px` pixels, all black where `blank`; None where this cannot be asked."""
     if image == "text":
         return ()
@@ -333,7 +283,7 @@ def _pictures(
     # An item without images has nothing to be hidden or swapped.
     if shown is None or (image != "original" and not case.images):
         return None
-    operations: tuple[Operation, ...] = (Within(options.px),) if options.px else ()
+    operations: tuple[oc.Operation, ...] = (oc.Within(options.px),) if options.px else ()
     if image == "blank":
-        operations += (Fill(_ALL),)
-    return tuple(Picture(Source(root, name), operations) for name in shown.images)
+        operations += (oc.Fill(_ALL),)
+    return tuple(oc.Picture(oc.Source(root, name), operations) for name in shown.images)

@@ -15,16 +15,13 @@ is absent where it was not asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
 
 from overread.judging import Read
 from overread.judging.lexical import LexicalJudge, scores
 from overread.judging.reading import LONGEST, read_json, spoken
-
-if TYPE_CHECKING:
-    pass
-
 
 # ---------------------------------------------------------------- the four scores
 # The four scores of an open answer: their names, their grids, and which question asks for which.
@@ -307,15 +304,12 @@ def lines_of(value: Mapping[str, float]) -> str:
 # `control:lexical-judge` for open answers: scores by shared words, in the lines asked for.
 
 
-def _scorer(question: str) -> Callable[[Mapping[str, str]], str]:
-    def scored(sections: Mapping[str, str]) -> str:
-        found = scores(sections)
-        return lines_of({part: found.get(part, 0) for part in COMPONENTS_OF[question]})
-
-    return scored
+def _scored(question: str, sections: Mapping[str, str]) -> str:
+    found = scores(sections)
+    return lines_of({part: found.get(part, 0) for part in COMPONENTS_OF[question]})
 
 
-SCORERS: Final = {question: _scorer(question) for question in QUESTIONS}
+SCORERS: Final = {question: partial(_scored, question) for question in QUESTIONS}
 """What answers each question, as `LexicalJudge` takes it."""
 
 

@@ -8,23 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 
 import overread.case as oc
-from overread.benchmarks import sentences
+from overread.benchmarks import rules, sentences
 from overread.benchmarks.base import Benchmark, ComparedWords, Phantoms, Recovered, Tables
 from overread.benchmarks.controls import Control, Criterion, Said, by_criteria, known_of, recovered
 from overread.benchmarks.draws import lot
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.letter_parser import LETTERS, read_choice
 from overread.benchmarks.pairs.cases import READER, PairCase
-from overread.benchmarks.rules import (
-    AskedOptions,
-    Boot,
-    EditionRules,
-    Folder,
-    Rulebook,
-    Seed,
-    whole,
-)
-from overread.benchmarks.sentences import Level
 from overread.benchmarks.tables import Int8, cells_of, joined_notes, notes_of
 
 if TYPE_CHECKING:
@@ -34,11 +24,9 @@ if TYPE_CHECKING:
 # Two answers by chance, whatever the odds p of the first: p (1 - p) is at most a quarter.
 CHANCE: Final = 0.25
 HALF: Final = 0.5
-
-
 LEVELS: Final = (
-    Level(HALF, "yes", "It tells most pairs apart"),
-    Level(CHANCE, "in part", "It tells more pairs apart than chance can"),
+    sentences.Level(HALF, "yes", "It tells most pairs apart"),
+    sentences.Level(CHANCE, "in part", "It tells more pairs apart than chance can"),
 )
 NEVER_LOOKS: Final = (
     Criterion(measure="set_accuracy", end="high", most=CHANCE, reason="it never looks"),
@@ -47,7 +35,7 @@ NEVER_LOOKS: Final = (
 KNOWS_EACH: Final = Criterion(measure="set_accuracy", end="low", least=HALF, reason="it knows each")
 
 
-class Edition(EditionRules, frozen=True, kw_only=True):
+class Edition(rules.EditionRules, frozen=True, kw_only=True):
     """One set of rules. docs/editions.md gives the reason for every difference."""
 
     table = """
@@ -58,11 +46,11 @@ class Edition(EditionRules, frozen=True, kw_only=True):
     """
 
     order: Literal["printed", "drawn"]
-    boot: Boot
-    seed: Seed
+    boot: rules.Boot
+    seed: rules.Seed
 
 
-class Options(AskedOptions, frozen=True, kw_only=True):
+class Options(rules.AskedOptions, frozen=True, kw_only=True):
     """What is asked."""
 
     table = """
@@ -72,9 +60,9 @@ class Options(AskedOptions, frozen=True, kw_only=True):
         root       | files | Where pictures stand, if not beside the list.
     """
 
-    px: Annotated[int, whole(16, 8192)] = 768
-    max_tokens: Annotated[int, whole(1, 1_000_000)] = 32
-    root: Folder = None
+    px: Annotated[int, rules.whole(16, 8192)] = 768
+    max_tokens: Annotated[int, rules.whole(1, 1_000_000)] = 32
+    root: rules.Folder = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +84,7 @@ class Pairs(Benchmark):
     question = "Does it tell pictures apart?"
     metrics = "overread.benchmarks.pairs.measures:SPECS"
     phantoms = Phantoms(maker="overread.phantoms.chest:write_phantoms", size=120)
-    book = Rulebook("pairs", Edition, Options)
+    book = rules.Rulebook("pairs", Edition, Options)
     sets = READER
     case_type = PairCase
     answer_type = Answer
@@ -117,15 +105,12 @@ class Pairs(Benchmark):
         return places
 
     def picture_of(self, case: PairCase, number: int) -> oc.Picture:
-        source = oc.Source(self.root, case.images[number])
-        return oc.Picture(source, (oc.Within(self.options.px),))
+        return oc.Picture(oc.Source(self.root, case.images[number]), (oc.Within(self.options.px),))
 
     def trials(self, case: PairCase, traits: oc.Traits) -> Iterator[oc.Trial]:
-        order = "".join(LETTERS[at] for at in self.order_of(case))
-        shown = (
-            f"{as_}. {case.options[LETTERS.index(at)]}"
-            for as_, at in zip(LETTERS, order, strict=False)
-        )
+        places = self.order_of(case)
+        order = "".join(LETTERS[at] for at in places)
+        shown = (f"{LETTERS[n]}. {case.options[at]}" for n, at in enumerate(places))
         asked = "\n".join((case.question, *shown, "Answer with the letter of one option alone."))
         for number in (0, 1):
             message = oc.Message("user", (self.picture_of(case, number), asked))

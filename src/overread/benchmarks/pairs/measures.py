@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -15,7 +14,6 @@ from overread.measuring.estimates import Ints, Mask, Resampling
 from overread.measuring.specs import OUTCOMES, PLAIN, READERS, Codes, Counted, Spec, coverage_specs
 
 _NOT_ASKED: Final = OUTCOMES.index("not asked")
-Counting: TypeAlias = Callable[[RunArrays, "PairAnswers", object], Counted]
 
 
 class PairAnswers(msgspec.Struct, frozen=True):
@@ -52,8 +50,7 @@ def _said(reader: str, rows: pl.DataFrame, truth: Ints) -> PairAnswers:
     outcome: Codes = np.full(truth.shape, _NOT_ASKED, dtype=np.int8)
     at = rows["place"].to_numpy(), rows["picture"].to_numpy() - 1
     choice[at] = rows["choice"].fill_null(-1).to_numpy()
-    codes = {word: code for code, word in enumerate(OUTCOMES)}
-    outcome[at] = rows["outcome"].replace_strict(codes, return_dtype=pl.Int8).to_numpy()
+    outcome[at] = rows["outcome"].cast(pl.Enum(OUTCOMES)).to_physical().to_numpy()
     return PairAnswers(reader, choice, outcome, (choice >= 0) & (choice == truth))
 
 
@@ -72,20 +69,15 @@ def _same_answer(run: RunArrays, one: PairAnswers, condition: object) -> Counted
     return Counted(np.where(known, same, np.nan), one.asked, one.outcome.max(axis=1))
 
 
-def _by_pair(name: str, says: str, of: Counting, **more: Any) -> Spec:
-    """Given by group, compared between readers, and by case."""
-    groups, contrasts = ("group",), (READERS,)
-    return Spec(
-        name=name, says=says, of=of, groups=groups, contrasts=contrasts, by_case=True, **more
-    )
-
-
 _BOTH: Final = "share of pairs with both pictures answered rightly"
+_EACH: Final = "share of pictures answered rightly, each by itself"
 _ONE_ANSWER: Final = "share of pairs with one answer to both pictures"
+# Given by group, compared between readers, and by case.
+_GIVEN: Final[dict[str, Any]] = {"groups": ("group",), "contrasts": (READERS,), "by_case": True}
 SPECS: Final = (
-    _by_pair("set_accuracy", _BOTH, _both_right, bounds=True),
-    _by_pair("accuracy", "share of pictures answered rightly, each by itself", _each_right),
-    _by_pair("confusion", _ONE_ANSWER, _same_answer, better="lower"),
+    Spec(name="set_accuracy", says=_BOTH, of=_both_right, bounds=True, **_GIVEN),
+    Spec(name="accuracy", says=_EACH, of=_each_right, **_GIVEN),
+    Spec(name="confusion", says=_ONE_ANSWER, of=_same_answer, better="lower", **_GIVEN),
     *coverage_specs(lambda run, one: (PLAIN,), lambda run, one, at: (one.asked, one.outcome)),
 )
 """Set accuracy, accuracy and confusion as MediConfusion has them; all over the pairs asked."""

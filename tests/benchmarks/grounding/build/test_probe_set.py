@@ -18,9 +18,9 @@ import pytest
 
 from overread import __version__
 from overread.benchmarks.grounding.benchmark import Grounding
+from overread.benchmarks.grounding.build.probe_set import ProbeSet, Recipe, build
 from overread.benchmarks.grounding.cases import dataset_at, load_cases
 from overread.case import BadInput
-from overread.runs import ProbeSet, Recipe, build
 from support import datasets
 
 FILES = {"manifest.csv", "dataset.toml", "composition.csv", "exclusions.csv"}

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from overread.benchmarks.exhibits import cells, style
 from overread.benchmarks.exhibits import index as records
-from overread.benchmarks.exhibits.plane import Marks
+from overread.benchmarks.exhibits.figures import Marks
 from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding import category
 from overread.case import Figure, Measure, Table

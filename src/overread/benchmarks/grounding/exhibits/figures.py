@@ -7,8 +7,14 @@ from typing import Any, Final
 
 from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, percent, printed
+from overread.benchmarks.exhibits.figures import (
+    dashed_line,
+    ground_word,
+    in_words,
+    plane,
+    plane_row,
+)
 from overread.benchmarks.exhibits.index import Column
-from overread.benchmarks.exhibits.plane import dashed_line, ground_word, in_words, plane, plane_row
 from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding.category import STEADY_FROM, UNSTABLE_BELOW
 from overread.benchmarks.grounding.exhibits import dot_plot

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from overread.benchmarks.exhibits.cells import percent
-from overread.benchmarks.exhibits.dot_plot import Lane, Panel, dot_figure, lane_rows
+from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows, radar_figure
 from overread.benchmarks.exhibits.index import Index
-from overread.benchmarks.exhibits.radar import radar_figure
 from overread.benchmarks.exhibits.style import INK, Spec, cast_of, figure_spec, shown
 from overread.benchmarks.exhibits.tables import group_sizes, kept_columns
 from overread.benchmarks.m3cot.exhibits.tables import COLUMNS, notes_on_judges, tasks_of

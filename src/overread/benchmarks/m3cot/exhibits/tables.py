@@ -6,30 +6,14 @@ And can the judges be trusted: on replies of known truth, with each other, and t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
-from overread.benchmarks.exhibits import judges
-from overread.benchmarks.exhibits.cells import (
-    NOT_ASKED,
-    NOT_KNOWN,
-    cell,
-    p_value,
-    plain,
-    table,
-    with_tests,
-    worth,
-)
+from overread.benchmarks.exhibits import cells, judges
+from overread.benchmarks.exhibits import tables as shared
+from overread.benchmarks.exhibits.cells import NOT_ASKED, cell, table
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
-from overread.benchmarks.exhibits.tables import (
-    difference_rows,
-    differences,
-    group_sizes,
-    groups_table,
-    reader_rows,
-    readers_table,
-    remarks_on,
-)
 from overread.benchmarks.m3cot.cases import STEPS
 from overread.benchmarks.m3cot.edition import FOLLOWS, IMAGES, MODES
 from overread.benchmarks.m3cot.sentences import QUESTION
@@ -60,6 +44,8 @@ COLUMNS: Final = (
     Column("latency", "latency"),
 )
 _UNTIMED: Final = COLUMNS[:7]
+_cell = partial(cell, absent=NOT_ASKED)
+_groups = partial(shared.groups_table, absent=NOT_ASKED)
 _INTERVAL: Final = "[95 % interval] over items (patients, where they are known)."
 _FEW: Final = 10
 _FEW_NOTE: Final = f"Groups of fewer than {_FEW} items say little; their intervals tell how little."
@@ -84,7 +70,7 @@ def summary(index: Index, signature: str) -> Table:
         name="summary",
         title=QUESTION,
         columns=("reader", *(column.heading for column in kept)),
-        rows=tuple(reader_rows(index, kept, absent=NOT_ASKED)),
+        rows=tuple(shared.reader_rows(index, kept, absent=NOT_ASKED)),
         signature=signature,
         notes=tuple(_summary_notes(index, kept)),
     )
@@ -104,7 +90,7 @@ def _summary_notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
         )
     else:
         yield _no_times(index)
-    yield from remarks_on(index, _UNTIMED)
+    yield from shared.remarks_on(index, _UNTIMED)
     yield _INTERVAL
 
 
@@ -141,7 +127,7 @@ _TABLE_A2: Final = (
 def paper_tables(index: Index, signature: str) -> Iterator[Table | None]:
     """Tables 2 and A2, as the paper lays them out: two decimals, no intervals."""
     if any(column.stands(index) for column in _TABLE_2):
-        yield readers_table(
+        yield shared.readers_table(
             index,
             signature,
             "table_2",
@@ -155,7 +141,7 @@ def paper_tables(index: Index, signature: str) -> Iterator[Table | None]:
             shows=_as_printed,
         )
     if any(column.stands(index) for column in _TABLE_A2):
-        yield readers_table(
+        yield shared.readers_table(
             index,
             signature,
             "table_a2",
@@ -170,10 +156,10 @@ def _as_printed(record: Measure | None) -> str:
     if record is None:
         return NOT_ASKED
     if record.value is None:
-        return NOT_KNOWN
+        return cells.NOT_KNOWN
     if record.measure in ("efficiency", "latency"):
-        return f"{record.value:.2f}{worth(record)}"
-    return plain(record, decimals=2) + worth(record)
+        return f"{record.value:.2f}{cells.worth(record)}"
+    return cells.plain(record, decimals=2) + cells.worth(record)
 
 
 # ---------------------------------------------------------------- groups of items
@@ -181,7 +167,7 @@ def _as_printed(record: Measure | None) -> str:
 
 def tasks_of(index: Index) -> list[str]:
     """The tasks by falling number of items."""
-    return _by_size(group_sizes(index, "task", _UNTIMED))
+    return _by_size(shared.group_sizes(index, "task", _UNTIMED))
 
 
 def _by_size(sizes: dict[str, int]) -> list[str]:
@@ -190,28 +176,23 @@ def _by_size(sizes: dict[str, int]) -> list[str]:
 
 def tasks_table(index: Index, signature: str) -> Table | None:
     """Every measure in every task."""
-    title = "Task by task: every measure"
-    return _grouped(index, signature, "task", tasks_of(index), "tasks", title)
+    return _grouped(index, signature, "task", tasks_of(index), "Task by task: every measure")
 
 
 def kinds_table(index: Index, signature: str) -> Table | None:
     """The same by the kind of question: one option, several, true or false, in words."""
     kinds = sorted({record.by["kind"] for record in index.all("accuracy", "mode", "kind")})
-    return _grouped(index, signature, "kind", kinds, "kinds", "By kind of question")
+    return _grouped(index, signature, "kind", kinds, "By kind of question")
 
 
-def _grouped(
-    index: Index, signature: str, key: str, groups: list[str], name: str, title: str
-) -> Table | None:
+def _grouped(index: Index, signature: str, key: str, groups: list[str], title: str) -> Table | None:
     columns = [
         column
         for column in _UNTIMED
         if any(column.of(index, reader, **{key: g}) for reader in index.readers for g in groups)
     ]
     notes = (_FEW_NOTE, *notes_on_judges(index))
-    return groups_table(
-        index, signature, name, title, key, groups, columns, notes, absent=NOT_ASKED
-    )
+    return _groups(index, signature, f"{key}s", title, key, groups, columns, notes)
 
 
 _MOST_MODALITIES: Final = 24
@@ -220,7 +201,7 @@ _MOST_MODALITIES: Final = 24
 def modalities_table(index: Index, signature: str) -> Table | None:
     """Recall by the examination, the most frequent first."""
     recall = Column("recall", "recall")
-    named = _by_size(group_sizes(index, "modality", [recall]))
+    named = _by_size(shared.group_sizes(index, "modality", [recall]))
     more = len(named) - _MOST_MODALITIES
     rest = [f"{more} less frequent examinations are in measures.json only."] if more > 0 else []
     notes = (
@@ -228,7 +209,7 @@ def modalities_table(index: Index, signature: str) -> Table | None:
         *rest,
         *notes_on_judges(index, ("recall",)),
     )
-    return groups_table(
+    return _groups(
         index,
         signature,
         "modalities",
@@ -238,7 +219,6 @@ def modalities_table(index: Index, signature: str) -> Table | None:
         [recall],
         notes,
         heading="examination",
-        absent=NOT_ASKED,
     )
 
 
@@ -259,7 +239,7 @@ def steps_table(index: Index, signature: str) -> Table | None:
     """Which kind of step is right, and which is there at all."""
     if not (index.all("precision", "step") or index.all("recall", "step")):
         return None
-    return groups_table(
+    return _groups(
         index,
         signature,
         "steps",
@@ -272,7 +252,6 @@ def steps_table(index: Index, signature: str) -> Table | None:
             "step. N/A: steps that a judge calls background; they count against precision.",
             *notes_on_judges(index, ("precision", "recall")),
         ),
-        absent=NOT_ASKED,
     )
 
 
@@ -325,17 +304,17 @@ def image_table(index: Index, signature: str) -> Table | None:
             own = index.get(reader, "accuracy", mode=mode)
             if own is None:
                 continue
-            cells = [cell(own)]
+            row = [cell(own)]
             for image in asked:
                 by = {"mode": mode, "image": image}
                 effect = index.get(reader, "image_effect", **by)
                 found = index.get(reader, "accuracy", **by)
-                cells += [cell(found, absent=NOT_ASKED), with_tests(effect)]
+                row += [_cell(found), cells.with_tests(effect)]
             words = [index.get(reader, "survives", image=image) for image in asked]
             words.append(index.get(reader, "survives_chance"))
             reasoned = mode == "cot"
-            cells += [cell(one if reasoned else None, absent=NOT_ASKED) for one in words]
-            rows.append((reader, _mode(mode), *cells))
+            row += [_cell(one if reasoned else None) for one in words]
+            rows.append((reader, _mode(mode), *row))
     heads = [word for image in asked for word in (f"accuracy {image}", f"effect of {image}")]
     return table(
         "image_dependence",
@@ -370,8 +349,7 @@ def follow_table(index: Index, signature: str) -> Table | None:
             kept = index.get(reader, "answer_kept", **by)
             if kept is not None:
                 found = (kept, index.get(reader, "accuracy", **by), whole)
-                cells = [cell(one, absent=NOT_ASKED) for one in found]
-                rows.append((reader, _ASKED_FOR[follow], *cells))
+                rows.append((reader, _ASKED_FOR[follow], *map(_cell, found)))
     return table(
         "answer_follows",
         "Does the answer follow from the reasoning?",
@@ -400,12 +378,14 @@ _DIFFERENCES: Final = {
 
 def pairs_table(index: Index, signature: str) -> Table | None:
     """Every reader against every other on the same items, with intervals and tests."""
-    found = differences(index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}")
+    found = shared.differences(
+        index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}"
+    )
     return table(
         "pairs",
         "Who reasons better?",
         ("reader", "less", "measure", "difference", "p", "q"),
-        difference_rows(found),
+        shared.difference_rows(found),
         signature,
         (
             "Points of percent on the same items. p: accuracy by McNemar's exact test (one judge) "
@@ -419,15 +399,19 @@ def pairs_table(index: Index, signature: str) -> Table | None:
 
 def impact_table(index: Index, signature: str) -> Table | None:
     """Does reasoning help? By judge, for judges need not agree."""
+    judges, rows = index.groups("impact", "judge"), []
+    for reader in index.readers:
+        found = {judge: index.known(reader, "impact", judge=judge) for judge in judges}
+        if len(judges) != 1:
+            found = {"mean of all": index.known(reader, "impact"), **found}
+        for judge, one in found.items():
+            if one is not None:
+                rows.append((reader, judge, cell(one), cells.p_value(one.p), cells.p_value(one.q)))
     return table(
         "impact",
         "Does reasoning help?",
         ("reader", "judge", "impact", "p", "q"),
-        [
-            (reader, judge, cell(record), p_value(record.p), p_value(record.q))
-            for reader in index.readers
-            for judge, record in _impacts(index, reader)
-        ],
+        rows,
         signature,
         (
             "Accuracy with reasoning less accuracy without, in points, on the same items. p of one "
@@ -436,17 +420,6 @@ def impact_table(index: Index, signature: str) -> Table | None:
         ),
         facts=2,
     )
-
-
-def _impacts(index: Index, reader: str) -> Iterator[tuple[str, Measure]]:
-    known = index.groups("impact", "judge")
-    whole = index.known(reader, "impact")
-    if whole is not None and len(known) != 1:
-        yield "mean of all", whole
-    for judge in known:
-        record = index.known(reader, "impact", judge=judge)
-        if record is not None:
-            yield judge, record
 
 
 # ---------------------------------------------------------------- judges
@@ -524,5 +497,5 @@ def _verdicts_table(index: Index, signature: str) -> Table | None:
 
 def _k_of_n(record: Measure | None) -> str:
     if record is None or record.k is None:
-        return cell(record, absent=NOT_ASKED)
+        return _cell(record)
     return f"{record.k}/{record.n}"

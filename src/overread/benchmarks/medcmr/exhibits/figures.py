@@ -6,40 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import log10
 from typing import Any, Final
 
+from overread.benchmarks.exhibits import style
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, coefficient, p_value, table
-from overread.benchmarks.exhibits.dot_plot import Lane, Panel, dot_figure, lane_rows
+from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows, radar_figure
 from overread.benchmarks.exhibits.index import Column, Index
-from overread.benchmarks.exhibits.radar import radar_figure
-from overread.benchmarks.exhibits.style import (
-    BLUE,
-    PAPER,
-    Spec,
-    cast_of,
-    figure_spec,
-    label_room,
-    number_axis,
-    point_row,
-    shown,
-    spoken,
-    unfit_note,
-)
+from overread.benchmarks.exhibits.style import BLUE, Spec, cast_of
 from overread.benchmarks.exhibits.tables import group_sizes, interval_notes, kept_columns
-from overread.benchmarks.medcmr.exhibits.tables import (
-    ACCURACY,
-    COMPONENTS,
-    EXPLAINED,
-    FEW,
-    FEW_ITEMS,
-    GROUPS_SAY,
-    IMAGE_NAMES,
-    SCORE,
-    chance_line,
-    conditions_asked,
-    groups_of,
-    judged_notes,
-    spelled,
-    worded,
-)
+from overread.benchmarks.medcmr.exhibits import tables
 from overread.case import Figure, Measure, Table
 
 _MCQ, _OPEN = "multiple choice: accuracy", "open answers: judged"
@@ -55,9 +28,10 @@ _JUDGED_WORDS: Final = {"visual": "visual accuracy", "truth": "truth", "score": 
 def profile_figures(index: Index, signature: str) -> Iterator[Figure | None]:
     """Lanes with intervals, then the radar."""
     dimensions = [
-        Column(name, "accuracy", (("dimension", name),)) for name in groups_of(index, "dimension")
+        Column(name, "accuracy", (("dimension", name),))
+        for name in tables.groups_of(index, "dimension")
     ]
-    choice, judged = kept_columns(index, dimensions), kept_columns(index, COMPONENTS)
+    choice, judged = kept_columns(index, dimensions), kept_columns(index, tables.COMPONENTS)
     yield _profile(index, choice, judged, signature)
     yield radar_figure(
         index,
@@ -68,18 +42,22 @@ def profile_figures(index: Index, signature: str) -> Iterator[Figure | None]:
         before=(
             "Without intervals. The area depends on the order of the axes and means nothing; "
             f'"{_LANES}" has the same numbers with their intervals.',
-            f"{spelled('dimension', [column.heading for column in choice])}.",
+            f"{tables.spelled('dimension', [column.heading for column in choice])}.",
         ),
-        after=lambda webs: judged_notes(index) if any(w.title == _OPEN for w in webs) else (),
+        after=lambda webs: (
+            tables.judged_notes(index) if any(w.title == _OPEN for w in webs) else ()
+        ),
     )
 
 
 def _profile(
     index: Index, choice: Sequence[Column], judged: Sequence[Column], signature: str
 ) -> Figure | None:
-    head = [Column("all multiple-choice items", "accuracy")] if ACCURACY.stands(index) else []
-    tail = [Column("S", SCORE.measure)] if judged else []
-    lanes = [Lane(worded(column.heading), column=column) for column in (*choice, *head)]
+    head = (
+        [Column("all multiple-choice items", "accuracy")] if tables.ACCURACY.stands(index) else []
+    )
+    tail = [Column("S", tables.SCORE.measure)] if judged else []
+    lanes = [Lane(tables.worded(column.heading), column=column) for column in (*choice, *head)]
     for column in (*judged, *tail):
         words = _JUDGED_WORDS.get(column.measure, column.measure)
         lanes.append(Lane(f"open: {words}, {column.heading}", column=column))
@@ -101,7 +79,7 @@ def _profile(
             "intervals overlap far, do not call one the better."
         ],
         after=[
-            *(judged_notes(index) if judged else ()),
+            *(tables.judged_notes(index) if judged else ()),
             *interval_notes(index, "accuracy", "score"),
         ],
     )
@@ -114,8 +92,8 @@ _KINDS: Final = {"accuracy": "multiple-choice", "S": "open"}
 
 def group_lanes(index: Index, key: str, signature: str) -> Figure | None:
     """By modality, or by body system."""
-    groups, both = groups_of(index, key), (ACCURACY, SCORE)
-    cast, names = cast_of(index, both), shown(groups)
+    groups, both = tables.groups_of(index, key), (tables.ACCURACY, tables.SCORE)
+    cast, names = cast_of(index, both), style.shown(groups)
     drawn = [
         column
         for column in both
@@ -127,8 +105,8 @@ def group_lanes(index: Index, key: str, signature: str) -> Figure | None:
         for group in groups
     ]
     panels = [
-        Panel(_MCQ, "percent", line=chance_line(index), column=column)
-        if column == ACCURACY
+        Panel(_MCQ, "percent", line=tables.chance_line(index), column=column)
+        if column == tables.ACCURACY
         else Panel("open answers: S", "0 to 100", column=column)
         for column in drawn
     ]
@@ -148,11 +126,11 @@ def group_lanes(index: Index, key: str, signature: str) -> Figure | None:
         says=f"By {said}, from 0 to 100:",
         keys=(key, "measure"),
         before=[
-            f"{GROUPS_SAY[key]} In brackets the items, {kinds}; {FEW_ITEMS}",
-            *([] if chance_line(index) is None else [lot]),
+            f"{tables.GROUPS_SAY[key]} In brackets the items, {kinds}; {tables.FEW_ITEMS}",
+            *([] if tables.chance_line(index) is None else [lot]),
         ],
         after=[
-            *(judged_notes(index) if SCORE in drawn else ()),
+            *(tables.judged_notes(index) if tables.SCORE in drawn else ()),
             *interval_notes(index, *(column.measure for column in drawn)),
         ],
     )
@@ -161,7 +139,7 @@ def group_lanes(index: Index, key: str, signature: str) -> Figure | None:
 def _counted(group: str, sizes: Iterable[dict[str, int]]) -> str:
     """How many items a group has in each panel; few are starred."""
     counts = [own.get(group, 0) for own in sizes]
-    return " + ".join(f"{n}*" if n < FEW else str(n) for n in counts)
+    return " + ".join(f"{n}*" if n < tables.FEW else str(n) for n in counts)
 
 
 # ---------------------------------------------------------------- without the image
@@ -171,22 +149,25 @@ _OWN: Final = "accuracy with the image"
 
 def image_lanes(index: Index, signature: str) -> Figure | None:
     """What changes without the picture, in all items and by dimension."""
-    cast, line = cast_of(index, [ACCURACY]), chance_line(index)
+    cast, line = cast_of(index, [tables.ACCURACY]), tables.chance_line(index)
     lanes = [Lane("all items")]
-    lanes += [Lane(worded(name), {"dimension": name}) for name in groups_of(index, "dimension")]
+    lanes += [
+        Lane(tables.worded(name), {"dimension": name})
+        for name in tables.groups_of(index, "dimension")
+    ]
     own = Panel(_OWN, line=line, column=Column(_OWN, "accuracy"))
     changes = [
         Panel(
-            f"change, {IMAGE_NAMES[image]}",
+            f"change, {tables.IMAGE_NAMES[image]}",
             "points",
             line=0,
             column=Column(
-                f"change, {IMAGE_NAMES[image]}",
+                f"change, {tables.IMAGE_NAMES[image]}",
                 "diff_accuracy",
                 (("condition", image), ("versus", "original")),
             ),
         )
-        for image in conditions_asked(index, "accuracy")
+        for image in tables.conditions_asked(index, "accuracy")
     ]
     rows = lane_rows(index, lanes, [own, *changes], cast, by_panel=True)
     changed = [row for row in rows if row["panel"] != _OWN]
@@ -204,7 +185,7 @@ def image_lanes(index: Index, signature: str) -> Figure | None:
         keys=("lane", "panel"),
         before=[
             "Points on the dashed line at 0: the picture made no difference to the answers. "
-            f"{EXPLAINED}",
+            f"{tables.EXPLAINED}",
             *(["Dashed beside accuracy: an option drawn by lot."] if line is not None else []),
         ],
         after=interval_notes(index, "accuracy", "diff_accuracy"),
@@ -256,14 +237,17 @@ def correlated(index: Index, of: str) -> str:
 
 def correlations_table(index: Index, signature: str) -> Table | None:
     groups: list[dict[str, str]] = [{}]
-    groups += [{"dimension": name} for name in groups_of(index, "dimension")]
+    groups += [{"dimension": name} for name in tables.groups_of(index, "dimension")]
     rows = []
     for measure, words in TITLES.items():
         for by in groups:
             found = [_correlation(index, name, measure, **by) for name in ("r", "rho")]
             if any(found):
                 group = by.get("dimension", "all items")
-                rows.append((words, group, *_correlation_cells(*found)))
+                r, rho = found
+                n = next((str(one.n) for one in found if one and one.n is not None), NOT_KNOWN)
+                tests = map(p_value, (rho.p, rho.q) if rho else (None, None))
+                rows.append((words, group, coefficient(r), coefficient(rho), *tests, n))
     return table(
         "size_correlations",
         "Does size help? The correlations",
@@ -279,27 +263,15 @@ def correlations_table(index: Index, signature: str) -> Table | None:
     )
 
 
-def _correlation_cells(r: Measure | None, rho: Measure | None) -> tuple[str, ...]:
-    n = next((str(one.n) for one in (r, rho) if one is not None and one.n is not None), NOT_KNOWN)
-    tests = (None, None) if rho is None else (rho.p, rho.q)
-    return (coefficient(r), coefficient(rho), *map(p_value, tests), n)
-
-
 # ---------------------------------------------------------------- figure
 
-_SIZED: Final = (ACCURACY, *COMPONENTS, SCORE)
+_SIZED: Final = (tables.ACCURACY, *tables.COMPONENTS, tables.SCORE)
 _SIDE: Final = 190
 _TICKS: Final = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000)
 # A number beside its point: how far, how wide, how high; and how far a point reaches.
 _OFF, _WIDE, _HIGH, _POINT = 6.0, 13.0, 11.0, 5.0
 # Where it may stand, the best place first: which side, and how much lower.
 _PLACES: Final = tuple((side, low) for low in (0, 8, -8, 16, -16, 24, -24) for side in (1, -1))
-
-
-def size_exhibits(index: Index, signature: str) -> Iterator[Table | Figure | None]:
-    """The drawing, and the correlations."""
-    yield _size_figure(index, signature)
-    yield correlations_table(index, signature)
 
 
 def _sizes(index: Index) -> dict[str, float]:
@@ -314,14 +286,15 @@ def _sizes(index: Index) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda one: one[1]))
 
 
-def _size_figure(index: Index, signature: str) -> Figure | None:
+def size_figure(index: Index, signature: str) -> Figure | None:
     sizes = _sizes(index)
     some = [r for r in sizes if any(column.known(index, r) for column in _SIZED)]
     if len(some) < 2:
         return None
-    names = shown(some)
+    names = style.shown(some)
     numbers = {reader: str(number) for number, reader in enumerate(some, start=1)}
-    bounds = _size_bounds([sizes[reader] for reader in some])
+    # A little around all sizes, the smallest of which stands first; also where they are one.
+    bounds = sizes[some[0]] / 1.6, sizes[some[-1]] * 2.2
     rows: list[Spec] = []
     kept: list[Column] = []
     for column in _SIZED:
@@ -334,7 +307,7 @@ def _size_figure(index: Index, signature: str) -> Figure | None:
                     "size": f"{sizes[reader]:g} B",
                     "number": numbers[reader],
                 }
-                row = point_row(reader, names[reader], column.heading, record, **place)
+                row = style.point_row(reader, names[reader], column.heading, record, **place)
                 own.append(row | {"of": column.measure})
         if len(own) > 1:
             kept.append(column)
@@ -344,31 +317,26 @@ def _size_figure(index: Index, signature: str) -> Figure | None:
     panels = [_size_panel(index, column, bounds) for column in kept]
     wide = min(3, len(panels))
     key = [f"{numbers[reader]}  {names[reader]}, {sizes[reader]:g} B" for reader in some]
-    spec = figure_spec(
+    spec = style.figure_spec(
         rows, hconcat=[{"concat": panels, "columns": wide, "spacing": 25}, _key(key)], spacing=20
     )
     said = "; ".join(f"{column.measure} {correlated(index, column.measure)}" for column in kept)
-    unknown = len(index.readers) - len(sizes)
+    unknown, drawn = len(index.readers) - len(sizes), style.spoken(rows, "size", "of")
     return Figure(
         name="size",
         title="Does size help?",
         spec=spec,
-        alt=f"Against billions of parameters, from 0 to 100: {spoken(rows, 'size', 'of')}. {said}.",
+        alt=f"Against billions of parameters, from 0 to 100: {drawn}. {said}.",
         signature=signature,
         notes=(
             f"{FEW_READERS} The numbers name the readers; the axis of parameters is logarithmic.",
             "r: Pearson's correlation with the logarithm of the parameters; rho: Spearman's.",
             *([f"{unknown} readers do not say how large they are."] if unknown else []),
-            *unfit_note(rows),
-            *(judged_notes(index) if len(kept) > 1 else ()),
+            *style.unfit_note(rows),
+            *(tables.judged_notes(index) if len(kept) > 1 else ()),
             *interval_notes(index, *(column.measure for column in kept)),
         ),
     )
-
-
-def _size_bounds(sizes: Sequence[float]) -> tuple[float, float]:
-    """A little around all sizes, also where they are one."""
-    return min(sizes) / 1.6, max(sizes) * 2.2
 
 
 def _apart(rows: list[Spec], bounds: tuple[float, float]) -> list[Spec]:
@@ -413,7 +381,7 @@ def _size_panel(index: Index, column: Column, bounds: tuple[float, float]) -> Sp
             "format": "~g",
         },
     }
-    y = number_axis("value", None, 0, 100)
+    y = style.number_axis("value", None, 0, 100)
     place = {"x": x, "y": y}
     point: Spec = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5, "color": BLUE}
 
@@ -440,7 +408,7 @@ def _size_panel(index: Index, column: Column, bounds: tuple[float, float]) -> Sp
         "layer": [
             bar,
             layer({**point, "filled": True}, "!datum.unfit"),
-            layer({**point, "filled": False, "fill": PAPER}, "datum.unfit"),
+            layer({**point, "filled": False, "fill": style.PAPER}, "datum.unfit"),
             *texts,
         ],
     }
@@ -451,7 +419,7 @@ def _key(lines: Sequence[str]) -> Spec:
     values = [{"line": line, "at": at} for at, line in enumerate(lines)]
     return {
         "data": {"values": values},
-        "width": label_room(lines),
+        "width": style.label_room(lines),
         "height": 18 * len(lines),
         "mark": {"type": "text", "align": "left", "fontSize": 12},
         "encoding": {

@@ -6,36 +6,22 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from overread.benchmarks.exhibits.cells import (
-    NOT_ASKED,
-    NOT_KNOWN,
-    cell,
-    coefficient,
-    fraction,
-    table,
-    worth,
-)
-from overread.benchmarks.exhibits.dot_plot import Panel, dots
+from overread.benchmarks.exhibits import cells, style
+from overread.benchmarks.exhibits.figures import Panel, dots
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.exhibits.judges import Part, agreement_table, fitness_table
-from overread.benchmarks.exhibits.style import (
-    PAPER,
-    VERMILLION,
-    Cast,
-    Spec,
-    figure_spec,
-    label_room,
-    number_axis,
-    point_row,
-    shown,
-    unfit_note,
-)
+from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.exhibits.tables import interval_notes
-from overread.benchmarks.medcmr.cases import DIMENSIONS
-from overread.benchmarks.medcmr.exhibits.tables import COMPONENT_WORDS, judged_notes, parts_of
+from overread.benchmarks.medcmr.exhibits.figures import TITLES
+from overread.benchmarks.medcmr.exhibits.tables import (
+    COMPONENT_WORDS,
+    in_order,
+    judged_notes,
+    parts_of,
+)
 from overread.case import Figure, Measure, Table
 
-_cell = partial(cell, absent=NOT_ASKED)
+_cell = partial(cells.cell, absent=cells.NOT_ASKED)
 
 
 # ---------------------------------------------------------------- judges
@@ -71,7 +57,7 @@ _ERRORS: Final = {
     "reasoning": "#e69f00",
     "knowledge": "#009e73",
     "question": "#cc79a7",
-    "format": VERMILLION,
+    "format": style.VERMILLION,
 }
 _WORDS: Final = {
     "recognition": "recognition",
@@ -92,18 +78,15 @@ _ERRORS_SAY: Final = (
 )
 
 
-def error_exhibits(index: Index, signature: str) -> Iterator[Table | Figure | None]:
-    """The bars, and their table."""
-    readers = list(dict.fromkeys(record.reader for record in index.every("error_share")))
-    yield _error_figure(index, readers, signature)
-    yield _error_table(index, readers, signature)
+def _labelled(index: Index) -> list[str]:
+    """Readers with labelled errors."""
+    return list(dict.fromkeys(record.reader for record in index.every("error_share")))
 
 
 def _groups(index: Index) -> list[str]:
     """Dimensions in the paper's order, a set's own after them; all together first."""
     found = {r.by["dimension"] for r in index.every("error_share") if "dimension" in r.by}
-    known = [name for name in DIMENSIONS if name in found]
-    return [_ALL, *known, *sorted(found - set(known))]
+    return [_ALL, *in_order("dimension", found)]
 
 
 def _share(index: Index, reader: str, group: str, error: str) -> Measure | None:
@@ -111,9 +94,11 @@ def _share(index: Index, reader: str, group: str, error: str) -> Measure | None:
     return index.get(reader, "error_share", error=error, **by)
 
 
-def _error_figure(index: Index, readers: Sequence[str], signature: str) -> Figure | None:
-    drawn = list(readers[:_READERS])
-    names = shown(drawn)
+def error_figure(index: Index, signature: str) -> Figure | None:
+    """Bars of a reader's errors, by dimension."""
+    readers = _labelled(index)
+    drawn = readers[:_READERS]
+    names = style.shown(drawn)
     rows: list[Spec] = []
     for reader in drawn:
         for group in _groups(index):
@@ -150,7 +135,7 @@ def _error_figure(index: Index, readers: Sequence[str], signature: str) -> Figur
     return Figure(
         name="error_bars",
         title="Why it errs",
-        spec=figure_spec(rows, vconcat=panels, spacing=20),
+        spec=style.figure_spec(rows, vconcat=panels, spacing=20),
         alt=f"Shares of labelled errors in percent: {said}.",
         signature=signature,
         notes=(
@@ -173,10 +158,10 @@ def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
             "ticks": False,
             "domain": False,
             "labelPadding": 8,
-            "minExtent": label_room(everyone),
+            "minExtent": style.label_room(everyone),
         },
     }
-    x = number_axis("start", "percent of labelled errors", 0, 100, grid=False)
+    x = style.number_axis("start", "percent of labelled errors", 0, 100, grid=False)
     colour = {
         "field": "error",
         "type": "nominal",
@@ -191,7 +176,7 @@ def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
         "transform": here,
         "layer": [
             {
-                "mark": {"type": "bar", "stroke": PAPER, "strokeWidth": 1.5},
+                "mark": {"type": "bar", "stroke": style.PAPER, "strokeWidth": 1.5},
                 "encoding": {"y": lane, "x": x, "x2": {"field": "end"}, "color": colour},
             },
             {
@@ -202,14 +187,15 @@ def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
     }
 
 
-def _error_table(index: Index, readers: Sequence[str], signature: str) -> Table | None:
+def error_table(index: Index, signature: str) -> Table | None:
+    """The same in numbers."""
     rows = []
-    for reader in readers:
+    for reader in _labelled(index):
         for group in _groups(index):
             found = [_share(index, reader, group, error) for error in _WORDS]
             if any(found):
-                rows.append((reader or "all readers", group, *map(fraction, found)))
-    return table(
+                rows.append((reader or "all readers", group, *map(cells.fraction, found)))
+    return cells.table(
         "errors",
         "What kind of errors does it make?",
         ("reader", "dimension", *_WORDS.values()),
@@ -229,12 +215,7 @@ def _error_table(index: Index, readers: Sequence[str], signature: str) -> Table 
 # Do the judges rank readers as people do?
 
 _RATERS: Final = {"human": "people", "judge": "judges"}
-_COMPONENTS: Final = {
-    "clarity": "clarity (Con)",
-    "coherence": "coherence (Coh)",
-    "visual": "visual accuracy (VA)",
-    "truth": "truth (GT)",
-}
+_COMPONENTS: Final = {name: TITLES[name] for name in COMPONENT_WORDS}
 _SAID: Final = (
     "Win ratio: how often a reader's answer is ranked above another's, a tie being half a win; 50 "
     "is no difference."
@@ -243,30 +224,14 @@ _RANKS_SAY: Final = "Where people and judges part, trust the people."
 _OTHERS: Final = "all others"
 
 
-def alignment_exhibits(index: Index, signature: str) -> Iterator[Table | Figure | None]:
-    """The drawing, and its table."""
-    yield _rank_figure(index, signature)
-    yield _rank_table(index, signature)
-
-
 def _rho(index: Index, component: str) -> Measure | None:
     return index.known("", "rho", component=component, **{"with": "human"})
 
 
-def _rhos(index: Index) -> Iterator[str]:
-    said = [
-        f"{words} {_plain(record)}"
-        for component, words in _COMPONENTS.items()
-        if (record := _rho(index, component)) is not None
-    ]
-    if said:
-        yield f"Spearman's rho of people's and judges' rankings: {', '.join(said)}."
-
-
-def _rank_figure(index: Index, signature: str) -> Figure | None:
+def rank_figure(index: Index, signature: str) -> Figure | None:
     """A lane per reader: its mean over the others, as the paper's Figure 4 has it."""
     records = index.all("win_ratio", "component", "rater")
-    names = shown(list(dict.fromkeys(record.reader for record in records)))
+    names = style.shown(list(dict.fromkeys(record.reader for record in records)))
     rows = []
     for component, panel in _COMPONENTS.items():
         for reader, lane in names.items():
@@ -274,9 +239,11 @@ def _rank_figure(index: Index, signature: str) -> Figure | None:
                 record = index.known(reader, "win_ratio", component=component, rater=rater)
                 if record is not None:
                     place = {"lane": lane, "panel": panel, "rater": rater}
-                    rows.append(point_row(reader, said, "win ratio", record, **place))
+                    rows.append(style.point_row(reader, said, "win ratio", record, **place))
     if not rows:
         return None
+    known = {words: _rho(index, component) for component, words in _COMPONENTS.items()}
+    rhos = [f"{words} {_plain(record)}" for words, record in known.items() if record is not None]
     drawn = [panel for panel in _COMPONENTS.values() if any(row["panel"] == panel for row in rows)]
     lines = [Panel(panel, line=50) for panel in drawn]
     said = "; ".join(
@@ -285,19 +252,23 @@ def _rank_figure(index: Index, signature: str) -> Figure | None:
     return Figure(
         name="win_ratio_lanes",
         title="People and judges, side by side",
-        spec=dots(rows, list(names.values()), lines, Cast(dict(_RATERS), 0), across=2),
+        spec=dots(rows, list(names.values()), lines, style.Cast(dict(_RATERS), 0), across=2),
         alt=f"Win ratios over all other readers in percent: {said}.",
         signature=signature,
         notes=(
             f"{_RANKS_SAY} {_SAID} The mean over all other readers that were ranked.",
-            *_rhos(index),
-            *unfit_note(rows),
+            *(
+                [f"Spearman's rho of people's and judges' rankings: {', '.join(rhos)}."]
+                * bool(rhos)
+            ),
+            *style.unfit_note(rows),
             *interval_notes(index, "win_ratio"),
         ),
     )
 
 
-def _rank_table(index: Index, signature: str) -> Table | None:
+def rank_table(index: Index, signature: str) -> Table | None:
+    """The same in numbers, and pair by pair."""
     whole = dict.fromkeys(
         (record.reader, "") for record in index.all("win_ratio", "component", "rater")
     )
@@ -309,14 +280,14 @@ def _rank_table(index: Index, signature: str) -> Table | None:
     for component, words in _COMPONENTS.items():
         for block, more in ((whole, {"of": "reader"}), (pairs, {})):
             gap = index.get("", "win_ratio_gap", component=component, **more)
-            told = (cell(gap), _plain(_rho(index, component)))
+            told = (cells.cell(gap), _plain(_rho(index, component)))
             for reader, versus in block:
                 by = {"component": component, **({"versus": versus} if versus else {})}
                 found = [index.get(reader, "win_ratio", rater=rater, **by) for rater in _RATERS]
                 if any(found):
                     rows.append((words, reader, versus or _OTHERS, *map(_cell, found), *told))
                     told = ("", "")
-    return table(
+    return cells.table(
         "win_ratio",
         "Do the judges rank as people do?",
         (
@@ -338,6 +309,6 @@ def _rank_table(index: Index, signature: str) -> Table | None:
 
 def _plain(record: Measure | None) -> str:
     if record is None or record.value is None:
-        return NOT_KNOWN
+        return cells.NOT_KNOWN
     size = "" if record.n is None else f" n={record.n}"
-    return f"{coefficient(record)}{size}{worth(record)}"
+    return f"{cells.coefficient(record)}{size}{cells.worth(record)}"

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from overread.benchmarks.exhibits import tables as shared
 from overread.benchmarks.exhibits.cells import FEW_MARK, NOT_ASKED, cell, table, with_tests
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.judges import (
@@ -17,19 +18,9 @@ from overread.benchmarks.exhibits.judges import (
     Part,
     notes_on_judges,
 )
-from overread.benchmarks.exhibits.tables import (
-    difference_rows,
-    differences,
-    group_sizes,
-    groups_table,
-    interval_notes,
-    kept_columns,
-    reader_rows,
-    readers_table,
-    remarks_on,
-)
-from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, MODALITIES, SYSTEMS
+from overread.benchmarks.medcmr.cases import ABILITIES, DIMENSIONS, LABELS
 from overread.benchmarks.medcmr.edition import IMAGES
+from overread.benchmarks.medcmr.sentences import QUESTION
 from overread.case import Measure, Table
 
 # ---------------------------------------------------------------- columns and groups
@@ -58,12 +49,6 @@ _OPEN_WORDS: Final = (
     "description of the image; GT: agreement with the true answer. S: (Con + Coh + 4 VA + 4 GT) / "
     "10. All from 0 to 100, as judges score them."
 )
-_ORDERS: Final = {
-    "dimension": tuple(DIMENSIONS),
-    "ability": tuple(ABILITIES),
-    "modality": MODALITIES,
-    "system": SYSTEMS,
-}
 _GROUP_WORDS: Final = {"dimension": DIMENSIONS, "ability": ABILITIES}
 
 
@@ -74,7 +59,12 @@ def groups_of(index: Index, key: str) -> list[str]:
         for column in (ACCURACY, *COMPONENTS, SCORE)
         for group in index.groups(column.measure, key)
     }
-    known = [name for name in _ORDERS[key] if name in found]
+    return in_order(key, found)
+
+
+def in_order(key: str, found: set[str]) -> list[str]:
+    """Groups in the paper's order, a set's own after them by name."""
+    known = [name for name in LABELS[key] if name in found]
     return known + sorted(found - set(known))
 
 
@@ -137,7 +127,6 @@ _cell = partial(cell, absent=NOT_ASKED)
 # ---------------------------------------------------------------- summary
 # The first table, and the paper's Tables 2 and 3: a row per reader.
 
-_TITLE: Final = "Can it integrate evidence on hard cases?"
 _INVALID: Final = Column("invalid", "invalid_rate")
 _MACRO: Final = Column("macro", "accuracy_macro")
 _SURVIVING: Final = tuple(
@@ -159,12 +148,12 @@ _SAID: Final = (
 
 def summary(index: Index, signature: str) -> Table:
     """What counts, in one row per reader; it is there even where nothing is known."""
-    kept = kept_columns(index, _SUMMARY) or list(_SCORES)
-    rows = reader_rows(index, kept, absent=NOT_ASKED)
+    kept = shared.kept_columns(index, _SUMMARY) or list(_SCORES)
+    rows = shared.reader_rows(index, kept, absent=NOT_ASKED)
     asked = [row for row in rows if set(row[1:]) != {NOT_ASKED}]
     return Table(
         name="summary",
-        title=_TITLE,
+        title=QUESTION,
         columns=("reader", *(column.heading for column in kept)),
         rows=(*asked, *_chance_row(index, kept)),
         signature=signature,
@@ -180,8 +169,8 @@ def _notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
             "survives was not read off the image."
         )
     yield from judged_notes(index)
-    yield from remarks_on(index, (ACCURACY, SCORE))
-    yield from interval_notes(index, *(column.measure for column in kept))
+    yield from shared.remarks_on(index, (ACCURACY, SCORE))
+    yield from shared.interval_notes(index, *(column.measure for column in kept))
 
 
 def _chance_row(index: Index, columns: Sequence[Column]) -> list[tuple[str, ...]]:
@@ -203,7 +192,7 @@ def scores_table(index: Index, signature: str) -> Table | None:
         accuracy += [Column("All (MCQ)", "accuracy"), _MACRO, _INVALID]
     judged = [*COMPONENTS, Column("All (open)", "score")]
     columns = accuracy + [column for column in judged if index.all(column.measure)]
-    return readers_table(
+    return shared.readers_table(
         index,
         signature,
         "scores",
@@ -214,7 +203,7 @@ def scores_table(index: Index, signature: str) -> Table | None:
             f"images.{_FLUENT if len(columns) > len(accuracy) else ''}",
             f"{_SAID} {spelled('dimension', dimensions)}.",
             *judged_notes(index),
-            *interval_notes(index, "accuracy", "score"),
+            *shared.interval_notes(index, "accuracy", "score"),
         ),
         absent=NOT_ASKED,
         only_asked=True,
@@ -226,7 +215,7 @@ def abilities_table(index: Index, signature: str) -> Table | None:
     """Table 3: accuracy by what the question asks of a physician."""
     abilities, chance = groups_of(index, "ability"), chance_line(index)
     lot = f"An option by lot is right in {chance:.1f} % of all items." if chance else ""
-    return readers_table(
+    return shared.readers_table(
         index,
         signature,
         "abilities",
@@ -236,7 +225,7 @@ def abilities_table(index: Index, signature: str) -> Table | None:
             "Accuracy in multiple-choice items, percent. A reader that diagnoses (DX) well need "
             f"not be able to stage, treat or follow up. {spelled('ability', abilities)}.",
             *([lot] if lot else []),
-            *interval_notes(index, "accuracy"),
+            *shared.interval_notes(index, "accuracy"),
         ),
         absent=NOT_ASKED,
         only_asked=True,
@@ -256,9 +245,9 @@ GROUPS_SAY: Final = {
 
 def group_table(index: Index, key: str, name: str, signature: str) -> Table | None:
     """Every number by modality, or by body system."""
-    groups, sizes = groups_of(index, key), group_sizes(index, key, _COLUMNS)
-    kept = kept_columns(index, _COLUMNS, **{key: groups})
-    return groups_table(
+    groups, sizes = groups_of(index, key), shared.group_sizes(index, key, _COLUMNS)
+    kept = shared.kept_columns(index, _COLUMNS, **{key: groups})
+    return shared.groups_table(
         index,
         signature,
         name,
@@ -270,7 +259,7 @@ def group_table(index: Index, key: str, name: str, signature: str) -> Table | No
             GROUPS_SAY[key],
             FEW_ITEMS,
             *(judged_notes(index) if len(kept) > 1 else ()),
-            *interval_notes(index, *(column.measure for column in kept)),
+            *shared.interval_notes(index, *(column.measure for column in kept)),
         ),
         absent=NOT_ASKED,
     )
@@ -308,7 +297,7 @@ def subtypes_table(index: Index, signature: str) -> Table | None:
             "Which kind of question within a dimension a reader fails.",
             FEW_ITEMS,
             *judged_notes(index),
-            *interval_notes(index, "accuracy", "score"),
+            *shared.interval_notes(index, "accuracy", "score"),
         ),
         facts=3,
     )
@@ -330,13 +319,13 @@ def pairs_table(index: Index, signature: str) -> Table | None:
         "pairs",
         "Which reader is better?",
         ("reader", "less", "measure", "difference", "p", "q"),
-        difference_rows(differences(index, _COMPARED, "kind", said)),
+        shared.difference_rows(shared.differences(index, _COMPARED, "kind", said)),
         signature,
         (
             "Points on the same items, replies without an answer counted as wrong. An interval "
             "that holds 0: these items do not tell the two apart. q: Benjamini and Hochberg's.",
             *(judged_notes(index) if index.every("diff_score") else ()),
-            *interval_notes(index, *_COMPARED),
+            *shared.interval_notes(index, *_COMPARED),
         ),
         facts=3,
     )
@@ -387,7 +376,7 @@ def base_table(index: Index, signature: str) -> Table | None:
             "of the right option being the truth. Differences in points on the same items, with p "
             "and q.",
             *(judged_notes(index) if index.any("score", kind="reformulated") else ()),
-            *interval_notes(index, "only_base", "diff_accuracy"),
+            *shared.interval_notes(index, "only_base", "diff_accuracy"),
         ),
         facts=3,
     )
@@ -419,19 +408,18 @@ _RATES: Final = {
 
 def coverage_table(index: Index, signature: str) -> Table | None:
     """A row per reader and kind of item."""
-    judges = list(
-        dict.fromkeys(record.by["judge"] for record in index.all("judged_rate", "kind", "judge"))
-    )
+    found = index.all("judged_rate", "kind", "judge")
+    judges = list(dict.fromkeys(record.by["judge"] for record in found))
     rows = []
     for reader in index.readers:
         for kind, said in _OUTCOME_KINDS.items():
-            found = [index.get(reader, name, kind=kind) for name in _RATES]
+            rates = [index.get(reader, name, kind=kind) for name in _RATES]
             judged = [index.get(reader, "judged_rate", kind=kind)]
             if len(judges) > 1:
                 judged += [index.get(reader, "judged_rate", kind=kind, judge=j) for j in judges]
-            if any(found) or any(judged):
+            if any(rates) or any(judged):
                 verdicts = [NOT_ASKED if kind == "mcq" else _cell(one) for one in judged]
-                rows.append((reader, said, *map(_cell, found), *verdicts))
+                rows.append((reader, said, *map(_cell, rates), *verdicts))
     each = [f"verdicts of {judge}" for judge in judges] if len(judges) > 1 else []
     return table(
         "coverage",
@@ -447,7 +435,7 @@ def coverage_table(index: Index, signature: str) -> Table | None:
             "but the last count as wrong in accuracy, and as 0 in judged scores where there is "
             "nothing to judge. Verdicts read: of replies to be judged, those with a verdict that "
             "could be read.",
-            *interval_notes(index, *_RATES, "judged_rate"),
+            *shared.interval_notes(index, *_RATES, "judged_rate"),
         ),
         facts=2,
     )
@@ -521,7 +509,7 @@ def image_table(index: Index, measure: str, signature: str) -> Table | None:
             "q (Benjamini and Hochberg's)."
             + (" Survives: the former as a share of the latter." if choice else ""),
             *(() if choice else judged_notes(index)),
-            *interval_notes(index, measure, f"diff_{measure}"),
+            *shared.interval_notes(index, measure, f"diff_{measure}"),
         ),
         facts=2,
     )
@@ -534,27 +522,19 @@ def image_table(index: Index, measure: str, signature: str) -> Table | None:
 def order_table(index: Index, signature: str) -> Table | None:
     """Accuracy under other orders of the options, and the letters a reader likes."""
     own = Column("accuracy, set's order", "accuracy")
-    orders, positions = (
-        index.groups("accuracy", "order"),
-        index.groups("position_share", "position"),
-    )
+    orders = sorted(index.groups("accuracy", "order"))
+    letters = sorted(index.groups("position_share", "position"))
     changed = [
-        *(
-            Column(f"accuracy, order {one}", "accuracy", (("order", one),))
-            for one in sorted(orders)
-        ),
+        *(Column(f"accuracy, order {one}", "accuracy", (("order", one),)) for one in orders),
         Column("accuracy, mean of orders", "accuracy", (("condition", "permuted"),)),
         Column("right in every order", "accuracy_all_orders"),
         Column("same option in every order", "order_consistency"),
         Column("position bias", "position_bias"),
-        *(
-            Column(f"says {letter}", "position_share", (("position", letter),))
-            for letter in sorted(positions)
-        ),
+        *(Column(f"says {one}", "position_share", (("position", one),)) for one in letters),
     ]
-    if not kept_columns(index, changed):
+    if not shared.kept_columns(index, changed):
         return None
-    return readers_table(
+    return shared.readers_table(
         index,
         signature,
         "option_order",
@@ -566,7 +546,7 @@ def order_table(index: Index, signature: str) -> Table | None:
             "Percent. Says: the share of letters given over all orders, in which the right option "
             "stands about equally often at each place. Position bias: how far these shares are "
             "from those of the right options; 0 is none.",
-            *interval_notes(index, "accuracy", "order_consistency", "position_share"),
+            *shared.interval_notes(index, "accuracy", "order_consistency", "position_share"),
         ),
         absent=NOT_ASKED,
     )
@@ -579,7 +559,7 @@ def sureness_table(index: Index, signature: str) -> Table | None:
         Column("calibration error", "ece"),
         Column("Brier score", "brier"),
     )
-    return readers_table(
+    return shared.readers_table(
         index,
         signature,
         "sureness",
@@ -589,7 +569,7 @@ def sureness_table(index: Index, signature: str) -> Table | None:
             "By probability: the option of the likeliest first token. Calibration error: how far "
             "the probability given is from the share that is right; lower is better, as is the "
             "Brier score. All x 100. A large error: do not take its confidence at its word.",
-            *interval_notes(index, *(column.measure for column in sure)),
+            *shared.interval_notes(index, *(column.measure for column in sure)),
         ),
         readers=[r for r in index.readers if any(column.known(index, r) for column in sure)],
         absent=NOT_ASKED,
@@ -609,7 +589,7 @@ _LEAKAGE_NAMES: Final = {"rouge_l": "ROUGE-L", "edit_similarity": "edit similari
 
 def leakage_table(index: Index, signature: str) -> Table | None:
     """The paper's Tables 4 and 5 side by side."""
-    return readers_table(
+    return shared.readers_table(
         index,
         signature,
         "leakage",
@@ -625,7 +605,7 @@ def leakage_table(index: Index, signature: str) -> Table | None:
             "From 0 to 100, the mean over replies. ROUGE-L: the most words in common in the "
             "same order, as an F-score; edit similarity: 100 less the share of characters to be "
             "changed. MCQ-converted: multiple-choice items asked without their options.",
-            *interval_notes(index, *_LEAKAGE_NAMES),
+            *shared.interval_notes(index, *_LEAKAGE_NAMES),
         ),
         absent=NOT_ASKED,
         only_asked=True,
