@@ -300,7 +300,7 @@ def _make_reliability(run: Study, m: Marks) -> Iterator[Measure]:
     for b in bins:
         inside = where == b.index
         made = Measure(reader=m.reader, measure="reliability", by={"bin": str(b.index)})
-        yield clustered_share(made, yes[inside], patients[inside])
+        yield clustered_share(made, yes[inside], patients[inside], robust=run.robust)
 
 
 SPECS: Final = (

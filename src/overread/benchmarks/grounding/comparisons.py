@@ -30,7 +30,7 @@ from overread.benchmarks.grounding.rates import (
 from overread.case import BadInput, Measure, Method
 from overread.measuring.arrays import Group
 from overread.measuring.contrasts import paired_shares, rank_correlation
-from overread.measuring.estimates import Estimate, Floats, Ints, Mask, clustered_share, ratio
+from overread.measuring.estimates import Estimate, Floats, Ints, Mask, ratio
 from overread.measuring.notes import NOTHING, noted, remarked, with_method
 from overread.measuring.specs import PLAIN, Counted, Spec, counted_once
 from overread.measuring.units import POINTS
@@ -508,7 +508,7 @@ def _rated_record(run: Study, m: Marks, counted: Counted, by: Mapping[str, str])
     if run.published:
         record = authors.plain_wilson(record)
     else:
-        record = clustered_share(record, hits(counted)[some], run.clusters[some])
+        record = run.share(record, hits(counted), some)
     if (record.n or 0) < _LOW_N:
         record = noted(record, FEW_RATED, f"only {record.n} cases")
     return record

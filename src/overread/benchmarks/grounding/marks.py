@@ -316,7 +316,12 @@ class Study(RunArrays):
             patients,
             tables.readers,
             Resampling(
-                patients, boot=edition.boot, seed=edition.seed, of="patients", by_content=True
+                patients,
+                boot=edition.boot,
+                seed=edition.seed,
+                of="patients",
+                by_content=True,
+                robust=edition.robust,
             ),
             columns=columns_of_cases(tables.cases, edition),
             orders={

@@ -62,6 +62,7 @@ class HeartRun(RunArrays):
                 seed=edition.seed,
                 of="videos",
                 by_content=True,
+                robust=edition.robust,
             ),
             columns={
                 name: np.select(parts, words, "")

@@ -210,7 +210,7 @@ def drawn_record(
     if np.isnan(value):
         return noted(record, NOTHING, "no paths")
     rules = study.edition
-    drawn = Resampling(study.clusters, boot=rules.boot, seed=rules.seed, of=of)
+    drawn = Resampling(study.clusters, boot=rules.boot, seed=rules.seed, of=of, robust=rules.robust)
     room = est.left_open(max(drawn.owners(counted), 1)) if refitted else 0.0
     made = Estimate(
         record=msgspec.structs.replace(record, value=value),

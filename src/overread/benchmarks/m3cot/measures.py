@@ -297,14 +297,16 @@ def _verdict_outcomes(study: Study, marks: Marks) -> Iterator[Measure]:
                 became = np.array([verdict.outcome for verdict in rows.values()], dtype=np.str_)
                 for outcome, name in VERDICT_MEASURES.items():
                     record = Measure(reader=marks.reader, measure=name, by=by)
-                    yield est.clustered_share(record, became == outcome, owners)
+                    hit = became == outcome
+                    yield est.clustered_share(record, hit, owners, robust=study.robust)
                 read = [verdict.how for verdict in rows.values() if verdict.outcome == "judged"]
                 saved = Counter(how for how in read if rescued(how))
                 note = ", ".join(f"{how}: {n}" for how, n in sorted(saved.items(), key=str))
                 record = Measure(reader=marks.reader, measure="verdicts_rescued", by=by)
                 hits = np.array([rescued(how) for how in read], dtype=bool)
                 own = owners[became == "judged"]
-                yield est.clustered_share(remarked(record, note), hits, own)
+                record = remarked(record, note)
+                yield est.clustered_share(record, hits, own, robust=study.robust)
 
 
 _COVERAGE: Final = specs.coverage_specs(accuracy.asked_of, _outcomes)
@@ -397,7 +399,7 @@ def agreement_measures(
     for pair in judge_counts(questions, verdicts, cases, groups=tasks, grouped_by="task"):
         both = pair[0].counted
         owners = np.array([patients[case] for case in pair[0].cases], dtype=np.int64)[both]
-        drawn = est.Resampling(owners, boot=edition.boot, seed=edition.seed)
+        drawn = est.Resampling(owners, boot=edition.boot, seed=edition.seed, robust=edition.robust)
         yield from drawn.finish([_of_both(one, both) for one in pair])
 
 

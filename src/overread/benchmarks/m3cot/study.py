@@ -329,7 +329,7 @@ class Study(RunArrays):
             facts.cases,
             facts.patients,
             tables.readers,
-            Resampling(facts.patients, boot=edition.boot, seed=edition.seed),
+            Resampling(facts.patients, boot=edition.boot, seed=edition.seed, robust=edition.robust),
             columns={"task": facts.tasks, "kind": facts.kinds, "modality": modalities},
             orders={"modality": order},
             labels=labels,

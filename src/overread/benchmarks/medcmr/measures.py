@@ -341,7 +341,8 @@ def agreement_measures(
     for _, group in groupby(pairs, key=lambda one: one.judges):
         own = list(group)
         clusters = facts.clusters[[at[case] for case in own[0].cases]]
-        yield from Resampling(clusters, boot=edition.boot, seed=edition.seed).finish(own)
+        drawn = Resampling(clusters, boot=edition.boot, seed=edition.seed, robust=edition.robust)
+        yield from drawn.finish(own)
 
 
 def _made(study: Study) -> Iterator[Estimate | Measure]:

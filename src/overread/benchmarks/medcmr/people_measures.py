@@ -59,7 +59,8 @@ def _of_reader(
         for error in ERRORS:
             by_error = {**by, "error": error}
             record = Measure(reader=reader, measure="error_share", by=by_error, note=note)
-            yield estimates.clustered_share(record, said[counted] == error, clusters)
+            hit = said[counted] == error
+            yield estimates.clustered_share(record, hit, clusters, robust=study.robust)
 
 
 def _rows(

@@ -157,7 +157,13 @@ class Study(RunArrays):
         labels: Labels | None = None,
     ) -> None:
         facts = facts_of(tables.cases, edition.clusters)
-        drawn = Resampling(facts.clusters, boot=edition.boot, seed=edition.seed, tallied=True)
+        drawn = Resampling(
+            facts.clusters,
+            boot=edition.boot,
+            seed=edition.seed,
+            tallied=True,
+            robust=edition.robust,
+        )
         super().__init__(
             facts.cases,
             facts.clusters,

@@ -140,7 +140,7 @@ class Pairs(Benchmark):
     def arrays(self, tables: Tables) -> tuple[RunArrays, Sequence[SpokenFor]]:
         from overread.benchmarks.pairs.measures import pair_arrays
 
-        return pair_arrays(tables, self.rules.boot, self.rules.seed)
+        return pair_arrays(tables, self.rules)
 
     def signature_parts(self, tables: Tables) -> Sequence[str]:
         return f"order:{self.rules.order}", f"px:{self.options.px}"

@@ -31,13 +31,13 @@ class PairAnswers(msgspec.Struct, frozen=True):
         return found
 
 
-def pair_arrays(tables: Tables, boot: int, seed: int) -> tuple[RunArrays, list[PairAnswers]]:
+def pair_arrays(tables: Tables, rules: Any) -> tuple[RunArrays, list[PairAnswers]]:
     """The run as arrays. Pairs of one patient are one cluster, others each by itself."""
     cases = tables.cases.sort("case").with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64))
     owners = cases.select("place", owner="patients").explode("owner")
     clusters = linked_clusters(owners, cases.height)
     groups = cases["group"].fill_null("").to_numpy().astype(np.str_)
-    drawn = Resampling(clusters, boot=boot, seed=seed, of="pairs")
+    drawn = Resampling(clusters, boot=rules.boot, seed=rules.seed, of="pairs", robust=rules.robust)
     names = cases["case"].to_list()
     run = RunArrays(names, clusters, tables.readers, drawn, columns={"group": groups})
     truth: Ints = np.array(cases["answers"].to_list(), dtype=np.int64).reshape(-1, 2)
