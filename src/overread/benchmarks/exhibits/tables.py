@@ -6,6 +6,7 @@ And all exhibits that follow from declared measures alone (`exhibits_of`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from overread.benchmarks.exhibits import cells
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, table
@@ -13,7 +14,9 @@ from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_r
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.style import cast_of
 from overread.case import Figure, Measure, Method, Table
-from overread.measuring.specs import Spec
+
+if TYPE_CHECKING:
+    from overread.measuring.specs import Spec
 
 Shows = Callable[[Measure | None], str]
 _MOST_REMARKS = 6

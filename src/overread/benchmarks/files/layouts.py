@@ -56,11 +56,13 @@ class Layout(NamedTuple, Generic[C]):
 
     `find` gives the set at a path, or None for what is not this layout; `read` what stands in it,
     with images below the root given, under the benchmark's options, for somebody to see or not.
+    `needed` are the fields that its items are known by.
     """
 
     name: str
     find: Callable[[Path], FoundSet | None]
     read: Callable[[FoundSet, Path, Any, bool], Contents[C]]
+    needed: tuple[str, ...] = ()
 
 
 class Item(Fields, frozen=True, kw_only=True):
@@ -114,7 +116,7 @@ def published(
         made = ((item.where, case(item, options)) for item in listed)
         return Contents(((where, one) for where, one in made if one is not None))
 
-    return Layout(name, find, read)
+    return Layout(name, find, read, tuple(needed))
 
 
 def tables_at(path: Path, suffixes: Sequence[str], needed: Sequence[str]) -> list[Path]:
