@@ -206,11 +206,9 @@ def correlated(index: Index, of: str) -> str:
 
 
 def correlations_table(index: Index) -> Table | None:
-    groups: list[dict[str, str]] = [{}]
-    groups += [{"dimension": name} for name in tables.groups_of(index, "dimension")]
     rows = []
     for measure, words in TITLES.items():
-        for by in groups:
+        for by in tables.dimensions_of(index):
             found = [_correlation(index, name, measure, **by) for name in ("r", "rho")]
             if any(found):
                 group = by.get("dimension", "all items")

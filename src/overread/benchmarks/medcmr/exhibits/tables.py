@@ -58,6 +58,11 @@ def groups_of(index: Index, key: str) -> list[str]:
     return in_order(key, found)
 
 
+def dimensions_of(index: Index) -> list[dict[str, str]]:
+    """The `by` of all items, then of each dimension."""
+    return [{}, *({"dimension": name} for name in groups_of(index, "dimension"))]
+
+
 def in_order(key: str, found: set[str]) -> list[str]:
     """Groups in the paper's order, a set's own after them by name."""
     known = [name for name in LABELS[key] if name in found]
@@ -279,7 +284,7 @@ def base_table(index: Index) -> Table | None:
     )
     rows = []
     for base, medical in pairs:
-        for by in ({}, *({"dimension": name} for name in groups_of(index, "dimension"))):
+        for by in dimensions_of(index):
             only = [
                 index.get(medical, name, versus=base, **by)
                 for name in ("only_base", "only_medical")
@@ -371,11 +376,9 @@ def image_table(index: Index, measure: str) -> Table | None:
     if not asked:
         return None
     choice = measure == "accuracy"
-    groups: list[dict[str, str]] = [{}]
-    groups += [{"dimension": name} for name in groups_of(index, "dimension")]
     rows = []
     for reader in index.readers:
-        for by in groups:
+        for by in dimensions_of(index):
             own = index.get(reader, measure, **by)
             others = [index.get(reader, measure, condition=image, **by) for image in asked]
             if not any(others):
