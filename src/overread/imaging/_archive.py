@@ -189,11 +189,7 @@ def real_path(path: str | Path) -> str:
     return _resolved(os.path.abspath(path))
 
 
-@functools.lru_cache(256)
-def _resolved(path: str) -> str:
-    return os.path.realpath(path)
-
-
+_resolved = functools.lru_cache(256)(os.path.realpath)
 _opening = threading.Lock()
 
 
