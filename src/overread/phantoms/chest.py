@@ -88,10 +88,19 @@ def plan_set(n: int, seed: int) -> SetPlan:
         for k, (f, present) in enumerate(kinds)
     )
     ids = rng.permutation(n)
-    swaps = _swaps(rng, films, n)
+    alike: dict[tuple[str, bool], list[Order]] = {}
+    for one in films:
+        alike.setdefault((one.finding, one.present), []).append(one)
+    # A healthy film lacks every finding: any serves where a finding has too few of its own.
+    healthy = [one for one in films if not one.present]
     # A stream of their own: what was planned before they were thought of stays as it was.
-    opposites = _opposites(np.random.default_rng([seed, 2]), films, n)
-    cases = (Planned(f"phantom_{ids[k]:05d}", films[k], swaps[k], opposites[k]) for k in range(n))
+    others = np.random.default_rng([seed, 2])
+    cases = []
+    for k, one in enumerate(films[:n]):
+        pool = alike[one.finding, one.present]
+        swap = _another(rng, one, pool if len(pool) > 1 else healthy)
+        opposite = one_of(others, alike.get((one.finding, not one.present), healthy))
+        cases.append(Planned(f"phantom_{ids[k]:05d}", one, swap, opposite))
     return SetPlan(seed, films, tuple(sorted(cases, key=lambda case: case.case_id)))
 
 
@@ -114,36 +123,10 @@ def _spread(
             given += due
 
 
-def _swaps(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
-    """For each of the first n films another patient's, of the same finding and label.
-
-    A healthy film lacks every finding, so where a finding has one healthy film any other serves.
-    """
-    alike, healthy = _alike(films)
-    swaps = []
-    for one in films[:n]:
-        pool = alike[one.finding, one.present]
-        pool = pool if len(pool) > 1 else healthy
-        other = pool[int(rng.integers(len(pool) - 1))]
-        swaps.append(pool[-1] if other is one else other)  # uniform over all but the film itself
-    return swaps
-
-
-def _opposites(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
-    """For each of the first n films one of the same finding and the opposite label.
-
-    In a small set some findings have no healthy film of their own; any healthy film lacks them.
-    """
-    alike, healthy = _alike(films)
-    return [one_of(rng, alike.get((one.finding, not one.present), healthy)) for one in films[:n]]
-
-
-def _alike(films: Sequence[Order]) -> tuple[dict[tuple[str, bool], list[Order]], list[Order]]:
-    """Films by finding and label, and those of the healthy."""
-    alike: dict[tuple[str, bool], list[Order]] = {}
-    for one in films:
-        alike.setdefault((one.finding, one.present), []).append(one)
-    return alike, [one for one in films if not one.present]
+def _another(rng: np.random.Generator, one: Order, pool: Sequence[Order]) -> Order:
+    """Another patient's film out of some, uniform over all but the film itself."""
+    other = pool[int(rng.integers(len(pool) - 1))]
+    return pool[-1] if other is one else other
 
 
 # ---------------------------------------------------------------- films
