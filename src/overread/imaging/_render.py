@@ -7,15 +7,12 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from PIL import (
-    BmpImagePlugin,
-    Image,
-    ImageChops,
-    JpegImagePlugin,
-    PngImagePlugin,
-    TiffImagePlugin,
-    WebPImagePlugin,
-)
+from PIL import Image, ImageChops
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.TiffImagePlugin import TiffImageFile
+from PIL.WebPImagePlugin import WebPImageFile
 
 import overread.case as oc
 from overread.case import BadInput, Shown
@@ -262,15 +259,15 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
     if data[128:132] == b"DICM":  # first of all: its preamble may be a TIFF's
         return None
     if data.startswith(formats.PNG):
-        plain, kind = formats.strip_png(data, name), PngImagePlugin.PngImageFile
+        plain, kind = formats.strip_png(data, name), PngImageFile
     elif data.startswith(formats.JPEG):
-        plain, kind = formats.strip_jpeg(data, name), JpegImagePlugin.JpegImageFile
+        plain, kind = formats.strip_jpeg(data, name), JpegImageFile
     elif data.startswith(formats.TIFF):
-        plain, kind = formats.strip_tiff(data, name), TiffImagePlugin.TiffImageFile
+        plain, kind = formats.strip_tiff(data, name), TiffImageFile
     elif data.startswith(b"BM"):
-        plain, kind = Plain(data), BmpImagePlugin.BmpImageFile
+        plain, kind = Plain(data), BmpImageFile
     elif data[:4] == b"RIFF" and data[8:15] == b"WEBPVP8":
-        plain, kind = formats.strip_webp(data, name), WebPImagePlugin.WebPImageFile
+        plain, kind = formats.strip_webp(data, name), WebPImageFile
     else:
         return None
     hold(2 * len(plain.data), name)
@@ -279,7 +276,7 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
     width, height = image.size
     pixel = _A_PIXEL.get(image.mode, _ANY_PIXEL)
     hold(width * height * pixel + height * _A_ROW + width * _A_COLUMN, name)
-    if kind is JpegImagePlugin.JpegImageFile:
+    if kind is JpegImageFile:
         # In one piece: between pieces the interpreter's lock is taken again, and threads wait.
         image.decodermaxblock = max(len(plain.data), image.decodermaxblock)
     image.load()

@@ -219,9 +219,10 @@ def _case(number: int, planned: Planned, made: Mapping[str, Made], seed: int) ->
         swap_match="label",
         opposite_image_path=_path(planned.opposite),
     )
-    if shown.box is None:
+    source = shown.box
+    if source is None:
         return case
-    box = rescale_box(*msgspec.structs.astuple(shown.box), FILM, FILM)
+    box = rescale_box(source.x, source.y, source.w, source.h, FILM, FILM)
     assert box is not None, "a film's box is large enough by construction"
     matched = on_the_trunk(np.random.default_rng([seed, 3, order.number]), box)
     return msgspec.structs.replace(

@@ -14,14 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from overread.benchmarks.grounding.build import films as film_tables
 from overread.benchmarks.grounding.build import sampling
-from overread.benchmarks.grounding.build.films import (
-    ABSENT,
-    LATERAL,
-    NOT_MENTIONED,
-    PRESENT,
-    FilmsRead,
-)
+from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT, FilmsRead
 from overread.benchmarks.grounding.build.manifest import IMAGE_ERRORS, TEXT_ERRORS, Built
 from overread.benchmarks.grounding.build.sampling import FRONTAL, Account, Sampling
 from overread.benchmarks.grounding.cases import GroundingCase
@@ -303,7 +298,7 @@ def probe_set(
         cases += draw_boxes(read.boxes, read.films, options, stream, of_boxes)
     known = account.keep(read.films, complete(), "no age or sex")
     if source == "chexpert":
-        frontals = account.keep(known, pl.col("view") != LATERAL, "lateral")
+        frontals = account.keep(known, pl.col("view") != film_tables.LATERAL, "lateral")
     else:
         frontals = account.keep(known, pl.col("view").is_in(FRONTAL), "view not PA or AP")
     pool = account.keep(frontals, pl.col("split") == "test", "not of the test split")
