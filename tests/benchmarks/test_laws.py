@@ -19,6 +19,7 @@ import pytest
 import overread as ov
 from overread import report as pages
 from overread.case import Measure
+from overread.report.gate.weighing import weigh_bound
 from overread.runs._kept import kept_runs, tables_of
 from support import small_runs
 
@@ -269,6 +270,11 @@ def test_the_words_of_notes_and_methods_decide_nothing(kept, name, edition):
         for some in (records, other)
     ]
     assert found[0] == found[1]
+    for one, two in zip(records, other, strict=True):
+        if one.value is not None and math.isfinite(one.value):
+            for bound in (one.value - 0.01, one.value + 0.01):
+                told = [weigh_bound(x, "at_least", bound, point=False) for x in (one, two)]
+                assert len({(x.outcome, x.margin, x.needed) for x in told}) == 1, one
 
 
 @EVERY

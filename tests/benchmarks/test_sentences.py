@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
+import overread.benchmarks
 from overread.benchmarks.base import ReaderRecord
 from overread.benchmarks.exhibits.index import Index
 from overread.benchmarks.rules import AskedOptions, EditionRules, Rulebook
 from overread.benchmarks.sentences import (
+    Sentences,
     Told,
     carried_out,
     decoded,
@@ -22,6 +26,7 @@ from overread.benchmarks.sentences import (
     rate,
     readers_listed,
     reply_limits,
+    sentences_beside,
     shift_limit,
     side_of,
     taken_over,
@@ -124,3 +129,35 @@ def test_limitations() -> None:
     ]
     assert list(few_cases(few[2:], 10, "CGR stands")) == []
     assert wide_intervals([record(value=0.5, low=0.1, high=0.9), few[0]], 0.5) == {"a": 0.8}
+
+
+# ---------------------------------------------------------------- sentences kept in a file
+
+
+def test_a_sentence_names_facts_rules_and_what_follows_from_them() -> None:
+    words = {
+        "said": {"how": "{n} {parser}, by {rules.name}."},
+        "phrases": {"parser": {"2": "read as {rules.name} does"}},
+        "limits": {"parser": {"1": "As published."}},
+    }
+    ours, theirs = BOOK.corrected, BOOK.authors
+    said = Sentences(words)
+    assert said.under(ours, n=1)("how", n=2) == "2 read as corrected does, by corrected."
+    assert said.under(theirs)("how", n=1) == "1 , by authors."
+    assert said.by_rule("limits", ours) == {"parser": ""}
+    assert said.by_rule("limits", theirs) == {"parser": "As published."}
+
+
+@pytest.mark.parametrize("name", ["heartbeat", "m3cot", "medcmr"])
+def test_no_sentence_is_kept_that_nothing_says(name: str) -> None:
+    path = Path(overread.benchmarks.__file__).parent / name / "sentences.py"
+    code = path.read_text("utf-8")
+    # Those of a rule's value, or of a kind, are found by it: `window_fixed` by `window_{...}`.
+    begun = tuple(re.findall(r'f"(\w+_)\{', code))
+    ended = tuple(re.findall(r'f"\{\w+\}(_\w+)"', code))
+    unsaid = [
+        one
+        for one in sentences_beside(str(path)).words["said"]
+        if f'"{one}"' not in code and not one.startswith(begun) and not one.endswith(ended)
+    ]
+    assert unsaid == []

@@ -31,7 +31,7 @@ from overread.case import (
     Trial,
 )
 from overread.engine import Sources, Store, Studio, ask, read_back, reply_key, request_digest
-from overread.engine import keys as keys_room
+from overread.engine import studio as studio_room
 from overread.imaging import lossless_clip, pixels
 from support.clip_files import frame, number_of, png
 from support.readers import Scripted
@@ -94,10 +94,10 @@ def test_a_file_that_changed_has_another_digest_though_the_recipe_is_remembered(
 
 def test_the_renderer_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     before = digest(CLIP)
-    monkeypatch.setattr(keys_room, "RENDERER", 999)
-    keys_room._clip_digest.cache_clear()
+    monkeypatch.setattr(studio_room, "RENDERER", 999)
+    studio_room._clip_digest.cache_clear()
     assert digest(CLIP) != before
-    keys_room._clip_digest.cache_clear()
+    studio_room._clip_digest.cache_clear()
 
 
 # ---------------------------------------------------------------- as a reader may see it

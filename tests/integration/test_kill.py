@@ -14,7 +14,7 @@ import pytest
 
 from integration.commands import overread, starting
 from overread.engine import Sources, Store, Studio, reply_key
-from overread.engine.keys import digests
+from overread.engine.studio import digests
 from overread.readers import parse_spec
 from overread.readers.guard import Guard
 from overread.readers.openai_http import OpenAIReader, request_body

@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from overread.benchmarks.grounding.build.manifest import PAPER_COLUMNS
 from overread.benchmarks.grounding.cases import EXTRA_COLUMNS, load_cases
 from overread.case import BadInput, Box
 from overread.imaging import closed, irrelevant_box, overlap, rescale_box
-from overread.phantoms.chest import COLUMNS, DRAWS, TRUNK, on_the_trunk, plan_set, write_chest_set
+from overread.phantoms.chest import DRAWS, TRUNK, on_the_trunk, plan_set, write_chest_set
 from overread.phantoms.chest_film import FINDINGS
 
 N = 48
@@ -63,7 +64,7 @@ def test_the_same_seed_gives_the_same_bytes_however_many_workers(tmp_path):
 
 def test_the_manifest_has_the_columns_and_proportions_of_the_protocol(folder, rows):
     header = (folder / "manifest.csv").read_text().splitlines()[0].split(",")
-    assert header == list(COLUMNS)
+    assert header == [*PAPER_COLUMNS, *EXTRA_COLUMNS]
     assert tuple(header[26:]) == EXTRA_COLUMNS
     assert len(rows) == N
     for finding in FINDINGS:

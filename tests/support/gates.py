@@ -56,10 +56,11 @@ def gated_run(
 ) -> GatedRun:
     """A run of these measures; 100 trials were asked of every reader."""
     names = dict.fromkeys(one.reader for one in measures) if readers is None else readers
-    signature = f"{benchmark}|edition:{edition}" + "|partial" * partial
+    signature = f"{benchmark}|edition:{edition}"
     record = RunRecord(
         benchmark=benchmark, edition=edition, answers_edition=edition, cases="manifest.csv",
         dataset="made-up@0", policy="open", n_cases=100, signature=signature,
+        limit=100 if partial else None,
         readers=tuple(
             ReaderEntry(
                 name=name, spec=f"imported:{name}", identity="imported",

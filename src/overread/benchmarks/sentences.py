@@ -7,18 +7,19 @@ sentences that an author may paste; what only one benchmark has to say stands in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.exhibits.index import Index
 from overread.case import Headline, Measure
+from overread.files import read_toml
 from overread.judging.fitness import ENOUGH, LIMIT
 from overread.measuring.notes import NO_PICTURE, noted
 
 if TYPE_CHECKING:
     from overread.benchmarks.base import ReaderRecord
     from overread.benchmarks.rules import EditionRules, Rulebook
-
 
 Answer: TypeAlias = Literal["yes", "no", "in part", "cannot tell"]
 
@@ -27,6 +28,40 @@ LEXICAL: Final = "lexical-judge"
 PHANTOM: Final = "phantom-"
 """What the names of sets of made-up cases begin with."""
 _NAMED: Final = 4  # named one by one; of more their number is said
+
+# ---------------------------------------------------------------- sentences kept in a file
+
+
+class Sentences(NamedTuple):
+    """The sentences of a benchmark: `said` by name, where `{name}` is a fact of the run.
+
+    Other sections have by rule and by its value what follows from it: `phrases` are parts of
+    sentences, facts by the rule's name.
+    """
+
+    words: Mapping[str, Any]
+    facts: Mapping[str, object] = {}
+
+    def by_rule(self, section: str, rules: EditionRules) -> dict[str, str]:
+        """What each rule of a section says by its value; empty where that has nothing to say."""
+        named = self.words.get(section, {})
+        return {rule: said.get(str(getattr(rules, rule)), "") for rule, said in named.items()}
+
+    def under(self, rules: EditionRules, **facts: object) -> Sentences:
+        """The same, where sentences may name these facts, the rules and the phrases by rule."""
+        known = {"rules": rules, **facts}
+        phrases = self.by_rule("phrases", rules).items()
+        return self._replace(facts=known | {name: said.format(**known) for name, said in phrases})
+
+    def __call__(self, name: str, **facts: object) -> str:
+        said: str = self.words["said"][name]
+        return said.format(**{**self.facts, **facts})
+
+
+def sentences_beside(module: str) -> Sentences:
+    """Those of the TOML that has the name of a module."""
+    return Sentences(read_toml(Path(module).with_suffix(".toml")))
+
 
 # ---------------------------------------------------------------- numbers and lists
 

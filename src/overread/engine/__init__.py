@@ -1,10 +1,9 @@
 """Trials -> replies: the pipeline, the reply store and the pace."""
 
 from overread.engine.ask import Given, Plan, Tally, ask, chunks, read_back
-from overread.engine.keys import reply_key, request_digest
 from overread.engine.store import Enrolment, Listed, Store, moment
 from overread.engine.store_file import is_network_mount, private_folder
-from overread.engine.studio import Sources, Studio
+from overread.engine.studio import Sources, Studio, reply_key, request_digest
 
 __all__ = [
     "Enrolment",

@@ -19,10 +19,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from overread.case import BadInput, Reader, ReaderFailure, Reply, Request, Trial
-from overread.engine.keys import Slot, digests, reply_key, request_digest
 from overread.engine.pace import Pace
 from overread.engine.store import Asker, Kept, Row, Store
-from overread.engine.studio import Studio
+from overread.engine.studio import Slot, Studio, digests, reply_key, request_digest
 
 T = TypeVar("T")
 

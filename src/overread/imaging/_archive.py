@@ -13,7 +13,7 @@ import struct
 import threading
 import unicodedata
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -189,11 +189,7 @@ def real_path(path: str | Path) -> str:
     return _resolved(os.path.abspath(path))
 
 
-@functools.lru_cache(256)
-def _resolved(path: str) -> str:
-    return os.path.realpath(path)
-
-
+_resolved: Callable[[str], str] = functools.lru_cache(256)(os.path.realpath)
 _opening = threading.Lock()
 
 

@@ -273,22 +273,19 @@ def _packed_shape(path: Path, name: str) -> tuple[int, int, int]:
     """
     import zipfile
 
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.namelist() if member.endswith(".npy")]
-            stated = "shape.npy" in members
-            if stated and archive.getinfo("shape.npy").file_size > _MOST_SHAPE:
-                raise ValueError
-            with archive.open("shape.npy" if stated else members[0]) as file:
-                if stated:
-                    shape = [int(s) for s in np.lib.format.read_array(file, allow_pickle=False)]
-                else:
-                    first = np.lib.format.read_magic(file) == (1, 0)
-                    held = np.lib.format
-                    reader = held.read_array_header_1_0 if first else held.read_array_header_2_0
-                    shape = list(reader(file)[0])
-    except Exception as error:  # zipfile, zlib and numpy each raise their own
-        formats.refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+    with formats.damage_refused(name, "npz"), zipfile.ZipFile(path) as archive:
+        members = [member for member in archive.namelist() if member.endswith(".npy")]
+        stated = "shape.npy" in members
+        if stated and archive.getinfo("shape.npy").file_size > _MOST_SHAPE:
+            raise ValueError
+        with archive.open("shape.npy" if stated else members[0]) as file:
+            if stated:
+                shape = [int(s) for s in np.lib.format.read_array(file, allow_pickle=False)]
+            else:
+                first = np.lib.format.read_magic(file) == (1, 0)
+                held = np.lib.format
+                reader = held.read_array_header_1_0 if first else held.read_array_header_2_0
+                shape = list(reader(file)[0])
     if len(shape) != 3:
         raise BadInput(f"{name}: its shape is {shape}; frames, rows and columns are needed.")
     return shape[0], shape[2], shape[1]
@@ -319,15 +316,11 @@ def _of_frame(frame: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.boo
 
 
 def _packed(data: bytes, name: str, wanted: Sequence[int]) -> list[NDArray[np.bool_]]:
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            for member in file.zip.infolist()[:_MOST_ARRAYS]:
-                hold(member.file_size, name)
-            arrays: dict[str, Any] = {key: file[key] for key in file.files[:_MOST_ARRAYS]}
-    except BadInput:
-        raise
-    except Exception as error:  # zipfile, zlib and numpy each raise their own
-        formats.refuse_damaged(name, f"no npz that can be read: {type(error).__name__}")
+    opened = formats.damage_refused(name, "npz")
+    with opened, np.load(io.BytesIO(data), allow_pickle=False) as file:
+        for member in file.zip.infolist()[:_MOST_ARRAYS]:
+            hold(member.file_size, name)
+        arrays: dict[str, Any] = {key: file[key] for key in file.files[:_MOST_ARRAYS]}
     stated = arrays.pop("shape", None)
     if len(arrays) > 1 and "lv" in arrays:
         arrays = {"lv": arrays["lv"]}

@@ -58,14 +58,18 @@ def one_line(error: BaseException, most: int = 200) -> str:
 
 
 @contextmanager
-def damage_refused(name: str) -> Iterator[None]:
-    """Decoders meet hostile bytes: whatever they raise is one refusal."""
+def damage_refused(name: str, kind: str = "") -> Iterator[None]:
+    """Decoders meet hostile bytes: whatever they raise is one refusal.
+
+    Those of a `kind` that say little themselves are quoted by what they raise alone.
+    """
     try:
         yield
     except (BadInput, ImportError):
         raise
     except Exception as error:
-        refuse_damaged(name, one_line(error))
+        said = f"no {kind} that can be read: {type(error).__name__}" if kind else one_line(error)
+        refuse_damaged(name, said)
 
 
 @contextmanager

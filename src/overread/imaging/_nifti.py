@@ -7,7 +7,8 @@ import io
 import logging
 import math
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -57,15 +58,13 @@ def nifti_shape(path: Path, name: str) -> tuple[int, int, int]:
     with open_file(path, named=name) as file:
         start = file.read(_HEAD_PACKED)
         formats.refuse_empty(start, name)
-        try:
+        with formats.damage_refused(name, "NIfTI"):
             packed = is_gzip(start)
             head = zlib.decompressobj(GZIP).decompress(start, _HEAD) if packed else start[:_HEAD]
             header = package.Nifti1Header(head)  # of the header alone: what may follow has any size
             shape = tuple(int(side) for side in header.get_data_shape())
             length = math.prod(shape) * int(header.get_data_dtype().itemsize)
             needed = int(header.get_data_offset()) + length
-        except Exception as error:  # nibabel raises many kinds for a damaged header
-            formats.refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
         if len(shape) != 3:
             raise BadInput(
                 f"{name}: its array has {len(shape)} axes; x, y and t are needed. Cut it."
@@ -88,14 +87,20 @@ def _length(file: BinaryIO, needed: int, name: str, *, packed: bool) -> int:
         return needed
     file.seek(0)
     held = 0
+    with _cut_short_refused(name), gzip.open(file) as inflating:
+        while held < needed and (part := inflating.read(1 << 20)):
+            held += len(part)
+            check_time(name)
+    return held
+
+
+@contextmanager
+def _cut_short_refused(name: str) -> Iterator[None]:
+    """What is wrong with a gzip file, as its reader says it."""
     try:
-        with gzip.open(file) as inflating:
-            while held < needed and (part := inflating.read(1 << 20)):
-                held += len(part)
-                check_time(name)
+        yield
     except (OSError, EOFError, zlib.error) as error:
         formats.refuse_damaged(name, formats.one_line(error, 120))
-    return held
 
 
 def nifti_package(name: str) -> Any:
@@ -117,16 +122,10 @@ class _Values:
     def __init__(self, data: bytes, name: str, wanted: Collection[int]) -> None:
         package = nifti_package(name)
         self.name = name
-        try:
+        with formats.damage_refused(name, "NIfTI"), _cut_short_refused(name):
             file = inflated(data, GZIP, name) if is_gzip(data) else io.BytesIO(data)
             self._array = package.Nifti1Image.from_stream(file).dataobj
             shape = tuple(int(side) for side in self._array.shape)
-        except (OSError, EOFError, zlib.error) as error:
-            formats.refuse_damaged(name, formats.one_line(error, 120))
-        except BadInput:
-            raise
-        except Exception as error:  # nibabel raises many kinds for a damaged header
-            formats.refuse_damaged(name, f"no NIfTI that can be read: {type(error).__name__}")
         if len(shape) not in (2, 3):
             raise BadInput(
                 f"{name}: its array has {len(shape)} axes; x, y and t are needed. Cut it."
@@ -139,10 +138,8 @@ class _Values:
     def frame(self, number: int) -> NDArray[Any]:
         """Rows x columns, as the file scales them."""
         check_time(self.name)
-        try:
+        with formats.damage_refused(self.name, "NIfTI"):  # it may end before the frame does
             taken = self._array[:, :, number] if len(self._array.shape) == 3 else self._array[:, :]
-        except Exception as error:  # the file ends before the frame does
-            formats.refuse_damaged(self.name, f"no NIfTI that can be read: {type(error).__name__}")
         return np.ascontiguousarray(np.asanyarray(taken).T)
 
     def ends(self, number: int) -> tuple[float, ...]:

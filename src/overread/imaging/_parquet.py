@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -93,13 +95,9 @@ _reading = threading.Lock()
 def _opened(path: str, size: int, mark: int) -> Rows:
     import polars as pl
 
-    try:
+    with _damage_refused(path):
         pages = tuple(pages_of(path, path))
         count = int(_images(path).select(pl.len()).collect().item())
-    except BadInput:
-        raise
-    except Exception as error:  # hostile bytes: whatever the parser raises is one refusal
-        _refuse(path, error)
     # The largest image that may be: any of the dictionary's, or the average of a page.
     large = max(
         (max(page.shared, page.size // max(1, page.end - page.first)) for page in pages), default=0
@@ -113,10 +111,8 @@ def _block(file: Rows, number: int) -> list[bytes | None]:
     found = os.stat(file.path)
     if (found.st_size, mark_of(found)) != (file.size, file.mark):
         raise BadInput(f"{file.path!r} changed while it was read. Run the same command again.")
-    try:
+    with _damage_refused(file.path):
         taken = _images(file.path).slice(number * file.block, file.block).collect()
-    except Exception as error:
-        _refuse(file.path, error)
     return taken["image"].to_list()
 
 
@@ -136,9 +132,15 @@ def _images(path: str) -> pl.LazyFrame:
     )
 
 
-def _refuse(path: str, error: Exception) -> NoReturn:
-    why = one_line(error)
-    raise BadInput(f"{path!r} cannot be read as parquet ({why}). Fetch it again.") from None
+@contextmanager
+def _damage_refused(path: str) -> Iterator[None]:
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:  # hostile bytes: whatever the parser raises is one refusal
+        why = one_line(error)
+        raise BadInput(f"{path!r} cannot be read as parquet ({why}). Fetch it again.") from None
 
 
 # ---------------------- How large the pages of a parquet file's images are, before any is inflated

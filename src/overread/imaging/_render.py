@@ -7,29 +7,15 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from PIL import (
-    BmpImagePlugin,
-    Image,
-    ImageChops,
-    JpegImagePlugin,
-    PngImagePlugin,
-    TiffImagePlugin,
-    WebPImagePlugin,
-)
+from PIL import Image, ImageChops
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.TiffImagePlugin import TiffImageFile
+from PIL.WebPImagePlugin import WebPImageFile
 
-from overread.case import (
-    BadInput,
-    Box,
-    Fill,
-    Mirror,
-    Occlude,
-    Operation,
-    Overlay,
-    Picture,
-    Resize,
-    Shown,
-    Within,
-)
+import overread.case as oc
+from overread.case import BadInput, Shown
 from overread.imaging import _formats as formats
 from overread.imaging._budget import ClockedFile, budgeted, hold
 from overread.imaging._dicom_file import looks_like_dicom
@@ -50,7 +36,7 @@ _PNG_LEVEL = 1
 
 
 @budgeted
-def render(picture: Picture) -> Shown:
+def render(picture: oc.Picture) -> Shown:
     """Read the source, carry out the operations in order, encode.
 
     The recipe is checked before any file is opened. The bytes hold no metadata and depend only on
@@ -84,35 +70,35 @@ def jpeg_quality(wire: str) -> int | None:
     )
 
 
-def check(operation: Operation) -> None:
+def check(operation: oc.Operation) -> None:
     """Refuse what cannot be carried out."""
     match operation:
-        case Resize(width, height):
+        case oc.Resize(width, height):
             if width < 1 or height < 1 or width * height > MOST_PIXELS:
                 raise BadInput(
                     f"resize to {width} x {height}: both must be above 0, and together at most "
                     f"{MOST_PIXELS} pixels. Mend the recipe."
                 )
-        case Within(px):
+        case oc.Within(px):
             if not 1 <= px <= MOST_PIXELS:
                 raise BadInput(
                     f"shrinking to within {px} pixels; the longer side is 1 to {MOST_PIXELS}. "
                     "Mend the recipe."
                 )
-        case Fill(box, value):
+        case oc.Fill(box, value):
             _check_box(box, "fill of a box {} wide and {} high; a box needs both")
             if not 0 <= value <= 255:
                 raise BadInput(f"fill with {value}; a grey value is 0 to 255. Mend the recipe.")
-        case Mirror(boxes, apart):
+        case oc.Mirror(boxes, apart):
             for box in (*boxes, *apart):
                 _check_box(box, "a box {} wide and {} high cannot be mirrored; it needs both")
-        case Occlude(box, _, seed):
+        case oc.Occlude(box, _, seed):
             _check_box(box, "a box {} wide and {} high cannot hide anything; it needs both")
             if not 0 <= seed < 2**32:
                 raise BadInput(
                     f"noise of seed {seed}; a seed is 0 to {2**32 - 1}. Mend the recipe."
                 )
-        case Overlay(_, color, alpha):
+        case oc.Overlay(_, color, alpha):
             if not 0 <= alpha <= 1 or not all(0 <= c <= 255 for c in color):
                 raise BadInput(
                     f"overlay of colour {color} with alpha {alpha}; colours are 0 to 255 and "
@@ -120,32 +106,32 @@ def check(operation: Operation) -> None:
                 )
 
 
-def _check_box(box: Box, said: str) -> None:
+def _check_box(box: oc.Box, said: str) -> None:
     if box.w < 1 or box.h < 1:
         raise BadInput(f"{said.format(box.w, box.h)} above 0. Mend the box.")
 
 
-def applied(image: Image.Image, operation: Operation) -> Image.Image:
+def applied(image: Image.Image, operation: oc.Operation) -> Image.Image:
     """The image with one operation carried out."""
     match operation:
-        case Resize(width, height):
+        case oc.Resize(width, height):
             return image.resize((width, height), Image.Resampling.BILINEAR)
-        case Within(px):
+        case oc.Within(px):
             return _within(image, px)
-        case Fill(box, value):
+        case oc.Fill(box, value):
             left, top = max(box.x, 0), max(box.y, 0)
             right, bottom = min(box.x + box.w, image.width), min(box.y + box.h, image.height)
             if left < right and top < bottom:
                 colour: Any = value if image.mode == "L" else (value, value, value)
                 image.paste(colour, (left, top, right, bottom))
             return image
-        case Occlude() | Mirror():
+        case oc.Occlude() | oc.Mirror():
             from overread.imaging import _occlude
 
-            if isinstance(operation, Mirror):
+            if isinstance(operation, oc.Mirror):
                 return _occlude.mirrored(image, operation)
             return _occlude.occluded(image, operation)
-        case Overlay(source, color, alpha):
+        case oc.Overlay(source, color, alpha):
             return blended(image, open_mask(read(source), name_of(source)), color, alpha)
 
 
@@ -273,15 +259,15 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
     if data[128:132] == b"DICM":  # first of all: its preamble may be a TIFF's
         return None
     if data.startswith(formats.PNG):
-        plain, kind = formats.strip_png(data, name), PngImagePlugin.PngImageFile
+        plain, kind = formats.strip_png(data, name), PngImageFile
     elif data.startswith(formats.JPEG):
-        plain, kind = formats.strip_jpeg(data, name), JpegImagePlugin.JpegImageFile
+        plain, kind = formats.strip_jpeg(data, name), JpegImageFile
     elif data.startswith(formats.TIFF):
-        plain, kind = formats.strip_tiff(data, name), TiffImagePlugin.TiffImageFile
+        plain, kind = formats.strip_tiff(data, name), TiffImageFile
     elif data.startswith(b"BM"):
-        plain, kind = Plain(data), BmpImagePlugin.BmpImageFile
+        plain, kind = Plain(data), BmpImageFile
     elif data[:4] == b"RIFF" and data[8:15] == b"WEBPVP8":
-        plain, kind = formats.strip_webp(data, name), WebPImagePlugin.WebPImageFile
+        plain, kind = formats.strip_webp(data, name), WebPImageFile
     else:
         return None
     hold(2 * len(plain.data), name)
@@ -290,7 +276,7 @@ def _decode(data: bytes, name: str) -> tuple[ImageFile, Plain] | None:
     width, height = image.size
     pixel = _A_PIXEL.get(image.mode, _ANY_PIXEL)
     hold(width * height * pixel + height * _A_ROW + width * _A_COLUMN, name)
-    if kind is JpegImagePlugin.JpegImageFile:
+    if kind is JpegImageFile:
         # In one piece: between pieces the interpreter's lock is taken again, and threads wait.
         image.decodermaxblock = max(len(plain.data), image.decodermaxblock)
     image.load()

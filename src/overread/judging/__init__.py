@@ -16,20 +16,8 @@ Role: TypeAlias = Literal["answer", "steps", "order", "score"]
 # whether the judge is fit. Of the outcomes, `judged` is a verdict that could be read, `invalid` a
 # reply that could not, `unanswered` no reply.
 VERDICT_COLUMNS: Final = (
-    "judge",
-    "role",
-    "question",
-    "reader",
-    "case",
-    "about",
-    "check",
-    "attempts",
-    "outcome",
-    "how",
-    "payload",
-    "text",
-    "reason",
-    "prompt",
+    *("judge", "role", "question", "reader", "case", "about", "check", "attempts"),
+    *("outcome", "how", "payload", "text", "reason", "prompt"),
 )
 
 

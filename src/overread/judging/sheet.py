@@ -201,7 +201,8 @@ def read_sheet(sheet: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, s
                 f'{sheet.name} row {line}: question is "{_short(row["question"])}"; expected '
                 f"{', '.join(choices)}. Leave that column as it was written."
             )
-        read = _choice(written, allowed)
+        # In any case, and with any blanks or marks around it.
+        read = next((one for one in allowed if _folded(one) == _folded(written)), None)
         if read is None:
             raise BadInput(
                 f'{sheet.name} row {line}: {PERSON} is "{_short(written)}"; expected '
@@ -281,13 +282,6 @@ def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]
 def _short(text: str) -> str:
     plain = " ".join(_plain(text).split())
     return plain if len(plain) <= 40 else plain[:40] + "…"
-
-
-def _choice(written: str, choices: Sequence[str]) -> str | None:
-    """The choice that was written, in any case and with any blanks or marks around it."""
-    if written in choices:
-        return written
-    return next((one for one in choices if _folded(one) == _folded(written)), None)
 
 
 def _folded(text: str) -> str:

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from PIL import Image
 
-from overread.benchmarks.grounding.build.manifest import PAPER_COLUMNS
-from overread.benchmarks.grounding.cases import EXTRA_COLUMNS
+from overread.benchmarks.grounding.build.manifest import write_manifest
+from overread.benchmarks.grounding.cases import GroundingCase
 from overread.case import Box
 from overread.imaging import RESOLUTION, irrelevant_box, matched_boxes, rescale_box
 from overread.phantoms.chest_body import FILM
@@ -88,10 +88,19 @@ def plan_set(n: int, seed: int) -> SetPlan:
         for k, (f, present) in enumerate(kinds)
     )
     ids = rng.permutation(n)
-    swaps = _swaps(rng, films, n)
+    alike: dict[tuple[str, bool], list[Order]] = {}
+    for one in films:
+        alike.setdefault((one.finding, one.present), []).append(one)
+    # A healthy film lacks every finding: any serves where a finding has too few of its own.
+    healthy = [one for one in films if not one.present]
     # A stream of their own: what was planned before they were thought of stays as it was.
-    opposites = _opposites(np.random.default_rng([seed, 2]), films, n)
-    cases = (Planned(f"phantom_{ids[k]:05d}", films[k], swaps[k], opposites[k]) for k in range(n))
+    others = np.random.default_rng([seed, 2])
+    cases = []
+    for k, one in enumerate(films[:n]):
+        pool = alike[one.finding, one.present]
+        swap = _another(rng, one, pool if len(pool) > 1 else healthy)
+        opposite = one_of(others, alike.get((one.finding, not one.present), healthy))
+        cases.append(Planned(f"phantom_{ids[k]:05d}", one, swap, opposite))
     return SetPlan(seed, films, tuple(sorted(cases, key=lambda case: case.case_id)))
 
 
@@ -114,36 +123,10 @@ def _spread(
             given += due
 
 
-def _swaps(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
-    """For each of the first n films another patient's, of the same finding and label.
-
-    A healthy film lacks every finding, so where a finding has one healthy film any other serves.
-    """
-    alike, healthy = _alike(films)
-    swaps = []
-    for one in films[:n]:
-        pool = alike[one.finding, one.present]
-        pool = pool if len(pool) > 1 else healthy
-        other = pool[int(rng.integers(len(pool) - 1))]
-        swaps.append(pool[-1] if other is one else other)  # uniform over all but the film itself
-    return swaps
-
-
-def _opposites(rng: np.random.Generator, films: Sequence[Order], n: int) -> list[Order]:
-    """For each of the first n films one of the same finding and the opposite label.
-
-    In a small set some findings have no healthy film of their own; any healthy film lacks them.
-    """
-    alike, healthy = _alike(films)
-    return [one_of(rng, alike.get((one.finding, not one.present), healthy)) for one in films[:n]]
-
-
-def _alike(films: Sequence[Order]) -> tuple[dict[tuple[str, bool], list[Order]], list[Order]]:
-    """Films by finding and label, and those of the healthy."""
-    alike: dict[tuple[str, bool], list[Order]] = {}
-    for one in films:
-        alike.setdefault((one.finding, one.present), []).append(one)
-    return alike, [one for one in films if not one.present]
+def _another(rng: np.random.Generator, one: Order, pool: Sequence[Order]) -> Order:
+    """Another patient's film out of some, uniform over all but the film itself."""
+    other = pool[int(rng.integers(len(pool) - 1))]
+    return pool[-1] if other is one else other
 
 
 # ---------------------------------------------------------------- films
@@ -196,67 +179,59 @@ def on_the_trunk(rng: np.random.Generator, target: Box) -> tuple[Box, ...]:
 
 # ---------------------------------------------------------------- the set
 
-COLUMNS = (*PAPER_COLUMNS, *EXTRA_COLUMNS)
-"""The manifest's columns: the paper's 26 (GROUNDING 1.2), and what a builder knows besides."""
-
 
 def _write(folder: Path, plan: SetPlan, made: Sequence[Made]) -> None:
     films = {one.name: one for one in made}
-    write_csv(folder / "manifest.csv", COLUMNS, _manifest(plan, films))
+    cases = [_case(number, one, films, plan.seed) for number, one in enumerate(plan.cases)]
+    write_manifest(folder / "manifest.csv", cases)
+    boxes = [films[case.film.name].box for case in plan.cases]
     truths = [
         {
             "case_id": case.case_id,
             "marker": int(case.film.marker),
             "view": case.film.view,
-            **_sides("box", films[case.film.name].box),
+            **({f"box_{side}": getattr(box, side) for side in "xywh"} if box else {}),
         }
-        for case in plan.cases
+        for case, box in zip(plan.cases, boxes, strict=True)
     ]
     columns = ("case_id", "marker", "view", "box_x", "box_y", "box_w", "box_h")
     write_csv(folder / "phantom_truth.csv", columns, truths)
 
 
-def _manifest(plan: SetPlan, made: Mapping[str, Made]) -> Iterator[dict[str, object]]:
-    for number, case in enumerate(plan.cases):
-        order = case.film
-        shown = made[order.name]
-        yield {
-            "case_id": case.case_id,
-            "source": "phantom",
-            "image_path": _path(order),
-            "dicom_id": order.name,
-            "subject_id": 10_000_000 + number,
-            "study_id": 50_000_000 + number,
-            "view": order.view,
-            "age": shown.age,
-            "gender": shown.sex,
-            "finding": order.finding,
-            "label": int(order.present),
-            "label_text": shown.phrase,
-            "swap_image_path": _path(case.swap),
-            "label_value": int(order.present),
-            "swap_match": "label",
-            "opposite_image_path": _path(case.opposite),
-            **_boxes(shown.box, np.random.default_rng([plan.seed, 3, order.number])),
-        }
+def _case(number: int, planned: Planned, made: Mapping[str, Made], seed: int) -> GroundingCase:
+    order = planned.film
+    shown = made[order.name]
+    case = GroundingCase(
+        case_id=planned.case_id,
+        source="phantom",
+        image_path=_path(order),
+        dicom_id=order.name,
+        subject_id=str(10_000_000 + number),
+        study_id=str(50_000_000 + number),
+        view=order.view,
+        age=shown.age,
+        gender=shown.sex,
+        finding=order.finding,
+        label=int(order.present),
+        label_text=shown.phrase,
+        swap_image_path=_path(planned.swap),
+        label_value=int(order.present),
+        swap_match="label",
+        opposite_image_path=_path(planned.opposite),
+    )
+    source = shown.box
+    if source is None:
+        return case
+    box = rescale_box(source.x, source.y, source.w, source.h, FILM, FILM)
+    assert box is not None, "a film's box is large enough by construction"
+    matched = on_the_trunk(np.random.default_rng([seed, 3, order.number]), box)
+    return msgspec.structs.replace(
+        case, box=box, irrelevant_box=irrelevant_box(box), matched_boxes=matched
+    )
 
 
 def _path(order: Order) -> str:
     return f"images/{order.name}.jpg"
-
-
-def _sides(prefix: str, box: Box | None) -> dict[str, int]:
-    return {f"{prefix}_{side}": getattr(box, side) for side in "xywh"} if box else {}
-
-
-def _boxes(source: Box | None, rng: np.random.Generator) -> dict[str, object]:
-    if source is None:
-        return {}
-    box = rescale_box(source.x, source.y, source.w, source.h, FILM, FILM)
-    assert box is not None, "a film's box is large enough by construction"
-    matched = ";".join(f"{m.x} {m.y} {m.w} {m.h}" for m in on_the_trunk(rng, box))
-    boxes = _sides("box", box) | _sides("irrelevant_box", irrelevant_box(box))
-    return {**boxes, "matched_boxes": matched}
 
 
 write_chest_set = SetMaker(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
+import tomli_w
 
 from overread.case import BadInput
 from overread.files import read_toml
@@ -122,12 +123,9 @@ class Card(msgspec.Struct, frozen=True):
     revision: int
 
     @property
-    def name(self) -> str:
-        return f"phantom-{self.kind}"
-
-    @property
-    def facts(self) -> dict[str, int]:
-        return {"seed": self.seed, "n": self.n, "generator": self.revision}
+    def facts(self) -> dict[str, str | int]:
+        told = {"seed": self.seed, "n": self.n, "generator": self.revision}
+        return {"name": f"phantom-{self.kind}", **told}
 
 
 def write_once(folder: Path, card: Card, fill: Callable[[Path], None]) -> Path:
@@ -148,9 +146,8 @@ def write_once(folder: Path, card: Card, fill: Callable[[Path], None]) -> Path:
         staging = scratch / "set"
         staging.mkdir()
         fill(staging)
-        lines = [f'name = "{card.name}"', 'policy = "open"', 'licence = "Apache-2.0"']
-        lines += [f"{key} = {value}" for key, value in card.facts.items()]
-        text = "\n".join(lines) + "\n"
+        terms = {"name": "", "policy": "open", "licence": "Apache-2.0"}
+        text = tomli_w.dumps(terms | card.facts)
         (staging / "dataset.toml").write_text(text, encoding="utf-8", newline="\n")
         try:
             staging.rename(folder)
@@ -175,7 +172,7 @@ def _holds(folder: Path, card: Card) -> bool:
     except BadInput:
         return False
     same = all(found.get(key) == value for key, value in card.facts.items())
-    return same and found.get("name") == card.name and (folder / card.index).is_file()
+    return same and (folder / card.index).is_file()
 
 
 # ---------------------------------------------------------------- workers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent, table
+from overread.benchmarks.exhibits.cells import cell, fraction, p_value, percent
 from overread.case import Measure
 
 
@@ -57,11 +57,3 @@ def test_p_is_never_a_bare_zero(value, printed):
 def test_zero_has_no_sign():
     assert percent(-0.0001) == percent(0.0001, signed=True) == percent(0.0) == "0.0"
     assert percent(None) == "n/a"
-
-
-def test_a_table_without_a_number_is_none():
-    assert table("t", "?", ("reader", "x"), [("r", "n/a"), ("s", "")], "s") is None
-    assert table("t", "?", ("reader", "by", "x"), [("r", "sex", "n/a")], "s", facts=2) is None
-    made = table("t", "?", ("reader", "x"), [("r", "n/a"), ("s", "1.0")], "s", ["note"])
-    assert made is not None
-    assert (made.rows, made.notes) == ((("r", "n/a"), ("s", "1.0")), ("note",))

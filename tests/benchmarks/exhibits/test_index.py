@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from overread.benchmarks.exhibits.index import Index
+import re
+from pathlib import Path
+
+import pytest
+
+import overread.benchmarks
+from overread.benchmarks.exhibits.index import Index, Wording, Words, wording_beside
 from overread.case import Measure
 
 
@@ -52,3 +58,52 @@ def test_ranked_by_falling_value_with_the_unknown_last():
     index = Index([*RECORDS, record("d", value=0.1)])
     assert index.ranked("cgr") == ["a", "b", "d", "c"]
     assert index.ranked("cgr", ["c", "d"]) == ["d", "c"]
+
+
+# ---------------------------------------------------------------- words
+
+ROOM = Path(overread.benchmarks.__file__).parent
+WORDED = ("grounding", "heartbeat", "m3cot", "medcmr")
+WORDING = Wording(
+    {"t": Words("Of {what}?", ("reader", "x"), "{what}: {said}.", ("Below {few}.",))},
+    {"more": "{n} more."},
+    {"few": 10},
+)
+
+
+def test_a_table_without_a_number_is_none():
+    index = Index([], "s", WORDING)
+    assert index.table("t", [("r", "n/a"), ("s", "")], what="it") is None
+    assert index.table("t", [("r", "sex", "n/a")], first=2, what="it") is None
+    assert index.table("t", [("r", "-")], absent="-", what="it") is None
+    made = index.table("t", [("r", "n/a"), ("s", "1.0")], index.note("more", n=2), what="it")
+    assert made is not None
+    assert (made.name, made.title, made.signature) == ("t", "Of it?", "s")
+    assert (made.rows, made.columns) == ((("r", "n/a"), ("s", "1.0")), ("reader", "x"))
+    assert made.notes == ("Below 10.", "2 more.")
+    assert index.whole_table("t", [], columns=("y",), what="it").columns == ("y",)
+
+
+def test_a_figure_has_its_words_and_what_it_is_of():
+    made = Index([], "s", WORDING).figure("t", {}, "a 1.0", "Note.", of="ed", what="it")
+    assert (made.name, made.title, made.alt) == ("t_ed", "Of it?", "it: a 1.0.")
+    assert (made.notes, made.signature) == (("Below 10.", "Note."), "s")
+
+
+@pytest.mark.parametrize("name", WORDED)
+def test_no_words_are_kept_that_nothing_says(name):
+    folder = ROOM / name / "exhibits"
+    facts = dict.fromkeys(("few", "few_mark", "told_apart", "other_rule", "question"), "")
+    words = wording_beside(str(folder / "tables.py"), **facts)
+    code = "".join(
+        path.read_text("utf-8")
+        for room in (folder, ROOM / "exhibits")
+        for path in room.glob("*.py")
+    )
+    named = {*words.exhibits, *words.notes} - set(re.findall(r'"(\w+)"', code))
+    # Those of a group have its name: `frames` of a context, `modality_lanes` of a key.
+    assert [
+        one for one in named if not re.fullmatch(r"(tasks|kinds|\w+_lanes|seeds_t\d)", one)
+    ] == []
+    told = (folder / "words.toml").read_text("utf-8")
+    assert [one for one in words.facts.keys() - facts if f"{{{one}}}" not in told] == []

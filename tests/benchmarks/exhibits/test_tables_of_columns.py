@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from overread.benchmarks.exhibits.cells import NOT_ASKED, judge_flags, printed, with_tests
 from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows, radar_figure
-from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.index import Column, Index, Wording, Words
 from overread.benchmarks.exhibits.style import cast_of
 from overread.benchmarks.exhibits.tables import (
     difference_rows,
@@ -22,6 +22,13 @@ from overread.measuring.units import FRAMES, INDEX, POINTS, RATIO, SHARE
 
 NAMES = ("accuracy", "recall", "f1")
 COLUMNS = tuple(Column(name.upper(), name) for name in NAMES)
+WORDING = Wording(
+    {
+        "t": Words("Title?"),
+        "lanes": Words("Title", says="By task: {said}.", notes=("Before.",)),
+        "radar": Words("Around", says="A radar: {said}.", notes=("Without.",)),
+    }
+)
 
 
 def records(*readers: str) -> list[Measure]:
@@ -60,30 +67,32 @@ def test_what_a_number_is_worth_stands_behind_it() -> None:
 
 
 def test_readers_down_and_measures_across() -> None:
-    index = Index([*records("a", "b"), Measure(reader="c", measure="other", value=1.0)])
+    odd = Measure(reader="c", measure="other", value=1.0)
+    index = Index([*records("a", "b"), odd], "sig", WORDING)
     made = readers_table(
-        index, "sig", "t", "Title?", COLUMNS[:2], ("Note.",), absent=NOT_ASKED, only_asked=True,
+        index, "t", COLUMNS[:2], "Note.", absent=NOT_ASKED, only_asked=True,
         more=[("chance", "20.0", NOT_ASKED)],
     )  # fmt: skip
     assert made is not None
     assert made.columns == ("reader", "ACCURACY", "RECALL")
+    assert (made.title, made.notes, made.signature) == ("Title?", ("Note.",), "sig")
     assert [row[0] for row in made.rows] == ["a", "b", "chance"]
     assert made.rows[1][1] == "60.0 [40.0, 70.0] n=20"
-    assert readers_table(Index([]), "sig", "t", "Title?", COLUMNS) is None
-    plain = readers_table(index, "s", "t", "T", COLUMNS, shows=lambda one: "x" if one else "n/a")
+    assert readers_table(Index([], "sig", WORDING), "t", COLUMNS) is None
+    plain = readers_table(index, "t", COLUMNS, shows=lambda one: "x" if one else "n/a")
     assert plain is not None
     assert plain.rows[2] == ("c", "n/a", "n/a", "n/a")
 
 
 def test_groups_down_and_readers_within() -> None:
-    index = Index(records("a", "b"))
+    index = Index(records("a", "b"), "sig", WORDING)
     kept = kept_columns(index, [*COLUMNS, Column("S", "score")], task=("easy", "hard"))
     assert kept == list(COLUMNS)
     assert kept_columns(index, [*COLUMNS, Column("S", "score")]) == list(COLUMNS)
     sizes = group_sizes(index, "task", COLUMNS)
     assert sizes == {"easy": 15, "hard": 5}
     printed_as = {group: f"{group} *" if n < 10 else group for group, n in sizes.items()}
-    made = groups_table(index, "sig", "tasks", "By task", "task", printed_as, COLUMNS[:1])
+    made = groups_table(index, "t", "task", printed_as, COLUMNS[:1])
     assert made is not None
     assert made.columns == ("task", "reader", "ACCURACY")
     assert made.rows[-1] == ("hard *", "b", "60.0 n=5")
@@ -133,7 +142,7 @@ def test_what_stands_below_a_table() -> None:
 
 
 def test_a_dot_plot_of_lanes_and_panels() -> None:
-    index = Index(records("a", "b"))
+    index = Index(records("a", "b"), "sig", WORDING)
     cast = cast_of(index, COLUMNS)
     panels = [Panel(column.heading, column=column) for column in COLUMNS]
     lanes = [Lane(f"{task} tasks", {"task": task}, facts={"task": task}) for task in ("easy", "x")]
@@ -142,22 +151,17 @@ def test_a_dot_plot_of_lanes_and_panels() -> None:
     assert {row["lane"] for row in rows} == {"easy tasks"}
     turned = lane_rows(index, lanes, panels, cast, by_panel=True)
     assert sorted(map(str, turned)) == sorted(map(str, rows))
-    made = dot_figure(
-        "lanes", "Title", rows, panels, cast, "sig", says="By task:", keys=("task", "measure"),
-        before=["Before."], after=["After."],
-    )  # fmt: skip
+    keys = ("task", "measure")
+    made = dot_figure(index, "lanes", rows, panels, cast, keys=keys, after=["After."])
     assert made is not None
     assert made.notes == ("Before.", "After.")
     assert made.alt.startswith("By task: a easy ACCURACY 50.0; b easy ACCURACY 60.0;")
-    assert dot_figure("l", "T", [], panels, cast, "sig", says="", keys=(), before=()) is None
+    assert dot_figure(index, "lanes", [], panels, cast, keys=()) is None
 
 
 def test_a_radar_has_whoever_has_every_number() -> None:
-    index = Index([*records("a"), Measure(reader="b", measure="f1", value=0.1)])
-    made = radar_figure(
-        index, "sig", {"": COLUMNS}, title="Around", says="A radar:", before=["Without."],
-        after=lambda webs: [f"{len(webs)} webs."],
-    )  # fmt: skip
+    index = Index([*records("a"), Measure(reader="b", measure="f1", value=0.1)], "s", WORDING)
+    made = radar_figure(index, {"": COLUMNS}, after=lambda webs: [f"{len(webs)} webs."])
     assert made is not None
     assert made.alt == "A radar: a ACCURACY 50.0; a RECALL 50.0; a F1 50.0."
     assert made.notes == (
@@ -165,4 +169,4 @@ def test_a_radar_has_whoever_has_every_number() -> None:
         "1 readers lack one of these and are in the tables only.",
         "1 webs.",
     )
-    assert radar_figure(index, "s", {"": COLUMNS[:2]}, title="", says="", before=()) is None
+    assert radar_figure(index, {"": COLUMNS[:2]}) is None

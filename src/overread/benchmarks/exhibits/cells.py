@@ -10,12 +10,12 @@ A mark stands for one thing in every table:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from overread.case import Measure, Table, printable
+from overread.case import Measure, printable
 from overread.judging.fitness import NOT_CHECKED, UNFIT
 from overread.measuring.units import INDEX, POINTS, RATIO, SECONDS, SHARE, Unit
 
@@ -164,30 +164,6 @@ def coefficient(record: Measure | None) -> str:
     if record is None or record.value is None:
         return NOT_KNOWN
     return printed(record.value, INDEX) + interval(record, INDEX)
-
-
-def table(
-    name: str,
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    signature: str,
-    notes: Iterable[str] = (),
-    *,
-    facts: int = 1,
-) -> Table | None:
-    """A table, or None where no cell beyond the first `facts` of any row says anything."""
-    kept = tuple(tuple(row) for row in rows)
-    if not any(text not in ("", NOT_KNOWN) for row in kept for text in row[facts:]):
-        return None
-    return Table(
-        name=name,
-        title=title,
-        columns=tuple(columns),
-        rows=kept,
-        signature=signature,
-        notes=tuple(notes),
-    )
 
 
 # ---------------------------------------------------------------- other people's words

@@ -75,35 +75,29 @@ def lane_rows(
 
 
 def dot_figure(
+    index: Index,
     name: str,
-    title: str,
     rows: Sequence[Spec],
     panels: Sequence[Panel],
     cast: Cast,
-    signature: str,
     *,
-    says: str,
     keys: Sequence[str],
-    before: Iterable[str],
+    before: Iterable[str] = (),
     after: Iterable[str] = (),
+    **facts: Any,
 ) -> Figure | None:
     """Lanes of points, of the rows that `lane_rows` made; None where there are none.
 
-    `says` opens the words for those who do not see the figure, `keys` say of what each number is.
-    Between the notes stands what open marks are and which readers are not drawn.
+    `keys` say of what each number is, for those who do not see the figure. Between the notes
+    `before` and `after` stands what open marks are and which readers are not drawn.
     """
     if not rows:
         return None
     lanes = list(dict.fromkeys(str(row["lane"]) for row in rows))
     drawn = [panel for panel in panels if any(row["panel"] == panel.name for row in rows)]
-    return Figure(
-        name=name,
-        title=title,
-        spec=dots(rows, lanes, drawn, cast),
-        alt=f"{says} {style.spoken(rows, *keys)}.",
-        signature=signature,
-        notes=(*before, *style.unfit_note(rows), *cast.notes, *after),
-    )
+    spec, said = dots(rows, lanes, drawn, cast), style.spoken(rows, *keys)
+    notes = (*before, *style.unfit_note(rows), *cast.notes, *after)
+    return index.figure(name, spec, said, *notes, **facts)
 
 
 def dots(
@@ -186,13 +180,10 @@ class Web(NamedTuple):
 
 def radar_figure(
     index: Index,
-    signature: str,
     sides: Mapping[str, Sequence[Column]],
     *,
-    title: str,
-    says: str,
-    before: Iterable[str],
     after: Callable[[Sequence[Web]], Iterable[str]] = lambda webs: (),
+    **facts: Any,
 ) -> Figure | None:
     """The readers that have every number of a side, around one circle for each of the sides.
 
@@ -220,14 +211,9 @@ def radar_figure(
     short = [f"{missing} readers lack one of these and are in the tables only."] * bool(missing)
     # Distinct names of the drawn alone, so that the legend has no others.
     cast = Cast({r: name for r, name in everyone.names.items() if r in drawn}, 0)
-    return Figure(
-        name="radar",
-        title=title,
-        spec=radar(rows, webs, cast),
-        alt=f"{says} {style.spoken(once, 'measure')}.",
-        signature=signature,
-        notes=(*before, *style.unfit_note(rows), *everyone.notes, *short, *after(webs)),
-    )
+    spec, said = radar(rows, webs, cast), style.spoken(once, "measure")
+    notes = (*style.unfit_note(rows), *everyone.notes, *short, *after(webs))
+    return index.figure("radar", spec, said, *notes, **facts)
 
 
 def vertices(

@@ -1,18 +1,69 @@
-"""The measures of a run, found by reader, name and group; and columns, which look them up."""
+"""The measures of a run, found by reader, name and group; and columns, which look them up.
+
+And the words that stand around what is made of them, by the exhibit's name: code keeps only what is
+computed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from overread.case import Measure
+import msgspec
+
+from overread.benchmarks.exhibits.cells import NOT_KNOWN
+from overread.case import Figure, Measure, Table
+from overread.files import read_toml
 from overread.measuring.units import Unit
 
 
-class Index:
-    """The records by what they are about. A class because every exhibit looks the same ones up."""
+class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands around one exhibit: `{name}` in a title, a note or `says` is a fact of the run.
 
-    def __init__(self, measures: Iterable[Measure]) -> None:
+    `says` tells a figure to those who do not see it; `{said}` are its numbers in words.
+    """
+
+    title: str
+    columns: tuple[str, ...] = ()
+    says: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Wording(msgspec.Struct, frozen=True):
+    """The words of all exhibits of a benchmark.
+
+    `notes` are by name those that stand below several exhibits, or below one in some runs only;
+    `facts` are what any of the words may name.
+    """
+
+    exhibits: Mapping[str, Words] = {}
+    notes: Mapping[str, str] = {}
+    facts: Mapping[str, object] = {}
+
+
+def wording_beside(module: str, **facts: object) -> Wording:
+    """The `words.toml` in the folder of a module: an exhibit by name, `notes` and `phrases`.
+
+    A phrase is what several of the others name, as they name a fact.
+    """
+    found = read_toml(Path(module).with_name("words.toml"))
+    notes, phrases = found.pop("notes", {}), found.pop("phrases", {})
+    facts |= {name: words.format(**facts) for name, words in phrases.items()}
+    return Wording(msgspec.convert(found, dict[str, Words]), notes, facts)
+
+
+class Index:
+    """The records by what they are about. A class because every exhibit looks the same ones up.
+
+    It makes the exhibits too, with the signature of the run and the words of its benchmark.
+    """
+
+    def __init__(
+        self, measures: Iterable[Measure], signature: str = "", wording: Wording | None = None
+    ) -> None:
+        self.signature: Final = signature
+        self._wording: Final = wording or Wording()
         self._named: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], Measure]] = {}
         self._groups: dict[tuple[str, str], dict[str, None]] = {}
         readers: dict[str, None] = {}
@@ -72,6 +123,71 @@ class Index:
             return record is None, -(record.value or 0.0) if record is not None else 0.0
 
         return sorted(self.readers if readers is None else readers, key=key)
+
+    # ------------------------------------------------------------ exhibits
+
+    def note(self, name: str, **facts: object) -> str:
+        """The note of this name."""
+        return self._said(self._wording.notes[name], facts)
+
+    def title(self, name: str, **facts: object) -> str:
+        return self._said(self._wording.exhibits[name].title, facts)
+
+    def figure(
+        self, name: str, spec: dict[str, Any], said: str, *notes: str, of: str = "", **facts: object
+    ) -> Figure:
+        """The figure of this name, or `name_of`; `said` are its numbers in words.
+
+        `notes` stand below those that it always has.
+        """
+        words = self._wording.exhibits[name]
+        return Figure(
+            name=f"{name}_{of}" if of else name,
+            title=self._said(words.title, facts),
+            spec=spec,
+            alt=self._said(words.says, facts | {"said": said}),
+            signature=self.signature,
+            notes=(*(self._said(note, facts) for note in words.notes), *notes),
+        )
+
+    def whole_table(
+        self,
+        name: str,
+        rows: Iterable[Sequence[str]],
+        *notes: str,
+        columns: Sequence[str] = (),
+        of: str = "",
+        **facts: object,
+    ) -> Table:
+        """The table of this name, or `name_of`, whether or not it says anything."""
+        words = self._wording.exhibits[name]
+        return Table(
+            name=f"{name}_{of}" if of else name,
+            title=self._said(words.title, facts),
+            columns=tuple(columns or words.columns),
+            rows=tuple(map(tuple, rows)),
+            signature=self.signature,
+            notes=(*(self._said(note, facts) for note in words.notes), *notes),
+        )
+
+    def table(
+        self,
+        name: str,
+        rows: Iterable[Sequence[str]],
+        *notes: str,
+        first: int = 1,
+        absent: str = NOT_KNOWN,
+        **more: Any,
+    ) -> Table | None:
+        """The same, or None where no cell beyond the `first` of any row says anything."""
+        kept = list(map(tuple, rows))
+        silent = {"", NOT_KNOWN, absent}
+        if all(text in silent for row in kept for text in row[first:]):
+            return None
+        return self.whole_table(name, kept, *notes, **more)
+
+    def _said(self, words: str, facts: Mapping[str, object]) -> str:
+        return words.format(**self._wording.facts, **facts)
 
 
 class Column(NamedTuple):

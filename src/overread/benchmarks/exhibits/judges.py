@@ -13,7 +13,6 @@ from overread.benchmarks.exhibits.cells import (
     cell,
     coefficient,
     judge_flags,
-    table,
 )
 from overread.benchmarks.exhibits.index import Index
 from overread.case import Measure, Table
@@ -106,6 +105,12 @@ def _joined(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------- tables
 
 _SHIFT: Final = "judge_shift"
+# The harmless changes of `judging.sensitivity` and `judging.rubric`, as columns.
+_CHANGES: Final = {
+    "sections": "changed by the parts' order",
+    "steps": "changed by the gold steps' order",
+    "length": "changed by length",
+}
 _FITNESS: Final = (
     "Each judge first judges the controls' replies, whose truth is known. Sensitivity: of what is "
     "right, the share it calls right; specificity: of what is wrong, the share it calls wrong. "
@@ -114,10 +119,8 @@ _FITNESS: Final = (
 )
 
 
-def fitness_table(
-    index: Index, signature: str, parts: Sequence[Part], changes: Mapping[str, str], moved: str
-) -> Table | None:
-    """A row per judge and part. `changes` name the harmless changes; `moved` explains them."""
+def fitness_table(index: Index, parts: Sequence[Part]) -> Table | None:
+    """A row per judge and part, with the harmless changes that were tried."""
     seen = dict.fromkeys(
         (record.by["judge"], number)
         for name in (SENSITIVITY, SPECIFICITY, _SHIFT)
@@ -127,7 +130,7 @@ def fitness_table(
     )
     tried_on = [
         change
-        for change in changes
+        for change in _CHANGES
         if any(_shift(index, judge, parts[at], change) for judge, at in seen)
     ]
     rows = []
@@ -138,24 +141,18 @@ def fitness_table(
         label = next((one.label for one in there if one.label), "fit" if there else NOT_CHECKED)
         found += [_shift(index, judge, part, change) for change in tried_on]
         rows.append((judge, part.said, *map(_bare, found), label))
-    shifts = (changes[change] for change in tried_on)
+    shifts = (_CHANGES[change] for change in tried_on)
     headings = ("judge", "judges what", "sensitivity", "specificity", *shifts, "so it is")
-    notes = [_FITNESS, moved] if tried_on else [_FITNESS]
-    title = "Are the judges fit?"
-    return table("judge_fitness", title, headings, rows, signature, notes, facts=2)
+    moved = [index.note("moved_judges")] if tried_on else []
+    return index.table("judge_fitness", rows, _FITNESS, *moved, columns=headings, first=2)
 
 
 def _shift(index: Index, judge: str, part: Part, change: str) -> Measure | None:
     return index.get("", _SHIFT, judge=judge, change=change, **part.by)
 
 
-def agreement_table(
-    index: Index, signature: str, parts: Sequence[Part], group: str, note: str
-) -> Table | None:
-    """A row per pair of judges and part; overall, then in each of the groups under this key.
-
-    `note` says what agreement and kappa are here.
-    """
+def agreement_table(index: Index, parts: Sequence[Part], group: str) -> Table | None:
+    """A row per pair of judges and part; overall, then in each of the groups under this key."""
     records = [
         (record, part)
         for record in index.every(AGREEMENT)
@@ -167,8 +164,7 @@ def agreement_table(
         about = record.by["judges"], part.said, record.by.get(group, "all")
         rows.append((*about, _bare(record), coefficient(index.get("", KAPPA, **record.by))))
     headings = ("judges", "on", group, "agreement %", "kappa")
-    notes, title = [f"Over verdicts that both gave. {note}"], "Do the judges agree?"
-    return table("judge_agreement", title, headings, rows, signature, notes, facts=3)
+    return index.table("judge_agreement", rows, columns=headings, first=3)
 
 
 def _bare(record: Measure | None) -> str:

@@ -6,12 +6,14 @@ And all exhibits that follow from declared measures alone (`exhibits_of`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from overread.benchmarks.exhibits import cells
-from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell, table
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, cell
 from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows
-from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.index import Column, Index, Wording, Words
 from overread.benchmarks.exhibits.style import cast_of
 from overread.case import Figure, Measure, Method, Table
 
@@ -20,10 +22,15 @@ if TYPE_CHECKING:
 
 Shows = Callable[[Measure | None], str]
 _MOST_REMARKS = 6
-_PAIRED = (
-    "Paired over the cases of both; p exact or by sign flips, q Benjamini and Hochberg's within "
-    f"each measure. {cells.TOLD_APART_MARK}: q < 0.05."
+_PAIRS = Words(
+    "Readers against each other",
+    columns=("reader", "versus", "measure", "difference", "rates", "p", "q"),
+    notes=(
+        "Paired over the cases of both; p exact or by sign flips, q Benjamini and Hochberg's "
+        f"within each measure. {cells.TOLD_APART_MARK}: q < 0.05.",
+    ),
 )
+_PROFILE = "Measures of every reader in percent: {said}."
 
 
 def kept_columns(index: Index, columns: Sequence[Column], **by: Sequence[str]) -> list[Column]:
@@ -71,17 +78,15 @@ def _cells(
 
 def readers_table(
     index: Index,
-    signature: str,
     name: str,
-    title: str,
     columns: Sequence[Column],
-    notes: Iterable[str] = (),
-    *,
+    *notes: str,
     readers: Iterable[str] | None = None,
     shows: Shows | None = None,
     absent: str = NOT_KNOWN,
     only_asked: bool = False,
     more: Iterable[Sequence[str]] = (),
+    **facts: Any,
 ) -> Table | None:
     """Readers down, measures across; None where nobody has any of them.
 
@@ -91,22 +96,18 @@ def readers_table(
     rows = reader_rows(index, columns, readers=readers, shows=shows, absent=absent)
     if only_asked:
         rows = [row for row in rows if set(row[1:]) != {absent}]
-    if not _says_anything(rows, 1, absent):
-        return None
     headings = ("reader", *(column.heading for column in columns))
-    return table(name, title, headings, [*rows, *more], signature, notes)
+    made = index.table(name, rows, *notes, columns=headings, absent=absent, **facts)
+    return made and msgspec.structs.replace(made, rows=(*made.rows, *map(tuple, more)))
 
 
 def groups_table(
     index: Index,
-    signature: str,
     name: str,
-    title: str,
     key: str,
     groups: Mapping[str, str] | Sequence[str],
     columns: Sequence[Column],
-    notes: Iterable[str] = (),
-    *,
+    *notes: str,
     heading: str | None = None,
     shows: Shows | None = None,
     absent: str = NOT_KNOWN,
@@ -116,19 +117,13 @@ def groups_table(
     `groups` may say how each is printed; `heading` heads their column, the key where left out.
     """
     printed = groups if isinstance(groups, Mapping) else {group: group for group in groups}
-    rows = [
+    rows = (
         (said, reader, *_cells(index, columns, reader, {key: group}, shows, absent))
         for group, said in printed.items()
         for reader in index.readers
-    ]
-    if not _says_anything(rows, 2, absent):
-        return None
+    )
     headings = (heading or key, "reader", *(column.heading for column in columns))
-    return table(name, title, headings, rows, signature, notes, facts=2)
-
-
-def _says_anything(rows: Iterable[Sequence[str]], facts: int, absent: str) -> bool:
-    return any(text not in ("", NOT_KNOWN, absent) for row in rows for text in row[facts:])
+    return index.table(name, rows, *notes, columns=headings, first=2, absent=absent)
 
 
 def group_sizes(
@@ -246,7 +241,15 @@ def exhibits_of(
     specs: Sequence[Spec], measures: Sequence[Measure], signature: str, title: str
 ) -> Iterator[Table | Figure]:
     """`summary`, `profile`, `by_KEY` for every grouping and `pairs`, as far as there is any."""
-    index, says = Index(measures), {spec.name: spec.says for spec in specs}
+    groups = dict.fromkeys(key for spec in specs for key in spec.groups)
+    words = {f"by_{key}": Words(f"By {key}") for key in groups}
+    title = title.replace("{", "{{").replace("}", "}}")  # somebody's own question names no facts
+    words |= {"summary": Words(title), "pairs": _PAIRS}
+    words["profile"] = Words(title, says=_PROFILE, notes=("Bars: 95 % intervals.",))
+    index, says = (
+        Index(measures, signature, Wording(words)),
+        {spec.name: spec.says for spec in specs},
+    )
     named = {spec.name: spec.name.replace("_", " ") for spec in specs}
     columns = [Column(named[spec.name], spec.name, unit=spec.unit) for spec in specs]
     columns = kept_columns(index, columns)
@@ -255,38 +258,26 @@ def exhibits_of(
         *interval_notes(index, *(column.measure for column in columns)),
         *remarks_on(index, columns),
     )
-    groups = dict.fromkeys(key for spec in specs for key in spec.groups)
     compared = differences(index, {f"diff_{name}": said for name, said in named.items()})
     made = (
-        readers_table(index, signature, "summary", title, columns, notes),
-        _profile(index, signature, title, columns),
-        *(_grouped(index, signature, key, columns) for key in groups),
-        table(
-            "pairs",
-            "Readers against each other",
-            ("reader", "versus", "measure", "difference", "rates", "p", "q"),
-            difference_rows(compared, beside=True, marked=True),
-            signature,
-            [_PAIRED],
-            facts=3,
-        ),
+        readers_table(index, "summary", columns, *notes),
+        _profile(index, columns),
+        *(_grouped(index, key, columns) for key in groups),
+        index.table("pairs", difference_rows(compared, beside=True, marked=True), first=3),
     )
     yield from (one for one in made if one is not None)
 
 
-def _grouped(index: Index, signature: str, key: str, columns: Sequence[Column]) -> Table | None:
+def _grouped(index: Index, key: str, columns: Sequence[Column]) -> Table | None:
     sizes = group_sizes(index, key, columns)
     printed = {group: f"{group} (n = {n})" for group, n in sizes.items()}
     some = kept_columns(index, columns, **{key: list(sizes)}) if sizes else []
-    return groups_table(index, signature, f"by_{key}", f"By {key}", key, printed, some)
+    return groups_table(index, f"by_{key}", key, printed, some)
 
 
-def _profile(index: Index, signature: str, title: str, columns: Sequence[Column]) -> Figure | None:
+def _profile(index: Index, columns: Sequence[Column]) -> Figure | None:
     shares = [column for column in columns if column.unit and column.unit.of_shares]
     cast, panels = cast_of(index, shares), [Panel("all cases")]
     lanes = [Lane(column.heading, column=column) for column in shares]
     rows = lane_rows(index, lanes, panels, cast)
-    says, bars = "Measures of every reader in percent:", ["Bars: 95 % intervals."]
-    return dot_figure(
-        "profile", title, rows, panels, cast, signature, says=says, keys=("measure",), before=bars
-    )
+    return dot_figure(index, "profile", rows, panels, cast, keys=("measure",))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Final, TypeAlias
-
-import msgspec
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from overread.benchmarks.exhibits.cells import percent
 from overread.benchmarks.grounding import category
@@ -23,33 +20,14 @@ from overread.benchmarks.sentences import (
     listed,
     rate,
     readers_listed,
+    sentences_beside,
     taken_over,
     wide_intervals,
 )
 from overread.case import Headline, Measure
 from overread.measuring.notes import NO_PICTURE
 
-# ---------------------------------------------------------------- sentences by rule
-
-_ByRule: TypeAlias = Mapping[str, Mapping[str, str]]
-
-
-class _Words(msgspec.Struct, frozen=True):
-    """The sentences of report_sentences.toml, which says what each is."""
-
-    conditions: Mapping[str, str]
-    methods: _ByRule
-    limitations: _ByRule
-
-
-_WORDS: Final = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Words)
-
-
-def _by_rule(words: _ByRule, rules: Edition) -> Iterator[str]:
-    """What follows from the values of the rules."""
-    said = (sentences.get(str(getattr(rules, rule))) for rule, sentences in words.items())
-    return filter(None, said)
-
+_SAID: Final = sentences_beside(__file__)
 
 # ---------------------------------------------------------------- Did it look at the image?
 # One sentence per reader, from its category and what decides it.
@@ -207,7 +185,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     else:
         shown = rules if asked_under is None else BOOK.asked_under(asked_under)
         said += _asked_sentences(shown, options)
-    said += [sentence.format(**facts) for sentence in _by_rule(_WORDS.methods, rules)]
+    said += [words.format(**facts) for words in _SAID.by_rule("methods", rules).values() if words]
     said.append(_category_sentence(rules))
     if options.ratings is not None:
         said.append("Boxes were also rated by people, and CGR is given for those rated accurate.")
@@ -220,7 +198,7 @@ def _asked_sentences(shown: Edition, options: Options) -> Iterator[str]:
         f'Of each case readers were asked: "{words}"; of a sentence of a report, whether it '
         "describes the image accurately."
     )
-    shows = _WORDS.conditions
+    shows = _SAID.words["conditions"]
     conditions = [shows[word] for word in options.conditions if word in shows]
     if fills := [fill for fill in FILLS if fill in options.conditions]:
         conditions.append(f"both masks filled otherwise ({listed(fills)})")
@@ -306,7 +284,7 @@ def limitations(measures: Sequence[Measure], edition: Edition, options: Options)
     untried += ["in another phrasing"] * (not options.more_phrasings)
     if untried:
         yield f"Whether the numbers hold {listed(untried, 'or')} was not tested."
-    yield from _by_rule(_WORDS.limitations, edition)
+    yield from filter(None, _SAID.by_rule("limitations", edition).values())
     yield from _measured_limitations(Index(measures))
 
 

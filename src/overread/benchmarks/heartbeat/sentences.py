@@ -40,6 +40,7 @@ from overread.benchmarks.sentences import (
     listed,
     rate,
     readers_listed,
+    sentences_beside,
     stands,
     taken_over,
     wide_intervals,
@@ -237,11 +238,8 @@ def _pairs_headline(index: HeartIndex, reader: str) -> Told | None:
 # ------------------------------------------------------ methods: sentences that an author may paste
 
 _PAPER: Final = "Can Vision Language Models Track a Heartbeat?"
-_CONTEXT_WORDS: Final = {
-    "original": "the clip as it is",
-    "segmented": "the clip with the left ventricle marked in red",
-    "non_medical": "the marked clip in words without medicine",
-}
+_SAID: Final = sentences_beside(__file__)
+_OBSERVED: Final = "{} to {}".format(*OBSERVERS)
 
 
 def _phases_named(wanted: str) -> str:
@@ -257,8 +255,7 @@ def methods(rules: Edition, options: Options, asked_under: str | None = None) ->
     return [
         carried_out(f'The benchmark of "{_PAPER}" (MIDL 2026)', BOOK, rules),
         *_asked_sentences(rules, options, asked_under),
-        *_reading_sentences(rules, options),
-        *_counting_sentences(rules, options),
+        *_counted_sentences(rules, options),
     ]
 
 
@@ -270,57 +267,28 @@ def _asked_sentences(rules: Edition, options: Options, asked_under: str | None) 
         yield taken_over("answers", "clips, windows, questions and decoding")
         return
     shown = rules if asked_under is None else BOOK.asked_under(asked_under)
+    tell = _SAID.under(shown, asked=options)
     split = f"of the split {options.split} " if options.split else ""
-    keyed = shown.annotation == "keyed"
-    drawn = f"by lot (seed {shown.seed})" if keyed else "in the order of the list"
-    truth = "by the larger and the smaller traced volume" if keyed else "joined as published"
-    yield (
-        f"Up to {options.videos} clips {split}were taken {drawn}, each with one annotated frame of "
-        f"end-diastole and one of end-systole ({truth})."
-    )
+    yield tell(f"drawn_{shown.annotation}", split=split)
     if "t1" in options.tasks:
         alone = {wanted: " alone" * (len(phases_of(wanted)) == 1) for wanted in options.formats}
         formats = "; ".join(f"{_phases_named(wanted)}{only}" for wanted, only in alone.items())
-        yield f"T1 asked which frames of a window are the phases, in these formats: {formats}."
-        yield _window_sentence(shown, options)
+        yield tell("t1", formats=formats)
+        yield tell(f"window_{shown.window}")
     if "t2" in options.tasks:
-        asked = listed([_phases_named(wanted) for wanted in t2_formats(options)], "or")
-        yield (
-            "T2 showed the two annotated frames in an order decided by the seed and asked which of "
-            f"them is {asked}."
-        )
-    contexts = "; ".join(_CONTEXT_WORDS[context] for context in options.contexts)
-    yield f"Each was asked in {_so_many(len(options.contexts), 'context')}: {contexts}."
-    words = (
-        "one wording for all readers"
-        if shown.wording == "clean"
-        else f"the published words of the family {options.family}"
-    )
-    yield f"The questions had {words}; all frames asked for were sent, or none."
-    plain, thinking = (
-        _decoding_of_a_trial(shown, options, reasoning) for reasoning in (False, True)
-    )
-    how = "the server's own sampling" if plain.temperature is None else "greedy decoding"
-    seeds = f"{_so_many(len(options.seeds), 'seed')} ({_seed_span(options.seeds)})"
-    passes = _so_many(options.passes, "pass", "passes")
-    yield (
-        f"Each question was put in {seeds} of {passes} with {how} and at most {plain.max_tokens} "
-        f"new tokens ({thinking.max_tokens} for reasoning readers), unless a reader's own settings "
-        "say otherwise; a reader that decodes greedily was asked once for all of them."
-    )
-
-
-def _window_sentence(shown: Edition, options: Options) -> str:
-    if shown.window == "fixed":
-        return (
-            f"Every window had {options.frames} frames and began at a place drawn evenly (seed "
-            f"{shown.seed}) among those that hold both phases, so that its length says nothing; "
-            f"clips whose phases do not fit, or lie less than 1/{options.reach:g} of a window "
-            "apart, so that neighbouring beats would enter, were left out."
-        )
-    return (
-        "Windows had a margin of two thirds of the distance between the phases on each side, as "
-        "published."
+        which = listed([_phases_named(wanted) for wanted in t2_formats(options)], "or")
+        yield tell("t2", which=which)
+    contexts = "; ".join(_SAID.words["contexts"][context] for context in options.contexts)
+    yield tell("contexts", many=_so_many(len(options.contexts), "context"), contexts=contexts)
+    yield tell("wording")
+    plain, reasoning = (_decoding_of_a_trial(shown, options, thinks) for thinks in (False, True))
+    yield tell(
+        "decoding",
+        seeds=f"{_so_many(len(options.seeds), 'seed')} ({_seed_span(options.seeds)})",
+        passes=_so_many(options.passes, "pass", "passes"),
+        how="the server's own sampling" if plain.temperature is None else "greedy decoding",
+        plain=plain,
+        reasoning=reasoning,
     )
 
 
@@ -348,60 +316,24 @@ def _seed_span(seeds: tuple[int, ...]) -> str:
 # ---------------------------------------------------------------- how it was read and counted
 
 
-def _reading_sentences(rules: Edition, options: Options) -> Iterator[str]:
-    thinking = "thinking removed first" if rules.thinking == "removed" else "thinking read too"
-    yield (
-        "Replies were read by the published grammar (the asked names, =, whole numbers, a pair in "
-        f"the asked order), {thinking}; a lenient reading is reported apart. Numbers out of the "
-        "range shown are kept and counted."
-    )
+def _counted_sentences(rules: Edition, options: Options) -> Iterator[str]:
+    tell = _SAID.under(rules, asked=options, observed=_OBSERVED)
+    yield tell("reading")
     if "t1" in options.tasks:
-        cut = "" if rules.aggregation == "plain" else ", cut to a whole number as published"
-        yield (
-            f"The answer of a seed is in T1 the mean of its parsed passes{cut}; unparsed replies "
-            "have no error."
-        )
+        yield tell(f"seed_{rules.aggregation}")
     if "t2" in options.tasks:
-        yield (
-            "In T2 it is their majority; a tie is wrong, and so are replies that name no frame."
-            if rules.unparsed_t2 == "wrong"
-            else "In T2 it is their mean cut to a whole number, and clips without a parsed pass "
-            "are dropped, as published."
-        )
-
-
-def _counting_sentences(rules: Edition, options: Options) -> Iterator[str]:
+        yield tell(f"t2_{rules.unparsed_t2}")
     if "t1" in options.tasks:
-        over = (
-            "over videos of each video's mean over seeds"
-            if rules.aggregation == "plain"
-            else "over seeds of each seed's mean over videos"
-        )
-        yield (
-            f"MAE is the mean {over} of the absolute error in frames. Skill is 1 - MAE / MAE of "
-            "the best constant, the median of the other patients' true frames: 0 is no better than "
-            "always naming one frame, 1 is perfect."
-        )
+        yield tell("skill")
         if rules.beat == "nearest":
-            yield (
-                "Where volumes or masks show a phase of a neighbouring beat in the window too, an "
-                "answer, and likewise the constant, is held against the nearest frame of its phase."
-            )
+            yield tell("beats")
         if rules.observers:
-            least, most = OBSERVERS
-            yield (
-                f"Where the best constant errs by less than {rules.observers:g} frames (two "
-                f"observers differ by {least} to {most}), skill was taken to tell nothing."
-            )
+            yield tell("observers")
     if "t2" in options.tasks:
-        yield "Accuracy is the share of pairs in which the asked frame was named; a coin has 50 %."
-    yield (
-        f"Intervals are 95 % and resample patients with all their videos {rules.boot:,} times "
-        f"(seed {rules.seed}), never seeds or passes; shares have Wilson's interval with a design "
-        "effect by patient."
-    )
+        yield tell("accuracy")
+    yield tell("intervals")
     if options.specialist is not None:
-        yield "Models that predict the ejection fraction itself are set beside the readers."
+        yield tell("specialist")
 
 
 # ----------------------------------------------- limitations: in any case, and as the measures show
@@ -418,35 +350,16 @@ def limitations(measures: Sequence[Measure], edition: Edition, options: Options)
 
 
 def _standing_limitations(edition: Edition, options: Options) -> Iterator[str]:
-    yield (
-        "A reader that finds the frames of one beat has not been shown to measure or to diagnose; "
-        "the numbers describe these clips and are no evidence of clinical safety."
-    )
+    tell = _SAID.under(edition, asked=options, observed=_OBSERVED)
+    yield tell("no_evidence")
     if "t1" in options.tasks:
-        least, most = OBSERVERS
-        yield (
-            "The truth is one annotated frame for each phase; neighbouring frames look much alike, "
-            f"and two observers differ by {least} to {most} frames."
-        )
-    if "t1" in options.tasks and edition.window == "fixed":
-        yield (
-            f"Windows of {options.frames} frames leave out clips whose phases lie too far apart or "
-            "too close together; such hearts, and clips of few frames a second, are represented "
-            "less."
-        )
-    if "t1" in options.tasks and edition.window == "two_thirds":
-        yield (
-            "The length of a published window gives both phases away to who counts its frames: a "
-            "skill above 0 is no proof of having followed the heart."
-        )
-    yield (
-        "What a server does with frames after they arrive, such as thinning a video, cannot be "
-        "seen from here."
-    )
+        yield tell("one_truth")
+        yield tell(f"limits_{edition.window}")
+    yield tell("thinned")
     if len(options.contexts) == 1:
-        yield f"One context was asked ({options.contexts[0].replace('_', '-')})."
+        yield tell("one_context", context=options.contexts[0].replace("_", "-"))
     if len(options.seeds) * options.passes == 1:
-        yield "Each question was put once; how a reader's own answers spread is not known."
+        yield tell("one_asking")
 
 
 # ---------------------------------------------------------------- what the measures show
@@ -456,37 +369,28 @@ def _run_limitations(index: HeartIndex) -> Iterator[str]:
     def of(name: str) -> list[Measure]:
         return [record for record in index.every(name) if record.reader in index.asked]
 
-    yield "Whether the numbers hold at other sites than those of the clips was not tested."
+    yield _SAID("sites")
     yield from _left_out_clips(index)
     yield from few_cases(of("mae"), _FEW_VIDEOS, "Errors stand", "video")
     if wide := wide_intervals(of("skill"), _WIDE_SKILL):
-        yield (
-            f"In some settings the interval of skill is wider than {number(_WIDE_SKILL)} for "
-            f"{readers_listed(wide)}."
-        )
+        yield _SAID("wide", most=number(_WIDE_SKILL), readers=readers_listed(wide))
     few = [r for r in of("parsed") if r.value is not None and r.value < _PARSED_ENOUGH]
     for reader in dict.fromkeys(record.reader for record in few):
         record = least(r for r in few if r.reader == reader)
-        yield (
-            f"Of the replies of {reader} in some setting only {percent(record.value)} % (n = "
-            f"{record.n}) could be read; in T1 its errors are those of the readable ones alone."
-        )
-    if outside := [r.reader for r in of("out_of_range") if r.value]:
-        yield (
-            f"{readers_listed(outside)} named frames that were not shown; the raw error counts "
-            "them as they are."
-        )
-    if none := [r.reader for r in (*of("mae"), *of("accuracy")) if r.value is None]:
-        yield f"In some settings nothing could be counted of {readers_listed(none)}."
-    if failed := [r.reader for r in of("unanswered") if r.k]:
-        yield f"Some questions to {readers_listed(failed)} got no reply and are in no number."
+        yield _SAID("unread", reader=reader, share=percent(record.value), n=record.n)
+    troubled = {
+        "outside": [r.reader for r in of("out_of_range") if r.value],
+        "uncounted": [r.reader for r in (*of("mae"), *of("accuracy")) if r.value is None],
+        "unanswered": [r.reader for r in of("unanswered") if r.k],
+    }
+    for name, readers in troubled.items():
+        if readers:
+            yield _SAID(name, readers=readers_listed(readers))
     counting = [r for r in index.every("skill") if r.reader == f"{BASELINE}length"]
     if leaks := [r for r in counting if r.low is not None and r.low > 0]:
         most = largest(leaks)
-        yield (
-            f"Counting the frames of the windows has itself a skill of up to {number(most.value)} "
-            f"(95 % interval {number(most.low)} to {number(most.high)}, n = {most.n})."
-        )
+        ends = {"most": most.value, "low": most.low, "high": most.high}
+        yield _SAID("counting", n=most.n, **{name: number(end) for name, end in ends.items()})
 
 
 def _left_out_clips(index: HeartIndex) -> Iterator[str]:
@@ -499,7 +403,4 @@ def _left_out_clips(index: HeartIndex) -> Iterator[str]:
         for key, words in GROUPED.items()
         if (found := index.together("left_out", "task", key))
     ]
-    yield (
-        f"No window fits {everyone.k} of {everyone.n} clips"
-        f"{'; ' * bool(groups)}{'; '.join(groups)}."
-    )
+    yield _SAID("left_out", everyone=everyone, groups="".join(f"; {words}" for words in groups))

@@ -26,6 +26,7 @@ CONDITIONS: Final = {
 }
 """What is asked in place of the item's own image; the first that was asked decides."""
 
+_SAID: Final = shared.sentences_beside(__file__)
 _WORDS_ALONE: Final = "it got no picture, so that all of this comes from the words alone"
 
 
@@ -162,6 +163,7 @@ def _without_choices(found: _Found, accuracy: Measure | None, score: Measure | N
 # ---------------------------------------------------------------- limitations
 
 _FEW: Final = 100
+_ITEMS: Final = {"mcq": 16_655, "open": 3_999}  # of the release
 _UNUSED: Final = {
     "invalid_rate": "gave replies that could not be read as an answer",
     "refused_rate": "refused some questions",
@@ -186,10 +188,11 @@ def limitations(measures: Sequence[Measure], dataset: str = "") -> list[str]:
         *_of_choices(index),
         *_of_images(index),
         *_of_judges(index),
-        *(_CHOICES if index.every("accuracy") else ()),
-        *(_OPEN if index.every("score") else ()),
-        *(_PUBLISHED if whole else ()),
-        *_STANDING,
+        *([_SAID("choices")] if index.every("accuracy") else []),
+        *([_SAID("caption"), _SAID("language")] if index.every("score") else []),
+        *([_SAID("published")] if whole else []),
+        shared.IN_TRAINING,
+        _SAID("not_clinical"),
     ]
 
 
@@ -197,29 +200,17 @@ def _of_choices(index: Index) -> Iterator[str]:
     records = [r for reader in index.readers if (r := index.known(reader, "accuracy")) is not None]
     sizes = [record.n for record in records if record.n]
     if sizes and min(sizes) < _FEW:
-        yield (
-            f"The run has {min(sizes)} multiple-choice items only: its intervals are wide, and "
-            "groups have few."
-        )
+        yield _SAID("few_items", items=min(sizes))
     if records and not index.every("order_consistency"):
-        yield (
-            "Options were shown in one order alone: whether the place of an option decides was "
-            "not asked."
-        )
+        yield _SAID("one_order")
     if any(r.how is not None and r.how.effect not in (None, 1) for r in records):
-        yield (
-            "Some items share images: their answers are not independent, and intervals allow for "
-            "it."
-        )
+        yield _SAID("shared_images")
 
 
 def _of_images(index: Index) -> Iterator[str]:
     asked = [record for record in index.every("diff_accuracy") if record.by.get("condition")]
     if not asked and index.every("accuracy"):
-        yield (
-            "Whether the score depends on the picture was not asked: some of it may come from the "
-            "words of question and options."
-        )
+        yield _SAID("no_images")
     yield from shared.unseeing_limit((*asked, *index.every("unanswered_rate")), "answered")
 
 
@@ -229,51 +220,20 @@ def _of_judges(index: Index) -> Iterator[str]:
         return
     judges = sorted({record.by["judge"] for record in scores if "judge" in record.by})
     if not judges:
-        yield "No judge was asked: open answers have no score."
+        yield _SAID("no_judge")
         return
     parts = ("visual", "truth", "score")
     labels = {r.label for name in parts for r in index.every(name) if r.reader}
-    if UNFIT in labels:
-        yield (
-            "A judge failed on replies of known truth; numbers labelled so should not be used "
-            f"({UNFIT})."
-        )
-    if NOT_CHECKED in labels:
-        yield f"A judge was not tried on enough replies of known truth ({NOT_CHECKED})."
+    for label, name in ((UNFIT, "unfit"), (NOT_CHECKED, "not_checked")):
+        if label in labels:
+            yield _SAID(name, label=label)
     yield from shared.judge_limits(judges, "scored")
     rates = [r for r in index.every("judged_rate") if r.value is not None and r.value < 1]
     if rates:
-        yield (
-            f"Not every verdict could be read, of one reader only {rate(shared.least(rates))}; "
-            "what has none is left out of the scores."
-        )
+        yield _SAID("unread", fewest=rate(shared.least(rates)))
     yield from shared.shift_limit(index, "scores")
     if not index.every("win_ratio"):
-        yield (
-            "No person ranked these readers' replies: whether people agree with the judge is not "
-            "known."
-        )
-
-
-_CHOICES: Final = (
-    "Options to choose from give more away than an open question does: accuracy is to be read "
-    "against chance, and as an upper bound of what a reader would find by itself.",
-)
-_OPEN: Final = (
-    "Judges see the experts' caption in place of the image: what is right of the image and not in "
-    "the caption earns nothing.",
-    "Clarity and coherence make a fifth of S, look at language alone, and are high for nearly "
-    "every model; the parts should be read beside S.",
-)
-_ITEMS: Final = {"mcq": 16_655, "open": 3_999}
-_PUBLISHED: Final = (
-    "The published set has 3,999 open items where the paper counts 3,998; nothing was deleted. "
-    "Its items were filtered by what some models got wrong, which is hard on models like those.",
-)
-_STANDING: Final = (
-    shared.IN_TRAINING,
-    "Answering examination questions is not clinical performance.",
-)
+        yield _SAID("no_people")
 
 
 # ---------------------------------------------------------------- methods
@@ -299,97 +259,43 @@ def _asked(edition: Edition, options: Options, asked_under: str | None) -> Itera
         yield shared.taken_over()
         return
     shown = edition if asked_under is None else BOOK.asked_under(asked_under)
-    forms = {
-        "mcq": f"multiple-choice items with all their options (“{ANSWER_ONLY('E')}”)",
-        "open": "open items for reasoning and a short answer in two named sections",
-    }
-    kinds = listed([forms[kind] for kind in options.kinds])
-    yield (
-        "Following Med-CMR, every reader was asked questions about one or more medical images, "
-        f"with the images first and in the paper's words: {kinds}."
-    )
-    shrunk = f"shrunk to at most {options.px} pixels on the longer side"
-    tokens = {
-        "mcq": (
-            f"{options.letter_tokens} tokens for a letter "
-            f"({max(options.letter_tokens, REASONED_TOKENS)} where a reader reasons first)"
-        ),
-        "open": f"{options.open_tokens} for an open answer",
-    }
-    most = listed([tokens[kind] for kind in options.kinds])
-    size, decoded = shrunk if options.px else "as they are", shared.decoded
-    yield f"Images were sent without loss, {size}; {decoded(options.temperature, most)}"
-    others = {
-        "blank": "all-black images of the same size",
-        "swap": f"those of another item of the dimension, drawn with seed {shown.seed}",
-        "text": "no image at all",
-    }
-    also = [words for image, words in others.items() if image in options.images]
+    tell = _SAID.under(shown, asked=options)
+    kinds = [tell(kind, instruction=ANSWER_ONLY("E")) for kind in options.kinds]
+    yield tell("put", kinds=listed(kinds))
+    reasoned = max(options.letter_tokens, REASONED_TOKENS)
+    most = listed([tell(f"{kind}_tokens", reasoned=reasoned) for kind in options.kinds])
+    size = tell("shrunk") if options.px else "as they are"
+    yield tell("images", size=size, decoded=shared.decoded(options.temperature, most))
+    others = _SAID.words["images"].items()
+    also = [words.format(rules=shown) for image, words in others if image in options.images]
     if also:
-        yield f"Items were also asked with {listed(also)}, to see what depends on the image."
+        yield tell("other_images", images=listed(also))
     if options.orders and "mcq" in options.kinds:
-        yield (
-            f"Options were also shown in {options.orders} further "
-            f"order{'s' * (options.orders > 1)} at most, rotations drawn with seed {shown.seed}, "
-            "except where an option speaks of others by their place."
-        )
+        several = "s" * (options.orders > 1)
+        yield tell("orders", orders=f"{options.orders} further order{several}")
     if options.reformulate != "none":
-        yield "Some multiple-choice items were also asked as open ones, without their options."
+        yield tell("reformulated")
 
 
 def _read(edition: Edition) -> Iterator[str]:
     if edition.letters == "logprobs":
-        yield (
-            "The option chosen is the most probable letter of the first token, or what the words "
-            "name where no probabilities were given."
-        )
-    yield (
-        "A multiple-choice reply was read by fixed rules, from a bare letter to the text of "
-        "exactly one option; one that names no single option is invalid, counts as wrong, and "
-        "is reported beside accuracy, as are refusals and missing replies."
-    )
+        yield _SAID("by_probability")
+    yield _SAID("reading")
 
 
 def _judged(edition: Edition, options: Options) -> Iterator[str]:
-    yield (
-        "Open replies were scored by the models that the run's record names as judges; these saw "
-        "the question, the experts' caption "
-        "of the image, the true answer and the reply between fences, and no image: language "
-        "clarity and reasoning coherence (0, 0.5, 1), what is said of the image against the "
-        "caption and the answer against the truth (0 to 4 each). The score is S = (clarity + "
-        "coherence + 4 visual + 4 truth) / 10 of the parts divided by their highest; a refusal, a "
-        "blank reply and no reply score 0, items without a caption have no S. Several judges "
-        "form a panel, whose number is the mean of theirs."
-    )
+    yield _SAID("judged")
     if options.rubrics:
         yield shared.OWN_RUBRICS
     again = f", asked for again up to {edition.reask} times" if edition.reask else ""
-    yield (
-        f"A verdict with a score that is missing or off its scale is invalid{again}, and never "
-        "guessed."
-    )
+    yield _SAID("invalid", again=again)
     if options.checks:
-        tried = shared.tried_judges(
-            options.checks, "scored", "was right on less than {} of either side"
-        )
-        yield f"{tried} Clarity and coherence cannot be checked so."
+        failing = "was right on less than {} of either side"
+        yield _SAID("tried", tried=shared.tried_judges(options.checks, "scored", failing))
 
 
 def _counted(edition: Edition) -> Iterator[str]:
-    together = (
-        "items that share an image or a patient taken together"
-        if edition.clusters == "image"
-        else "each item by itself, even where items share an image"
-    )
-    yield (
-        f"Intervals are at 95 %: Wilson's for shares, with the design effect of the clusters, and "
-        f"otherwise from {edition.boot} bootstrap resamples with seed {edition.seed}; {together}. "
-        "Chance is the mean over items of 1 over the number of options. Comparisons are paired by "
-        f"item; {shared.TESTS}"
-    )
+    yield _SAID.under(edition)("intervals", tests=shared.TESTS)
     yield shared.edition_line(edition)
     if edition.name == "authors":
-        yield (
-            "The paper's scripts are not public: this edition does what the paper says, and where "
-            "it is silent, what its figures point to."
-        )
+        yield _SAID("authors")

@@ -38,10 +38,6 @@ class GatedRun(msgspec.Struct, frozen=True, kw_only=True):
         named = any(reader == one.name for one in self.record.readers)
         return named or any(reader == one.reader for one in self.measures.measures)
 
-    @property
-    def partial(self) -> bool:
-        return self.record.partial or self.measures.signature.endswith("|partial")
-
     def unanswered(self, reader: str) -> float:
         """The share of a reader's trials that got no reply."""
         asked = next((one for one in self.record.readers if one.name == reader), None)
@@ -213,7 +209,7 @@ def _refused(rule: Rule, run: GatedRun, records: Sequence[Measure]) -> Weighed |
     if run.measures.edition != rule.edition:
         says = f"edition {run.measures.edition} is another number than {rule.edition}"
         return Weighed("fail", says)
-    if run.partial and not rule.partial:
+    if run.record.partial and not rule.partial:
         return Weighed("fail", "the run is partial: a sample of its cases was asked")
     if rule.judges != "any" and any(UNFIT in (one.label or "") for one in records):
         return Weighed("fail", "a judge behind it is unfit on replies of known truth")

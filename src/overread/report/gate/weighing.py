@@ -126,7 +126,7 @@ def _is_share(record: Measure) -> bool:
         return False
     if k is not None:
         return math.isclose(value, k / n, abs_tol=1e-9)
-    return value in (0, 1) and "wilson" in (record.method or "")
+    return value in (0, 1) and record.how is not None and record.how.kind in ("wilson", "alike")
 
 
 # ---------------------------------------------------------------- groups

@@ -14,27 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from overread.benchmarks.grounding.build.films import (
-    ABSENT,
-    LATERAL,
-    NOT_MENTIONED,
-    PRESENT,
-    FilmsRead,
-)
+from overread.benchmarks.grounding.build import films as film_tables
+from overread.benchmarks.grounding.build import sampling
+from overread.benchmarks.grounding.build.films import ABSENT, NOT_MENTIONED, PRESENT, FilmsRead
 from overread.benchmarks.grounding.build.manifest import IMAGE_ERRORS, TEXT_ERRORS, Built
-from overread.benchmarks.grounding.build.sampling import (
-    FACTS,
-    FRONTAL,
-    UNMENTIONED,
-    Account,
-    Sampling,
-    SwapPool,
-    built_set,
-    case_of,
-    too_small,
-    with_boxes,
-    with_swaps,
-)
+from overread.benchmarks.grounding.build.sampling import FRONTAL, Account, Sampling
 from overread.benchmarks.grounding.cases import GroundingCase
 from overread.benchmarks.grounding.prompts import FINDINGS, MSCXR_FINDINGS, NORMAL, SENTENCE_SOURCE
 from overread.case import BadInput, Box
@@ -117,7 +101,7 @@ def draw_by_label(
     normal = _one_per_patient(pool, NORMAL, PRESENT)
     drawn += [(NORMAL, 1, row) for row in stream.rows(normal, options.normals)]
     return [
-        case_of(row, number, source, finding, label)
+        sampling.case_of(row, number, source, finding, label)
         for number, (finding, label, row) in enumerate(drawn)
     ]
 
@@ -163,10 +147,10 @@ def draw_boxes(
     )
     shorter = pl.min_horizontal("box_w", "box_h")
     account.sides += scaled.select(shorter).to_series().to_list()
-    kept = account.keep(scaled, shorter >= options.minimum_side, too_small(options))
+    kept = account.keep(scaled, shorter >= options.minimum_side, sampling.too_small(options))
     known = pl.col("dicom_id").is_in(films["dicom_id"].implode())
     kept = account.keep(kept, known, "film not in the film list")
-    lookup = by_dicom(films).select(*FACTS, film_path="image_path")
+    lookup = by_dicom(films).select(*sampling.FACTS, film_path="image_path")
     kept = kept.join(lookup, on="dicom_id", how="left", maintain_order="left")
     kept = account.keep(kept, pl.col("film_path").is_not_null(), "no age or sex")
     kept = account.keep(kept, pl.col("view").is_in(FRONTAL), "view not PA or AP")
@@ -189,7 +173,7 @@ def draw_boxes(
             continue
         # Each number half to even on its own, and nothing clipped (step 6).
         box = Box(*(round(row[name]) for name in _SCALED))
-        case = case_of(
+        case = sampling.case_of(
             row,
             number,
             "ms_cxr",
@@ -202,7 +186,7 @@ def draw_boxes(
             label_value=PRESENT,
             label_text=row["label_text"],
         )
-        cases[key] = with_boxes(case, [box, *(b for b in every.get(film, ()) if b != box)])
+        cases[key] = sampling.with_boxes(case, [box, *(b for b in every.get(film, ()) if b != box)])
     account.drop("hidden together with another box of its film", len(rows) - len(cases))
     return list(cases.values())
 
@@ -292,7 +276,7 @@ def _sentence_case(number: int, row: dict[str, Any], options: Sampling) -> Groun
     # The sentence names its patient and study, the film its own. The image shown is the film's.
     if options.edition == "corrected":
         own |= {name: row[f"{name}_film"] for name in ("subject_id", "study_id")}
-    return case_of(row, number, SENTENCE_SOURCE, finding, row["error_present"], **own)
+    return sampling.case_of(row, number, SENTENCE_SOURCE, finding, row["error_present"], **own)
 
 
 # ---------------------------------------------------------------- probe sets
@@ -314,7 +298,7 @@ def probe_set(
         cases += draw_boxes(read.boxes, read.films, options, stream, of_boxes)
     known = account.keep(read.films, complete(), "no age or sex")
     if source == "chexpert":
-        frontals = account.keep(known, pl.col("view") != LATERAL, "lateral")
+        frontals = account.keep(known, pl.col("view") != film_tables.LATERAL, "lateral")
     else:
         frontals = account.keep(known, pl.col("view").is_in(FRONTAL), "view not PA or AP")
     pool = account.keep(frontals, pl.col("split") == "test", "not of the test split")
@@ -345,14 +329,16 @@ def probe_set(
             "Split and labels are those of the film list; the paper's are its authors' own 20 % "
             "and not CheXpert's test set with expert labels [D31].",
         )
-    return built_set(
+    return sampling.built_set(
         read,
         "chexpert" if source == "chexpert" else "mimic",
-        with_swaps(cases, SwapPool(frontals), stream.swap, by_label=by_label, abnormal=True),
+        sampling.with_swaps(
+            cases, sampling.SwapPool(frontals), stream.swap, by_label=by_label, abnormal=True
+        ),
         accounts,
         notes,
         {
-            UNMENTIONED: lambda case: case.label_value == NOT_MENTIONED,
+            sampling.UNMENTIONED: lambda case: case.label_value == NOT_MENTIONED,
             "with a swap that was not matched on their label [D2, D22]": (
                 lambda case: case.swap_match != "label"
             ),

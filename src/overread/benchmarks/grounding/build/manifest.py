@@ -243,15 +243,12 @@ def exclusions_table(exclusions: Sequence[Exclusion]) -> Table:
 
 def write_composition(path: Path, rows: Iterable[Stratum]) -> None:
     """The strata alone: sums are the reader's, and none is counted twice."""
-    _write_fields(path, ("source", "finding", *_COUNTS), rows)
+    columns = ("source", "finding", *_COUNTS)
+    write_rows(path, columns, ([getattr(row, name) for name in columns] for row in rows))
 
 
 def write_exclusions(path: Path, exclusions: Iterable[Exclusion]) -> None:
-    _write_fields(path, Exclusion.__struct_fields__, exclusions)
-
-
-def _write_fields(path: Path, columns: Sequence[str], rows: Iterable[object]) -> None:
-    write_rows(path, columns, ([getattr(row, name) for name in columns] for row in rows))
+    write_rows(path, Exclusion.__struct_fields__, map(msgspec.structs.astuple, exclusions))
 
 
 def _count_cells(rows: Sequence[Stratum]) -> Iterator[str]:

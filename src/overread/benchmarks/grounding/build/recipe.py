@@ -35,26 +35,19 @@ KINDS: Final = (
     *("nih", "rsna", "folder"),
 )
 _ONLY_WITH: Final[Mapping[str, tuple[str, ...]]] = {
-    "ms_cxr": ("mimic", "master_list"),
-    "rexerr": ("mimic", "master_list"),
-    "boxes_per_finding": ("mimic", "master_list"),
-    "sentences": ("mimic", "master_list"),
-    "patients": ("mimic",),
-    "labels": ("mimic",),
+    **dict.fromkeys(
+        ("ms_cxr", "rexerr", "boxes_per_finding", "sentences"), ("mimic", "master_list")
+    ),
+    **dict.fromkeys(("patients", "labels"), ("mimic",)),
     "chexpert_plus": ("chexpert", "chexpert_master_list"),
     "nih_mapping": ("rsna",),
-    "columns": ("folder",),
-    "finding": ("folder",),
-    "name": ("folder",),
-    "policy": ("folder",),
+    **dict.fromkeys(("columns", "finding", "name", "policy"), ("folder",)),
 }
 _MANY: Final = 10_000_000
 _NUMBERS: Final = {
     "seed": (0, 2**32 - 1),
     "per_finding": (2, _MANY),
-    "boxes_per_finding": (0, _MANY),
-    "normals": (0, _MANY),
-    "sentences": (0, _MANY),
+    **dict.fromkeys(("boxes_per_finding", "normals", "sentences"), (0, _MANY)),
     "minimum_side": (1, RESOLUTION),
 }
 _OPTION: Final = {"columns": "--column"}
@@ -229,9 +222,8 @@ def _read_chexpert(recipe: Recipe) -> FilmsRead:
         path = recipe.chexpert_master_list
         read = _listed("chexpert", path, paper_files.read_chexpert_list)
     read = _without_missing(read, recipe)
-    if recipe.chexpert_plus is not None:
-        read = paper_files.with_reports(read, recipe.chexpert_plus)
-    return read
+    plus = recipe.chexpert_plus
+    return read if plus is None else paper_files.with_reports(read, plus)
 
 
 def _listed(name: str, path: Path | None, read: Callable[[Path], pl.DataFrame]) -> FilmsRead:

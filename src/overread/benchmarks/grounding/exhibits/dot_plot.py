@@ -8,42 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
-from pathlib import Path
 from typing import Any, Final
-
-import msgspec
-from msgspec.structs import replace
 
 from overread.benchmarks.exhibits import cells, style
 from overread.benchmarks.exhibits import index as records
 from overread.benchmarks.exhibits.figures import Marks
 from overread.benchmarks.exhibits.style import Spec
 from overread.benchmarks.grounding import category
-from overread.case import Figure, Measure, Table
+from overread.case import Figure, Measure
 from overread.measuring.notes import NO_PICTURE
 
 # ---------------------------------------------------------------- the words of exhibits
 
 FEW: Final = 10
 """Below so many cases a rate by finding is printed and not to be read (Supplementary Table 2)."""
-_MARKS: Final = {"few": FEW, "few_mark": cells.FEW_MARK, "told_apart": cells.TOLD_APART_MARK}
-
-
-class Words(msgspec.Struct, frozen=True):
-    """What stands around an exhibit; words.toml says what each is."""
-
-    title: str
-    columns: tuple[str, ...] = ()
-    says: str = ""
-    notes: tuple[str, ...] = ()
-
-
-WORDS: Final = {
-    name: replace(words, notes=tuple(note.format(**_MARKS) for note in words.notes))
-    for name, words in msgspec.toml.decode(
-        Path(__file__).with_name("words.toml").read_bytes(), type=dict[str, Words]
-    ).items()
-}
+_WORDING: Final = records.wording_beside(
+    __file__,
+    few=FEW,
+    few_mark=cells.FEW_MARK,
+    told_apart=cells.TOLD_APART_MARK,
+    other_rule=cells.OTHER_RULE_MARK,
+)
 
 # ---------------------------------------------------------------- a reader's category
 
@@ -52,8 +37,7 @@ class Index(records.Index):
     """The records by what they are about, with what every grounding exhibit says of a reader."""
 
     def __init__(self, measures: Iterable[Measure], signature: str = "") -> None:
-        super().__init__(measures)
-        self.signature: Final = signature
+        super().__init__(measures, signature, _WORDING)
         self.names: Final = style.shown(self.readers)
 
     def category(self, reader: str) -> str:
@@ -73,31 +57,6 @@ class Index(records.Index):
             "category": self.category(reader),
             "gets_image": self.sees(reader),
         }
-
-    def figure(self, name: str, spec: Spec, said: str, *notes: str, **facts: str) -> Figure:
-        """The figure of this name; `said` are its numbers in words, `facts` what its words name."""
-        words = WORDS[name]
-        return Figure(
-            name=name,
-            title=words.title.format(**facts),
-            spec=spec,
-            alt=words.says.format(said=said, **facts),
-            signature=self.signature,
-            notes=(*words.notes, *notes),
-        )
-
-    def table(
-        self,
-        name: str,
-        rows: Iterable[Sequence[str]],
-        *notes: str,
-        columns: Sequence[str] = (),
-        facts: int = 1,
-    ) -> Table | None:
-        """The table of this name, or None where no cell beyond the first `facts` says anything."""
-        words = WORDS[name]
-        said, columns = (*words.notes, *notes), columns or words.columns
-        return cells.table(name, words.title, columns, rows, self.signature, said, facts=facts)
 
 
 UNKNOWN: Final = ""
@@ -358,15 +317,10 @@ def accuracy_baselines(index: Index) -> Figure | None:
         panels.append(_forest_lanes(found, lanes, index.names[baseline], panel))
         rows += found
     apart = {"scale": {"shape": "independent", "stroke": "independent", "fill": "independent"}}
-    notes = ["No reader of this run goes without the image."]
-    if baselines:
-        notes = [
-            "Dashed: the accuracy of readers that get no image.",
-            "Differences in percentage points [95 % interval] on the cases both readers decided; q "
-            "is adjusted within the family (Benjamini–Hochberg).",
-        ]
+    notes = [index.note("dashed_baselines"), index.note("less_baselines")]
+    notes = notes if baselines else [index.note("no_baselines")]
     if len(baselines) > _MOST_BASELINES:
-        notes.append(f"The {_MOST_BASELINES} most accurate of them are drawn; the table has all.")
+        notes.append(index.note("more_baselines", drawn=_MOST_BASELINES))
     said = "; ".join(
         f"{row['reader']} less {row['against']} {row['text']}, {row['q_text']}"
         if row["against"]

@@ -21,7 +21,7 @@ from overread.benchmarks.exhibits.cells import (
 from overread.benchmarks.exhibits.index import Column
 from overread.benchmarks.exhibits.tables import Shows, difference_rows, reader_rows, readers_table
 from overread.benchmarks.grounding.category import FEW_PARSED, RULE_DIFFERS, SWEEP
-from overread.benchmarks.grounding.exhibits.dot_plot import BASELINE, FEW, WORDS, Index
+from overread.benchmarks.grounding.exhibits.dot_plot import BASELINE, FEW, Index
 from overread.case import Measure, Table
 
 _RATES: Final = {"cgr": "CGR", "accuracy": "accuracy", "uar": "UAR", "is": "IS"}
@@ -34,10 +34,7 @@ def _spelled(word: str) -> str:
 def _by_reader(
     index: Index, name: str, columns: Sequence[Column], shows: Shows | None = None
 ) -> Table | None:
-    words = WORDS[name]
-    return readers_table(
-        index, index.signature, name, words.title, columns, words.notes, shows=shows
-    )
+    return readers_table(index, name, columns, shows=shows)
 
 
 def _columns(index: Index, measure: str, *keys: str, **also: str) -> list[Column]:
@@ -66,13 +63,6 @@ _SUMMARY: Final = {
     "gsp": "GSP",
     "parse_rate": "parse rate",
 }
-_RETEST: Final = (
-    "Retest: answers given again when the same question is put again. What changes then is chance, "
-    "and CGR, UAR and IS are to be read against it."
-)
-_OTHER_RULE: Final = (
-    f"{OTHER_RULE_MARK} The published rule gives this reader another category; its note says which."
-)
 
 
 def summary(index: Index) -> Table:
@@ -84,22 +74,17 @@ def summary(index: Index) -> Table:
         reader: OTHER_RULE_MARK if one and RULE_DIFFERS in one.flags else ""
         for reader, one in found.items()
     }
-    return Table(
-        name="summary",
-        title=WORDS["summary"].title,
-        columns=("reader", "category", *(column.heading for column in columns)),
-        rows=tuple(
-            (reader, _label(found[reader]) + marks[reader], *cells)
-            for reader, *cells in reader_rows(index, columns)
-        ),
-        signature=index.signature,
-        notes=(
-            *WORDS["summary"].notes,
-            *((_RETEST,) if again else ()),
-            *((_OTHER_RULE,) if any(marks.values()) else ()),
-            *(f"{reader}: {one.note}." for reader, one in found.items() if one and one.note),
-        ),
+    rows = (
+        (reader, _label(found[reader]) + marks[reader], *cells)
+        for reader, *cells in reader_rows(index, columns)
     )
+    notes = (
+        *([index.note("retest")] if again else []),
+        *([index.note("other_rule")] if any(marks.values()) else []),
+        *(f"{reader}: {one.note}." for reader, one in found.items() if one and one.note),
+    )
+    headings = ("reader", "category", *(column.heading for column in columns))
+    return index.whole_table("summary", rows, *notes, columns=headings)
 
 
 def _label(record: Measure | None) -> str:
@@ -121,7 +106,7 @@ def thresholds(index: Index) -> Table | None:
         for row in reader_rows(index, [Column("IS", "is")])
     )
     columns = ("reader", "IS", "category", *(f"below {percent(float(below))}" for below in swept))
-    return index.table("thresholds", rows, columns=columns, facts=3)
+    return index.table("thresholds", rows, columns=columns, first=3)
 
 
 def parse_rates(index: Index) -> Table | None:
@@ -143,7 +128,7 @@ def conditions(index: Index) -> Table | None:
         for name in ("cgr", "is", "gsp", "uar")
         for image in index.groups(name, "condition")
     )
-    return index.table("conditions", rows, facts=3)
+    return index.table("conditions", rows, first=3)
 
 
 def worst_cases(index: Index) -> Table | None:
@@ -181,7 +166,7 @@ def _comparison_table(index: Index, name: str, kind: str) -> Table | None:
         for record in index.all(f"diff_{measure}", "versus", "comparison")
         if record.by["comparison"] == kind
     )
-    return index.table(name, difference_rows(found, beside=True, marked=True), facts=3)
+    return index.table(name, difference_rows(found, beside=True, marked=True), first=3)
 
 
 # ---------------------------------------------------------------- groups
@@ -230,7 +215,7 @@ def subgroups(index: Index) -> Table | None:
         for attribute in index.groups(f"gap_{name}", "attribute")
         if (test := index.get(reader, f"gap_{name}", attribute=attribute))
     )
-    return index.table("subgroups", rows, facts=3)
+    return index.table("subgroups", rows, first=3)
 
 
 def _gap_cells(
@@ -282,7 +267,7 @@ def confidence(index: Index) -> Table | None:
         if (record := index.get(reader, "auroc")) and record.value is None and record.note
     )
     columns = ("reader", "averaged", *(t for _, t in REGIMES), *(c.heading for c in _CALIBRATION))
-    return index.table("confidence", rows, *withheld, columns=columns, facts=2)
+    return index.table("confidence", rows, *withheld, columns=columns, first=2)
 
 
 def _mean_with_sd(record: Measure | None) -> str:
@@ -310,7 +295,7 @@ def phrasing(index: Index) -> Table | None:
         for reader in index.readers
         for words in index.groups("parse_rate", "phrasing")
     )
-    return index.table("phrasing", rows, columns=("reader", "phrasing", *names.values()), facts=2)
+    return index.table("phrasing", rows, columns=("reader", "phrasing", *names.values()), first=2)
 
 
 def sizes(index: Index) -> tuple[str, ...]:
@@ -328,7 +313,7 @@ def resolution(index: Index) -> Table | None:
         columns += [f"{size} px", "rank", "change"]
     rows = (row for name in _RATES for row in _resolution_rows(index, name, px))
     correlations = map(_correlation_note, index.together("rho", "px", "of"))
-    return index.table("resolution", rows, *correlations, columns=columns, facts=2)
+    return index.table("resolution", rows, *correlations, columns=columns, first=2)
 
 
 def _resolution_rows(index: Index, name: str, px: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -409,7 +394,7 @@ def transfer_table(found: Transferred, names: tuple[str, str], signature: str) -
     """One row per reader and measure, and a note per correlation."""
     return Table(
         name="transfer",
-        title=WORDS["transfer"].title,
+        title=Index(()).title("transfer"),
         columns=("reader", "measure", *names),
         rows=tuple((reader, name, cell(x), cell(y)) for reader, name, x, y in found.pairs),
         signature=signature,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from overread.benchmarks.heartbeat.exhibits import dot_plots, scatter, tables
 from overread.benchmarks.heartbeat.exhibits.settings import HeartIndex
 from overread.benchmarks.heartbeat.exhibits.strips import strips
@@ -20,7 +18,7 @@ __all__ = ["exhibits", "strips"]
 
 def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
     """Every exhibit the measures allow, in the order of the page."""
-    index = HeartIndex(measures)
+    index = HeartIndex(measures, signature)
     made: tuple[Table | Figure | None, ...] = (
         tables.summary(index),
         *dot_plots.error_figures(index),
@@ -35,6 +33,4 @@ def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Fi
         tables.left_out(index),
         *tables.video_errors(index),
     )
-    for one in made:
-        if one is not None:
-            yield msgspec.structs.replace(one, signature=signature)
+    yield from (one for one in made if one is not None)

@@ -208,13 +208,14 @@ def error_figures(index: HeartIndex) -> Iterator[Figure]:
             if row["kind"]
         )
         beaten = "; ".join(f"{ln['line']} {ln['panel']} {number(ln['value'])}" for ln in lines)
-        yield Figure(
-            name=f"mae_{phase}",
-            title=f"How many frames from {words}?",
-            spec=_dot_plot(rows, panels, FORMAT_LOOKS, "MAE, frames", top),
-            alt=f"Mean absolute error of every reader in finding {words}, frames: {spoken}."
-            + f" To be beaten: {beaten}." * bool(beaten),
-            notes=(" ".join(_error_notes(index, rows, lines)),),
+        yield index.figure(
+            "mae",
+            _dot_plot(rows, panels, FORMAT_LOOKS, "MAE, frames", top),
+            spoken,
+            " ".join(_error_notes(index, rows, lines)),
+            of=phase,
+            phase=words,
+            beaten=f" To be beaten: {beaten}." if beaten else "",
         )
 
 
@@ -249,22 +250,16 @@ def _line_layers(lines: list[Spec], panel: str, x: Spec) -> list[Spec]:
 
 
 def _error_notes(index: HeartIndex, rows: list[Spec], lines: list[Spec]) -> Iterator[str]:
-    yield "Bars: 95 % intervals over videos."
+    yield index.note("bars")
     if lines:
-        yield (
-            "Left of the solid line a reader is better than always naming one frame, left of the "
-            "dashed one better than uniform guesses."
-        )
+        yield index.note("lines")
         yield from index.one_pass()
-    if any(not row["kind"] for row in rows):
-        yield (
-            "Grey crosses: guessers; those of area and volume read masks, the others look at "
-            "nothing. All contexts show one window."
-        )
-    if any(row["beyond"] for row in rows):
-        yield "An arrow is an error beyond the axis, printed beside it."
-    if any(row["cut"] for row in rows):
-        yield "An arrow head at the end of a bar: the interval goes on beyond the axis."
+    told = {
+        "guessers": any(not row["kind"] for row in rows),
+        "beyond": any(row["beyond"] for row in rows),
+        "cut": any(row["cut"] for row in rows),
+    }
+    yield from (index.note(name) for name, there in told.items() if there)
 
 
 # ---------------------------------------------------------------- Figure 5: which of two frames
@@ -274,15 +269,6 @@ _CONTEXT_LOOKS: Final = {
     "segmented": Look(VERMILLION, "square"),
     "non-medical": Look(BLUE, "diamond"),
 }
-_SEEDS_NOTE: Final = (
-    "The marks are means over seeds. Where all seeds say the same, such a mean strays as far as "
-    "one set of coins does; the less they agree, the less it strays, and the band is too wide "
-    "rather than too narrow."
-)
-_TIES_NOTE: Final = (
-    "With an even number of passes their votes tie, which counts as wrong: a coin thrown in every "
-    "pass lies left of the line."
-)
 
 
 def accuracy_figure(index: HeartIndex) -> Figure | None:
@@ -306,16 +292,9 @@ def accuracy_figure(index: HeartIndex) -> Figure | None:
     spoken = "; ".join(
         f"{row['reader']} {row['kind']} {row['panel']} {row['value']:.3f}" for row in rows
     )
-    return Figure(
-        name="accuracy_two_frames",
-        title="Which of two frames?",
-        spec=_dot_plot(rows, panels, _CONTEXT_LOOKS, "accuracy", 1.0),
-        alt=f"Accuracy in telling two frames apart: {spoken}. A coin has 0.5.",
-        notes=(
-            "Bars: 95 % intervals by patient. The dashed line is a coin, thrown once per video.",
-            *_coin_notes(index, [band for band in bands.values() if band]),
-        ),
-    )
+    spec = _dot_plot(rows, panels, _CONTEXT_LOOKS, "accuracy", 1.0)
+    notes = _coin_notes(index, [band for band in bands.values() if band])
+    return index.figure("accuracy_two_frames", spec, spoken, *notes)
 
 
 def dashed_line(value: float, x: Spec) -> Spec:
@@ -354,9 +333,10 @@ def _coin_notes(index: HeartIndex, bands: list[Measure]) -> tuple[str, ...]:
     if not bands:
         return ()
     sizes = " or ".join(f"{n:,}" for n in dict.fromkeys(band.n for band in bands if band.n))
-    said = f"Grey band: 95 % of sets of {sizes} coins, one per video, as one seed has them."
-    told = [said] if index.how_many("seeds") == 1 else [said, _SEEDS_NOTE]
+    told = [index.note("coins", sizes=sizes)]
+    if index.how_many("seeds") != 1:
+        told.append(index.note("seeds"))
     passes = index.known("", ASKED, of="passes")
     if passes is not None and TIES_WRONG in passes.flags and (passes.value or 1) % 2 == 0:
-        told.append(_TIES_NOTE)
+        told.append(index.note("ties"))
     return (" ".join(told),)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from overread.benchmarks.exhibits.style import FAINT, INK, Spec, figure_spec, label_room
 from overread.benchmarks.heartbeat.exhibits.dot_plots import FORMAT_LOOKS, dashed_line
 from overread.benchmarks.heartbeat.exhibits.settings import NAMES, PHASES, HeartIndex, number
+from overread.benchmarks.heartbeat.marks import Phase
 from overread.case import Figure
 
 # ---------------------------------------------------------------- said against true
@@ -35,27 +36,24 @@ def scatters(index: HeartIndex) -> Iterator[Figure]:
             }
             rows[record.by["phase"]].append(row)
     last = max((row["true"] for some in rows.values() for row in some), default=0)
-    last, why = _last_frame(last, index.how_many("window"))
-    for phase, words in PHASES.items():
+    last, why = _last_frame(index, last)
+    for phase in PHASES:
         if rows[phase]:
-            yield _scatter(f"scatter_{phase}", words, rows[phase], last, why)
+            yield _scatter(index, phase, rows[phase], last, why)
 
 
-def _last_frame(last: int, frames: int | None) -> tuple[int, str]:
+def _last_frame(index: HeartIndex, last: int) -> tuple[int, str]:
     """Both axes end with the longest window, where it is known; else beyond the last truth."""
+    frames = index.how_many("window")
     if frames is None:
-        return ceil(1.25 * last) + 1, (
-            "How many frames the windows have is not known; the axes go a quarter beyond the last "
-            "true frame."
-        )
-    why = f"The axes have the frames of the longest window, 0 to {frames - 1}"
+        return ceil(1.25 * last) + 1, index.note("unknown_window")
     if last < frames:
-        return frames - 1, f"{why}."
+        return frames - 1, index.note("window", end=frames - 1)
     # Somebody else's records may name a truth beyond what they say was shown.
-    return last, f"{why}, and go on to the last true frame, {last}."
+    return last, index.note("short_window", end=frames - 1, last=last)
 
 
-def _scatter(name: str, words: str, rows: list[Spec], last: int, why: str) -> Figure:
+def _scatter(index: HeartIndex, phase: Phase, rows: list[Spec], last: int, why: str) -> Figure:
     # Half a frame more on either side, so that the marks of the first and last are whole.
     ends = low, high = -0.5, last + 0.5
     said: dict[str, list[float]] = {}
@@ -83,19 +81,20 @@ def _scatter(name: str, words: str, rows: list[Spec], last: int, why: str) -> Fi
         why += f" {one} beyond them: an arrow at the edge."
     true = [row["true"] for row in rows]
     spans = "; ".join(f"{name} {min(v):.1f} to {max(v):.1f}" for name, v in said.items())
-    return Figure(
-        name=name,
-        title=f"Does it follow the heart? {words.capitalize()}, said against true",
-        spec=figure_spec(rows, vconcat=grid, spacing=_PANEL_SPACE),
-        alt=f"Mean answer for each true frame of {words}, {len(rows)} points of "
-        f"{len(readers)} readers in {', '.join(contexts)}. True frames {min(true)} to {max(true)}; "
-        f"mean answers: {spans}.",
-        notes=(
-            "Each mark is the mean answer over the videos with that true frame; its size is their "
-            "number. On the dashed line the answer is right; a level row of marks is one answer "
-            "for all videos.",
-            why,
-        ),
+    words = PHASES[phase]
+    return index.figure(
+        "scatter",
+        figure_spec(rows, vconcat=grid, spacing=_PANEL_SPACE),
+        spans,
+        why,
+        of=phase,
+        phase=words,
+        capital=words.capitalize(),
+        points=len(rows),
+        readers=len(readers),
+        contexts=", ".join(contexts),
+        first=min(true),
+        last=max(true),
     )
 
 
@@ -169,18 +168,14 @@ class _SeedFigure(NamedTuple):
 
     task: str
     measure: str
-    title: str
     axis: str
     line: str
-    beaten: str
 
 
 _SEED_FIGURES: Final = (
-    _SeedFigure("t1", "mae_seed", "How far do seeds lie apart in finding the frames?",
-           "MAE of a seed, frames", "constant_mae", "the best constant"),
-    _SeedFigure("t2", "accuracy_seed", "How far do seeds lie apart in telling two frames apart?",
-           "accuracy of a seed", "chance_accuracy", "a coin"),
-)  # fmt: skip
+    _SeedFigure("t1", "mae_seed", "MAE of a seed, frames", "constant_mae"),
+    _SeedFigure("t2", "accuracy_seed", "accuracy of a seed", "chance_accuracy"),
+)
 
 
 def seed_boxes(index: HeartIndex) -> Iterator[Figure]:
@@ -232,17 +227,8 @@ def _box_figure(
         _box_panel(panel, lanes, lines.get(panel), x, named=not place)
         for place, panel in enumerate(panels)
     ]
-    return Figure(
-        name=f"seeds_{boxes.task}",
-        title=boxes.title,
-        spec=figure_spec(rows, hconcat=drawn, spacing=24),
-        alt=f"Values of the seeds, from the least to the greatest: {spoken}.",
-        notes=(
-            f"Context {NAMES[context]}. A dot is a seed; boxes hold the middle half of them, the "
-            f"line in a box is their median, whiskers reach to the ends. The dashed line is "
-            f"{boxes.beaten}. Seeds are not videos: how far they lie apart is no interval.{gone}",
-        ),
-    )
+    spec = figure_spec(rows, hconcat=drawn, spacing=24)
+    return index.figure(f"seeds_{boxes.task}", spec, spoken, context=NAMES[context], gone=gone)
 
 
 def _box_panel(panel: str, lanes: list[str], line: float | None, x: Spec, *, named: bool) -> Spec:

@@ -6,13 +6,13 @@ Readers, contexts and formats. Guessers (`baseline:NAME`) and models that give t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import takewhile
 from typing import Final, NamedTuple
 
 from overread.benchmarks.exhibits.cells import printed
-from overread.benchmarks.exhibits.index import Index
+from overread.benchmarks.exhibits.index import Index, wording_beside
 from overread.benchmarks.exhibits.style import shown
 from overread.benchmarks.heartbeat.edition import CONTEXTS, FORMATS
 from overread.benchmarks.heartbeat.marks import Phase, phases_of
@@ -30,11 +30,8 @@ SIGNED_FRAMES: Final = Unit(digits=2, signed=True)
 ACCURACY: Final = Unit(digits=3)
 """As the paper has them; no unit is printed."""
 GUESSES: Final = "uniform guesses, one pass"
-_GUESSED_ONCE: Final = (
-    "Uniform guesses are one guess per video. A reader's answer is the mean of its passes, which "
-    "as a rule errs less than one guess even where every pass is a guess."
-)
 _TASK_MEASURES: Final = {"t1": ("mae", "skill"), "t2": ("accuracy",)}
+_WORDING: Final = wording_beside(__file__)
 _LONG_NAME: Final = 34  # what `shown` leaves whole
 
 
@@ -75,6 +72,9 @@ class First(NamedTuple):
 
 class HeartIndex(Index):
     """The measures of a run, and what they show of its asking."""
+
+    def __init__(self, measures: Iterable[Measure], signature: str = "") -> None:
+        super().__init__(measures, signature, _WORDING)
 
     @cached_property
     def asked(self) -> list[str]:
@@ -138,7 +138,7 @@ class HeartIndex(Index):
 
     def one_pass(self) -> tuple[str, ...]:
         """Why a mean over passes is not to be held against uniform guesses; nothing of one pass."""
-        return () if self.how_many("passes") == 1 else (_GUESSED_ONCE,)
+        return () if self.how_many("passes") == 1 else (self.note("guessed_once"),)
 
 
 def short_names(readers: list[str]) -> dict[str, str]:

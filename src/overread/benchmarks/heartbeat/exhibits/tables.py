@@ -8,11 +8,9 @@ tells of in words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from overread.benchmarks.exhibits.cells import NOT_ASKED, NOT_KNOWN, cell, fraction, p_value
-from overread.benchmarks.exhibits.cells import table as signed_table
 from overread.benchmarks.heartbeat.edition import CONTEXTS, OBSERVERS
 from overread.benchmarks.heartbeat.exhibits.settings import (
     ACCURACY,
@@ -32,22 +30,10 @@ from overread.benchmarks.heartbeat.marks import Phase
 from overread.benchmarks.sentences import largest, least
 from overread.case import Measure, Table
 
-# `exhibits` signs them all.
-table = partial(signed_table, signature="")
-
 # ------------------------------------------------------------ the first table and the one behind it
 
 _SUMMARY_TITLE: Final = "Does it follow the heartbeat better than one constant answer?"
 _PAIRS_TITLE: Final = "Can it tell the two frames apart?"
-_SKILL_NOTE: Final = (
-    "Skill: 1 - MAE / MAE of the best constant, the median of the other videos' truths. 0: no "
-    "better than always naming one frame; 1: perfect. MAE in frames; T2 is accuracy."
-)
-_INTERVAL_NOTE: Final = "[95 % interval] over videos (patients), never over seeds or passes."
-_UNTOLD_NOTE: Final = (
-    "cannot tell: the best constant errs by less than the middle of what two observers differ "
-    "by, so that skill says nothing."
-)
 _OBSERVED: Final = f" (two observers differ by {OBSERVERS[0]} to {OBSERVERS[1]})"
 
 
@@ -93,18 +79,18 @@ def summary(index: HeartIndex) -> Table:
         found = [index.get(guesser, c.measure, task="t1", phase=c.phase or "") for c in columns]
         rows.append((guesser, *(_skill_cell(record, NOT_ASKED) for record in found)))
     notes = (
-        _setting_note(t1, t2),
+        _setting_note(index, t1, t2),
         _to_beat_note(index, t1),
-        _SKILL_NOTE if t1 else "",
+        index.note("skill") if t1 else "",
         *_untold_note(index),
-        _INTERVAL_NOTE,
+        index.note("intervals"),
     )
-    return Table(
-        name="summary",
-        title=_PAIRS_TITLE if t1 is None and t2 is not None else _SUMMARY_TITLE,
+    return index.whole_table(
+        "summary",
+        rows,
+        *filter(None, notes),
         columns=("reader", *(column.title for column in columns)),
-        rows=tuple(rows),
-        notes=tuple(note for note in notes if note),
+        question=_PAIRS_TITLE if t1 is None and t2 is not None else _SUMMARY_TITLE,
     )
 
 
@@ -130,21 +116,21 @@ def _skill_cell(record: Measure | None, absent: str = NOT_KNOWN) -> str:
 
 
 def _untold_note(index: HeartIndex) -> list[str]:
-    return [_UNTOLD_NOTE] if any(CANNOT_TELL in r.flags for r in index.every("skill")) else []
+    untold = any(CANNOT_TELL in record.flags for record in index.every("skill"))
+    return [index.note("untold")] if untold else []
 
 
-def _setting_note(t1: First | None, t2: First | None) -> str:
+def _setting_note(index: HeartIndex, t1: First | None, t2: First | None) -> str:
     """Which of the settings the table shows."""
     said = [f"Finding the frames: {t1}"] if t1 else []
     said += [f"T2, which of two frames: {t2}"] if t2 else []
-    worse = f"Parsed and out of range: the worse of its phases, in {'T1' if t1 else 'T2'}."
-    return f"{'; '.join(said)}. {worse}" if said else ""
+    return index.note("setting", told="; ".join(said), task="T1" if t1 else "T2") if said else ""
 
 
 def _to_beat_note(index: HeartIndex, t1: First | None) -> str:
     coins = bool(index.contexts("t2"))
     if t1 is None:
-        return "A coin has 0.5." if coins else ""
+        return index.note("coin") if coins else ""
     said = {}
     for measure, words in (("constant_mae", "best constant"), ("chance_mae", GUESSES)):
         cells = [
@@ -159,7 +145,7 @@ def _to_beat_note(index: HeartIndex, t1: First | None) -> str:
         return ""
     told = "; ".join([*said.values(), *(["a coin has 0.5 in T2"] if coins else [])])
     more = index.one_pass() if "chance_mae" in said else ()
-    return " ".join((f"To be beaten, MAE: {told}.", *more))
+    return " ".join((index.note("to_beat", told=told), *more))
 
 
 def skills(index: HeartIndex) -> Table | None:
@@ -175,18 +161,8 @@ def skills(index: HeartIndex) -> Table | None:
         ]
         parsed = cell(index.get(one.reader, "parsed", phase=one.phases[0], **one.by))
         rows.append((one.reader, NAMES[one.context], one.format, *cells, parsed))
-    r_note = (
-        "r: correlation of answers and truths with its sign, mean over seeds; n/a where all "
-        "answers are the same."
-    )
-    return table(
-        "skills",
-        "Skill in every context and format",
-        ("reader", "context", "format", "skill ED", "skill ES", "r ED", "r ES", "parsed %"),
-        rows,
-        notes=(_SKILL_NOTE, r_note, *_untold_note(index), _INTERVAL_NOTE),
-        facts=3,
-    )
+    notes = (index.note("skill"), index.note("r"), *_untold_note(index), index.note("intervals"))
+    return index.table("skills", rows, *notes, first=3)
 
 
 def left_out(index: HeartIndex) -> Table | None:
@@ -197,23 +173,12 @@ def left_out(index: HeartIndex) -> Table | None:
         for key, words in GROUPED.items()
         for record in index.together("left_out", "task", key)
     ]
-    note = (
-        "Of the sample, clips that no window fits: their phases lie too far apart or too close "
-        "together, or they are too short. [95 % interval], Wilson's, by patient."
-    )
-    columns = ("clips", "group", "left out %")
-    return table("left_out", "Whom do the windows leave out?", columns, rows, notes=[note], facts=2)
+    return index.table("left_out", rows, first=2)
 
 
 # ---------------------------------------------------------------- Tables 1-3 and 5-7
 
 _GUESSERS: Final = {"Random": "chance_mae", "Best constant": "constant_mae"}
-_UNITS_NOTE: Final = "Frames, and percentage points for EF; [95 % interval] over videos."
-_WORDS_NOTE: Final = (
-    "Here edv is asked for as the frame with the largest red area and esv as that with the "
-    "smallest: large_small, small_large, large and small in the paper."
-)
-_SPECIALIST_NOTE: Final = "A specialist gives the ejection fraction itself and names no frames."
 _Spread = Literal["sd_seeds", "sd_videos"]
 
 
@@ -226,30 +191,29 @@ def frame_errors(index: HeartIndex) -> Iterator[Table | None]:
             found = [index.reference(measure, "t1", context, phase) for phase in PHASES]
             cells = [text for one in found for text in (cell(one, unit=FRAMES), NOT_ASKED)]
             guessed.append((name, NOT_ASKED, *cells, NOT_ASKED))
-        yield table(
-            f"frames_{context}",
-            f"Errors in finding the frames, {NAMES[context]} (Table {1 + CONTEXTS.index(context)})",
-            ("reader", "format", "ED MAE", "ED R²", "ES MAE", "ES R²", "EF MAE"),
+        yield index.table(
+            "frames",
             [*guessed, *_error_rows(index, context, (("mae",), ("r2",)), "sd_seeds")],
-            notes=(
-                *_error_notes(index, "± is the standard deviation over seeds.", context),
-                *(f"Random: {note[0].lower()}{note[1:]}" for note in index.one_pass()),
-            ),
-            facts=2,
+            *_error_notes(index, context),
+            *(f"Random: {note[0].lower()}{note[1:]}" for note in index.one_pass()),
+            first=2,
+            of=context,
+            context=NAMES[context],
+            table=1 + CONTEXTS.index(context),
         )
 
 
 def video_errors(index: HeartIndex) -> Iterator[Table | None]:
     """Tables 5-7: the same errors with the spread over videos."""
-    spread = "± is the standard deviation over videos, each averaged over its seeds first."
     for context in index.contexts("t1"):
-        yield table(
-            f"videos_{context}",
-            f"The same errors over videos, {NAMES[context]} (Table {5 + CONTEXTS.index(context)})",
-            ("reader", "format", "ED MAE", "ES MAE", "EF MAE"),
+        yield index.table(
+            "videos",
             _error_rows(index, context, (("mae_videos", "mae"),), "sd_videos"),
-            notes=_error_notes(index, spread, context),
-            facts=2,
+            *_error_notes(index, context),
+            first=2,
+            of=context,
+            context=NAMES[context],
+            table=5 + CONTEXTS.index(context),
         )
 
 
@@ -287,12 +251,11 @@ def _specialist_records(index: HeartIndex, context: str) -> Iterator[tuple[str, 
             yield name.removeprefix(SPECIALIST), found
 
 
-def _error_notes(index: HeartIndex, spread: str, context: str) -> Iterator[str]:
-    yield f"{_UNITS_NOTE} {spread}"
+def _error_notes(index: HeartIndex, context: str) -> Iterator[str]:
     if context == "non_medical":
-        yield _WORDS_NOTE
+        yield index.note("non_medical")
     if list(_specialist_records(index, context)):
-        yield _SPECIALIST_NOTE
+        yield index.note("specialist")
 
 
 # ---------------------------------------------------------------- Table 4, contexts and habits
@@ -318,14 +281,7 @@ def accuracies(index: HeartIndex) -> Table | None:
             ]
             if any(both):
                 rows.append((reader, NAMES[context], *cells))
-    note = (
-        "± is the standard deviation over seeds; [95 % interval] by patient. The coin is "
-        "thrown once per video; its interval is where one seed of as many videos falls."
-    )
-    columns = ("reader", "context", "ED accuracy", "ES accuracy")
-    return table(
-        "accuracy_t2", "Which of two frames? (Table 4)", columns, rows, notes=[note], facts=2
-    )
+    return index.table("accuracy_t2", rows, first=2)
 
 
 def helps(index: HeartIndex) -> Table | None:
@@ -342,22 +298,7 @@ def helps(index: HeartIndex) -> Table | None:
                     tested = (p_value(found.p), p_value(found.q))
                     where = (one.reader, change, of, one.format, phase.upper())
                     rows.append((*where, cell(found, unit=SIGNED_FRAMES), *tested))
-    note = (
-        "On the videos answered in both contexts; a lower MAE and a higher accuracy are "
-        "better. p by exchanging the contexts of whole patients; q after Benjamini and "
-        "Hochberg."
-    )
-    return table(
-        "contexts",
-        "Does the overlay help, and does dropping the medical words?",
-        ("reader", "change", "of", "format", "phase", "difference", "p", "q"),
-        rows,
-        notes=[note],
-        facts=5,
-    )
-
-
-_HABITS: Final = ("parsed %", "out of range %", "order bias", "middle bias", "distinct")
+    return index.table("contexts", rows, first=5)
 
 
 def habits(index: HeartIndex) -> Table | None:
@@ -379,17 +320,4 @@ def habits(index: HeartIndex) -> Table | None:
                 cell(spread, unit=FRAMES),
             )
             rows.append((one.reader, NAMES[one.context], one.format, phase.upper(), *cells))
-    return table(
-        "habits",
-        "Habits that pass for seeing",
-        ("reader", "context", "format", "phase", *_HABITS, "SD of seeds"),
-        rows,
-        notes=(
-            "Order bias: how much more often the first-named phase gets the earlier frame than "
-            "the truth has it. Middle bias: how much nearer to the middle the answers lie than "
-            "the truths, in units of a uniform guess. Both are 0 for whoever is right.",
-            "Distinct: how many different answers there are. SD of seeds: how far the seeds' "
-            "answers to one video lie apart, frames.",
-        ),
-        facts=4,
-    )
+    return index.table("habits", rows, first=4)

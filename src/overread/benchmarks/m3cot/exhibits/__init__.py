@@ -15,25 +15,25 @@ from overread.case import Figure, Measure, Table
 
 def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
     """Every exhibit the measures allow, in the order of the page."""
-    index = Index(measures)
-    yield tables.summary(index, signature)
-    fitness, agreement, verdicts = tables.judge_tables(index, signature)
+    index = Index(measures, signature, tables.WORDING)
+    yield tables.summary(index)
+    fitness, agreement, verdicts = tables.judge_tables(index)
     made: list[Table | Figure | None] = [
         fitness,
-        *figures.profile_figures(index, signature),
-        tables.impact_table(index, signature),
-        figures.task_figure(index, signature),
-        tables.tasks_table(index, signature),
-        tables.kinds_table(index, signature),
-        tables.steps_table(index, signature),
-        tables.modalities_table(index, signature),
-        tables.paths_table(index, signature),
-        figures.likeness_figure(index, signature),
-        tables.image_table(index, signature),
-        tables.follow_table(index, signature),
-        tables.pairs_table(index, signature),
+        *figures.profile_figures(index),
+        tables.impact_table(index),
+        figures.task_figure(index),
+        tables.tasks_table(index),
+        tables.kinds_table(index),
+        tables.steps_table(index),
+        tables.modalities_table(index),
+        tables.paths_table(index),
+        figures.likeness_figure(index),
+        tables.image_table(index),
+        tables.follow_table(index),
+        tables.pairs_table(index),
         agreement,
         verdicts,
-        *tables.paper_tables(index, signature),
+        *tables.paper_tables(index),
     ]
     yield from (one for one in made if one is not None)

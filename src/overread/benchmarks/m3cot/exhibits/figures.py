@@ -22,43 +22,23 @@ _AXES: Final = tuple(
     for column in COLUMNS
     if column.measure in ("accuracy", "precision", "recall", "f1", "consistency")
 )
-_PROFILE_TITLE: Final = "Where does it reason well?"
 _TASK_COLUMNS: Final = tuple(
     column for column in COLUMNS if column.heading in ("accuracy CoT", "F1", "consistency")
 )
 
 
-def profile_figures(index: Index, signature: str) -> Iterator[Figure | None]:
+def profile_figures(index: Index) -> Iterator[Figure | None]:
     """Lanes with intervals, then the radar."""
     axes = kept_columns(index, _AXES)
     cast, panels = cast_of(index, axes), [Panel("all items")]
     lanes = [Lane(column.heading, column=column) for column in axes]
-    yield dot_figure(
-        "profile",
-        _PROFILE_TITLE,
-        lane_rows(index, lanes, panels, cast),
-        panels,
-        cast,
-        signature,
-        says="Measures of every reader in percent:",
-        keys=("measure",),
-        before=["Bars: 95 % intervals over items."],
-        after=notes_on_judges(index),
-    )
-    yield radar_figure(
-        index,
-        signature,
-        {"": axes},
-        title="Every measure around a circle",
-        says="A radar chart, centre 0 and rim 100 percent:",
-        before=[
-            "As the paper draws it, without intervals. The area depends on the order of the axes "
-            f'and means nothing; "{_PROFILE_TITLE}" has the same numbers with their intervals.'
-        ],
-    )
+    rows = lane_rows(index, lanes, panels, cast)
+    notes = notes_on_judges(index)
+    yield dot_figure(index, "profile", rows, panels, cast, keys=("measure",), after=notes)
+    yield radar_figure(index, {"": axes}, profile=index.title("profile"))
 
 
-def task_figure(index: Index, signature: str) -> Figure | None:
+def task_figure(index: Index) -> Figure | None:
     """A lane per task, the largest first: accuracy with reasoning, F1 and consistency."""
     tasks = tasks_of(index)
     if len(tasks) < 2:
@@ -70,18 +50,9 @@ def task_figure(index: Index, signature: str) -> Figure | None:
         for task in tasks
     ]
     panels = [Panel(column.heading, column=column) for column in _TASK_COLUMNS]
-    return dot_figure(
-        "task_lanes",
-        "Task by task, side by side",
-        lane_rows(index, lanes, panels, cast),
-        panels,
-        cast,
-        signature,
-        says="By task, in percent:",
-        keys=("task", "measure"),
-        before=["Items of each task in brackets; bars: 95 % intervals over items."],
-        after=notes_on_judges(index),
-    )
+    rows, notes = lane_rows(index, lanes, panels, cast), notes_on_judges(index)
+    keys = ("task", "measure")
+    return dot_figure(index, "task_lanes", rows, panels, cast, keys=keys, after=notes)
 
 
 # ---------------------------------------------------------------- paths of two readers
@@ -95,7 +66,7 @@ _MOST_NUMBERED: Final = 12
 _ABREAST: Final = 4
 
 
-def likeness_figure(index: Index, signature: str) -> Figure | None:
+def likeness_figure(index: Index) -> Figure | None:
     """Two readers' most frequent paths side by side, task by task."""
     if not index.all("path_likeness", "versus", "judge"):
         return None
@@ -121,24 +92,14 @@ def likeness_figure(index: Index, signature: str) -> Figure | None:
         layers.append({"mark": mark, "encoding": {**place, **words}})
     panels = list(dict.fromkeys(str(row["task"]) for row in rows))
     size = {"width": {"step": _SQUARE}, "height": {"step": _SQUARE - 6}}
-    return Figure(
-        name="path_likeness",
-        title="Do readers reason along the same path?",
-        spec=figure_spec(
-            rows,
-            facet={"field": "task", "type": "nominal", "title": None, "sort": panels},
-            columns=_ABREAST,
-            spec={"layer": layers, **size},
-        ),
-        alt=f"Similarity of two readers' most frequent paths, percent: {_likeness_words(rows)}.",
-        signature=signature,
-        notes=(
-            "Percent: the longest common subsequence of two readers' most frequent paths over the "
-            "longer one; the mean of the judges. All tasks: the mean over tasks. Intervals are in "
-            "measures.json (path_likeness).",
-            *notes_on_judges(index, ("order",)),
-        ),
+    spec = figure_spec(
+        rows,
+        facet={"field": "task", "type": "nominal", "title": None, "sort": panels},
+        columns=_ABREAST,
+        spec={"layer": layers, **size},
     )
+    notes = notes_on_judges(index, ("order",))
+    return index.figure("path_likeness", spec, _likeness_words(rows), *notes)
 
 
 def _likeness_rows(index: Index) -> Iterator[Spec]:

@@ -17,34 +17,34 @@ __all__ = ["exhibits"]
 
 def exhibits(measures: Sequence[Measure], signature: str) -> Iterator[Table | Figure]:
     """Every exhibit the measures allow, in the order of the page."""
-    index = Index(measures)
-    yield tables.summary(index, signature)
-    fitness, agreement = people.judge_tables(index, signature)
+    index = Index(measures, signature, tables.WORDING)
+    yield tables.summary(index)
+    fitness, agreement = people.judge_tables(index)
     made: list[Table | Figure | None] = [
         fitness,
-        tables.scores_table(index, signature),
-        *figures.profile_figures(index, signature),
-        tables.abilities_table(index, signature),
-        figures.image_lanes(index, signature),
-        tables.image_table(index, "accuracy", signature),
-        tables.image_table(index, "score", signature),
-        figures.group_lanes(index, "modality", signature),
-        tables.group_table(index, "modality", "modalities", signature),
-        figures.group_lanes(index, "system", signature),
-        tables.group_table(index, "system", "systems", signature),
-        tables.subtypes_table(index, signature),
-        tables.order_table(index, signature),
-        tables.sureness_table(index, signature),
-        tables.pairs_table(index, signature),
-        tables.base_table(index, signature),
-        figures.size_figure(index, signature),
-        figures.correlations_table(index, signature),
-        people.error_figure(index, signature),
-        people.error_table(index, signature),
-        tables.leakage_table(index, signature),
-        people.rank_figure(index, signature),
-        people.rank_table(index, signature),
+        tables.scores_table(index),
+        *figures.profile_figures(index),
+        tables.abilities_table(index),
+        figures.image_lanes(index),
+        tables.image_table(index, "accuracy"),
+        tables.image_table(index, "score"),
+        figures.group_lanes(index, "modality"),
+        tables.group_table(index, "modality", "modalities"),
+        figures.group_lanes(index, "system"),
+        tables.group_table(index, "system", "systems"),
+        tables.subtypes_table(index),
+        tables.order_table(index),
+        tables.sureness_table(index),
+        tables.pairs_table(index),
+        tables.base_table(index),
+        figures.size_figure(index),
+        figures.correlations_table(index),
+        people.error_figure(index),
+        people.error_table(index),
+        tables.leakage_table(index),
+        people.rank_figure(index),
+        people.rank_table(index),
         agreement,
-        tables.coverage_table(index, signature),
+        tables.coverage_table(index),
     ]
     yield from (one for one in made if one is not None)

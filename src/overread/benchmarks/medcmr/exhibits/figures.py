@@ -7,7 +7,7 @@ from math import log10
 from typing import Any, Final
 
 from overread.benchmarks.exhibits import style
-from overread.benchmarks.exhibits.cells import NOT_KNOWN, coefficient, p_value, table
+from overread.benchmarks.exhibits.cells import NOT_KNOWN, coefficient, p_value
 from overread.benchmarks.exhibits.figures import Lane, Panel, dot_figure, lane_rows, radar_figure
 from overread.benchmarks.exhibits.index import Column, Index
 from overread.benchmarks.exhibits.style import BLUE, Spec, cast_of
@@ -20,39 +20,30 @@ _MCQ, _OPEN = "multiple choice: accuracy", "open answers: judged"
 
 # ---------------------------------------------------------------- capabilities side by side
 
-_LANES: Final = "Where is it strong, where weak?"
 _JUDGED_TOO: Final = ", and the judged components of open answers"
 _JUDGED_WORDS: Final = {"visual": "visual accuracy", "truth": "truth", "score": "all together"}
 
 
-def profile_figures(index: Index, signature: str) -> Iterator[Figure | None]:
+def profile_figures(index: Index) -> Iterator[Figure | None]:
     """Lanes with intervals, then the radar."""
     dimensions = [
         Column(name, "accuracy", (("dimension", name),))
         for name in tables.groups_of(index, "dimension")
     ]
     choice, judged = kept_columns(index, dimensions), kept_columns(index, tables.COMPONENTS)
-    yield _profile(index, choice, judged, signature)
+    yield _profile(index, choice, judged)
     yield radar_figure(
         index,
-        signature,
         {_MCQ: choice, _OPEN: judged},
-        title="Capabilities around a circle",
-        says="A radar chart, centre 0 and rim 100:",
-        before=(
-            "Without intervals. The area depends on the order of the axes and means nothing; "
-            f'"{_LANES}" has the same numbers with their intervals.',
-            f"{tables.spelled('dimension', [column.heading for column in choice])}.",
-        ),
         after=lambda webs: (
             tables.judged_notes(index) if any(w.title == _OPEN for w in webs) else ()
         ),
+        profile=index.title("profile"),
+        dimensions=tables.spelled("dimension", [column.heading for column in choice]),
     )
 
 
-def _profile(
-    index: Index, choice: Sequence[Column], judged: Sequence[Column], signature: str
-) -> Figure | None:
+def _profile(index: Index, choice: Sequence[Column], judged: Sequence[Column]) -> Figure | None:
     head = (
         [Column("all multiple-choice items", "accuracy")] if tables.ACCURACY.stands(index) else []
     )
@@ -66,22 +57,17 @@ def _profile(
     cast = cast_of(index, [*choice, *head, *judged, *tail])
     panels = [Panel("all items", axis="0 to 100")]
     return dot_figure(
+        index,
         "profile",
-        _LANES,
         lane_rows(index, lanes, panels, cast),
         panels,
         cast,
-        signature,
-        says="From 0 to 100:",
         keys=("lane",),
-        before=[
-            f"Accuracy in multiple-choice items{_JUDGED_TOO if judged else ''}. Where two readers' "
-            "intervals overlap far, do not call one the better."
-        ],
         after=[
             *(tables.judged_notes(index) if judged else ()),
             *interval_notes(index, "accuracy", "score"),
         ],
+        judged=_JUDGED_TOO if judged else "",
     )
 
 
@@ -90,7 +76,7 @@ def _profile(
 _KINDS: Final = {"accuracy": "multiple-choice", "S": "open"}
 
 
-def group_lanes(index: Index, key: str, signature: str) -> Figure | None:
+def group_lanes(index: Index, key: str) -> Figure | None:
     """By modality, or by body system."""
     groups, both = tables.groups_of(index, key), (tables.ACCURACY, tables.SCORE)
     cast, names = cast_of(index, both), style.shown(groups)
@@ -113,26 +99,19 @@ def group_lanes(index: Index, key: str, signature: str) -> Figure | None:
     rows = lane_rows(index, lanes, panels, cast)
     if len({row["lane"] for row in rows}) < 2:
         return None
-    said = "body system" if key == "system" else key
-    lot = "Dashed: the accuracy of an option drawn by lot."
-    kinds = " + ".join(_KINDS[column.heading] for column in drawn)
     return dot_figure(
+        index,
         f"{key}_lanes",
-        f"By {said}, side by side",
         rows,
         panels,
         cast,
-        signature,
-        says=f"By {said}, from 0 to 100:",
         keys=(key, "measure"),
-        before=[
-            f"{tables.GROUPS_SAY[key]} In brackets the items, {kinds}; {tables.FEW_ITEMS}",
-            *([] if tables.chance_line(index) is None else [lot]),
-        ],
+        before=[] if tables.chance_line(index) is None else [index.note("dashed_chance")],
         after=[
             *(tables.judged_notes(index) if tables.SCORE in drawn else ()),
             *interval_notes(index, *(column.measure for column in drawn)),
         ],
+        kinds=" + ".join(_KINDS[column.heading] for column in drawn),
     )
 
 
@@ -147,7 +126,7 @@ def _counted(group: str, sizes: Iterable[dict[str, int]]) -> str:
 _OWN: Final = "accuracy with the image"
 
 
-def image_lanes(index: Index, signature: str) -> Figure | None:
+def image_lanes(index: Index) -> Figure | None:
     """What changes without the picture, in all items and by dimension."""
     cast, line = cast_of(index, [tables.ACCURACY]), tables.chance_line(index)
     lanes = [Lane("all items")]
@@ -175,19 +154,13 @@ def image_lanes(index: Index, signature: str) -> Figure | None:
         return None
     low, high = _bounds(changed)
     return dot_figure(
+        index,
         "image_lanes",
-        "What changes without the picture",
         rows,
         [own, *(panel._replace(low=low, high=high) for panel in changes)],
         cast,
-        signature,
-        says="Accuracy in percent, and its change in points:",
         keys=("lane", "panel"),
-        before=[
-            "Points on the dashed line at 0: the picture made no difference to the answers. "
-            f"{tables.EXPLAINED}",
-            *(["Dashed beside accuracy: an option drawn by lot."] if line is not None else []),
-        ],
+        before=[] if line is None else [index.note("dashed_beside")],
         after=interval_notes(index, "accuracy", "diff_accuracy"),
     )
 
@@ -216,9 +189,6 @@ TITLES: Final = {
     "accuracy_macro": "accuracy, macro",
     "score_macro": "all together (S), macro",
 }
-FEW_READERS: Final = (
-    "A rising cloud: larger readers do better here. Few readers, of few families: no law."
-)
 
 
 def _correlation(index: Index, name: str, of: str, **by: str) -> Measure | None:
@@ -235,12 +205,10 @@ def correlated(index: Index, of: str) -> str:
     return ", ".join(said) or "r, rho n/a"
 
 
-def correlations_table(index: Index, signature: str) -> Table | None:
-    groups: list[dict[str, str]] = [{}]
-    groups += [{"dimension": name} for name in tables.groups_of(index, "dimension")]
+def correlations_table(index: Index) -> Table | None:
     rows = []
     for measure, words in TITLES.items():
-        for by in groups:
+        for by in tables.dimensions_of(index):
             found = [_correlation(index, name, measure, **by) for name in ("r", "rho")]
             if any(found):
                 group = by.get("dimension", "all items")
@@ -248,19 +216,7 @@ def correlations_table(index: Index, signature: str) -> Table | None:
                 n = next((str(one.n) for one in found if one and one.n is not None), NOT_KNOWN)
                 tests = map(p_value, (rho.p, rho.q) if rho else (None, None))
                 rows.append((words, group, coefficient(r), coefficient(rho), *tests, n))
-    return table(
-        "size_correlations",
-        "Does size help? The correlations",
-        ("score", "dimension", "r", "rho", "p of rho", "q of rho", "readers"),
-        rows,
-        signature,
-        (
-            f"{FEW_READERS} r: Pearson's correlation with the logarithm of the parameters; rho: "
-            "Spearman's; a point is a reader.",
-            *interval_notes(index, "r"),
-        ),
-        facts=2,
-    )
+    return index.table("size_correlations", rows, *interval_notes(index, "r"), first=2)
 
 
 # ---------------------------------------------------------------- figure
@@ -286,7 +242,7 @@ def _sizes(index: Index) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda one: one[1]))
 
 
-def size_figure(index: Index, signature: str) -> Figure | None:
+def size_figure(index: Index) -> Figure | None:
     sizes = _sizes(index)
     some = [r for r in sizes if any(column.known(index, r) for column in _SIZED)]
     if len(some) < 2:
@@ -322,21 +278,13 @@ def size_figure(index: Index, signature: str) -> Figure | None:
     )
     said = "; ".join(f"{column.measure} {correlated(index, column.measure)}" for column in kept)
     unknown, drawn = len(index.readers) - len(sizes), style.spoken(rows, "size", "of")
-    return Figure(
-        name="size",
-        title="Does size help?",
-        spec=spec,
-        alt=f"Against billions of parameters, from 0 to 100: {drawn}. {said}.",
-        signature=signature,
-        notes=(
-            f"{FEW_READERS} The numbers name the readers; the axis of parameters is logarithmic.",
-            "r: Pearson's correlation with the logarithm of the parameters; rho: Spearman's.",
-            *([f"{unknown} readers do not say how large they are."] if unknown else []),
-            *style.unfit_note(rows),
-            *(tables.judged_notes(index) if len(kept) > 1 else ()),
-            *interval_notes(index, *(column.measure for column in kept)),
-        ),
+    notes = (
+        *([index.note("no_size", unknown=unknown)] if unknown else []),
+        *style.unfit_note(rows),
+        *(tables.judged_notes(index) if len(kept) > 1 else ()),
+        *interval_notes(index, *(column.measure for column in kept)),
     )
+    return index.figure("size", spec, f"{drawn}. {said}", *notes)
 
 
 def _apart(rows: list[Spec], bounds: tuple[float, float]) -> list[Spec]:

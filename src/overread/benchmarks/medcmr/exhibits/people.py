@@ -27,25 +27,13 @@ _cell = partial(cells.cell, absent=cells.NOT_ASKED)
 # ---------------------------------------------------------------- judges
 # Can the judges be trusted?
 
-# The harmless changes of `judging.rubric`, as columns.
-_CHANGES: Final = {"sections": "changed by the parts' order", "length": "changed by length"}
-_MOVED: Final = (
-    "Changed: of its scores on these replies, the share that is another when the parts of the "
-    "prompt stand in reverse, or when polite words that say nothing go before the reply."
-)
-_AGREED: Final = (
-    "Agreement: the very same score. Kappa: Cohen's with quadratic weights, agreement beyond that "
-    "of judges who give as often the scores that these give, but by lot; n/a where both said one "
-    "thing only. Where judges part, a difference between readers may be the judge's."
-)
 
-
-def judge_tables(index: Index, signature: str) -> Iterator[Table | None]:
+def judge_tables(index: Index) -> Iterator[Table | None]:
     """On replies of known truth, and with each other."""
     parts = parts_of(index, every=True)
-    yield fitness_table(index, signature, parts, _CHANGES, _MOVED)
+    yield fitness_table(index, parts)
     scores = [Part(said, name, {"component": name}) for name, said in COMPONENT_WORDS.items()]
-    yield agreement_table(index, signature, scores, "dimension", _AGREED)
+    yield agreement_table(index, scores, "dimension")
 
 
 # ---------------------------------------------------------------- labelled errors
@@ -72,10 +60,6 @@ _ALL: Final = "all errors"
 _READERS: Final = 6
 # Narrower parts have no room for their number.
 _LEGIBLE: Final = 7
-_ERRORS_SAY: Final = (
-    "Recognition errors call for better eyes, the others for better medicine: a reader that fails "
-    "by recognition is not mended by reasoning longer."
-)
 
 
 def _labelled(index: Index) -> list[str]:
@@ -94,7 +78,7 @@ def _share(index: Index, reader: str, group: str, error: str) -> Measure | None:
     return index.get(reader, "error_share", error=error, **by)
 
 
-def error_figure(index: Index, signature: str) -> Figure | None:
+def error_figure(index: Index) -> Figure | None:
     """Bars of a reader's errors, by dimension."""
     readers = _labelled(index)
     drawn = readers[:_READERS]
@@ -132,17 +116,9 @@ def error_figure(index: Index, signature: str) -> Figure | None:
     said = "; ".join(
         f"{row['reader']} {row['group']} {row['error']} {row['value']:.1f}".strip() for row in rows
     )
-    return Figure(
-        name="error_bars",
-        title="Why it errs",
-        spec=style.figure_spec(rows, vconcat=panels, spacing=20),
-        alt=f"Shares of labelled errors in percent: {said}.",
-        signature=signature,
-        notes=(
-            f"{_ERRORS_SAY} Labelled errors in brackets.",
-            *([f"The first {len(drawn)} readers; {left} more are in the table."] if left else []),
-        ),
-    )
+    spec = style.figure_spec(rows, vconcat=panels, spacing=20)
+    notes = [index.note("more_readers", drawn=len(drawn), left=left)] if left else []
+    return index.figure("error_bars", spec, said, *notes)
 
 
 def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
@@ -187,7 +163,7 @@ def _panel(name: str, rows: Sequence[Spec], *, titled: bool) -> Spec:
     }
 
 
-def error_table(index: Index, signature: str) -> Table | None:
+def error_table(index: Index) -> Table | None:
     """The same in numbers."""
     rows = []
     for reader in _labelled(index):
@@ -195,20 +171,9 @@ def error_table(index: Index, signature: str) -> Table | None:
             found = [_share(index, reader, group, error) for error in _WORDS]
             if any(found):
                 rows.append((reader or "all readers", group, *map(cells.fraction, found)))
-    return cells.table(
-        "errors",
-        "What kind of errors does it make?",
-        ("reader", "dimension", *_WORDS.values()),
-        rows,
-        signature,
-        (
-            _ERRORS_SAY,
-            "Of the errors that people labelled, the share of each kind; what was not labelled is "
-            "in none. All errors: as they were sampled, not as often as the reader makes them.",
-            *interval_notes(index, "error_share"),
-        ),
-        facts=2,
-    )
+    columns = ("reader", "dimension", *_WORDS.values())
+    notes = interval_notes(index, "error_share")
+    return index.table("errors", rows, *notes, columns=columns, first=2)
 
 
 # ---------------------------------------------------------------- rankings
@@ -216,11 +181,6 @@ def error_table(index: Index, signature: str) -> Table | None:
 
 _RATERS: Final = {"human": "people", "judge": "judges"}
 _COMPONENTS: Final = {name: TITLES[name] for name in COMPONENT_WORDS}
-_SAID: Final = (
-    "Win ratio: how often a reader's answer is ranked above another's, a tie being half a win; 50 "
-    "is no difference."
-)
-_RANKS_SAY: Final = "Where people and judges part, trust the people."
 _OTHERS: Final = "all others"
 
 
@@ -228,7 +188,7 @@ def _rho(index: Index, component: str) -> Measure | None:
     return index.known("", "rho", component=component, **{"with": "human"})
 
 
-def rank_figure(index: Index, signature: str) -> Figure | None:
+def rank_figure(index: Index) -> Figure | None:
     """A lane per reader: its mean over the others, as the paper's Figure 4 has it."""
     records = index.all("win_ratio", "component", "rater")
     names = style.shown(list(dict.fromkeys(record.reader for record in records)))
@@ -249,25 +209,16 @@ def rank_figure(index: Index, signature: str) -> Figure | None:
     said = "; ".join(
         f"{row['reader']}, {row['panel']}, by {row['shown']} {row['value']:.1f}" for row in rows
     )
-    return Figure(
-        name="win_ratio_lanes",
-        title="People and judges, side by side",
-        spec=dots(rows, list(names.values()), lines, style.Cast(dict(_RATERS), 0), across=2),
-        alt=f"Win ratios over all other readers in percent: {said}.",
-        signature=signature,
-        notes=(
-            f"{_RANKS_SAY} {_SAID} The mean over all other readers that were ranked.",
-            *(
-                [f"Spearman's rho of people's and judges' rankings: {', '.join(rhos)}."]
-                * bool(rhos)
-            ),
-            *style.unfit_note(rows),
-            *interval_notes(index, "win_ratio"),
-        ),
+    spec = dots(rows, list(names.values()), lines, style.Cast(dict(_RATERS), 0), across=2)
+    notes = (
+        *([index.note("rankings", rhos=", ".join(rhos))] if rhos else []),
+        *style.unfit_note(rows),
+        *interval_notes(index, "win_ratio"),
     )
+    return index.figure("win_ratio_lanes", spec, said, *notes)
 
 
-def rank_table(index: Index, signature: str) -> Table | None:
+def rank_table(index: Index) -> Table | None:
     """The same in numbers, and pair by pair."""
     whole = dict.fromkeys(
         (record.reader, "") for record in index.all("win_ratio", "component", "rater")
@@ -287,24 +238,8 @@ def rank_table(index: Index, signature: str) -> Table | None:
                 if any(found):
                     rows.append((words, reader, versus or _OTHERS, *map(_cell, found), *told))
                     told = ("", "")
-    return cells.table(
-        "win_ratio",
-        "Do the judges rank as people do?",
-        (
-            *("component", "reader", "over", "win ratio, people", "win ratio, judges"),
-            *("largest gap", "rho"),
-        ),
-        rows,
-        signature,
-        (
-            f"{_RANKS_SAY} {_SAID}",
-            "Largest gap: between people and judges, in points, in the rows from there on. Rho: "
-            "Spearman's, of their rankings of the readers within each item.",
-            *judged_notes(index),
-            *interval_notes(index, "win_ratio"),
-        ),
-        facts=3,
-    )
+    notes = (*judged_notes(index), *interval_notes(index, "win_ratio"))
+    return index.table("win_ratio", rows, *notes, first=3)
 
 
 def _plain(record: Measure | None) -> str:

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from overread.benchmarks.exhibits import tables as shared
-from overread.benchmarks.exhibits.cells import FEW_MARK, NOT_ASKED, cell, table, with_tests
-from overread.benchmarks.exhibits.index import Column, Index
+from overread.benchmarks.exhibits.cells import FEW_MARK, NOT_ASKED, cell, with_tests
+from overread.benchmarks.exhibits.index import Column, Index, wording_beside
 from overread.benchmarks.exhibits.judges import (
     AGREEMENT,
     SENSITIVITY,
@@ -44,11 +44,7 @@ COMPONENT_WORDS: Final = {
     "visual": "visual accuracy",
     "truth": "agreement with the truth",
 }
-_OPEN_WORDS: Final = (
-    "Con: clarity of language; Coh: coherence of the reasoning; VA: agreement with the experts' "
-    "description of the image; GT: agreement with the true answer. S: (Con + Coh + 4 VA + 4 GT) / "
-    "10. All from 0 to 100, as judges score them."
-)
+WORDING: Final = wording_beside(__file__, question=QUESTION, few=FEW, few_mark=FEW_MARK)
 _GROUP_WORDS: Final = {"dimension": DIMENSIONS, "ability": ABILITIES}
 
 
@@ -60,6 +56,11 @@ def groups_of(index: Index, key: str) -> list[str]:
         for group in index.groups(column.measure, key)
     }
     return in_order(key, found)
+
+
+def dimensions_of(index: Index) -> list[dict[str, str]]:
+    """The `by` of all items, then of each dimension."""
+    return [{}, *({"dimension": name} for name in groups_of(index, "dimension"))]
 
 
 def in_order(key: str, found: set[str]) -> list[str]:
@@ -106,7 +107,7 @@ def judged_notes(index: Index) -> Iterator[str]:
     """What the judged columns mean, and who judged; nothing where no open answer was asked for."""
     if not any(index.all(column.measure) for column in (*COMPONENTS, SCORE)):
         return
-    yield _OPEN_WORDS
+    yield index.note("open_scores")
     yield from notes_on_judges(index, parts_of(index))
 
 
@@ -140,37 +141,22 @@ _SURVIVING: Final = tuple(
 _SUMMARY: Final = (ACCURACY, _MACRO, _INVALID, *_SURVIVING, *COMPONENTS, SCORE)
 _SCORES: Final = (ACCURACY, _MACRO, _INVALID, *COMPONENTS, SCORE)
 _FLUENT: Final = " High Con and Coh beside low VA and GT: it writes well about what is not there."
-_SAID: Final = (
-    "Percent. Accuracy: of multiple-choice items, those answered rightly; a reply without a "
-    "letter is wrong and counted as invalid beside it. Macro: the plain mean over dimensions."
-)
 
 
-def summary(index: Index, signature: str) -> Table:
+def summary(index: Index) -> Table:
     """What counts, in one row per reader; it is there even where nothing is known."""
     kept = shared.kept_columns(index, _SUMMARY) or list(_SCORES)
     rows = shared.reader_rows(index, kept, absent=NOT_ASKED)
     asked = [row for row in rows if set(row[1:]) != {NOT_ASKED}]
-    return Table(
-        name="summary",
-        title=QUESTION,
-        columns=("reader", *(column.heading for column in kept)),
-        rows=(*asked, *_chance_row(index, kept)),
-        signature=signature,
-        notes=tuple(_notes(index, kept)),
+    headings = ("reader", *(column.heading for column in kept))
+    notes = (
+        *([index.note("survives")] if any(column in _SURVIVING for column in kept) else []),
+        *judged_notes(index),
+        *shared.remarks_on(index, (ACCURACY, SCORE)),
+        *shared.interval_notes(index, *(column.measure for column in kept)),
     )
-
-
-def _notes(index: Index, kept: Sequence[Column]) -> Iterator[str]:
-    yield _SAID
-    if any(column in _SURVIVING for column in kept):
-        yield (
-            "Survives: accuracy without the item's own image as a share of that with it. What "
-            "survives was not read off the image."
-        )
-    yield from judged_notes(index)
-    yield from shared.remarks_on(index, (ACCURACY, SCORE))
-    yield from shared.interval_notes(index, *(column.measure for column in kept))
+    asked += _chance_row(index, kept)
+    return index.whole_table("summary", asked, *notes, columns=headings)
 
 
 def _chance_row(index: Index, columns: Sequence[Column]) -> list[tuple[str, ...]]:
@@ -184,7 +170,7 @@ def _chance_row(index: Index, columns: Sequence[Column]) -> list[tuple[str, ...]
     return [("chance: an option by lot", *cells)] if known else []
 
 
-def scores_table(index: Index, signature: str) -> Table | None:
+def scores_table(index: Index) -> Table | None:
     """Table 2: accuracy in each dimension, and the judged components of open answers."""
     dimensions = groups_of(index, "dimension")
     accuracy = [Column(name, "accuracy", (("dimension", name),)) for name in dimensions]
@@ -194,41 +180,30 @@ def scores_table(index: Index, signature: str) -> Table | None:
     columns = accuracy + [column for column in judged if index.all(column.measure)]
     return shared.readers_table(
         index,
-        signature,
         "scores",
-        "As in Table 2 of the paper: dimension by dimension, and open answers",
         columns,
-        (
-            "Accuracy near chance in a dimension: the reader cannot do that kind of task on these "
-            f"images.{_FLUENT if len(columns) > len(accuracy) else ''}",
-            f"{_SAID} {spelled('dimension', dimensions)}.",
-            *judged_notes(index),
-            *shared.interval_notes(index, "accuracy", "score"),
-        ),
+        *judged_notes(index),
+        *shared.interval_notes(index, "accuracy", "score"),
         absent=NOT_ASKED,
         only_asked=True,
         more=_chance_row(index, columns),
+        dimensions=spelled("dimension", dimensions),
+        fluent=_FLUENT if len(columns) > len(accuracy) else "",
     )
 
 
-def abilities_table(index: Index, signature: str) -> Table | None:
+def abilities_table(index: Index) -> Table | None:
     """Table 3: accuracy by what the question asks of a physician."""
     abilities, chance = groups_of(index, "ability"), chance_line(index)
-    lot = f"An option by lot is right in {chance:.1f} % of all items." if chance else ""
     return shared.readers_table(
         index,
-        signature,
         "abilities",
-        "As in Table 3 of the paper: by what is asked of the physician",
         [Column(name, "accuracy", (("ability", name),)) for name in abilities],
-        (
-            "Accuracy in multiple-choice items, percent. A reader that diagnoses (DX) well need "
-            f"not be able to stage, treat or follow up. {spelled('ability', abilities)}.",
-            *([lot] if lot else []),
-            *shared.interval_notes(index, "accuracy"),
-        ),
+        *([index.note("chance", chance=chance)] if chance else []),
+        *shared.interval_notes(index, "accuracy"),
         absent=NOT_ASKED,
         only_asked=True,
+        abilities=spelled("ability", abilities),
     )
 
 
@@ -236,36 +211,25 @@ def abilities_table(index: Index, signature: str) -> Table | None:
 # By modality, by body system and by subtype.
 
 _COLUMNS: Final = (ACCURACY, *COMPONENTS, SCORE)
-FEW_ITEMS: Final = f"* fewer than {FEW} items: read nothing into it."
-GROUPS_SAY: Final = {
-    "modality": "A reader that is good overall may not be so in the modality you read.",
-    "system": "A reader that is good overall may not be so in the organs you read.",
-}
 
 
-def group_table(index: Index, key: str, name: str, signature: str) -> Table | None:
+def group_table(index: Index, key: str, name: str) -> Table | None:
     """Every number by modality, or by body system."""
     groups, sizes = groups_of(index, key), shared.group_sizes(index, key, _COLUMNS)
     kept = shared.kept_columns(index, _COLUMNS, **{key: groups})
     return shared.groups_table(
         index,
-        signature,
         name,
-        f"By {'body system' if key == 'system' else key}: every number",
         key,
         {group: marked(group, sizes.get(group, 0)) for group in groups},
         kept,
-        (
-            GROUPS_SAY[key],
-            FEW_ITEMS,
-            *(judged_notes(index) if len(kept) > 1 else ()),
-            *shared.interval_notes(index, *(column.measure for column in kept)),
-        ),
+        *(judged_notes(index) if len(kept) > 1 else ()),
+        *shared.interval_notes(index, *(column.measure for column in kept)),
         absent=NOT_ASKED,
     )
 
 
-def subtypes_table(index: Index, signature: str) -> Table | None:
+def subtypes_table(index: Index) -> Table | None:
     """Five subtypes of each dimension."""
     both = (ACCURACY, SCORE)
     sizes: dict[tuple[str, str], int] = {}
@@ -287,20 +251,8 @@ def subtypes_table(index: Index, signature: str) -> Table | None:
         for dimension, subtype in known
         for reader in index.readers
     ]
-    return table(
-        "subtypes",
-        "By subtype of each dimension",
-        ("dimension", "subtype", "reader", "accuracy", "S"),
-        rows,
-        signature,
-        (
-            "Which kind of question within a dimension a reader fails.",
-            FEW_ITEMS,
-            *judged_notes(index),
-            *shared.interval_notes(index, "accuracy", "score"),
-        ),
-        facts=3,
-    )
+    notes = (*judged_notes(index), *shared.interval_notes(index, "accuracy", "score"))
+    return index.table("subtypes", rows, *notes, first=3)
 
 
 # ---------------------------------------------------------------- pairs of readers
@@ -309,29 +261,21 @@ def subtypes_table(index: Index, signature: str) -> Table | None:
 _COMPARED: Final = {"diff_accuracy": "accuracy", "diff_score": "S"}
 
 
-def pairs_table(index: Index, signature: str) -> Table | None:
+def pairs_table(index: Index) -> Table | None:
     """Differences with their intervals and tests."""
 
     def said(name: str, kind: str) -> str | None:
         return f"{name}, reformulated" if kind == "reformulated" else None
 
-    return table(
-        "pairs",
-        "Which reader is better?",
-        ("reader", "less", "measure", "difference", "p", "q"),
-        shared.difference_rows(shared.differences(index, _COMPARED, "kind", said)),
-        signature,
-        (
-            "Points on the same items, replies without an answer counted as wrong. An interval "
-            "that holds 0: these items do not tell the two apart. q: Benjamini and Hochberg's.",
-            *(judged_notes(index) if index.every("diff_score") else ()),
-            *shared.interval_notes(index, *_COMPARED),
-        ),
-        facts=3,
+    notes = (
+        *(judged_notes(index) if index.every("diff_score") else ()),
+        *shared.interval_notes(index, *_COMPARED),
     )
+    found = shared.differences(index, _COMPARED, "kind", said)
+    return index.table("pairs", shared.difference_rows(found), *notes, first=3)
 
 
-def base_table(index: Index, signature: str) -> Table | None:
+def base_table(index: Index) -> Table | None:
     """Items that only the base model has right, and only the medical one; then as open items."""
     pairs = dict.fromkeys(
         (record.by["versus"], record.reader)
@@ -340,7 +284,7 @@ def base_table(index: Index, signature: str) -> Table | None:
     )
     rows = []
     for base, medical in pairs:
-        for by in ({}, *({"dimension": name} for name in groups_of(index, "dimension"))):
+        for by in dimensions_of(index):
             only = [
                 index.get(medical, name, versus=base, **by)
                 for name in ("only_base", "only_medical")
@@ -358,28 +302,11 @@ def base_table(index: Index, signature: str) -> Table | None:
                 ]
             group = by.get("dimension", "all items")
             rows.append((medical, base, group, *map(_cell, (*own, *only)), *tail))
-    return table(
-        "base_against_medical",
-        "Does medical fine-tuning help?",
-        (
-            *("medical reader", "base", "dimension", "accuracy, base", "accuracy, medical"),
-            *("only base right", "only medical right", "medical less base"),
-            *("S reformulated, base", "S reformulated, medical", "medical less base, S"),
-        ),
-        rows,
-        signature,
-        (
-            "Where more items are right for the base alone than for the medical reader alone, the "
-            "fine-tuning cost more than it gave.",
-            "Only base, only medical: the share of multiple-choice items that this one has right "
-            "and the other wrong. Reformulated: such items asked without their options, the text "
-            "of the right option being the truth. Differences in points on the same items, with p "
-            "and q.",
-            *(judged_notes(index) if index.any("score", kind="reformulated") else ()),
-            *shared.interval_notes(index, "only_base", "diff_accuracy"),
-        ),
-        facts=3,
+    notes = (
+        *(judged_notes(index) if index.any("score", kind="reformulated") else ()),
+        *shared.interval_notes(index, "only_base", "diff_accuracy"),
     )
+    return index.table("base_against_medical", rows, *notes, first=3)
 
 
 def _less(index: Index, name: str, reader: str, other: str, **by: str) -> Measure | None:
@@ -406,7 +333,7 @@ _RATES: Final = {
 }
 
 
-def coverage_table(index: Index, signature: str) -> Table | None:
+def coverage_table(index: Index) -> Table | None:
     """A row per reader and kind of item."""
     found = index.all("judged_rate", "kind", "judge")
     judges = list(dict.fromkeys(record.by["judge"] for record in found))
@@ -421,24 +348,9 @@ def coverage_table(index: Index, signature: str) -> Table | None:
                 verdicts = [NOT_ASKED if kind == "mcq" else _cell(one) for one in judged]
                 rows.append((reader, said, *map(_cell, rates), *verdicts))
     each = [f"verdicts of {judge}" for judge in judges] if len(judges) > 1 else []
-    return table(
-        "coverage",
-        "What of the replies could be used?",
-        ("reader", "kind", *_RATES.values(), "verdicts read", *each),
-        rows,
-        signature,
-        (
-            "Where much is invalid, refused or cut off, a low score is one of format or of length "
-            "and says little about medicine.",
-            "Percent of what was asked. Invalid: no letter could be read, or no answer section; "
-            "refused: it declined; unanswered: no reply came; cut off: it ran out of tokens. All "
-            "but the last count as wrong in accuracy, and as 0 in judged scores where there is "
-            "nothing to judge. Verdicts read: of replies to be judged, those with a verdict that "
-            "could be read.",
-            *shared.interval_notes(index, *_RATES, "judged_rate"),
-        ),
-        facts=2,
-    )
+    columns = ("reader", "kind", *_RATES.values(), "verdicts read", *each)
+    notes = shared.interval_notes(index, *_RATES, "judged_rate")
+    return index.table("coverage", rows, *notes, columns=columns, first=2)
 
 
 # ---------------------------------------------------------------- without the image
@@ -446,10 +358,6 @@ def coverage_table(index: Index, signature: str) -> Table | None:
 
 _OTHERS: Final = tuple(image for image in IMAGES if image != "original")
 IMAGE_NAMES: Final = {"blank": "black image", "swap": "other image", "text": "no image"}
-EXPLAINED: Final = (
-    "Black image: the item's own, all black; other image: that of another item of the same "
-    "dimension; no image: the words alone."
-)
 _ALL: Final = "all items"
 
 
@@ -463,16 +371,14 @@ def _changed(
     return index.get(reader, name, condition=image, versus="original", **by)
 
 
-def image_table(index: Index, measure: str, signature: str) -> Table | None:
+def image_table(index: Index, measure: str) -> Table | None:
     asked = conditions_asked(index, measure)
     if not asked:
         return None
     choice = measure == "accuracy"
-    groups: list[dict[str, str]] = [{}]
-    groups += [{"dimension": name} for name in groups_of(index, "dimension")]
     rows = []
     for reader in index.readers:
-        for by in groups:
+        for by in dimensions_of(index):
             own = index.get(reader, measure, **by)
             others = [index.get(reader, measure, condition=image, **by) for image in asked]
             if not any(others):
@@ -494,24 +400,13 @@ def image_table(index: Index, measure: str, signature: str) -> Table | None:
             *(f"{part}, {IMAGE_NAMES[image]}" for part in parts),
         )
     ]
-    return table(
+    return index.table(
         "image_dependence" if choice else "image_dependence_open",
-        "How much survives without the picture?"
-        if choice
-        else "Do the open answers depend on the picture?",
-        ("reader", "dimension", f"{said}, own image", *heads),
         rows,
-        signature,
-        (
-            "What a reader scores without the picture it did not read off the picture: only the "
-            f"difference is evidence that it looks. {EXPLAINED}",
-            "Difference: without the image less with it, in points, on the same items; with p and "
-            "q (Benjamini and Hochberg's)."
-            + (" Survives: the former as a share of the latter." if choice else ""),
-            *(() if choice else judged_notes(index)),
-            *shared.interval_notes(index, measure, f"diff_{measure}"),
-        ),
-        facts=2,
+        *(() if choice else judged_notes(index)),
+        *shared.interval_notes(index, measure, f"diff_{measure}"),
+        columns=("reader", "dimension", f"{said}, own image", *heads),
+        first=2,
     )
 
 
@@ -519,7 +414,7 @@ def image_table(index: Index, measure: str, signature: str) -> Table | None:
 # Does the answer hang on where an option stands? And how sure is the reader of its letter?
 
 
-def order_table(index: Index, signature: str) -> Table | None:
+def order_table(index: Index) -> Table | None:
     """Accuracy under other orders of the options, and the letters a reader likes."""
     own = Column("accuracy, set's order", "accuracy")
     orders = sorted(index.groups("accuracy", "order"))
@@ -534,25 +429,12 @@ def order_table(index: Index, signature: str) -> Table | None:
     ]
     if not shared.kept_columns(index, changed):
         return None
-    return shared.readers_table(
-        index,
-        signature,
-        "option_order",
-        "Does the answer hang on the order of the options?",
-        [c for c in (own, *changed) if any(c.of(index, reader) for reader in index.readers)],
-        (
-            "A reader that knows the answer gives it wherever it stands; one that is right in "
-            "every order much more seldom than on average guesses, or likes a letter.",
-            "Percent. Says: the share of letters given over all orders, in which the right option "
-            "stands about equally often at each place. Position bias: how far these shares are "
-            "from those of the right options; 0 is none.",
-            *shared.interval_notes(index, "accuracy", "order_consistency", "position_share"),
-        ),
-        absent=NOT_ASKED,
-    )
+    columns = [c for c in (own, *changed) if any(c.of(index, reader) for reader in index.readers)]
+    notes = shared.interval_notes(index, "accuracy", "order_consistency", "position_share")
+    return shared.readers_table(index, "option_order", columns, *notes, absent=NOT_ASKED)
 
 
-def sureness_table(index: Index, signature: str) -> Table | None:
+def sureness_table(index: Index) -> Table | None:
     """By the probabilities of the first token, for readers that give them."""
     sure = (
         Column("accuracy, by probability", "accuracy_logprobs"),
@@ -561,16 +443,9 @@ def sureness_table(index: Index, signature: str) -> Table | None:
     )
     return shared.readers_table(
         index,
-        signature,
         "sureness",
-        "Is it as sure as it is right?",
         (Column("accuracy, as read", "accuracy"), *sure),
-        (
-            "By probability: the option of the likeliest first token. Calibration error: how far "
-            "the probability given is from the share that is right; lower is better, as is the "
-            "Brier score. All x 100. A large error: do not take its confidence at its word.",
-            *shared.interval_notes(index, *(column.measure for column in sure)),
-        ),
+        *shared.interval_notes(index, *(column.measure for column in sure)),
         readers=[r for r in index.readers if any(column.known(index, r) for column in sure)],
         absent=NOT_ASKED,
     )
@@ -587,26 +462,14 @@ _LEAKAGE_KINDS: Final = {
 _LEAKAGE_NAMES: Final = {"rouge_l": "ROUGE-L", "edit_similarity": "edit similarity"}
 
 
-def leakage_table(index: Index, signature: str) -> Table | None:
+def leakage_table(index: Index) -> Table | None:
     """The paper's Tables 4 and 5 side by side."""
+    columns = [
+        Column(f"{said}, {kind}", name, by)
+        for name, said in _LEAKAGE_NAMES.items()
+        for kind, by in _LEAKAGE_KINDS.items()
+    ]
+    notes = shared.interval_notes(index, *_LEAKAGE_NAMES)
     return shared.readers_table(
-        index,
-        signature,
-        "leakage",
-        "Does it repeat the reference answers?",
-        [
-            Column(f"{said}, {kind}", name, by)
-            for name, said in _LEAKAGE_NAMES.items()
-            for kind, by in _LEAKAGE_KINDS.items()
-        ],
-        (
-            "High likeness in words would mean that a reader may have seen the answers; low "
-            "likeness does not prove that it has not.",
-            "From 0 to 100, the mean over replies. ROUGE-L: the most words in common in the "
-            "same order, as an F-score; edit similarity: 100 less the share of characters to be "
-            "changed. MCQ-converted: multiple-choice items asked without their options.",
-            *shared.interval_notes(index, *_LEAKAGE_NAMES),
-        ),
-        absent=NOT_ASKED,
-        only_asked=True,
+        index, "leakage", columns, *notes, absent=NOT_ASKED, only_asked=True
     )
