@@ -18,7 +18,9 @@ from overread.stats import (
     debiased_ece,
     difference_p,
     ece,
+    flip_p,
     groups_p,
+    paired_values,
     partially_pooled,
     smallest_difference,
     wilson,
@@ -161,6 +163,15 @@ def test_repeated_patients_need_more_cases_and_nothing_settles_what_is_equal():
     assert cases_within_margin(0.8, 0.9, 0.05) is None
     with pytest.raises(ValueError, match="discordant"):
         cases_to_tell_apart(0.8, 0.7, discordant=0.01)
+
+
+def test_readers_that_all_but_agree_need_more_than_a_case():
+    """As few as an exact test, or Wilson's interval where all agree, can show anything by."""
+    assert cases_to_tell_apart(1.0, 0.0) == 6
+    assert flip_p([1] * 6, range(6)) <= 0.05 < flip_p([1] * 5, range(5))
+    n = cases_within_margin(0.0, 0.0, 0.05)
+    at, before = (paired_values([0] * m, [0] * m, range(m), (-1, 1)) for m in (n, n - 1))
+    assert at.interval.low >= -0.05 > before.interval.low
 
 
 def test_equivalence_has_no_cliff_at_equal_rates():

@@ -13,6 +13,8 @@ from overread.stats._proportions import Z95
 
 MOST: Final = 10**9
 """More cases than this are as good as none."""
+# With fewer cases that differ no exact paired test is below 0.05: 2/2⁵ is 0.0625.
+_LEAST_DISCORDANT: Final = 6
 
 
 def half_width(rate: float, cases: float, *, effect: float = 1.0) -> float:
@@ -116,7 +118,9 @@ def cases_to_tell_apart(
 
     With δ = p1 - p2 and ψ the share of cases that only one of them gets right::
 
-        n = (z sqrt(ψ) + z_power sqrt(ψ - δ²))² / δ²
+        n = (z sqrt(ψ) + z_power sqrt(ψ - δ²))² / δ², at least 6/ψ
+
+    since no exact test rejects on fewer than 6 cases that differ.
 
     Parameters
     ----------
@@ -142,7 +146,7 @@ def cases_to_tell_apart(
         return None
     psi = _discordant(first, second, discordant)
     spread = Z95 * math.sqrt(psi) + _beyond(power) * math.sqrt(psi - apart**2)
-    return whole_cases((spread / apart) ** 2 * effect)
+    return whole_cases(max((spread / apart) ** 2, _LEAST_DISCORDANT / psi) * effect)
 
 
 def smallest_difference(cases: int, *, power: float = 0.8, effect: float = 1.0) -> float | None:
@@ -192,7 +196,9 @@ def cases_within_margin(
 
     With δ = p1 - p2 (more is better) and ψ as for `cases_to_tell_apart`::
 
-        n = (z + z_power)² (ψ - δ²) / (margin + δ)²
+        n = (z + z_power)² (ψ - δ²) / (margin + δ)², at least z² (1 - margin - δ) / (margin + δ)
+
+    which is where Wilson's interval of n cases that all agree has that room.
 
     `both_sides` asks for equivalence: the interval must leave both margins out. Its n solves::
 
@@ -226,7 +232,8 @@ def cases_within_margin(
             enough = _between(middle, margin, delta) >= power
             low, high = (low, middle) if enough else (middle, high)
         reach = high
-    return whole_cases(reach**2 * (psi - delta**2) * effect)
+    least = Z95**2 * (1 - room) / room
+    return whole_cases(max(reach**2 * (psi - delta**2), least) * effect)
 
 
 def _between(reach: float, margin: float, delta: float) -> float:
