@@ -87,6 +87,22 @@ def shuffled(frame: pl.DataFrame | None, seed: int) -> pl.DataFrame | None:
     return None if frame is None else frame.sample(fraction=1.0, shuffle=True, seed=seed)
 
 
+def about(tables: Any, count: int, seed: int = 0) -> Any:
+    """The same run, had it been about so many of its cases."""
+    asked = sorted(tables.answers["case"].unique())
+    some = random.Random(seed).sample(asked, min(count, len(asked)))
+
+    def of_them(frame: pl.DataFrame | None) -> pl.DataFrame | None:
+        return None if frame is None else frame.filter(pl.col("case").is_in(some))
+
+    return replace(
+        tables,
+        cases=of_them(tables.cases),
+        answers=of_them(tables.answers),
+        verdicts=of_them(tables.verdicts),
+    )
+
+
 @EVERY
 def test_every_record_is_sound(kept, name, edition):
     _, tables, records = kept(name, edition)
@@ -112,6 +128,42 @@ def test_every_record_is_sound(kept, name, edition):
         if one.p is not None:
             assert 0 <= one.p <= 1, where
             assert one.q is None or one.q >= one.p - 1e-12, where
+
+
+# How many of a run's cases: all, some, and fewer than an interval should stand on.
+@pytest.mark.parametrize("count", [1_000, 12, 7, 4])
+@pytest.mark.parametrize("name", RUNS)
+def test_an_interval_and_its_p_never_contradict_each_other(kept, name, count):
+    """0 lies within the bounds exactly where p is above 0.05."""
+    bench, tables, records = kept(name, "corrected")
+    if count < tables.cases.height:
+        records = bench.measure(about(tables, count))
+    against = [
+        f"{one.reader} {one.measure} {one.by}: {one.value} [{one.low}, {one.high}], p {one.p}"
+        for one in records
+        if one.measure.startswith("diff_") or one.measure == "image_effect"
+        if one.low is not None and one.high is not None and one.p is not None
+        if (one.low <= 0 <= one.high) != (one.p > 0.05)
+    ]
+    assert not against
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("name", RUNS)
+def test_an_interval_of_few_cases_is_flagged_and_holds_its_value(kept, name, count):
+    """Below five clusters an interval promises more than it can hold, and says so."""
+    bench, tables, _ = kept(name, "corrected")
+    readers = {reader.name for reader in tables.readers}
+    silent = set()
+    for one in bench.measure(about(tables, count, seed=1)):
+        if one.value is None or one.low is None or one.high is None:
+            assert "few" not in one.flags, f"{one.measure} {one.by}: few, and no interval"
+            continue
+        assert one.low <= one.value <= one.high, (one.reader, one.measure, one.by)
+        of_chance = one.measure.startswith("chance")
+        if one.reader in readers and not of_chance and "few" not in one.flags:
+            silent.add(f"{one.measure} ({one.method})")
+    assert not silent
 
 
 @EVERY
@@ -198,18 +250,7 @@ def test_a_reader_more_or_less_changes_no_other_reader(kept, name, edition):
 @EVERY
 def test_a_single_case_has_no_interval_of_its_own(kept, name, edition):
     bench, tables, _ = kept(name, edition)
-    case = random.Random(0).choice(sorted(tables.answers["case"].unique()))
-
-    def of_it(frame: pl.DataFrame | None) -> pl.DataFrame | None:
-        return None if frame is None else frame.filter(pl.col("case") == case)
-
-    one_case = replace(
-        tables,
-        cases=of_it(tables.cases),
-        answers=of_it(tables.answers),
-        verdicts=of_it(tables.verdicts),
-    )
-    for one in bench.measure(one_case):
+    for one in bench.measure(about(tables, 1)):
         drawn = one.measure.startswith("chance")
         if edition == "corrected" and one.n == 1 and one.reader and not drawn:
             assert one.low is None, (one.measure, one.by)

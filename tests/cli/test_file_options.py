@@ -80,6 +80,7 @@ OPTIONS: dict[str, list[str]] = {
     "plan --only": ["plan", *_G[1:], "--only", PLACE],
     "plan --store": ["plan", *_G[1:], "--store", PLACE],
     "plan --requests": ["plan", *_G[1:], "--requests", PLACE],
+    "power --pilot": ["power", "--half-width", "0.05", "--pilot", PLACE],
     "published --beside": ["published", "grounding", "--beside", PLACE],
     "rank-sample run": ["rank-sample", PLACE, "--out", "new"],
     "rank-sample --out": ["rank-sample", "medcmr", "--out", PLACE],

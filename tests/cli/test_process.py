@@ -14,7 +14,7 @@ from overread.runs import phantom_cases
 OVERREAD = (sys.executable, "-c", "from overread.cli import main; main()")
 PLAN = ("plan", "grounding", "--cases", "films", "--reader", "control:looks")
 COMMANDS = (
-    "demo", "run", "plan", "measure", "build", "import", "transfer", "published", "selfcheck",
+    "demo", "run", "plan", "power", "measure", "build", "import", "transfer", "published", "selfcheck",
     "sight", "doctor", "judge-sample", "error-sample", "rank-sample", "report", "compare",
     "gate", "serve",
 )  # fmt: skip

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from overread.runs import open_cases
-from support.commands import Overread
+from overread.runs import open_cases, plan
+from overread.runs._planning import Reach
+from overread.stats import half_width
+from support.commands import Overread, write_manifest
 from support.served import served
 
 pytestmark = pytest.mark.usefixtures("no_pages")
@@ -75,6 +77,41 @@ def test_the_table(overread: Overread) -> None:
     done = overread("plan", "grounding", *CASES, "--reader", "control:looks")
     assert "nothing was asked" in done.out
     assert "not yet digested" in done.out
+
+
+def test_what_the_cases_can_show_is_said_once(overread: Overread) -> None:
+    two = ("--reader", "control:looks", "--reader", "control:prior")
+    found = forecast(overread, *two)
+    reach = found[0]["reach"]
+    assert reach == found[1]["reach"]
+    assert (reach["cases"], reach["half_width_at_50"]) == (
+        16,
+        pytest.approx(half_width(0.5, 16, effect=reach["effect"])),
+    )
+    assert reach["half_width_at_90"] < reach["half_width_at_50"] < reach["smallest_difference"]
+    table = overread("plan", "grounding", *CASES, *two).out
+    assert table.count("16 cases of ") == 1
+    assert "with 80 % power" in table
+
+
+def test_a_patient_with_many_cases_shows_less(workspace: Path) -> None:
+    """The same twelve cases: of twelve patients, of four, and with nobody named."""
+
+    def reach(*patients: str) -> Reach:
+        rows = [
+            {"subject_id": patient, "image_path": f"{n}.png"} for n, patient in enumerate(patients)
+        ]
+        made = plan("grounding", write_manifest(workspace / "set", *rows), ["control:prior"])
+        assert made[0].reach is not None
+        return made[0].reach
+
+    alone, shared, nobody = reach(*"abcdefghijkl"), reach(*"aaabbbcccddd"), reach(*[""] * 12)
+    assert (alone.patients, shared.patients, nobody.patients) == (12, 4, 12)
+    assert (alone.effect, shared.effect, nobody.effect) == (1, 2, 1)
+    assert alone.half_width_at_50 < shared.half_width_at_50
+    assert alone.smallest_difference is not None
+    assert "correlating by 0.5" in str(shared)
+    assert "correlating" not in str(alone)
 
 
 def test_requests_answered_elsewhere_come_back_as_recorded_replies(overread: Overread) -> None:

@@ -18,8 +18,11 @@ from overread.stats import (
     debiased_ece,
     difference_p,
     ece,
+    flip_p,
     groups_p,
+    paired_values,
     partially_pooled,
+    smallest_difference,
     wilson,
     within_margin,
 )
@@ -160,3 +163,43 @@ def test_repeated_patients_need_more_cases_and_nothing_settles_what_is_equal():
     assert cases_within_margin(0.8, 0.9, 0.05) is None
     with pytest.raises(ValueError, match="discordant"):
         cases_to_tell_apart(0.8, 0.7, discordant=0.01)
+
+
+def test_readers_that_all_but_agree_need_more_than_a_case():
+    """As few as an exact test, or Wilson's interval where all agree, can show anything by."""
+    assert cases_to_tell_apart(1.0, 0.0) == 6
+    assert flip_p([1] * 6, range(6)) <= 0.05 < flip_p([1] * 5, range(5))
+    n = cases_within_margin(0.0, 0.0, 0.05)
+    at, before = (paired_values([0] * m, [0] * m, range(m), (-1, 1)) for m in (n, n - 1))
+    assert at.interval.low >= -0.05 > before.interval.low
+
+
+def test_equivalence_has_no_cliff_at_equal_rates():
+    at = [
+        cases_within_margin(0.8 + d, 0.8, 0.05, discordant=0.15, both_sides=True)
+        for d in (0.0, 1e-6, 0.002, 0.01, 0.02)
+    ]
+    assert at[0] == at[1]
+    assert at == sorted(at)
+    alone = cases_within_margin(0.78, 0.8, 0.05, discordant=0.15)
+    both = cases_within_margin(0.78, 0.8, 0.05, discordant=0.15, both_sides=True)
+    assert alone <= both <= 1.01 * alone, "one margin decides where rates lie near it"
+
+
+def test_as_many_cases_as_said_show_equivalence_as_often_as_said():
+    """Of a normal difference: its interval lies within the margins."""
+    n, draw = (
+        cases_within_margin(0.81, 0.8, 0.05, discordant=0.15, both_sides=True),
+        np.random.default_rng(6),
+    )
+    sd = np.sqrt((0.15 - 0.01**2) / n)
+    found = 0.01 + sd * draw.standard_normal(20_000)
+    assert (np.abs(found) + 1.96 * sd < 0.05).mean() == pytest.approx(0.8, abs=0.015)
+
+
+@pytest.mark.parametrize("effect", [1.0, 2.5])
+@pytest.mark.parametrize("cases", [20, 110, 2_000])
+def test_the_smallest_difference_needs_just_as_many_cases(cases, effect):
+    least = smallest_difference(cases, effect=effect)
+    half = least / 2
+    assert cases_to_tell_apart(0.5 + half, 0.5 - half, effect=effect) == cases

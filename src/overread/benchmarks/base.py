@@ -229,6 +229,8 @@ class Benchmark:
     """A case and an answer as structs, whose fields are the columns of the two tables."""
     right_by: ClassVar[tuple[str, str]] = ("accuracy", "")
     """Measures by case: a case is right whose first is 1, and flipped whose second is 0."""
+    owner_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of a case that name its patients or images: cases that share one are alike."""
     builder: ClassVar[str] = ""
     """What makes its sets of official files, a module with `Recipe` and `build`."""
     checked: ClassVar[tuple[str, ...]] = ()

@@ -17,7 +17,7 @@ import typer
 
 from overread import __version__
 from overread.case import BadInput
-from overread.cli import build, checks, finished, run
+from overread.cli import build, checks, finished, power, run
 from overread.cli.options import tell
 from overread.cli.show import write_no_more
 
@@ -57,6 +57,7 @@ _COMMANDS: Final[Mapping[str, Callable[..., int]]] = {
     "build": build.build,
     "run": run.run,
     "plan": run.plan,
+    "power": power.power,
     "measure": run.measure,
     "report": finished.report,
     "serve": finished.serve,

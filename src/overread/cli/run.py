@@ -104,6 +104,7 @@ def _forecast_table(title: str, forecasts: list[Forecast]) -> Table:
             )
         if f.missing:
             notes.append(f"{f.reader}: {f.missing:,} trials have a picture that is not there.")
+    notes += dict.fromkeys(str(f.reach) for f in forecasts if f.reach is not None)
     return Table(
         name="plan",
         title=title,

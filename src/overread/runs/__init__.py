@@ -6,10 +6,10 @@ Each is imported on first use: a command pays for what it needs.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Checked", "Forecast", "Run", "Transfer", "Unfinished", "compare", "default_store", "demo",
-    "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "measure",
+    "Checked", "Forecast", "Power", "Run", "Transfer", "Unfinished", "compare", "default_store",
+    "demo", "error_sample", "examine", "gate", "import_results", "judge", "judge_sample", "measure",
     "open_cases", "open_in_browser", "person_agreement", "phantom_cases", "plan", "plan_study",
-    "published_figures", "published_list", "rank_sample", "report", "run", "run_async",
+    "power", "published_figures", "published_list", "rank_sample", "report", "run", "run_async",
     "run_study", "selfcheck", "serve", "sight", "sight_of_clips", "transfer", "transfer_figure",
 ]  # fmt: skip
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from overread.runs._measuring import Run, import_results, measure
     from overread.runs._opening import open_cases, phantom_cases
     from overread.runs._planning import Forecast, plan
+    from overread.runs._power import Power, power
     from overread.runs._published import published_figures, published_list
     from overread.runs._reporting import gate, report
     from overread.runs._running import Unfinished, run
@@ -44,6 +45,7 @@ _HOMES = {
     "_measuring": "Run import_results measure",
     "_opening": "open_cases phantom_cases",
     "_planning": "Forecast plan",
+    "_power": "Power power",
     "_published": "published_figures published_list",
     "_reporting": "gate report",
     "_running": "Unfinished run",

@@ -35,6 +35,7 @@ from overread.stats._calibration import (
 )
 from overread.stats._clusters import (
     FEW,
+    USUAL,
     Spread,
     clustered_mean,
     clustered_share,
@@ -67,7 +68,10 @@ from overread.stats._power import (
     cases_to_settle,
     cases_to_tell_apart,
     cases_within_margin,
+    discordant_limits,
     grown_for_power,
+    half_width,
+    smallest_difference,
 )
 from overread.stats._proportions import Z95, Interval, binomial_tail, design_effect, wilson
 from overread.stats._ranks import (
@@ -87,6 +91,7 @@ from overread.stats._weights import (
 
 __all__ = [
     "FEW",
+    "USUAL",
     "Z95",
     "Bin",
     "Interval",
@@ -121,12 +126,14 @@ __all__ = [
     "debiased_ece",
     "design_effect",
     "difference_p",
+    "discordant_limits",
     "ece",
     "exchangeable_groups_p",
     "fisher_interval",
     "flip_p",
     "groups_p",
     "grown_for_power",
+    "half_width",
     "independent_difference",
     "informative",
     "paired_bootstrap",
@@ -142,6 +149,7 @@ __all__ = [
     "ratio_interval",
     "resample_interval",
     "sign_flip_p",
+    "smallest_difference",
     "spearman",
     "spearman_asymptotic_p",
     "spearman_exact_p",

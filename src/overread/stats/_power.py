@@ -13,14 +13,34 @@ from overread.stats._proportions import Z95
 
 MOST: Final = 10**9
 """More cases than this are as good as none."""
+# With fewer cases that differ no exact paired test is below 0.05: 2/2⁵ is 0.0625.
+_LEAST_DISCORDANT: Final = 6
+
+
+def half_width(rate: float, cases: float, *, effect: float = 1.0) -> float:
+    """Half the width of Wilson's interval about a rate of so many cases.
+
+    With m = cases / effect::
+
+        half(m) = z sqrt(p(1-p)/m + z²/4m²) / (1 + z²/m)
+
+    References
+    ----------
+    E. B. Wilson (1927), JASA 22, 209-212.
+
+    Examples
+    --------
+    >>> f"{half_width(0.5, 100):.3f} {half_width(0.5, 100, effect=2):.3f}"
+    '0.096 0.134'
+    """
+    m, z2 = cases / effect, Z95 * Z95
+    return Z95 * math.sqrt(rate * (1 - rate) / m + z2 / (4 * m * m)) / (1 + z2 / m)
 
 
 def cases_for_half_width(rate: float, half: float, *, effect: float = 1.0) -> int | None:
-    """The fewest cases at which Wilson's interval about a rate reaches at most `half` to each side.
+    """The fewest cases at which Wilson's interval about a rate is at most twice `half` wide.
 
-    ::
-
-        half(m) = z sqrt(p(1-p)/m + z²/4m²) / (1 + z²/m)
+    `half_width` solved for the cases.
 
     Parameters
     ----------
@@ -42,19 +62,14 @@ def cases_for_half_width(rate: float, half: float, *, effect: float = 1.0) -> in
     """
     if not 0 <= rate <= 1 or not 0 < half < 1 or effect < 1:
         raise ValueError(f"a rate of {rate}, a half-width of {half} and an effect of {effect}")
-
-    def reach(m: float) -> float:
-        z2 = Z95 * Z95
-        return Z95 * math.sqrt(rate * (1 - rate) / m + z2 / (4 * m * m)) / (1 + z2 / m)
-
     low, high = 1.0, 1.0
-    while reach(high) > half:
+    while half_width(rate, high) > half:
         high *= 2
         if high > MOST:
             return None
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if reach(middle) > half else (low, middle)
+        low, high = (middle, high) if half_width(rate, middle) > half else (low, middle)
     return whole_cases(high * effect)
 
 
@@ -103,7 +118,9 @@ def cases_to_tell_apart(
 
     With δ = p1 - p2 and ψ the share of cases that only one of them gets right::
 
-        n = (z sqrt(ψ) + z_power sqrt(ψ - δ²))² / δ²
+        n = (z sqrt(ψ) + z_power sqrt(ψ - δ²))² / δ², at least 6/ψ
+
+    since no exact test rejects on fewer than 6 cases that differ.
 
     Parameters
     ----------
@@ -129,7 +146,40 @@ def cases_to_tell_apart(
         return None
     psi = _discordant(first, second, discordant)
     spread = Z95 * math.sqrt(psi) + _beyond(power) * math.sqrt(psi - apart**2)
-    return whole_cases((spread / apart) ** 2 * effect)
+    return whole_cases(max((spread / apart) ** 2, _LEAST_DISCORDANT / psi) * effect)
+
+
+def smallest_difference(cases: int, *, power: float = 0.8, effect: float = 1.0) -> float | None:
+    """The least difference of two readers that so many common cases show with this power.
+
+    Of rates that lie about one half and readers that err independently, for whom it is largest:
+    readers that find the same cases hard are told apart by less. `cases_to_tell_apart` solved for
+    the difference.
+
+    Returns
+    -------
+    float or None
+        In (0, 1); None where even one that is always right and one that never is are too alike.
+
+    Examples
+    --------
+    >>> round(smallest_difference(480), 3), round(smallest_difference(480, effect=2), 3)
+    (0.091, 0.128)
+    >>> smallest_difference(2) is None
+    True
+    """
+
+    def enough(apart: float) -> bool:
+        needed = cases_to_tell_apart(0.5 + apart / 2, 0.5 - apart / 2, power=power, effect=effect)
+        return needed is not None and needed <= cases
+
+    low, high = 0.0, 1.0
+    if not enough(high):
+        return None
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def cases_within_margin(
@@ -146,13 +196,18 @@ def cases_within_margin(
 
     With δ = p1 - p2 (more is better) and ψ as for `cases_to_tell_apart`::
 
-        n = (z + z_power)² (ψ - δ²) / (margin + δ)²
+        n = (z + z_power)² (ψ - δ²) / (margin + δ)², at least z² (1 - margin - δ) / (margin + δ)
 
-    `both_sides` asks for equivalence: |δ| below the margin, with z_(1 - (1 - power)/2) where δ = 0.
+    which is where Wilson's interval of n cases that all agree has that room.
+
+    `both_sides` asks for equivalence: the interval must leave both margins out. Its n solves::
+
+        Φ(u (margin - δ) - z) + Φ(u (margin + δ) - z) - 1 = power,   u = sqrt(n / (ψ - δ²))
 
     References
     ----------
-    J.-P. Liu and others (2002), Statistics in Medicine 21, 231-245.
+    J.-P. Liu and others (2002), Statistics in Medicine 21, 231-245. K. F. Phillips (1990), Journal
+    of Pharmacokinetics and Biopharmaceutics 18, 137-144.
 
     Examples
     --------
@@ -168,8 +223,25 @@ def cases_within_margin(
     if room <= 0:
         return None
     psi = _discordant(first, second, discordant)
-    beyond = _beyond(1 - (1 - power) / 2 if both_sides and not delta else power)
-    return whole_cases(((Z95 + beyond) / room) ** 2 * (psi - delta**2) * effect)
+    reach = (Z95 + _beyond(power)) / room
+    if both_sides:
+        # By one margin alone it is reached at `reach`, by both at that of twice the chance to miss.
+        low, high = reach, (Z95 + _beyond(1 - (1 - power) / 2)) / room
+        for _ in range(60):
+            middle = (low + high) / 2
+            enough = _between(middle, margin, delta) >= power
+            low, high = (low, middle) if enough else (middle, high)
+        reach = high
+    least = Z95**2 * (1 - room) / room
+    return whole_cases(max(reach**2 * (psi - delta**2), least) * effect)
+
+
+def _between(reach: float, margin: float, delta: float) -> float:
+    """The chance that an interval about a difference leaves both margins out."""
+    from scipy.special import ndtr
+
+    lower, upper = reach * (margin - delta) - Z95, reach * (margin + delta) - Z95
+    return float(ndtr(lower) + ndtr(upper) - 1)
 
 
 def grown_for_power(n: int, half: float, away: float, *, power: float = 0.8) -> int | None:
@@ -191,9 +263,21 @@ def grown_for_power(n: int, half: float, away: float, *, power: float = 0.8) -> 
 def _discordant(first: float, second: float, given: float | None) -> float:
     if given is None:
         return first * (1 - second) + second * (1 - first)
-    if not abs(first - second) <= given <= min(first + second, 2 - first - second, 1.0):
+    low, high = discordant_limits(first, second)
+    if not low - 1e-9 <= given <= high + 1e-9:
         raise ValueError(f"{given} discordant cases do not go with rates of {first} and {second}")
-    return given
+    return max(given, low)
+
+
+def discordant_limits(first: float, second: float) -> tuple[float, float]:
+    """The least and the largest share of cases that only one of two readers can have right.
+
+    Examples
+    --------
+    >>> discordant_limits(0.75, 0.5)
+    (0.25, 0.75)
+    """
+    return abs(first - second), min(first + second, 2 - first - second)
 
 
 def _beyond(power: float) -> float:

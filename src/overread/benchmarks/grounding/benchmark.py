@@ -45,6 +45,7 @@ class Grounding(base.Benchmark):
     transfers = True
     book = BOOK
     case_type = cases.CaseRow
+    owner_fields = ("subject_id", "image_path")
     answer_type = answers.Answer
     drawn = ("_subset",)
     facets = cards.FACETS

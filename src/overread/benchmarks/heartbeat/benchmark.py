@@ -60,6 +60,7 @@ class Heartbeat(Benchmark):
         ComparedWords.share("accuracy_es", "telling end-systole", "tells end-systole right on"),
     )
     case_type = CaseRow
+    owner_fields = ("patient",)
     answer_type = Answer
     facets = FACETS
     rules: Edition

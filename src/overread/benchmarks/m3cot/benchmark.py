@@ -52,6 +52,7 @@ class M3CoT(Benchmark):
     book = BOOK
     sets = READER
     case_type = CaseRow
+    owner_fields = ("patient",)
     answer_type = trials.Answer
     facets = FACETS
     checked = controls.CONTROLS

@@ -59,6 +59,7 @@ class MedCMR(Benchmark):
     book = BOOK
     sets = SETS
     case_type = CaseRow
+    owner_fields = ("patient", "images")
     answer_type = Answer
     facets = cards.FACETS
     checked = CHECKED

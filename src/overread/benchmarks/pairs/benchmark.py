@@ -87,6 +87,7 @@ class Pairs(Benchmark):
     book = rules.Rulebook("pairs", Edition, Options)
     sets = READER
     case_type = PairCase
+    owner_fields = ("patients",)
     answer_type = Answer
     pictures = True
     facets = ("group",)
