@@ -20,7 +20,7 @@ from overread.report import browser, sampling
 from overread.report.comparing import BOOT, TOLD_APART, comparison_line
 from overread.report.exports import CONTENTS, SUFFIXES
 from overread.report.markup import content_security
-from overread.report.serving.server import Serving, serving
+from overread.report.serving import Serving, serving
 from overread.runs import _reporting, _serving
 from overread.runs._reporting import CARDS, OWN_CARDS
 from support.commands import Overread

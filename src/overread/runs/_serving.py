@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from overread.report import Reported
-    from overread.report.serving.browsable import Browsable
-    from overread.report.serving.server import Bound, Serving
+    from overread.report.serving import Bound, Browsable, Serving
 
 _LOOPBACK: Final = "127.0.0.1"
 _CARDS_KEPT: Final = 500
@@ -62,7 +61,7 @@ def serve(
     server answers under it; `trouble` what went wrong while it did. What `report` leaves out of a
     page without `include_images` is left out here.
     """
-    from overread.report.serving.server import bound
+    from overread.report.serving import bound
 
     # What cannot be bound is said before large runs are read.
     at = bound(_LOOPBACK if host is None else host, port)
@@ -80,7 +79,7 @@ async def _until_stopped(
     listens: Callable[[Serving], None],
     trouble: Callable[[str], None],
 ) -> None:
-    from overread.report.serving.server import serving
+    from overread.report.serving import serving
 
     stopped = asyncio.Event()
     with on_interrupt(stopped.set):
@@ -123,7 +122,7 @@ def browsable(kept: Kept, opened: Benchmark | None) -> Browsable | None:
     """The cases of a run, where the benchmark has cards; with pictures where it was opened."""
     import polars as pl
 
-    from overread.report.serving.browsable import Browsable
+    from overread.report.serving import Browsable
 
     bench = kept.bench
     if not bench.facets:
