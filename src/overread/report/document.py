@@ -58,42 +58,17 @@ def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
         cases = browser(run, run_name(number), number, room, served=served)
         listed.append(_listed(run, number, name))
         parts.append(_part(run, run_name(number), name, part, cases))
-    title = shown(f"Overread: {', '.join(titles)}")
-    joined = "\n".join
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{content_security(served=served)}">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{asset("report.css")}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the readers</a>
-<header>
-<h1>{title}</h1>
-<p class="note">{DISCLAIMER}</p>
-<nav aria-label="runs"><ul class="runs">
-{joined(listed)}
-</ul></nav>
-</header>
-<main id="main">
-<section id="readers">
-<h2>Readers</h2>
-<div class="readers">
-{reader_cards(runs)}
-</div>
-</section>
-{joined(parts)}
-</main>
-<script type="application/json" id="headlines">{as_json(list(_headlines(runs)))}</script>
-<script>{asset("report.js")}</script>
-</body>
-</html>
-"""
+    return asset("report.html").format(
+        rules=content_security(served=served),
+        title=shown(f"Overread: {', '.join(titles)}"),
+        disclaimer=DISCLAIMER,
+        listed="\n".join(listed),
+        readers=reader_cards(runs),
+        parts="\n".join(parts),
+        headlines=as_json(list(_headlines(runs))),
+        style=asset("report.css"),
+        script=asset("report.js"),
+    )
 
 
 def run_name(number: int) -> str:
