@@ -10,7 +10,8 @@ import msgspec
 from overread import published
 from overread.case import BadInput, Measure, Table
 from overread.published import Figures, Flag, figures, inconsistencies
-from overread.records import Measures, RunRecord, read_measures, read_record
+from overread.records import Measures, RunRecord
+from overread.runs._kept import records_of
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +83,9 @@ def published_figures(
     runs = list(_runs(found, beside))
     printed = published.printed_tables
     exhibits = _headline(found, runs) if table is None else printed(benchmark, table)
+    same = ("benchmark", "paper", "cite", "cases", "systems")
     return PublishedFigures(
-        benchmark=found.benchmark,
-        paper=found.paper,
-        cite=found.cite,
-        cases=found.cases,
-        systems=found.systems,
+        **{name: getattr(found, name) for name in same},
         measures=[
             PrintedMeasure(
                 **msgspec.structs.asdict(p.record), table=p.table, where=p.where, cell=p.cell
@@ -124,17 +122,12 @@ def _beside(run: str, record: RunRecord, measures: Measures) -> Beside:
 
 
 def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
-    seen: set[Path] = set()
-    for place in map(Path, beside):
-        if place.resolve() in seen:
-            raise BadInput(f"--beside {place} is given twice; give it once.")
-        seen.add(place.resolve())
-        record = read_record(place)
+    for place, record, measures in records_of([Path(run) for run in beside]) if beside else ():
         if record.benchmark != found.benchmark:
             raise BadInput(
                 f"--beside {place}: it is a run of {record.benchmark}, not of {found.benchmark}."
             )
-        yield _beside(str(place), record, read_measures(place))
+        yield _beside(str(place), record, measures)
 
 
 def _headline(found: Figures, runs: Sequence[Beside], command: str | None = None) -> list[Table]:
