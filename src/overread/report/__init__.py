@@ -1,9 +1,9 @@
 """Run folders become something a person looks at."""
 
+from overread.report.browser import choose
 from overread.report.document import DISCLAIMER, report_html, write_report
 from overread.report.error_page import error_page
 from overread.report.reported import Exhibit, Reported
-from overread.report.sampling import choose
 
 __all__ = [
     "DISCLAIMER",

@@ -15,16 +15,10 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Card, Shown, Slide
+from overread.runs import _reporting
 from overread.runs._asking import on_interrupt
 from overread.runs._environment import environment
 from overread.runs._kept import Kept, kept_runs
-from overread.runs._reporting import (
-    cards_with_slides,
-    kept_today,
-    may_show_texts,
-    rendered,
-    reported,
-)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,10 +89,11 @@ def served(folders: Sequence[str | Path], *, include_images: bool = False) -> Se
     pages: list[Reported] = []
     runs: list[Browsable | None] = []
     for found in kept_runs([Path(folder) for folder in folders]):
-        kept, opened = kept_today(found, include_images)
+        kept, opened = _reporting.kept_today(found, include_images)
         # `reported` readies `opened` for the run's own cases.
-        page = reported(kept, opened, include_images=include_images, cards=0)
-        run = browsable(kept, opened) if may_show_texts(kept.record, include_images) else None
+        page = _reporting.reported(kept, opened, include_images=include_images, cards=0)
+        shown = _reporting.may_show_texts(kept.record, include_images)
+        run = browsable(kept, opened) if shown else None
         runs.append(run)
         pages.append(page if run is None else _with_cases(page, run))
     return Served(page=report_html(pages, served=True), runs=runs)
@@ -160,7 +155,8 @@ class _Cards:
         self._films = Films()
 
     def cards(self, cases: Sequence[str]) -> list[Card]:
-        made = list(cards_with_slides(self.bench, self.opened, self._about(cases), cases))
+        tables = self._about(cases)
+        made = list(_reporting.cards_with_slides(self.bench, self.opened, tables, cases))
         with self._lock:
             for card in made:
                 self._slides[card.case] = card.slides
@@ -177,7 +173,7 @@ class _Cards:
         if number >= len(slides):
             return None
         try:
-            return rendered(slides[number].picture, self._films)
+            return _reporting.rendered(slides[number].picture, self._films)
         except BadInput:  # the file is no longer what it was
             return None
 
