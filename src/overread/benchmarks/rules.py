@@ -235,16 +235,6 @@ def edition_of(edition: type[R], name: EditionName) -> R:
     return edition(name=name, **values)
 
 
-@cache
-def _options_of(options: type[AskedOptions]) -> Mapping[str, Option]:
-    reads, found = _readings(options), {}
-    for called, kind, why in _cells(options.table):
-        name, _, written = (word.strip() for word in called.partition("="))
-        measured, for_judges, place = (word in kind.split() for word in _KINDS)
-        found[name] = Option(why, reads[name], not measured, for_judges, place, written)
-    return found
-
-
 # ---------------------------------------------------------------- the table
 
 
@@ -267,7 +257,12 @@ class Rulebook(msgspec.Struct, Generic[R, Asked], dict=True):
     @cached_property
     def options(self) -> Mapping[str, Option]:
         """Those that a word can set."""
-        return _options_of(self.options_type)
+        reads, found = _readings(self.options_type), {}
+        for called, kind, why in _cells(self.options_type.table):
+            name, _, written = (word.strip() for word in called.partition("="))
+            measured, for_judges, place = (word in kind.split() for word in _KINDS)
+            found[name] = Option(why, reads[name], not measured, for_judges, place, written)
+        return found
 
     @cached_property
     def editions(self) -> Mapping[str, R]:

@@ -201,7 +201,9 @@ def _refuse_keys(fields: Mapping[str, Any]) -> None:
     except RecursionError:
         raise BadInput("reader …: extra is nested too deeply. Mend it.") from None
     urls = [str(fields.get(name) or "") for name in ("spec", "base_url", "proxy")]
-    held = [name for name in names if _names_a_key(re.sub(r"[\W_]", "", name).lower())]
+    plain = {name: re.sub(r"[\W_]", "", name).lower() for name in names}
+    keys = (name for name, word in plain.items() if _KEY_NAMES.fullmatch(word))
+    held = [name for name in keys if not _OWN_TOKEN.fullmatch(plain[name])]
     # Also as a URL hides it: api%2Dkey=…
     said = "\n".join([*texts, *map(unquote, texts)])
     variable = fields.get("key_env")
@@ -220,10 +222,6 @@ def _refuse_keys(fields: Mapping[str, Any]) -> None:
         "hold a key, and keys are taken from the environment only. Put it into OPENAI_API_KEY, or "
         "name another variable with key_env=."
     )
-
-
-def _names_a_key(name: str) -> bool:
-    return bool(_KEY_NAMES.fullmatch(name)) and not _OWN_TOKEN.fullmatch(name)
 
 
 def holds(spec: ReaderSpec, value: str) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
-from overread.case import Decoding, Reader
+from overread.case import Reader
 from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
 from overread.readers import Altered, ReaderSpec
 from overread.runs import _asking, _opening
@@ -231,35 +231,29 @@ class Asking:
         import polars as pl
 
         work, bench = self._work, self._work.bench
-        asked: Counter[str] = Counter()
-        unanswered: Counter[str] = Counter()
-        models: dict[str, str | None] = {}
-        decodings: dict[str, Decoding] = {}
+        found: dict[str, dict[str, Any]] = {}
 
         def rows() -> Iterable[Sequence[Any]]:
             for seat in self._readers:
                 reader, name = seat.reader, seat.reader.name
+                own = found[name] = {"asked": 0, "unanswered": 0}
                 given = self._given.setdefault(seat.key, Given())
                 plan = work.whole_plan(reader)
                 for trial, reply, why in read_back(plan, reader, work.store, work.studio, given):
-                    asked[name] += 1
-                    unanswered[name] += reply is None
+                    own["asked"] += 1
+                    own["unanswered"] += reply is None
                     if reply is not None:
-                        models[name] = reply.model
-                        decodings[name] = reader.traits.adjust(trial.request.decoding)
+                        decoding = reader.traits.adjust(trial.request.decoding)
+                        own |= {"model": reply.model, "decoding": decoding}
                     yield (name, *bench.answer(trial, reply, reader.traits, why))
 
         schema = {"reader": pl.String, **bench.answer_schema}
         records.write_rows(scratch / "answers.parquet", schema, rows())
         return tuple(
             records.ReaderEntry(
-                **self._about(seat),
+                **self._about(seat) | found[seat.reader.name],
                 params_b=seat.spec.params_b,
                 group=seat.spec.group,
-                asked=asked[seat.reader.name],
-                unanswered=unanswered[seat.reader.name],
-                model=models.get(seat.reader.name),
-                decoding=decodings.get(seat.reader.name),
             )
             for seat in self._readers
         )
@@ -292,11 +286,11 @@ class Asking:
                 **self._about(seat),
                 roles=seat.roles,
                 rubric=seat.rubric or None,
-                asked=counts[seat.reader.name].total(),
-                unanswered=counts[seat.reader.name]["unanswered"],
-                invalid=counts[seat.reader.name]["invalid"],
+                asked=own.total(),
+                unanswered=own["unanswered"],
+                invalid=own["invalid"],
             )
-            for seat in self.panel
+            for seat, own in zip(self.panel, counts.values(), strict=True)
         )
 
     # ------------------------------------------------------------ where replies come from
