@@ -1,8 +1,7 @@
 """Run folders become something a person looks at."""
 
 from overread.report.browser import choose
-from overread.report.document import DISCLAIMER, report_html, write_report
-from overread.report.error_page import error_page
+from overread.report.document import DISCLAIMER, error_page, report_html, write_report
 from overread.report.reported import Reported
 
 __all__ = [
