@@ -231,32 +231,29 @@ class Asking:
         import polars as pl
 
         work, bench = self._work, self._work.bench
-        found: dict[str, dict[str, Any]] = {}
+        entries: list[records.ReaderEntry] = []
 
         def rows() -> Iterable[Sequence[Any]]:
             for seat in self._readers:
-                reader, name = seat.reader, seat.reader.name
-                own = found[name] = {"asked": 0, "unanswered": 0}
+                reader, spec, plan = seat.reader, seat.spec, work.whole_plan(seat.reader)
                 given = self._given.setdefault(seat.key, Given())
-                plan = work.whole_plan(reader)
+                asked = unanswered = 0
+                model = decoding = None
                 for trial, reply, why in read_back(plan, reader, work.store, work.studio, given):
-                    own["asked"] += 1
-                    own["unanswered"] += reply is None
+                    asked += 1
+                    unanswered += reply is None
                     if reply is not None:
+                        model = reply.model
                         decoding = reader.traits.adjust(trial.request.decoding)
-                        own |= {"model": reply.model, "decoding": decoding}
-                    yield (name, *bench.answer(trial, reply, reader.traits, why))
+                    yield (reader.name, *bench.answer(trial, reply, reader.traits, why))
+                counted = {"unanswered": unanswered, "model": model, "decoding": decoding}
+                declared = {"params_b": spec.params_b, "group": spec.group}
+                about = self._about(seat) | declared | counted
+                entries.append(records.ReaderEntry(**about, asked=asked))
 
         schema = {"reader": pl.String, **bench.answer_schema}
         records.write_rows(scratch / "answers.parquet", schema, rows())
-        return tuple(
-            records.ReaderEntry(
-                **self._about(seat) | found[seat.reader.name],
-                params_b=seat.spec.params_b,
-                group=seat.spec.group,
-            )
-            for seat in self._readers
-        )
+        return tuple(entries)
 
     def write_verdicts(
         self, scratch: Path, before: Iterable[Sequence[Any]] = ()
@@ -268,7 +265,7 @@ class Asking:
         judging = self._judging
         if judging is None:
             return ()
-        counts: dict[str, Counter[str]] = {seat.reader.name: Counter() for seat in self.panel}
+        entries: list[records.JudgeEntry] = []
         schema = _asking.verdict_schema()
         outcome = list(schema).index("outcome")
 
@@ -276,22 +273,22 @@ class Asking:
             yield from before
             for seat in self.panel:
                 given = self._given.setdefault(seat.key, Given())
+                outcomes: Counter[str] = Counter()
                 for row in judging.rows(seat, given):
-                    counts[seat.reader.name][row[outcome]] += 1
+                    outcomes[row[outcome]] += 1
                     yield row
+                entry = records.JudgeEntry(
+                    **self._about(seat),
+                    unanswered=outcomes["unanswered"],
+                    invalid=outcomes["invalid"],
+                    roles=seat.roles,
+                    rubric=seat.rubric or None,
+                    asked=outcomes.total(),
+                )
+                entries.append(entry)
 
         records.write_rows(scratch / "verdicts.parquet", schema, rows())
-        return tuple(
-            records.JudgeEntry(
-                **self._about(seat),
-                roles=seat.roles,
-                rubric=seat.rubric or None,
-                asked=own.total(),
-                unanswered=own["unanswered"],
-                invalid=own["invalid"],
-            )
-            for seat, own in zip(self.panel, counts.values(), strict=True)
-        )
+        return tuple(entries)
 
     # ------------------------------------------------------------ where replies come from
 
