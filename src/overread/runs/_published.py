@@ -10,8 +10,7 @@ import msgspec
 from overread import published
 from overread.case import BadInput, Measure, Table
 from overread.published import Figures, Flag, figures, inconsistencies
-from overread.records import Measures, RunRecord
-from overread.runs._kept import records_of
+from overread.records import Measures, RunRecord, read_measures, read_record
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,12 +121,17 @@ def _beside(run: str, record: RunRecord, measures: Measures) -> Beside:
 
 
 def _runs(found: Figures, beside: Sequence[str | Path]) -> Iterator[Beside]:
-    for place, record, measures in records_of([Path(run) for run in beside]) if beside else ():
+    seen: set[Path] = set()
+    for place in map(Path, beside):
+        if place.resolve() in seen:
+            raise BadInput(f"--beside {place} is given twice; give it once.")
+        seen.add(place.resolve())
+        record = read_record(place)
         if record.benchmark != found.benchmark:
             raise BadInput(
                 f"--beside {place}: it is a run of {record.benchmark}, not of {found.benchmark}."
             )
-        yield _beside(str(place), record, measures)
+        yield _beside(str(place), record, read_measures(place))
 
 
 def _headline(found: Figures, runs: Sequence[Beside], command: str | None = None) -> list[Table]:
