@@ -83,7 +83,7 @@ def test_a_benchmark_loads_no_other(benchmark: str) -> None:
     code = (
         "import sys; from overread.benchmarks.registry import class_of, questions\n"
         f"class_of({benchmark!r}); questions([{benchmark!r}])\n"
-        "import overread.report, overread.report.document, overread.report.error_page\n"
+        "import overread.report, overread.report.document\n"
         "import overread.runs; overread.runs.report; overread.runs.run; overread.runs.gate\n"
         f"print([name for name in sys.modules if name.startswith(tuple({others!r}))])"
     )

@@ -146,15 +146,13 @@ def folder_being_written(out: Path, policy: Policy, *, whole: bool = False) -> I
     """
     private = policy == "credentialed"
     with ExitStack() as stack:
-        try:
+        with _writable(f"--out {out}"):
             # A folder that is there may be a link or a mount: files move into it only from inside.
             place = out if out.is_dir() else out.parent
             place.mkdir(parents=True, exist_ok=True)
             scratch = stack.enter_context(scratch_folder(place))
             if place == out:  # the first writer of it worked beside it
                 sweep(out.parent)
-        except OSError as error:
-            raise BadInput(f"--out {out}: {error.strerror}. Give a writable place.") from None
         yield scratch
         out.mkdir(exist_ok=True, mode=0o700 if private else 0o755)
         # While the mark stands, files of two runs may be mixed: nobody reads them, all may be
@@ -173,6 +171,15 @@ def folder_being_written(out: Path, policy: Policy, *, whole: bool = False) -> I
         (out / _MARK).unlink()
 
 
+@contextmanager
+def _writable(called: str) -> Iterator[None]:
+    """What the disk says of a place to write to, in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"{called}: {error.strerror}. Give a writable place.") from None
+
+
 def make_private(folder: Path) -> None:
     """Of a run whose set turned out to be credentialed: its user's alone, as if written so."""
     for path in (folder, *(folder / name for name in RUN_FILES)):
@@ -187,17 +194,15 @@ def check_out(out: Path) -> None:
     """
     called = f"--out {out}"
     check_folder(called, out, lambda at: (at / "run.toml").exists() or (at / _MARK).exists())
-    try:
+    with _writable(called):
         there = next(place for place in (out, *out.absolute().parents) if place.exists())
         with scratch_folder(there):
             pass
-    except OSError as error:
-        raise BadInput(f"{called}: {error.strerror}. Give a writable place.") from None
 
 
 def check_folder(called: str, folder: Path, ours: Callable[[Path], bool]) -> None:
     """Refuse a file, and a folder that is neither empty nor one of `ours`."""
-    try:
+    with _writable(called):
         if folder.is_dir():
             held = any(not path.name.startswith(UNFINISHED) for path in folder.iterdir())
             if held and not ours(folder):
@@ -206,8 +211,6 @@ def check_folder(called: str, folder: Path, ours: Callable[[Path], bool]) -> Non
                 )
         elif folder.exists() or folder.is_symlink():
             raise BadInput(f"{called}: a file stands there. Give a folder.")
-    except OSError as error:
-        raise BadInput(f"{called}: {error.strerror}. Give a writable place.") from None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from overread.benchmarks.base import ErrorRow
 from overread.benchmarks.medcmr.benchmark import MedCMR
 from overread.benchmarks.medcmr.people_sheets import COLUMNS, ERRORS
 from overread.judging.sheet import guarded
-from overread.report.error_page import error_page
+from overread.report import error_page
 
 SHEET = MedCMR.error_sheet()
 HOSTILE = (

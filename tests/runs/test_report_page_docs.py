@@ -16,11 +16,11 @@ import pytest
 from overread.benchmarks.registry import BENCHMARKS, class_of, questions
 from overread.case import Measure
 from overread.records import read_record, write_record
-from overread.report import browser, sampling
+from overread.report import browser
 from overread.report.comparing import BOOT, TOLD_APART, comparison_line
 from overread.report.exports import CONTENTS, SUFFIXES
 from overread.report.markup import content_security
-from overread.report.serving.server import Serving, serving
+from overread.report.serving import Serving, serving
 from overread.runs import _reporting, _serving
 from overread.runs._reporting import CARDS, OWN_CARDS
 from support.commands import Overread
@@ -146,7 +146,7 @@ def test_the_page_says_how_cases_are_sampled() -> None:
         PLAIN
     )
     assert f"{OWN_CARDS} on the page a run writes of itself" in PLAIN
-    assert list(sampling._SHARES.values()) == [0.5, 0.3, 0.2]
+    assert list(browser._SHARES.values()) == [0.5, 0.3, 0.2]
     assert "half, three tenths and a fifth of the places" in PLAIN
     assert f"cut after {browser._LONGEST_TEXT:,} characters" in PLAIN
     assert browser.PAGE == 10
@@ -164,7 +164,7 @@ def test_the_line_above_the_cards_is_printed_as_the_page_has_it() -> None:
             "flipped": [n < 39 for n in range(60)],
         }
     )
-    chosen, strata = sampling.choose(index, 12, 7)
+    chosen, strata = browser.choose(index, 12, 7)
     assert f"{len(chosen)} of 60 shown, sampled by seed 7" in PAGE
     assert f"flips and errors first; {'; '.join(strata)}." in PAGE
 

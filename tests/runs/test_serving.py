@@ -18,8 +18,7 @@ import overread as ov
 from overread.case import BadInput, Picture, Policy
 from overread.imaging import render
 from overread.records import read_record, write_record
-from overread.report.serving.browsable import Filter, find
-from overread.report.serving.server import Serving
+from overread.report.serving import Filter, Serving, find
 from overread.runs._kept import kept_runs
 from overread.runs._measuring import measure, with_pictures
 from overread.runs._serving import _a_row_of_each_setting, browsable, served

@@ -12,8 +12,7 @@ import polars as pl
 from PIL import Image
 
 from overread.case import Card, Inline, Picture, Said, Shown, Slide
-from overread.report.serving.browsable import Browsable
-from overread.report.serving.server import Serving, bound, serving
+from overread.report.serving import Browsable, Serving, bound, serving
 
 __all__ = ["HOSTILE", "Row", "browsable", "frame_of", "picture_of", "served_to", "when_served"]
 

@@ -513,7 +513,8 @@ def letter_probabilities(
         if value != value:
             continue
         # A log-probability is at most 0; a server that says more, or NaN, must not break this.
-        share, letter = math.exp(min(value, 0.0)), _letter(token)
+        share, found = math.exp(min(value, 0.0)), _TOKEN.fullmatch(token)
+        letter = found[1].translate(_WIDE) if found else ""
         if letter in mass:
             mass[letter].append(share)
             likeliest = max(likeliest, share)
@@ -524,11 +525,6 @@ def letter_probabilities(
     if other > likeliest or total < _LEAST_MASS - _ROUNDING:
         return None
     return tuple(part / total for part in sums)
-
-
-def _letter(token: str) -> str:
-    found = _TOKEN.fullmatch(token)
-    return "" if found is None else found[1].translate(_WIDE)
 
 
 def most_probable(probabilities: Sequence[float]) -> int | None:

@@ -25,24 +25,12 @@ which options name files; docs/editions.md has the same tables.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    Literal,
-    NamedTuple,
-    TypeAlias,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -226,11 +214,11 @@ def _cells(table: str) -> list[list[str]]:
 def _readings(struct: type[msgspec.Struct]) -> dict[str, Reading]:
     """By field, how its word is read: by the reading beside its type, or by a `Literal`'s words."""
     found: dict[str, Reading] = {}
-    for field, hint in get_type_hints(struct, include_extras=True).items():
-        if get_origin(hint) is Annotated:
-            found[field] = get_args(hint)[1]
-        elif get_origin(hint) is Literal:
-            found[field] = one_of(*get_args(hint))
+    for field, hint in typing.get_type_hints(struct, include_extras=True).items():
+        if typing.get_origin(hint) is Annotated:
+            found[field] = typing.get_args(hint)[1]
+        elif typing.get_origin(hint) is Literal:
+            found[field] = one_of(*typing.get_args(hint))
     return found
 
 
@@ -250,16 +238,6 @@ def edition_of(edition: type[R], name: EditionName) -> R:
     """The edition of that name with no rule changed."""
     values = {rule: getattr(said, name) for rule, said in rules_of(edition).items()}
     return edition(name=name, **values)
-
-
-@cache
-def _options_of(options: type[AskedOptions]) -> Mapping[str, Option]:
-    reads, found = _readings(options), {}
-    for called, kind, why in _cells(options.table):
-        name, _, written = (word.strip() for word in called.partition("="))
-        measured, for_judges, place = (word in kind.split() for word in _KINDS)
-        found[name] = Option(why, reads[name], not measured, for_judges, place, written)
-    return found
 
 
 # ---------------------------------------------------------------- the table
@@ -284,7 +262,12 @@ class Rulebook(msgspec.Struct, Generic[R, Asked], dict=True):
     @cached_property
     def options(self) -> Mapping[str, Option]:
         """Those that a word can set."""
-        return _options_of(self.options_type)
+        reads, found = _readings(self.options_type), {}
+        for called, kind, why in _cells(self.options_type.table):
+            name, _, written = (word.strip() for word in called.partition("="))
+            measured, for_judges, place = (word in kind.split() for word in _KINDS)
+            found[name] = Option(why, reads[name], not measured, for_judges, place, written)
+        return found
 
     @cached_property
     def editions(self) -> Mapping[str, R]:

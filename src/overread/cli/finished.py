@@ -19,7 +19,7 @@ from overread.cli import options
 from overread.cli.show import print_table, write_no_more
 
 if TYPE_CHECKING:
-    from overread.report.serving.server import Serving
+    from overread.report.serving import Serving
 
 
 def report(

@@ -3,10 +3,9 @@
 from overread.readers.guard import Guard, is_private
 from overread.readers.registry import Altered, Served, models_of, open_reader, unlisted
 from overread.readers.secret import Secret
-from overread.readers.spec import KINDS, ReaderSpec, parse_spec
+from overread.readers.spec import ReaderSpec, parse_spec
 
 __all__ = [
-    "KINDS",
     "Altered",
     "Guard",
     "ReaderSpec",

@@ -56,6 +56,8 @@ _OWN_TOKEN = re.compile(
     r"start|stop|end|special))token"
 )
 _SPECIAL = re.compile(r"\s*(?:<.*>|\[.*\])\s*")
+# What a reader's questions may be put between.
+_TEXTS = ("system", "before", "after")
 _LONGEST_TEXT = 100_000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -107,17 +109,9 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def traits(self) -> Traits:
-        return Traits(
-            modality=self.modality,
-            clips=self.clips,
-            reasoning=self.reasoning,
-            max_tokens=self.max_tokens,
-            temperature=self.temperature,
-            logprobs=self.logprobs,
-            system=self.system or None,
-            before=self.before or None,
-            after=self.after or None,
-        )
+        said = msgspec.convert(self, Traits, from_attributes=True)
+        texts = {name: getattr(self, name) or None for name in _TEXTS}
+        return msgspec.structs.replace(said, **texts)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
         """In the currency of the prices, which are per million tokens; None without prices."""
@@ -126,16 +120,10 @@ class ReaderSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return (tokens_in * (self.price_in or 0) + tokens_out * (self.price_out or 0)) / 1e6
 
     def limits(self, default: Limits) -> Limits:
-        given = {
-            "concurrency": self.concurrency,
-            "requests_per_minute": self.rpm,
-            "tokens_per_minute": self.tpm,
-            "timeout": self.timeout,
-            "attempts": self.attempts,
-            "backoff": self.backoff,
-            "patience": self.patience,
-        }
-        said = {key: value for key, value in given.items() if value is not None}
+        same = ("concurrency", "timeout", "attempts", "backoff", "patience")
+        given = {"requests_per_minute": self.rpm, "tokens_per_minute": self.tpm}
+        given |= {name: getattr(self, name) for name in same}
+        said = {name: value for name, value in given.items() if value is not None}
         return msgspec.structs.replace(default, **said)
 
 
@@ -213,7 +201,9 @@ def _refuse_keys(fields: Mapping[str, Any]) -> None:
     except RecursionError:
         raise BadInput("reader …: extra is nested too deeply. Mend it.") from None
     urls = [str(fields.get(name) or "") for name in ("spec", "base_url", "proxy")]
-    held = [name for name in names if _names_a_key(re.sub(r"[\W_]", "", name).lower())]
+    plain = {name: re.sub(r"[\W_]", "", name).lower() for name in names}
+    keys = (name for name, word in plain.items() if _KEY_NAMES.fullmatch(word))
+    held = [name for name in keys if not _OWN_TOKEN.fullmatch(plain[name])]
     # Also as a URL hides it: api%2Dkey=…
     said = "\n".join([*texts, *map(unquote, texts)])
     variable = fields.get("key_env")
@@ -232,10 +222,6 @@ def _refuse_keys(fields: Mapping[str, Any]) -> None:
         "hold a key, and keys are taken from the environment only. Put it into OPENAI_API_KEY, or "
         "name another variable with key_env=."
     )
-
-
-def _names_a_key(name: str) -> bool:
-    return bool(_KEY_NAMES.fullmatch(name)) and not _OWN_TOKEN.fullmatch(name)
 
 
 def holds(spec: ReaderSpec, value: str) -> bool:
@@ -298,7 +284,7 @@ def _check(shown: str, spec: ReaderSpec) -> None:
         # Written so that NaN is out of range too.
         if isinstance(value, int | float) and not low <= value <= high:
             raise BadInput(f'reader "{shown}": {name} is {value}; it is from {low:g} to {high:g}.')
-    for name in ("system", "before", "after"):
+    for name in _TEXTS:
         text = getattr(spec, name) or ""
         if len(text) > _LONGEST_TEXT or "\0" in text:
             raise BadInput(

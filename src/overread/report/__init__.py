@@ -1,13 +1,11 @@
 """Run folders become something a person looks at."""
 
-from overread.report.document import DISCLAIMER, report_html, write_report
-from overread.report.error_page import error_page
-from overread.report.reported import Exhibit, Reported
-from overread.report.sampling import choose
+from overread.report.browser import choose
+from overread.report.document import DISCLAIMER, error_page, report_html, write_report
+from overread.report.reported import Reported
 
 __all__ = [
     "DISCLAIMER",
-    "Exhibit",
     "Reported",
     "choose",
     "error_page",

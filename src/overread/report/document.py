@@ -1,23 +1,27 @@
 """The page: one file that opens from disk, asks no network and runs no script but its own.
 
 At the top what each reader was found to be, then each run: its exhibits, its cases, the paper's
-figures, paragraphs to paste, and what it stands on.
+figures, paragraphs to paste, and what it stands on. And a page on which errors are labelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from overread.benchmarks.base import ErrorRow, ErrorSheet
 from overread.benchmarks.registry import questions
 from overread.case import Figure, Headline
+from overread.judging.sheet import guarded
 from overread.records import RunRecord
 from overread.report.browser import browser
 from overread.report.drawings import inline_svg
-from overread.report.markup import as_json, asset, content_security, grid, shown, unfolding
+from overread.report.markup import as_json, asset, content_security, grid, hash_of, shown, unfolding
 from overread.report.reported import Exhibit, Reported, allowed, warning
 
 DISCLAIMER: Final = "Evaluation software, not a medical device; a passed gate is not a clearance."
@@ -58,42 +62,17 @@ def report_html(runs: Sequence[Reported], *, served: bool = False) -> str:
         cases = browser(run, run_name(number), number, room, served=served)
         listed.append(_listed(run, number, name))
         parts.append(_part(run, run_name(number), name, part, cases))
-    title = shown(f"Overread: {', '.join(titles)}")
-    joined = "\n".join
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{content_security(served=served)}">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{asset("report.css")}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the readers</a>
-<header>
-<h1>{title}</h1>
-<p class="note">{DISCLAIMER}</p>
-<nav aria-label="runs"><ul class="runs">
-{joined(listed)}
-</ul></nav>
-</header>
-<main id="main">
-<section id="readers">
-<h2>Readers</h2>
-<div class="readers">
-{reader_cards(runs)}
-</div>
-</section>
-{joined(parts)}
-</main>
-<script type="application/json" id="headlines">{as_json(list(_headlines(runs)))}</script>
-<script>{asset("report.js")}</script>
-</body>
-</html>
-"""
+    return asset("report.html").format(
+        rules=content_security(served=served),
+        title=shown(f"Overread: {', '.join(titles)}"),
+        disclaimer=DISCLAIMER,
+        listed="\n".join(listed),
+        readers=reader_cards(runs),
+        parts="\n".join(parts),
+        headlines=as_json(list(_headlines(runs))),
+        style=asset("report.css"),
+        script=asset("report.js"),
+    )
 
 
 def run_name(number: int) -> str:
@@ -335,3 +314,59 @@ def _entries(value: Any, name: str) -> Iterator[tuple[str, str]]:
         yield name, "none"
     elif value is not None:
         yield name, str(value)
+
+
+# ---------------------------------------------------------------- errors to label
+
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+def error_page(sheet: ErrorSheet, rows: Sequence[ErrorRow], signature: str) -> str:
+    """A page on which a person labels errors and saves them as the csv that measures read.
+
+    Labels and notes they already have are filled in. One file, no network: the policy in its head
+    allows this page's own script and style and nothing else. Texts of cases and models are escaped;
+    the script only ever reads them as data.
+    """
+    words = "".join(
+        f"<dt>{escape(word)}</dt><dd>{escape(is_)}</dd>" for word, is_ in sheet.words.items()
+    )
+    script, style = f"\n{asset('errors.js')}", f"\n{asset('errors.css')}"
+    data = {
+        "columns": ErrorRow.__struct_fields__,
+        "rows": [[guarded(cell) for cell in msgspec.structs.astuple(row)] for row in rows],
+        "file": sheet.file,
+        "spellings": list(sheet.spellings.items()),
+    }
+    policy = (
+        f"default-src 'none'; script-src {hash_of(script)}; style-src {hash_of(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    cards = [_error(number, row, sheet.words) for number, row in enumerate(rows, start=1)]
+    return asset("errors.html").format(
+        policy=policy,
+        style=style,
+        most=len(sheet.words),
+        words=words,
+        cards="\n".join(cards),
+        signature=_kept_text(signature),
+        data=as_json(data),
+        script=script,
+    )
+
+
+def _error(number: int, row: ErrorRow, words: Iterable[str]) -> str:
+    chosen = "".join(
+        f'<option value="{word}"{" selected" if word == row.label else ""}>{place} {word}</option>'
+        for place, word in enumerate(words, start=1)
+    )
+    about = ", ".join(part for part in (row.dimension, row.reader) if part)
+    told = msgspec.structs.asdict(row) | {"about": about}
+    told["given"] = row.given or "no option that could be read"
+    cells = {name: _kept_text(text) for name, text in told.items()}
+    return asset("error.html").strip().format(number=number, chosen=chosen, **cells)
+
+
+def _kept_text(text: str) -> str:
+    """As the csv keeps it: nothing is named that would then be saved."""
+    return escape(_CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")))

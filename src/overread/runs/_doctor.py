@@ -240,34 +240,26 @@ async def _server(text: str) -> Finding:
 def sight(spec: str, *, seed: int = 0) -> seeing.Sight:
     """Say whether a reader receives pixels. The digits are open data, so any host may see them."""
     parsed, reader = _served(spec)
-    if reader.traits.modality == "text":
+    name, traits = reader.name, reader.traits
+    if traits.modality == "text":
         told = "declared modality=text: no picture is ever sent to it"
-        return seeing.Sight(reader=reader.name, verdict="does not arrive", evidence=(told,))
-    heard = _heard(parsed, reader, seeing.ask_for_digits(seed, reasoning=reader.traits.reasoning))
-    found = seeing.judge_sight(
-        reader.name,
-        seeing.digits_of(seed),
-        heard.first,
-        heard.again,
-        heard.others.get("none"),
-        heard.why,
-    )
+        return seeing.Sight(reader=name, verdict="does not arrive", evidence=(told,))
+    heard = _heard(parsed, reader, seeing.ask_for_digits(seed, reasoning=traits.reasoning))
+    said = (heard.first, heard.again, heard.others.get("none"), heard.why)
+    found = seeing.judge_sight(name, seeing.digits_of(seed), *said)
     return msgspec.structs.replace(found, evidence=found.evidence + heard.listed)
 
 
 def sight_of_clips(spec: str, *, seed: int = 0) -> seeing.ClipSight:
     """Say whether every frame of a clip reaches a reader, in the form it takes clips."""
     parsed, reader = _served(spec)
-    form = reader.traits.clips
-    if reader.traits.modality == "text":
+    name, traits, form = reader.name, reader.traits, reader.traits.clips
+    if traits.modality == "text":
         told = "declared modality=text: no clip is ever sent to it"
-        return seeing.ClipSight(
-            reader=reader.name, form=form, verdict="does not arrive", evidence=(told,)
-        )
-    heard = _heard(parsed, reader, seeing.ask_for_frames(seed, reasoning=reader.traits.reasoning))
-    found = seeing.judge_clips(
-        reader.name, form, seeing.frames_of(seed), heard.first, heard.again, heard.others, heard.why
-    )
+        return seeing.ClipSight(reader=name, form=form, verdict="does not arrive", evidence=(told,))
+    heard = _heard(parsed, reader, seeing.ask_for_frames(seed, reasoning=traits.reasoning))
+    said = (heard.first, heard.again, heard.others, heard.why)
+    found = seeing.judge_clips(name, form, seeing.frames_of(seed), *said)
     return msgspec.structs.replace(found, evidence=found.evidence + heard.listed)
 
 

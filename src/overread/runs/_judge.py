@@ -370,18 +370,7 @@ def person_agreement(
             name="person_agreement",
             title="Do the judges agree with the person?",
             columns=("judge", "question", "agreement %", "kappa", "n", "left empty", "note"),
-            rows=tuple(
-                (
-                    one.second,
-                    one.group or "",
-                    _interval(one.percent, 100, 1),
-                    _interval(one.kappa, 1, 2),
-                    str(one.n),
-                    str(one.missing),
-                    one.note,
-                )
-                for one in found
-            ),
+            rows=tuple(map(_row, found)),
             signature=record.signature,
             notes=(
                 "Agreement with Wilson's interval; Cohen's kappa, rows resampled. Several rows on "
@@ -398,6 +387,11 @@ def _sampled(place: Path, record: records.RunRecord) -> Benchmark:
     if not record.judges:
         raise BadInput(f"{place} has no verdicts: nobody judged. See overread judge --help.")
     return bench
+
+
+def _row(one: Agreement) -> tuple[str, ...]:
+    share, kappa = _interval(one.percent, 100, 1), _interval(one.kappa, 1, 2)
+    return one.second, one.group or "", share, kappa, str(one.n), str(one.missing), one.note
 
 
 def _interval(of: Interval, times: int, digits: int) -> str:

@@ -12,22 +12,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
+from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.case import BadInput, Figure, Measure, Policy, Reader, Table
 from overread.engine import Tally
-from overread.records import (
-    JudgeEntry,
-    Measures,
-    ReaderEntry,
-    RunRecord,
-    check_out,
-    folder_being_written,
-    make_private,
-    read_record,
-    table_digests,
-    write_measures,
-    write_record,
-)
+from overread.records import RunRecord
 from overread.runs._kept import Kept, reopened, tables_of
 from overread.runs._opening import Tell, case_file, may_draw, open_cases, recorded_cases
 
@@ -94,13 +83,13 @@ def measure_into(
     from overread.report import write_report
     from overread.runs._reporting import reported
 
-    new = table_digests(scratch)
+    new = records.table_digests(scratch)
     tables = tables_of(
         scratch if whole else folder, bench, record, scratch if new and not whole else None
     )
-    written = {} if whole else record.tables or table_digests(folder)
+    written = {} if whole else record.tables or records.table_digests(folder)
     signature = bench.signature(tables)
-    measures = Measures(
+    measures = records.Measures(
         overread=record.overread,
         benchmark=bench.name,
         edition=bench.edition,
@@ -113,8 +102,8 @@ def measure_into(
     kept = Kept(folder, record, measures, bench, tables)
     page = reported(kept, opened, include_images=include_images)
     record = msgspec.structs.replace(record, pictures=page.record.pictures)
-    write_record(scratch / "run.toml", record)
-    write_measures(scratch / "measures.json", measures)
+    records.write_record(scratch / "run.toml", record)
+    records.write_measures(scratch / "measures.json", measures)
     write_report(scratch / "report.html", [page])
     return Run(
         folder=folder,
@@ -144,17 +133,17 @@ def measure(
     from overread.benchmarks.registry import class_of
 
     place = Path(folder)
-    record = read_record(place)
+    record = records.read_record(place)
     given = class_of(record.benchmark).absolute(settings)
     name = edition or record.edition.partition("+")[0]
     bench = reopened(record, name, record.settings | given)
     _check_shown(bench.shows, given, record.settings)
     record = msgspec.structs.replace(record, measured=given)
     record, opened = with_pictures(bench, record, include_images, tell)
-    with folder_being_written(place, record.policy) as scratch:
+    with records.folder_being_written(place, record.policy) as scratch:
         made = measure_into(scratch, place, bench, record, opened, include_images=include_images)
     if record.policy == "credentialed":  # its tables may be from a time when it was not
-        make_private(place)
+        records.make_private(place)
     return made
 
 
@@ -264,7 +253,7 @@ def import_results(
     from overread.runs._judge import judged_answers, write_judged
 
     folder = Path(out)
-    check_out(folder)
+    records.check_out(folder)
     bench, tables, warnings, words = importer(benchmark)(
         None if cases is None else case_file(benchmark, cases),
         Path(replies),
@@ -286,7 +275,7 @@ def import_results(
         imported=True,
         settings=words,
         readers=tuple(
-            ReaderEntry(
+            records.ReaderEntry(
                 **msgspec.structs.asdict(reader),
                 spec=f"imported:{reader.name}",
                 asked=counts.get(reader.name, 0),
@@ -304,7 +293,9 @@ def import_results(
                 store=store, concurrency=concurrency, fresh=fresh, watch=watch, tell=tell,
             )  # fmt: skip
             judged = stack.enter_context(asking)
-        scratch = stack.enter_context(folder_being_written(folder, bench.policy, whole=True))
+        scratch = stack.enter_context(
+            records.folder_being_written(folder, bench.policy, whole=True)
+        )
         tables.cases.write_parquet(scratch / "cases.parquet")
         tables.answers.write_parquet(scratch / "answers.parquet")
         if judged is not None:
@@ -317,12 +308,12 @@ def import_results(
     return run, warnings
 
 
-def _imported_judges(verdicts: pl.DataFrame | None) -> Iterator[JudgeEntry]:
+def _imported_judges(verdicts: pl.DataFrame | None) -> Iterator[records.JudgeEntry]:
     """What the record says of judges whose verdicts came with the results."""
     if verdicts is None:
         return
     for (name,), own in verdicts.group_by("judge", maintain_order=True):
-        yield JudgeEntry(
+        yield records.JudgeEntry(
             name=str(name),
             spec=f"imported:{name}",
             identity="imported",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -168,9 +169,9 @@ def _forecast(
     pictures: dict[Picture | Clip, int] = {}
     key: _Key
     digest_of = _peeking(Sources(store, 0))
-    trials = answered = undigested = missing = tokens_in = tokens_out = 0
+    counts = Counter({"trials": 0, "tokens_in": 0, "tokens_out": 0})
     for chunk in chunks(trials_of(bench, chosen, reader)(), _CHUNK):
-        trials += len(chunk)
+        counts["trials"] += len(chunk)
         asked: list[tuple[Request, _Key]] = []
         for trial in chunk:
             request = trial.request.for_reader(reader.traits)
@@ -182,7 +183,7 @@ def _forecast(
                 # case.
                 key = (request, trial.repeat, trial.case if told or not greedy else "")
             except BadInput:
-                missing += 1
+                counts["missing"] += 1
                 continue
             else:
                 key = reply_key(reader.identity, digest, trial, greedy=greedy, told_case=told)
@@ -190,28 +191,19 @@ def _forecast(
         keys = [key for _, key in asked if isinstance(key, bytes) and key not in seen]
         kept = set() if fresh else store.known(keys, asker)
         for request, key in asked:
-            if key in kept:
-                answered += 1
+            counts["answered"] += key in kept
             if key in kept or key in seen:
                 continue
             seen.add(key)
-            undigested += not isinstance(key, bytes)
+            counts["undigested"] += not isinstance(key, bytes)
             pictures |= dict.fromkeys(request.pictures, 1)
             pictures |= {clip: len(clip.frames) for clip in request.clips}
             frames = len(request.pictures) + sum(len(clip.frames) for clip in request.clips)
-            tokens_in += _text_tokens(request) + _TOKENS_A_PICTURE * frames
-            tokens_out += request.decoding.max_tokens
+            counts["tokens_in"] += _text_tokens(request) + _TOKENS_A_PICTURE * frames
+            counts["tokens_out"] += request.decoding.max_tokens
+    cost, shown = seat.spec.cost(counts["tokens_in"], counts["tokens_out"]), sum(pictures.values())
     return Forecast(
-        reader=reader.name,
-        trials=trials,
-        answered=answered,
-        calls=len(seen),
-        pictures=sum(pictures.values()),
-        undigested=undigested,
-        missing=missing,
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        cost=seat.spec.cost(tokens_in, tokens_out),
+        reader=reader.name, calls=len(seen), pictures=shown, cost=cost, judges=False, **counts
     )
 
 

@@ -82,12 +82,9 @@ def published_figures(
     runs = list(_runs(found, beside))
     printed = published.printed_tables
     exhibits = _headline(found, runs) if table is None else printed(benchmark, table)
+    same = ("benchmark", "paper", "cite", "cases", "systems")
     return PublishedFigures(
-        benchmark=found.benchmark,
-        paper=found.paper,
-        cite=found.cite,
-        cases=found.cases,
-        systems=found.systems,
+        **{name: getattr(found, name) for name in same},
         measures=[
             PrintedMeasure(
                 **msgspec.structs.asdict(p.record), table=p.table, where=p.where, cell=p.cell

@@ -207,6 +207,9 @@ class ReportedRun(msgspec.Struct, frozen=True, kw_only=True):
     measures: list[Measure]
 
 
+_OF_THE_RECORD: Final = ReportedRun.__struct_fields__[1:-1]
+
+
 class Reporting(msgspec.Struct, frozen=True, kw_only=True):
     """What was written, and of what: the page, and by kind the files for a paper."""
 
@@ -271,13 +274,8 @@ def report(
         runs=[
             ReportedRun(
                 folder=str(kept.folder),
-                benchmark=kept.record.benchmark,
-                edition=kept.record.edition,
-                dataset=kept.record.dataset,
-                policy=kept.record.policy,
-                n_cases=kept.record.n_cases,
-                signature=kept.record.signature,
                 measures=kept.measures.measures,
+                **{name: getattr(kept.record, name) for name in _OF_THE_RECORD},
             )
             for kept in opened
         ],

@@ -18,7 +18,7 @@ import msgspec
 from overread import records
 from overread.benchmarks.base import Benchmark
 from overread.benchmarks.registry import class_of
-from overread.case import Decoding, Reader
+from overread.case import Reader
 from overread.engine import Enrolment, Given, Plan, Tally, moment, read_back
 from overread.readers import Altered, ReaderSpec
 from overread.runs import _asking, _opening
@@ -231,38 +231,29 @@ class Asking:
         import polars as pl
 
         work, bench = self._work, self._work.bench
-        asked: Counter[str] = Counter()
-        unanswered: Counter[str] = Counter()
-        models: dict[str, str | None] = {}
-        decodings: dict[str, Decoding] = {}
+        entries: list[records.ReaderEntry] = []
 
         def rows() -> Iterable[Sequence[Any]]:
             for seat in self._readers:
-                reader, name = seat.reader, seat.reader.name
+                reader, spec, plan = seat.reader, seat.spec, work.whole_plan(seat.reader)
                 given = self._given.setdefault(seat.key, Given())
-                plan = work.whole_plan(reader)
+                asked = unanswered = 0
+                model = decoding = None
                 for trial, reply, why in read_back(plan, reader, work.store, work.studio, given):
-                    asked[name] += 1
-                    unanswered[name] += reply is None
+                    asked += 1
+                    unanswered += reply is None
                     if reply is not None:
-                        models[name] = reply.model
-                        decodings[name] = reader.traits.adjust(trial.request.decoding)
-                    yield (name, *bench.answer(trial, reply, reader.traits, why))
+                        model = reply.model
+                        decoding = reader.traits.adjust(trial.request.decoding)
+                    yield (reader.name, *bench.answer(trial, reply, reader.traits, why))
+                counted = {"unanswered": unanswered, "model": model, "decoding": decoding}
+                declared = {"params_b": spec.params_b, "group": spec.group}
+                about = self._about(seat) | declared | counted
+                entries.append(records.ReaderEntry(**about, asked=asked))
 
         schema = {"reader": pl.String, **bench.answer_schema}
         records.write_rows(scratch / "answers.parquet", schema, rows())
-        return tuple(
-            records.ReaderEntry(
-                **self._about(seat),
-                params_b=seat.spec.params_b,
-                group=seat.spec.group,
-                asked=asked[seat.reader.name],
-                unanswered=unanswered[seat.reader.name],
-                model=models.get(seat.reader.name),
-                decoding=decodings.get(seat.reader.name),
-            )
-            for seat in self._readers
-        )
+        return tuple(entries)
 
     def write_verdicts(
         self, scratch: Path, before: Iterable[Sequence[Any]] = ()
@@ -274,7 +265,7 @@ class Asking:
         judging = self._judging
         if judging is None:
             return ()
-        counts: dict[str, Counter[str]] = {seat.reader.name: Counter() for seat in self.panel}
+        entries: list[records.JudgeEntry] = []
         schema = _asking.verdict_schema()
         outcome = list(schema).index("outcome")
 
@@ -282,22 +273,22 @@ class Asking:
             yield from before
             for seat in self.panel:
                 given = self._given.setdefault(seat.key, Given())
+                outcomes: Counter[str] = Counter()
                 for row in judging.rows(seat, given):
-                    counts[seat.reader.name][row[outcome]] += 1
+                    outcomes[row[outcome]] += 1
                     yield row
+                entry = records.JudgeEntry(
+                    **self._about(seat),
+                    unanswered=outcomes["unanswered"],
+                    invalid=outcomes["invalid"],
+                    roles=seat.roles,
+                    rubric=seat.rubric or None,
+                    asked=outcomes.total(),
+                )
+                entries.append(entry)
 
         records.write_rows(scratch / "verdicts.parquet", schema, rows())
-        return tuple(
-            records.JudgeEntry(
-                **self._about(seat),
-                roles=seat.roles,
-                rubric=seat.rubric or None,
-                asked=counts[seat.reader.name].total(),
-                unanswered=counts[seat.reader.name]["unanswered"],
-                invalid=counts[seat.reader.name]["invalid"],
-            )
-            for seat in self.panel
-        )
+        return tuple(entries)
 
     # ------------------------------------------------------------ where replies come from
 

@@ -15,23 +15,16 @@ import msgspec
 
 from overread.benchmarks.base import Benchmark, Tables
 from overread.case import BadInput, Card, Shown, Slide
+from overread.runs import _reporting
 from overread.runs._asking import on_interrupt
 from overread.runs._environment import environment
 from overread.runs._kept import Kept, kept_runs
-from overread.runs._reporting import (
-    cards_with_slides,
-    kept_today,
-    may_show_texts,
-    rendered,
-    reported,
-)
 
 if TYPE_CHECKING:
     import polars as pl
 
     from overread.report import Reported
-    from overread.report.serving.browsable import Browsable
-    from overread.report.serving.server import Bound, Serving
+    from overread.report.serving import Bound, Browsable, Serving
 
 _LOOPBACK: Final = "127.0.0.1"
 _CARDS_KEPT: Final = 500
@@ -62,7 +55,7 @@ def serve(
     server answers under it; `trouble` what went wrong while it did. What `report` leaves out of a
     page without `include_images` is left out here.
     """
-    from overread.report.serving.server import bound
+    from overread.report.serving import bound
 
     # What cannot be bound is said before large runs are read.
     at = bound(_LOOPBACK if host is None else host, port)
@@ -80,7 +73,7 @@ async def _until_stopped(
     listens: Callable[[Serving], None],
     trouble: Callable[[str], None],
 ) -> None:
-    from overread.report.serving.server import serving
+    from overread.report.serving import serving
 
     stopped = asyncio.Event()
     with on_interrupt(stopped.set):
@@ -96,10 +89,11 @@ def served(folders: Sequence[str | Path], *, include_images: bool = False) -> Se
     pages: list[Reported] = []
     runs: list[Browsable | None] = []
     for found in kept_runs([Path(folder) for folder in folders]):
-        kept, opened = kept_today(found, include_images)
+        kept, opened = _reporting.kept_today(found, include_images)
         # `reported` readies `opened` for the run's own cases.
-        page = reported(kept, opened, include_images=include_images, cards=0)
-        run = browsable(kept, opened) if may_show_texts(kept.record, include_images) else None
+        page = _reporting.reported(kept, opened, include_images=include_images, cards=0)
+        shown = _reporting.may_show_texts(kept.record, include_images)
+        run = browsable(kept, opened) if shown else None
         runs.append(run)
         pages.append(page if run is None else _with_cases(page, run))
     return Served(page=report_html(pages, served=True), runs=runs)
@@ -123,7 +117,7 @@ def browsable(kept: Kept, opened: Benchmark | None) -> Browsable | None:
     """The cases of a run, where the benchmark has cards; with pictures where it was opened."""
     import polars as pl
 
-    from overread.report.serving.browsable import Browsable
+    from overread.report.serving import Browsable
 
     bench = kept.bench
     if not bench.facets:
@@ -161,7 +155,8 @@ class _Cards:
         self._films = Films()
 
     def cards(self, cases: Sequence[str]) -> list[Card]:
-        made = list(cards_with_slides(self.bench, self.opened, self._about(cases), cases))
+        tables = self._about(cases)
+        made = list(_reporting.cards_with_slides(self.bench, self.opened, tables, cases))
         with self._lock:
             for card in made:
                 self._slides[card.case] = card.slides
@@ -178,7 +173,7 @@ class _Cards:
         if number >= len(slides):
             return None
         try:
-            return rendered(slides[number].picture, self._films)
+            return _reporting.rendered(slides[number].picture, self._films)
         except BadInput:  # the file is no longer what it was
             return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.report.serving.browsable import Filter, find
+from overread.report.serving import Filter, find
 from support.browsed import Row, frame_of
 
 maybe = st.sampled_from([True, False, None])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.report.serving.browsable import Filter, Refused, cards_wanted, picture_wanted
+from overread.report.serving import Filter, Refused, cards_wanted, picture_wanted
 from support.browsed import Row, browsable
 
 RUNS = [

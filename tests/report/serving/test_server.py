@@ -14,8 +14,7 @@ from yarl import URL
 
 from overread.case import Card, Shown
 from overread.report.browser import PAGE as CARDS_A_PAGE
-from overread.report.serving.browsable import Browsable
-from overread.report.serving.server import Serving
+from overread.report.serving import Browsable, Serving
 from support.browsed import (
     HOSTILE,
     PAGE,

@@ -123,15 +123,13 @@ def distinct(table: Table, *columns: str) -> None:
     twice = first(table.frame.select(pl.struct(columns).is_first_distinct().not_()).to_series())
     if twice is None:
         return
-    values = table.frame.select(columns).row(twice)
-    pairs = list(zip(columns, values, strict=True))
-    same = pl.all_horizontal(*(pl.col(c).eq_missing(pl.lit(v)) for c, v in pairs))
-    earlier = first(table.frame.select(same).to_series())
-    assert earlier is not None
+    rows = table.frame.select(columns).rows()
+    earlier = table.row(rows.index(rows[twice]))
+    pairs = zip(columns, rows[twice], strict=True)
     named = " and ".join(f'{column} "{value or ""}"' for column, value in pairs)
     raise BadInput(
-        f"{table.path.name} row {table.row(twice)}: {named} stands in row {table.row(earlier)} "
-        f"already. {table.remedy}."
+        f"{table.path.name} row {table.row(twice)}: {named} stands in row {earlier} already. "
+        f"{table.remedy}."
     )
 
 

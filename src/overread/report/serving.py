@@ -1,6 +1,8 @@
-"""The server: aiohttp's HTTP, our own few answers, and the same headers on every one of them.
+"""The page served to one browser, with every case of its runs behind it.
 
-It answers one browser that was given the token, at the address that was bound.
+aiohttp's HTTP, our own few answers, and the same headers on every one of them. It answers one
+browser that was given the token, at the address that was bound. What that browser asks for is read
+strictly: whatever is odd is refused in one line. Importing it takes aiohttp: do so where it serves.
 """
 
 from __future__ import annotations
@@ -13,20 +15,22 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import cached_property
 from hmac import compare_digest
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 from aiohttp import web
 
-from overread.case import BadInput, Shown
+from overread.case import BadInput, Card, Shown
 from overread.imaging import Cache
 from overread.report.browser import PAGE, Placed, card_data
 from overread.report.markup import as_json, content_security
-from overread.report.serving import browsable
-from overread.report.serving.browsable import Browsable, Filter, Refused
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _THREADS: Final = 2
@@ -38,6 +42,10 @@ _MOST_CONNECTIONS: Final = 128
 _BACKLOG: Final = 16
 _MOST_PICTURES: Final = 120_000_000  # bytes, with what is kept beside them
 _IMAGES: Final = ("image/png", "image/jpeg", "image/webp")
+_MOST_FIELDS: Final = 32
+_MOST_DIGITS: Final = 7
+_YES: Final = {"yes": True, "no": False, None: None}
+_FACT: Final = "fact:"
 
 _NOTHING: Final = (
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
@@ -56,6 +64,134 @@ _HEADERS: Final = {
 _quiet: Final = logging.getLogger("overread.serving")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
+
+
+# ---------------------------------------------------------------- the cases of a run
+
+
+class Browsable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """One run, where its cases may be looked at.
+
+    `index` has a row for each case and reader: case, reader, right, flipped (null where neither can
+    be said) and the facets, in the order in which cases are paged through. `cards` makes the cards
+    of these cases, in this order; `picture` the picture of a case's slide, or None where there is
+    none. Both may be called from any thread.
+    """
+
+    index: pl.DataFrame
+    facets: Sequence[str]
+    cards: Callable[[Sequence[str]], list[Card]]
+    picture: Callable[[str, int], Shown | None] | None = None
+
+    @cached_property
+    def cases(self) -> frozenset[str]:
+        return frozenset(self.index["case"])
+
+    @cached_property
+    def readers(self) -> frozenset[str]:
+        return frozenset(self.index["reader"])
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cases: those with these facts that this reader, or any, got right or wrong, and of
+    which its answer flipped or did not. Nothing given, nothing left out.
+    """
+
+    reader: str | None = None
+    right: bool | None = None
+    flipped: bool | None = None
+    facts: Mapping[str, str] = {}
+
+
+def find(index: pl.DataFrame, wanted: Filter, page: int, size: int) -> tuple[int, list[str]]:
+    """How many cases fit, and those of one page of `size`, from 0; beyond the last it is empty."""
+    import polars as pl
+
+    asked = msgspec.structs.asdict(wanted)
+    asked |= asked.pop("facts")
+    # What cannot be said is neither yes nor no: null equals nothing.
+    kept = [pl.col(name) == pl.lit(value) for name, value in asked.items() if value is not None]
+    rows = index.filter(kept) if kept else index
+    cases = rows["case"].unique(maintain_order=True)
+    return len(cases), cases.slice(page * size, size).to_list()
+
+
+# ---------------------------------------------------------------- queries
+
+Runs = Sequence[Browsable | None]
+
+
+class Refused(Exception):
+    """A request that is not answered: a status and a line that says nothing of the server."""
+
+    def __init__(self, status: int, line: str) -> None:
+        super().__init__(line)
+        self.status, self.line = status, line
+
+
+def cards_wanted(query: str, runs: Runs) -> tuple[int, int, Filter]:
+    """Run, page and filter of `run=1&page=0&reader=…&right=yes&flipped=no&fact:NAME=…`."""
+    run, fields = _read(query, runs)
+    found = runs[run - 1]
+    if found is None:
+        raise Refused(404, "The cases of this run are not shown.")
+    page = _number(fields, "page")
+    reader = fields.pop("reader", None)
+    if reader is not None and reader not in found.readers:
+        raise Refused(400, "reader: the run has none of this name.")
+    told = {name: fields.pop(name, None) for name in ("right", "flipped")}
+    for name, word in told.items():
+        if word not in _YES:
+            raise Refused(400, f"{name}: expected yes or no.")
+    facts = [name.removeprefix(_FACT) for name in fields if name.startswith(_FACT)]
+    if not set(facts) <= set(found.facets):
+        raise Refused(400, "fact: cases of the run are not told apart by this.")
+    wanted = {name: fields.pop(_FACT + name) for name in facts}
+    _nothing_left(fields)
+    said = {name: _YES[word] for name, word in told.items()}
+    return run, page, Filter(reader=reader, **said, facts=wanted)
+
+
+def picture_wanted(query: str, runs: Runs) -> tuple[int, str, int]:
+    """Run, case and number of the slide of `run=1&case=…&n=2`."""
+    run, fields = _read(query, runs)
+    case, number = fields.pop("case", None), _number(fields, "n")
+    _nothing_left(fields)
+    if case is None:
+        raise Refused(400, "case: say which.")
+    found = runs[run - 1]
+    if found is None or found.picture is None or case not in found.cases:
+        raise Refused(404, "There is no such picture.")
+    return run, case, number
+
+
+def _read(query: str, runs: Runs) -> tuple[int, dict[str, str]]:
+    """The number of the run, and what else a query says."""
+    try:
+        pairs = parse_qsl(
+            query, True, strict_parsing=True, errors="strict", max_num_fields=_MOST_FIELDS
+        )
+    except ValueError:  # a UnicodeDecodeError is one
+        raise Refused(400, "The query cannot be read.") from None
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise Refused(400, "The query says something twice.")
+    run = _number(fields, "run")
+    if not 1 <= run <= len(runs):
+        raise Refused(404, "There is no such run.")
+    return run, fields
+
+
+def _number(fields: dict[str, str], name: str) -> int:
+    word = fields.pop(name, "")
+    if not (word.isascii() and word.isdigit() and len(word) <= _MOST_DIGITS):
+        raise Refused(400, f"{name}: expected a whole number.")
+    return int(word)
+
+
+def _nothing_left(fields: dict[str, str]) -> None:
+    if fields:
+        raise Refused(400, "The query has a field that means nothing here.")
 
 
 # ---------------------------------------------------------------- who may ask
@@ -288,11 +424,11 @@ class _Desk:
             raise Refused(403, "Only the page itself may ask this.")
         loop = asyncio.get_running_loop()
         if path == "/cards":
-            wanted = browsable.cards_wanted(query, self._runs)
+            wanted = cards_wanted(query, self._runs)
             data = await loop.run_in_executor(self._threads, _cards, self._runs, *wanted)
             return _made(data, "application/json", "utf-8")
         if path == "/picture":
-            place = browsable.picture_wanted(query, self._runs)
+            place = picture_wanted(query, self._runs)
             picture = await loop.run_in_executor(self._threads, self._picture, *place)
             return _made(picture.data, picture.media_type)
         raise Refused(404, "There is nothing here.")
@@ -315,7 +451,7 @@ class _Desk:
 def _cards(runs: Sequence[Browsable | None], run: int, page: int, wanted: Filter) -> bytes:
     found = runs[run - 1]
     assert found is not None
-    total, cases = browsable.find(found.index, wanted, page, PAGE)
+    total, cases = find(found.index, wanted, page, PAGE)
 
     def place(case: str, number: int) -> Placed | None:
         if found.picture is None:
