@@ -23,6 +23,7 @@ from overread.measuring.estimates import (
     counted_in,
     estimated,
     flagged_few,
+    left_open,
     mean_of_columns,
     quotients,
     ratio,
@@ -48,7 +49,8 @@ def paired(
     """The mean of first less second over the cases that have both (NaN where one has none).
 
     Estimate, interval and test are of the same cases, and agree about 0 (`stats.paired_values`).
-    A run, `compare` and the gate all have their differences from here.
+    Amounts that are the same in every case have the room that Wilson's bound at 0 leaves, in their
+    own unit. A run, `compare` and the gate all have their differences from here.
     """
     from overread.stats import paired_values
 
@@ -58,12 +60,17 @@ def paired(
     if at.point is None:
         return noted(msgspec.structs.replace(record, n=0), NOTHING, "no case in common")
     beside = float(first[both].mean()), float(second[both].mean())
-    made = msgspec.structs.replace(
-        record, value=at.point, n=at.n, p=found.p, family=family, beside=beside
-    )
+    made = msgspec.structs.replace(record, value=at.point, n=at.n, beside=beside)
     units = int(np.unique(clusters[both]).size)
+    if units < 2:  # nothing is tested, either: both signs of one cluster are as far from 0
+        return noted(made, ONE_CLUSTER)
+    made = msgspec.structs.replace(made, p=found.p, family=family)
+    if at.low is None and not at.point:
+        room = left_open(units)
+        made = msgspec.structs.replace(made, low=-room, high=room)
+        return flagged_few(with_method(made, Method(kind="alike", of="cases")), units)
     if at.low is None:
-        return noted(made, ONE_CLUSTER if units < 2 else ALIKE)
+        return noted(made, ALIKE, "no interval: all cases differ alike")
     made = msgspec.structs.replace(made, se=at.sd, low=at.low, high=at.high)
     kind = "newcombe10" if found.newcombe else "variance by cluster"
     df = None if found.newcombe else round(found.spread.df)
