@@ -194,14 +194,14 @@ class _Together:
         if silent:
             yield f"Nothing to compare of {', '.join(silent)}."
         yield (
-            "Difference: first less second, the mean over the cases that count for both, its 95 % "
-            "interval by resampling clusters; q: Benjamini and Hochberg's over all pairs of a "
-            "measure, shown or not."
+            "Difference: first less second, the mean over the cases that count for both; its 95 % "
+            "interval and p are of these cases and hold together: signs are flipped by cluster. q: "
+            "Benjamini and Hochberg's over all pairs of a measure, shown or not."
         )
-        yield (
-            "P is that of a paired test by case, exact where values are 0 or 1. A run's own table "
-            "has the tests of its benchmark, in families of their own: p and q may differ."
-        )
+        if self.record.edition.partition("+")[0] == "authors":
+            yield "A run's own table has the tests of the published edition: its p and q may differ."
+        else:
+            yield "A run's own table has the same p in families of its own: q may differ."
 
 
 def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:
