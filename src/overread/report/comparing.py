@@ -17,13 +17,14 @@ from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value, percent
 from overread.case import Measure
 from overread.measuring import contrasts
 from overread.measuring.estimates import Floats, Ints
-from overread.measuring.notes import remarked
+from overread.measuring.notes import EQUIVALENT, INFERIOR, NOT_INFERIOR, remarked
 
 if TYPE_CHECKING:
     import polars as pl
 
 TOLD_APART: Final = 0.05
 """Two readers are told apart where q is at most this and the interval leaves 0 out."""
+_MARGIN_WORDS: Final = {EQUIVALENT: "equivalent", NOT_INFERIOR: "not worse", INFERIOR: "worse"}
 
 
 def differences(
@@ -104,6 +105,27 @@ def comparison_line(record: Measure, words: ComparedWords, higher_is_better: boo
     said = words.does.format(d=value, n=record.n, other=second)
     remark = "; less is better" if higher_is_better is False and not words.less else ""
     return f"{first} {said} ({_stands(record, words, turned)}{remark})."
+
+
+def margin_word(record: Measure) -> str:
+    """What a difference shows of the margin it was held to, in a word of the table."""
+    for flag, word in _MARGIN_WORDS.items():
+        if flag in record.flags:
+            return word
+    return "not shown"
+
+
+def margin_line(record: Measure, words: ComparedWords, margin: float) -> str:
+    """The same in a sentence."""
+    one, two = record.reader, record.by["versus"]
+    by = f"{amount(margin, words)} {words.unit}"
+    said = {
+        "equivalent": f"{one} and {two} are equivalent in {words.noun} within {by}.",
+        "not worse": f"{one} is not worse than {two} in {words.noun} by more than {by}.",
+        "worse": f"{one} is worse than {two} in {words.noun} by more than {by}.",
+    }
+    open_yet = f"It is not shown that {one} is worse than {two} in {words.noun} by no more than"
+    return said.get(margin_word(record), f"{open_yet} {by}.")
 
 
 def _told_apart(record: Measure) -> bool:

@@ -95,8 +95,8 @@ def _mae_median(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> M
     else:
         # Constant columns resample to the same value, which brings the rule for agreement in.
         same = Average(np.where(there, middle, np.nan)[:, None], "videos")
-        made = mean_estimate(record, same, FRAMES.limits)
-        yield msgspec.structs.replace(made, record=record)
+        alike = mean_estimate(record, same, FRAMES.limits)
+        yield msgspec.structs.replace(alike, record=record)
 
 
 def by_seed(marks: Marks, values: Floats, record: Measure) -> Made:
