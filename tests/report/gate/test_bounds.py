@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from overread.case import Measure
+from overread.case import Measure, Method
 from overread.report.gate.weighing import weigh_bound
 from overread.stats import wilson
 from support.gates import share
@@ -133,7 +133,14 @@ def test_cases_that_resemble_each_other_are_needed_in_greater_numbers() -> None:
     def needed(effect: float) -> int | None:
         made = wilson(54, 60, design_effect=effect)
         record = Measure(
-            reader="a", measure="accuracy", value=0.9, n=60, k=54, low=made.low, high=made.high
+            reader="a",
+            measure="accuracy",
+            value=0.9,
+            n=60,
+            k=54,
+            low=made.low,
+            high=made.high,
+            how=Method(kind="wilson", effect=effect),
         )
         return weigh_bound(record, "at_least", 0.85, point=False).needed
 
@@ -147,7 +154,7 @@ def test_an_average_on_which_all_agree_narrows_as_a_share_does() -> None:
     made = wilson(60, 60)
     record = Measure(
         reader="a", measure="precision", value=1.0, n=60, low=made.low, high=1.0,
-        method="all items agree: wilson at 0",
+        how=Method(kind="alike", of="items"),
     )  # fmt: skip
     found = weigh_bound(record, "at_least", 0.97, point=False)
     assert found.needed == weigh_bound(share("x", 60, 60), "at_least", 0.97, point=False).needed

@@ -56,7 +56,7 @@ def test_a_ruling_says_what_it_stands_on() -> None:
             {"minimum_n": 101, "at_least": 0.93},
             {},
             "cannot tell",
-            "demanded, and the bound takes 626",
+            "demanded, and the bound takes 1,168",
         ),
         ({}, {"unanswered": 3}, "cannot tell", "3 % of the trials got no reply"),
         ({"unanswered": 0.03}, {"unanswered": 3}, "pass", "meets it"),
