@@ -80,3 +80,27 @@ def test_what_cannot_be_compared_is_one_line(
     assert done.code == 2
     assert says in done.complaint
     assert tree(Path()) == before
+
+
+def test_a_margin_says_who_is_not_worse(overread: Overread, pair: Path) -> None:
+    done = overread("compare", pair, "one", "--measure", "accuracy", "--margin", "0.1", "--json")
+    (found,) = json.loads(done.out)["found"]
+    assert found["margin"] == 0.1
+    by = {(one["reader"], one["by"]["versus"]): one["flags"] for one in found["differences"]}
+    assert by["control:looks (pair)", "control:looks (one)"] == ["not_inferior", "equivalent"]
+    assert by["control:looks (pair)", "control:prior"] == ["not_inferior"]
+    assert by["control:prior", "control:looks (one)"] == ["inferior"]
+    done = overread("compare", pair, "one", "--measure", "accuracy", "--margin", "0.1")
+    said = done.out.splitlines()
+    assert said[-2].endswith(
+        "control:looks (pair) and control:looks (one) are equivalent in accuracy within 10.0 points."
+    )
+    assert any("margin 0.1" in line for line in said)
+
+
+@pytest.mark.parametrize("margin", ["0", "-0.1", "nan", "5"])
+def test_a_bad_margin_is_one_line(overread: Overread, pair: Path, margin: str) -> None:
+    done = overread("compare", pair, f"--margin={margin}")
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+    assert f"--margin {margin}" in done.err

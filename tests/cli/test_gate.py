@@ -83,7 +83,7 @@ def test_each_rule_says_who_what_and_by_how_much(gate: Overread) -> None:
         assert word in unsure
     assert " pass " in sure
     assert "+0.063" in sure
-    assert "n = 246 (146 more) would show that it is met" in note
+    assert "n = 471 (371 more) would show with 80 % power that it is met" in note
     assert "Why the rule: Below this it is of no use." in note
 
 

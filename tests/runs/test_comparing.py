@@ -133,10 +133,10 @@ def test_whom_one_chooses_to_see_changes_no_number() -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_it_says_that_a_runs_own_table_has_other_tests() -> None:
+def test_it_says_that_a_runs_own_table_has_other_families() -> None:
     (found,) = compare(["one"])
     (said,) = (note for note in found.notes if "own table" in note)
-    assert "p and q may differ" in said
+    assert "the same p in families of its own: q may differ" in said
     assert said in found.table.notes
 
 

@@ -17,12 +17,13 @@ from overread.benchmarks.registry import BENCHMARKS, class_of, questions
 from overread.case import Measure
 from overread.records import read_record, write_record
 from overread.report import browser
-from overread.report.comparing import BOOT, TOLD_APART, comparison_line
+from overread.report.comparing import TOLD_APART, comparison_line
 from overread.report.exports import CONTENTS, SUFFIXES
 from overread.report.markup import content_security
 from overread.report.serving import Serving, serving
 from overread.runs import _reporting, _serving
 from overread.runs._reporting import CARDS, OWN_CARDS
+from overread.stats._paired import _LISTED
 from support.commands import Overread
 
 ROOT = Path(__file__).parents[2]
@@ -180,7 +181,7 @@ def test_the_lines_of_compare_are_those_of_the_code() -> None:
     for record in (apart, alike):
         assert f"\n{comparison_line(record, words, True)}\n" in PAGE
     assert f"q at most {TOLD_APART}" in PLAIN
-    assert f"{BOOT:,} times" in PLAIN
+    assert f"for up to {_LISTED} clusters" in PLAIN
 
 
 def test_the_page_says_what_a_browser_is_allowed() -> None:

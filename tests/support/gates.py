@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from overread.case import Measure
+from overread.case import Measure, Method
 from overread.records import (
     Measures,
     ReaderEntry,
@@ -26,7 +26,7 @@ def share(measure: str, k: int, n: int, reader: str = "a", **by: str) -> Measure
     found = wilson(k, n)
     return Measure(
         reader=reader, measure=measure, by=by, value=found.point, n=n, k=k,
-        low=found.low, high=found.high, method="wilson",
+        low=found.low, high=found.high, method="wilson", how=Method(kind="wilson"),
     )  # fmt: skip
 
 

@@ -105,13 +105,17 @@ def compare(
     reader: Annotated[
         list[str] | None, Option(help="Only these readers; one alone is held against all others.")
     ] = None,
+    margin: Annotated[
+        float | None,
+        Option(help="Is the first not worse by more than this? In the measure's own unit."),
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Compare readers case by case, within a run and across runs of one data set.
 
     Example: overread compare runs/before runs/after --measure accuracy
     """
-    found = overread.runs.compare(runs, measures=measure or [], readers=reader or [])
+    found = overread.runs.compare(runs, measures=measure or [], readers=reader or [], margin=margin)
     if json:
         plain = [msgspec.structs.asdict(one) for one in found]
         for one in plain:
@@ -149,6 +153,10 @@ def gate(
         list[str] | None, Option(help='A reader that "*" stands for; all of them if absent.')
     ] = None,
     junit: Annotated[Path | None, Option(help="Write JUnit XML to this file, too.")] = None,
+    baseline: Annotated[
+        list[Path] | None,
+        Option(help="A run over the same cases that rules with a margin compare with. Repeatable."),
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Hold runs against a policy: exit 0 pass, 1 fail, 4 the data cannot tell.
@@ -159,7 +167,9 @@ def gate(
     """
     from overread.report.gate import one_line, rulings_tables, verdict
 
-    gated = overread.runs.gate(runs, policy, readers=reader or [], junit_file=junit)
+    gated = overread.runs.gate(
+        runs, policy, readers=reader or [], junit_file=junit, baselines=baseline or []
+    )
     try:
         if json:
             options.print_json(gated)

@@ -23,12 +23,22 @@ from overread.measuring.estimates import (
     counted_in,
     estimated,
     flagged_few,
+    left_open,
     mean_of_columns,
     quotients,
     ratio,
     settled,
 )
-from overread.measuring.notes import ALIKE, NOTHING, ONE_CLUSTER, noted, with_method
+from overread.measuring.notes import (
+    ALIKE,
+    EQUIVALENT,
+    INFERIOR,
+    NOT_INFERIOR,
+    NOTHING,
+    ONE_CLUSTER,
+    noted,
+    with_method,
+)
 
 FLIPS: Final = 9_999
 _ROWS: Final = 1_000
@@ -48,7 +58,8 @@ def paired(
     """The mean of first less second over the cases that have both (NaN where one has none).
 
     Estimate, interval and test are of the same cases, and agree about 0 (`stats.paired_values`).
-    A run, `compare` and the gate all have their differences from here.
+    Amounts that are the same in every case have the room that Wilson's bound at 0 leaves, in their
+    own unit. A run, `compare` and the gate all have their differences from here.
     """
     from overread.stats import paired_values
 
@@ -58,17 +69,59 @@ def paired(
     if at.point is None:
         return noted(msgspec.structs.replace(record, n=0), NOTHING, "no case in common")
     beside = float(first[both].mean()), float(second[both].mean())
-    made = msgspec.structs.replace(
-        record, value=at.point, n=at.n, p=found.p, family=family, beside=beside
-    )
+    made = msgspec.structs.replace(record, value=at.point, n=at.n, beside=beside)
     units = int(np.unique(clusters[both]).size)
+    if units < 2:  # nothing is tested, either: both signs of one cluster are as far from 0
+        return noted(made, ONE_CLUSTER)
+    made = msgspec.structs.replace(made, p=found.p, family=family)
+    if at.low is None and not at.point:
+        room = left_open(units)
+        made = msgspec.structs.replace(made, low=-room, high=room)
+        return flagged_few(with_method(made, Method(kind="alike", of="cases")), units)
     if at.low is None:
-        return noted(made, ONE_CLUSTER if units < 2 else ALIKE)
+        return noted(made, ALIKE, "no interval: all cases differ alike")
     made = msgspec.structs.replace(made, se=at.sd, low=at.low, high=at.high)
     kind = "newcombe10" if found.newcombe else "variance by cluster"
     df = None if found.newcombe else round(found.spread.df)
     made = with_method(made, Method(kind=kind, effect=found.spread.effect, t=df))
     return settled(flagged_few(made, units))
+
+
+def held_to_margin(record: Measure, margin: float, *, higher: bool | None) -> Measure:
+    """A difference that says whether the first is not worse than the second by a margin.
+
+    By its 95 % interval, which is two one-sided tests at 2.5 % each; d is turned so that above 0
+    the first is better (`higher` says which way that is)::
+
+        not_inferior: low >= -margin    inferior: high < -margin
+        equivalent:   low >= -margin and high <= margin
+
+    These stand in `flags`; none of them where the data do not show any. A measure of which nobody
+    can say what is better (None) has equivalence alone. D. J. Schuirmann (1987), Journal of
+    Pharmacokinetics and Biopharmaceutics 15, 657-680; G. Piaggio and others (2012), JAMA 308,
+    2594-2604.
+
+    Examples
+    --------
+    >>> apart = Measure(reader="a", measure="diff_mae", value=0.1, low=-0.2, high=0.4)
+    >>> held_to_margin(apart, 0.5, higher=False).flags
+    ('not_inferior', 'equivalent')
+    >>> held_to_margin(apart, 0.3, higher=True).flags
+    ('not_inferior',)
+    >>> held_to_margin(apart, 0.3, higher=False).flags
+    ()
+    """
+    if record.low is None or record.high is None:
+        return record
+    low, high = (-record.high, -record.low) if higher is False else (record.low, record.high)
+    shown = {
+        NOT_INFERIOR: higher is not None and low >= -margin,
+        INFERIOR: higher is not None and high < -margin,
+        EQUIVALENT: low >= -margin and high <= margin,
+    }
+    for flag in (flag for flag, holds in shown.items() if holds):
+        record = noted(record, flag)
+    return record
 
 
 def paired_difference(

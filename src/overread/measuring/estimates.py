@@ -59,13 +59,14 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     centred: bool = False
     # Of so many columns that a fifth of the resamples must do.
     coarse: bool = False
-    # Jumps where a case is left out, as a median does: only drawing again says how it varies.
+    # Jumps where a case is left out, as a median does, or hardly moves at its end, as r² at 0:
+    # only drawing again says how it varies.
     jumps: bool = False
 
     @property
     def smooth(self) -> bool:
         """Whether it hardly moves where one case is left out."""
-        return not (self.jumps or self.coarse or self.centred or self.strictly is not None)
+        return not (self.jumps or self.centred or self.strictly is not None)
 
 
 class _Kinds(NamedTuple):
@@ -164,7 +165,13 @@ class Resampling:
             boot = max(self.boot // _COARSE, 2) if coarse else self.boot
             for batch in _together(estimates, some):
                 found |= self._resampled(estimates, batch, boot)
-        return [found[place] for place in range(len(estimates))]
+        made = [found[place] for place in range(len(estimates))]
+        if not self.robust:
+            return made
+        return [
+            record if one.counted is None else flagged_few(record, self.owners(one.counted))
+            for record, one in zip(made, estimates, strict=True)
+        ]
 
     def _resampled(
         self, estimates: Sequence[Estimate], places: Sequence[int], boot: int
@@ -197,7 +204,23 @@ class Resampling:
             without = one.again(own.sum(axis=0) - own)
         influence = n * value - (n - 1) * np.where(np.isfinite(without), without, value)
         found, spread = clustered_mean(value, influence, self.clusters[counted], one.limits)
-        return settled(_widened(bounded(record, found, spread, self.owners(counted)), one.within))
+        if one.step is not None and np.isinf(one.limits).any():
+            if found.low is None:
+                return settled(self._alike(one, value))
+            # A little spread never gets a narrower interval than none.
+            room = one.step * self.left_open(counted)
+            floor = max(value - room, one.limits[0]), min(value + room, one.limits[1])
+            one = msgspec.structs.replace(one, within=one.within or floor)
+        return settled(_widened(bounded(record, found, spread), one.within))
+
+    def _alike(self, one: Estimate, value: float) -> Measure:
+        """With what as many clusters leave open where all cases agree."""
+        assert one.step is not None
+        assert one.counted is not None
+        room = one.step * self.left_open(one.counted)
+        low, high = max(value - room, one.limits[0]), min(value + room, one.limits[1])
+        made = msgspec.structs.replace(one.record, low=low, high=high)
+        return with_method(made, Method(kind="alike", of=self.of))
 
     def _by_kinds(self, one: Estimate) -> Measure | None:
         """With its interval, or None where drawing cluster by cluster is quicker.
@@ -273,13 +296,7 @@ class Resampling:
             return with_method(bounded, how)
         if one.step is None:
             return noted(record, ALIKE)
-        room = one.step * left_open(owners)
-        bounded = msgspec.structs.replace(
-            record,
-            low=max(record.value - room, one.limits[0]),
-            high=min(record.value + room, one.limits[1]),
-        )
-        return with_method(bounded, Method(kind="alike", of=self.of))
+        return self._alike(one, record.value)
 
 
 def stretched(
@@ -348,13 +365,13 @@ def clustered_share(record: Measure, hits: Mask, clusters: Ints, *, robust: bool
     return flagged_few(made, int(np.unique(clusters).size)) if robust else made
 
 
-def bounded(record: Measure, found: Interval, spread: Spread, clusters: int) -> Measure:
+def bounded(record: Measure, found: Interval, spread: Spread) -> Measure:
     """A record with the interval that its variance by cluster gives, and how it was made."""
     if found.low is None or found.high is None:
         return noted(record, ALIKE, "no interval: all cases agree")
     made = msgspec.structs.replace(record, se=found.sd, low=found.low, high=found.high)
     how = Method(kind="variance by cluster", effect=spread.effect, t=round(spread.df))
-    return flagged_few(with_method(made, how), clusters)
+    return with_method(made, how)
 
 
 def flagged_few(record: Measure, clusters: int) -> Measure:

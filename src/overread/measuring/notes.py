@@ -20,6 +20,9 @@ NOTHING: Final = "nothing"
 FEW_CLUSTERS: Final = "few"
 NOT_ASKED: Final = "not_asked"
 NOT_JUDGED: Final = "not_judged"
+NOT_INFERIOR: Final = "not_inferior"
+INFERIOR: Final = "inferior"
+EQUIVALENT: Final = "equivalent"
 FLAGS: Final[Mapping[str, str]] = {
     NO_PICTURE: "the reader gets no picture",
     ONE_CLUSTER: "one item has no interval",
@@ -28,6 +31,9 @@ FLAGS: Final[Mapping[str, str]] = {
     FEW_CLUSTERS: "its interval stands on few independent units",
     NOT_ASKED: "not asked",
     NOT_JUDGED: "not judged",
+    NOT_INFERIOR: "not worse by more than the margin",
+    INFERIOR: "worse by more than the margin",
+    EQUIVALENT: "no further apart than the margin",
 }
 """Flags that all benchmarks share, and what each says to a person; a benchmark may have its own."""
 

@@ -16,17 +16,15 @@ from overread.benchmarks.base import ComparedWords
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value, percent
 from overread.case import Measure
 from overread.measuring import contrasts
-from overread.measuring.estimates import Estimate, Floats, Ints, Mask, Resampling
-from overread.measuring.notes import remarked
+from overread.measuring.estimates import Floats, Ints
+from overread.measuring.notes import EQUIVALENT, INFERIOR, NOT_INFERIOR, remarked
 
 if TYPE_CHECKING:
     import polars as pl
 
-BOOT: Final = 10_000
-SEED: Final = 0
-_MOST_COINS: Final = 50_000_000
 TOLD_APART: Final = 0.05
 """Two readers are told apart where q is at most this and the interval leaves 0 out."""
+_MARGIN_WORDS: Final = {EQUIVALENT: "equivalent", NOT_INFERIOR: "not worse", INFERIOR: "worse"}
 
 
 def differences(
@@ -34,37 +32,30 @@ def differences(
 ) -> list[Measure]:
     """`diff_MEASURE` of each pair: the mean over their common cases of first less second.
 
-    `values` has reader, case, cluster and value, at most one for a reader and case. Intervals are
-    of `BOOT` resamples of the clusters, the same draws for every pair, and do not depend on which
-    pairs are asked for. P is exact where all values are 0 or 1: McNemar's if no cluster has two
-    cases of the pair, else that of flipping signs by cluster; for other values signs are flipped
-    by seeded coins. All pairs are one family; q is Benjamini and Hochberg's. `shares` says that
-    values are shares of one, not amounts in a unit.
+    `values` has reader, case, cluster and value, at most one for a reader and case. Interval and p
+    are those that a run has of the same two readers (`contrasts.paired`), whatever other pairs are
+    asked for. All pairs are one family; q is Benjamini and Hochberg's. `shares` says that values
+    are shares of one, not amounts in a unit.
     """
     clusters, rows = _by_case(values)
     none = np.full(clusters.size, np.nan)
-    binary = bool(np.isin(values["value"].to_numpy(), (0.0, 1.0)).all())
-    estimates, sums = [], []
+    limits = (-1.0, 1.0) if shares else (-math.inf, math.inf)
+    found = []
     for one, two in pairs:
-        record = Measure(
-            reader=one, measure=f"diff_{measure}", by={"versus": two}, family=measure, n=0
-        )
         first, second = rows.get(one, none), rows.get(two, none)
-        both: Mask = ~(np.isnan(first) | np.isnan(second))
-        each = np.where(both, first - second, 0.0)
-        if binary:
-            only = int((each == 1).sum()), int((each == -1).sum())
-            record = msgspec.structs.replace(
-                record, p=contrasts.exact_p(each[both].astype(np.int64), clusters[both])
-            )
-            if both.any():
-                record = remarked(record, f"{only[0]} only {one}, {only[1]} only {two}")
-        estimates.append(_estimate(record, each, both, shares=shares))
-        sums.append(contrasts.cluster_sums(each, clusters))
-    found = Resampling(clusters, boot=BOOT, seed=SEED).finish(estimates)
-    if not binary and found and values.height:
-        found = _flipped(found, np.stack(sums, axis=1))
+        record = Measure(reader=one, measure=f"diff_{measure}", by={"versus": two}, n=0)
+        record = remarked(record, _only_one(first - second, one, two) if shares else None)
+        made = contrasts.paired(record, first, second, clusters, limits=limits)
+        found.append(msgspec.structs.replace(made, family=measure))
     return contrasts.with_q(found)
+
+
+def _only_one(each: Floats, one: str, two: str) -> str | None:
+    """Of marks, 0 or 1, how often only one of two has it."""
+    there = each[~np.isnan(each)]
+    if not there.size or not np.isin(there, (-1.0, 0.0, 1.0)).all():
+        return None
+    return f"{int((there == 1).sum())} only {one}, {int((there == -1).sum())} only {two}"
 
 
 def _by_case(values: pl.DataFrame) -> tuple[Ints, dict[str, Floats]]:
@@ -80,30 +71,6 @@ def _by_case(values: pl.DataFrame) -> tuple[Ints, dict[str, Floats]]:
         row = rows[str(reader)] = np.full(owners.height, np.nan)
         row[[places[case] for case in own["case"]]] = own["value"].to_numpy()
     return np.unique(names, return_inverse=True)[1].astype(np.int64), rows
-
-
-def _estimate(record: Measure, each: Floats, both: Mask, *, shares: bool) -> Estimate:
-    """The difference with what its interval is made of."""
-    n = int(both.sum())
-    if n == 0:
-        return Estimate(record=remarked(record, "no case in common"))
-    limits = (-1.0, 1.0) if shares else (-math.inf, math.inf)
-    step = 1.0 if shares else None
-    made = contrasts.paired_difference(record, each, both, limits=limits, step=step)
-    # The same sum whatever the order of the cases.
-    value = math.fsum(each[both].tolist()) / n
-    return msgspec.structs.replace(made, record=msgspec.structs.replace(made.record, value=value))
-
-
-def _flipped(records: Sequence[Measure], sums: Floats) -> list[Measure]:
-    flips = min(contrasts.FLIPS, max(999, _MOST_COINS // len(sums)))
-    ps = contrasts.flip_ps(sums, contrasts.signs(len(sums), flips, SEED))
-    return [
-        remarked(msgspec.structs.replace(record, p=p), f"p of {flips} sign flips")
-        if record.n
-        else record
-        for record, p in zip(records, ps, strict=True)
-    ]
 
 
 # ---------------------------------------------------------------- in a sentence
@@ -138,6 +105,27 @@ def comparison_line(record: Measure, words: ComparedWords, higher_is_better: boo
     said = words.does.format(d=value, n=record.n, other=second)
     remark = "; less is better" if higher_is_better is False and not words.less else ""
     return f"{first} {said} ({_stands(record, words, turned)}{remark})."
+
+
+def margin_word(record: Measure) -> str:
+    """What a difference shows of the margin it was held to, in a word of the table."""
+    for flag, word in _MARGIN_WORDS.items():
+        if flag in record.flags:
+            return word
+    return "not shown"
+
+
+def margin_line(record: Measure, words: ComparedWords, margin: float) -> str:
+    """The same in a sentence."""
+    one, two = record.reader, record.by["versus"]
+    by = f"{amount(margin, words)} {words.unit}"
+    said = {
+        "equivalent": f"{one} and {two} are equivalent in {words.noun} within {by}.",
+        "not worse": f"{one} is not worse than {two} in {words.noun} by more than {by}.",
+        "worse": f"{one} is worse than {two} in {words.noun} by more than {by}.",
+    }
+    open_yet = f"It is not shown that {one} is worse than {two} in {words.noun} by no more than"
+    return said.get(margin_word(record), f"{open_yet} {by}.")
 
 
 def _told_apart(record: Measure) -> bool:

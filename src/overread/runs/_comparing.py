@@ -7,11 +7,12 @@ the numbers hold?
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,10 +20,17 @@ from overread.benchmarks.base import ComparedWords, Tables, Transferred
 from overread.benchmarks.exhibits.cells import NOT_KNOWN, p_value
 from overread.case import BadInput, Figure, Measure, Table
 from overread.records import read_measures, read_record
-from overread.runs._kept import Kept, benchmark_of, kept_runs
+from overread.runs._kept import Kept, benchmark_of, kept_runs, records_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+_MARGIN_NOTE: Final = (
+    "Margin: not worse, where the 95 % interval leaves out that the first reader is worse by more; "
+    "equivalent, where it leaves out more either way; worse, where it leaves out anything less. "
+    "Each pair by itself, not corrected for their number."
+)
 
 
 class ComparedRun(msgspec.Struct, frozen=True):
@@ -37,6 +45,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The readers of one benchmark's runs, pair by pair: records, a sentence each, a table.
 
     `readers` are as they are named here: with their run where two runs have one of that name.
+    Held to a `margin`, differences have what they show of it in their flags.
     """
 
     benchmark: str
@@ -48,17 +57,25 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[Measure]
     lines: list[str]
     table: Table
+    margin: float | None = None
 
 
 def compare(
-    folders: Sequence[str | Path], *, measures: Sequence[str] = (), readers: Sequence[str] = ()
+    folders: Sequence[str | Path],
+    *,
+    measures: Sequence[str] = (),
+    readers: Sequence[str] = (),
+    margin: float | None = None,
 ) -> list[Comparison]:
     """Compare readers case by case, within and across runs; each benchmark by itself.
 
     Runs of one benchmark must be over the same data set under the same edition. `measures` are the
     only ones wanted; `readers` the only readers, or, if one is named, it against all others. What
-    is shown does not change what is found: q is over all pairs of the runs either way.
+    is shown does not change what is found: q is over all pairs of the runs either way. With a
+    `margin`, in the measures' own unit, each pair says whether its first reader is not worse than
+    the second by more, and whether the two are equivalent.
     """
+    _check_margin(margin)
     places = [Path(folder) for folder in folders]
     groups: dict[str, list[Kept]] = {}
     for kept in kept_runs(places):
@@ -68,13 +85,69 @@ def compare(
     together = [_Together(runs) for runs in groups.values()]
     _check_known("--reader", readers, [name for one in together for name in one.known()])
     _check_known("--measure", measures, [name for one in together for name in one.values])
-    found = [one.compared(measures, readers) for one in together]
+    if margin is not None:
+        for one in together:
+            _check_margin(
+                margin, [one.words[m] for m in one.values if not measures or m in measures]
+            )
+    found = [one.compared(measures, readers, margin) for one in together]
     if not any(one.differences for one in found):
         raise BadInput(
             "there are no two readers to compare in one measure. Give a run with two, or two runs "
             "of one set that were asked alike."
         )
     return [one for one in found if one.differences]
+
+
+class PairedWith(msgspec.Struct, frozen=True):
+    """A reader's difference from another in a measure, and whether more of that is better.
+
+    No record where one of them is in no run; `versus` is who the other is, in words.
+    """
+
+    versus: str
+    record: Measure | None
+    higher: bool | None
+
+
+class Paired:
+    """Readers of a run beside others of it, or of a baseline over the same cases.
+
+    A class, for the tables of two runs are put together once.
+    """
+
+    def __init__(self, baselines: Sequence[str | Path] = ()) -> None:
+        self._baselines = {
+            record.benchmark: folder
+            for folder, record, _ in (records_of([Path(b) for b in baselines]) if baselines else ())
+        }
+        if len(self._baselines) < len(baselines):
+            raise BadInput("--baseline: two are of one benchmark. Give one for each benchmark.")
+        self._together: dict[str, _Together] = {}
+
+    def baseline(self, benchmark: str) -> Path | None:
+        return self._baselines.get(benchmark)
+
+    def difference(
+        self, folder: str, benchmark: str, measure: str, reader: str, versus: str | None
+    ) -> PairedWith:
+        """The reader less the other: `versus`, in the baseline where there is one, or itself."""
+        baseline = self.baseline(benchmark)
+        if folder not in self._together:
+            places = [Path(folder), *([] if baseline is None else [baseline])]
+            if baseline is not None and Path(folder).resolve() == baseline.resolve():
+                raise BadInput(f"--baseline {baseline}: it is the run that is held against it.")
+            runs = kept_runs(places)
+            _check_alike(runs)
+            self._together[folder] = _Together(runs)
+        both = self._together[folder]
+        other = versus or reader
+        name = other if baseline is None else f"{other} of {baseline}"
+        own, theirs = both.labels[0].get(reader), both.labels[-1].get(other)
+        higher = both.higher.get(measure)
+        if own is None or theirs is None or measure not in both.values:
+            return PairedWith(name, None, higher)
+        return PairedWith(name, both.difference(measure, own, theirs), higher)
 
 
 def _check_alike(runs: Sequence[Kept]) -> None:
@@ -94,6 +167,20 @@ def _check_alike(runs: Sequence[Kept]) -> None:
         if first.record.edition != other.record.edition:
             raise BadInput(
                 f"{both} are under different editions. Measure one again with `overread measure`."
+            )
+
+
+def _check_margin(margin: float | None, compared: Sequence[ComparedWords] = ()) -> None:
+    if margin is None:
+        return
+    if not (math.isfinite(margin) and margin > 0):
+        raise BadInput(f"--margin {margin:g}: give a number above 0, in the measure's own unit.")
+    for words in compared:
+        if words.in_shares and margin >= 1:
+            raise BadInput(
+                f"--margin {margin:g}: {words.measure} goes from 0 to 1, so that every difference "
+                f"is within it. For {margin:g} points write {margin / 100:g}, or name other "
+                "measures with --measure."
             )
 
 
@@ -124,8 +211,24 @@ class _Together:
         plain = [name for own in self.labels for name in own]
         return [*dict.fromkeys(self.readers), *plain]
 
-    def compared(self, measures: Sequence[str], readers: Sequence[str]) -> Comparison:
-        from overread.report.comparing import comparison_line, differences
+    def difference(self, measure: str, one: str, two: str) -> Measure:
+        """The difference of two readers, by their names here."""
+        from overread.report.comparing import differences
+
+        shares = self.words[measure].in_shares
+        (found,) = differences(measure, self.values[measure], [(one, two)], shares=shares)
+        return found
+
+    def compared(
+        self, measures: Sequence[str], readers: Sequence[str], margin: float | None
+    ) -> Comparison:
+        from overread.measuring.contrasts import held_to_margin
+        from overread.report.comparing import (
+            comparison_line,
+            differences,
+            margin_line,
+            margin_word,
+        )
 
         every = list(combinations(self.readers, 2))
         shown = self._shown(every, readers)
@@ -137,8 +240,25 @@ class _Together:
             pairs = [pair for pair in every if there.issuperset(pair)]
             # All of them, whoever is shown: else choosing readers would choose q.
             made = differences(name, values, pairs, shares=self.words[name].in_shares)
+            if margin is not None:
+                higher = self.higher.get(name)
+                made = [held_to_margin(one, margin, higher=higher) for one in made]
             found.extend(one for one in made if (one.reader, one.by["versus"]) in shown)
-        notes = list(self._notes())
+        notes = [*self._notes(), *([] if margin is None else [_MARGIN_NOTE])]
+        lines: list[str] = []
+        rows: list[tuple[str, ...]] = []
+        for one in found:
+            words = self.words[one.family or ""]
+            line, row = (
+                comparison_line(one, words, self.higher.get(words.measure)),
+                _row(one, words),
+            )
+            if margin is not None:
+                row = (*row, margin_word(one))
+                line += f" {margin_line(one, words, margin)}" if one.n else ""
+            lines.append(line)
+            rows.append(row)
+        within = () if margin is None else (f"margin {margin:g}",)
         return Comparison(
             benchmark=self.record.benchmark,
             edition=self.record.edition,
@@ -150,16 +270,13 @@ class _Together:
             readers=self.readers,
             notes=notes,
             differences=found,
-            lines=[
-                comparison_line(one, self.words[measure], self.higher.get(measure))
-                for one in found
-                if (measure := one.family) is not None
-            ],
+            lines=lines,
+            margin=margin,
             table=Table(
                 name="compare",
                 title=f"{self.record.benchmark}, edition {self.record.edition}: readers compared",
-                columns=("measure", "reader", "versus", "difference", "n", "p", "q"),
-                rows=tuple(_row(record, self.words[record.family or ""]) for record in found),
+                columns=("measure", "reader", "versus", "difference", "n", "p", "q", *within),
+                rows=tuple(rows),
                 notes=tuple(notes),
                 signature=" ".join(dict.fromkeys(run.record.signature for run in self.runs)),
             ),
@@ -194,14 +311,14 @@ class _Together:
         if silent:
             yield f"Nothing to compare of {', '.join(silent)}."
         yield (
-            "Difference: first less second, the mean over the cases that count for both, its 95 % "
-            "interval by resampling clusters; q: Benjamini and Hochberg's over all pairs of a "
-            "measure, shown or not."
+            "Difference: first less second, the mean over the cases that count for both; its 95 % "
+            "interval and p are of these cases and hold together: signs are flipped by cluster. q: "
+            "Benjamini and Hochberg's over all pairs of a measure, shown or not."
         )
-        yield (
-            "P is that of a paired test by case, exact where values are 0 or 1. A run's own table "
-            "has the tests of its benchmark, in families of their own: p and q may differ."
-        )
+        if self.record.edition.partition("+")[0] == "authors":
+            yield "A run's own table has the published edition's tests: its p and q may differ."
+        else:
+            yield "A run's own table has the same p in families of its own: q may differ."
 
 
 def _row(record: Measure, words: ComparedWords) -> tuple[str, ...]:

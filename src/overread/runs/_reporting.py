@@ -23,6 +23,7 @@ from overread.records import RUN_FILES, RunRecord, check_folder, folder_being_wr
 from overread.report import DISCLAIMER
 from overread.report import gate as rules_of
 from overread.report.gate import Gated, GatedRun
+from overread.runs._comparing import Paired
 from overread.runs._kept import Kept, kept_runs, records_of
 from overread.runs._measuring import with_pictures
 from overread.runs._opening import Tell
@@ -410,12 +411,14 @@ def gate(
     *,
     readers: Sequence[str] = (),
     junit_file: str | Path | None = None,
+    baselines: Sequence[str | Path] = (),
 ) -> Gated:
     """Hold the measures of some runs against a policy file.
 
-    `readers` are the only ones that "*" in the policy then stands for. With `junit_file` the
-    rulings are written there, too. Its `exit_code` is 0 if every rule is met, 1 if one is broken,
-    and 4 if none is broken but the data cannot tell of one.
+    `readers` are the only ones that "*" in the policy then stands for. `baselines` are runs over
+    the same cases, one of a benchmark, that rules with a `margin` hold readers against. With
+    `junit_file` the rulings are written there, too. Its `exit_code` is 0 if every rule is met, 1 if
+    one is broken, and 4 if none is broken but the data cannot tell of one.
     """
     rules = Path(policy)
     held = rules_of.policy_bytes(rules)  # once: what is hashed is what was judged by
@@ -426,7 +429,9 @@ def gate(
     ]
     if junit_file is not None:
         _check_junit(Path(junit_file), rules, runs)
-    rulings = rules_of.judge(found, runs, readers)
+    if baselines and all(rule.margin is None for rule in found.rule):
+        raise BadInput(f"--baseline {baselines[0]}: no rule has a margin. Leave it out.")
+    rulings = rules_of.judge(found, runs, readers, Paired(baselines))
     outcomes = [ruling.outcome for ruling in rulings]
     outcome = rules_of.worst(outcomes)
     gated = Gated(

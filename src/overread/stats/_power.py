@@ -103,7 +103,8 @@ def cases_to_settle(
     if not away:
         return None
     spread = Z95 * math.sqrt(bound * (1 - bound)) + _beyond(power) * math.sqrt(rate * (1 - rate))
-    return whole_cases((spread / away) ** 2 * effect)
+    ratio = spread / away  # squared by a product: a power that overflows raises
+    return whole_cases(ratio * ratio * effect)
 
 
 def cases_to_tell_apart(
@@ -257,7 +258,8 @@ def grown_for_power(n: int, half: float, away: float, *, power: float = 0.8) -> 
     """
     if not away or n < 1:
         return None
-    return whole_cases(n * (half / away * (1 + _beyond(power) / Z95)) ** 2)
+    ratio = half / away * (1 + _beyond(power) / Z95)
+    return whole_cases(n * ratio * ratio)
 
 
 def _discordant(first: float, second: float, given: float | None) -> float:

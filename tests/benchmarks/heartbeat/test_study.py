@@ -7,7 +7,7 @@ import pytest
 
 from overread.benchmarks.heartbeat.edition import CORRECTED
 from overread.benchmarks.heartbeat.measures import measure
-from overread.measuring.notes import ONE_CLUSTER
+from overread.measuring.notes import FEW_CLUSTERS, ONE_CLUSTER
 from overread.stats import wilson
 from support.heart_answers import found, rows, tables_of
 
@@ -55,3 +55,15 @@ def test_videos_without_an_answer_make_no_interval_possible():
     got = measured("mae", [2, *[None] * 7])
     assert (got.value, got.n, got.low) == (2, 1, None)
     assert ONE_CLUSTER in got.flags
+
+
+def test_a_little_spread_never_gets_a_narrower_interval_than_none():
+    none, some = (measured("mae", [*[0] * 7, x]) for x in (0, 1))
+    assert none.high <= some.high
+    assert (some.low, some.how.floor) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["mae", "mae_median", "skill", "r", "parsed"])
+def test_intervals_of_few_patients_are_flagged_whatever_made_them(name):
+    assert FEW_CLUSTERS in measured(name, patients=list("aabbccdd")).flags
+    assert FEW_CLUSTERS not in measured(name, patients=list("abcdefgh")).flags

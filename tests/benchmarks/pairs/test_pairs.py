@@ -198,7 +198,7 @@ def test_the_measures_are_what_their_names_say():
     whole = value(found, "set_accuracy")
     assert (whole.k, whole.n) == (2, 8)
     expected = wilson(2, 8)
-    assert (whole.low, whole.high) == (expected.low, expected.high)
+    assert (whole.low, whole.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert whole.as_wrong == {"unparsed": 3}
     single = value(found, "accuracy")
     assert (single.k, single.n) == (8, 16)

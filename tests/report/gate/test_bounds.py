@@ -133,7 +133,14 @@ def test_cases_that_resemble_each_other_are_needed_in_greater_numbers() -> None:
     def needed(effect: float) -> int | None:
         made = wilson(54, 60, design_effect=effect)
         record = Measure(
-            reader="a", measure="accuracy", value=0.9, n=60, k=54, low=made.low, high=made.high
+            reader="a",
+            measure="accuracy",
+            value=0.9,
+            n=60,
+            k=54,
+            low=made.low,
+            high=made.high,
+            how=Method(kind="wilson", effect=effect),
         )
         return weigh_bound(record, "at_least", 0.85, point=False).needed
 

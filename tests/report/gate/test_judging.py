@@ -56,7 +56,7 @@ def test_a_ruling_says_what_it_stands_on() -> None:
             {"minimum_n": 101, "at_least": 0.93},
             {},
             "cannot tell",
-            "demanded, and the bound takes 626",
+            "demanded, and the bound takes 1,168",
         ),
         ({}, {"unanswered": 3}, "cannot tell", "3 % of the trials got no reply"),
         ({"unanswered": 0.03}, {"unanswered": 3}, "pass", "meets it"),
@@ -302,3 +302,47 @@ def test_raising_the_least_never_turns_a_failure_into_a_pass(
         assert one(rule(at_least=high), run).outcome == "fail"
     if one(rule(at_least=high), run).outcome == "pass":
         assert one(rule(at_least=low), run).outcome == "pass"
+
+
+class Beside:
+    """Differences made up, in place of the tables of two runs."""
+
+    def __init__(self, low: float, high: float, *, higher: bool | None) -> None:
+        self.versus, self.higher = "b", higher
+        self.record = Measure(
+            reader="a", measure="diff_x", value=(low + high) / 2, low=low, high=high, n=100
+        )
+
+    def baseline(self, benchmark: str) -> object | None:
+        return None
+
+    def difference(self, *about: str | None) -> Beside:
+        return self
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "higher", "outcome"),
+    [
+        (-0.3, 0.9, True, "pass"),
+        (-0.3, 0.9, False, "cannot tell"),
+        (-0.9, 0.3, False, "pass"),
+        (0.6, 0.9, False, "fail"),
+        (-0.9, -0.6, True, "fail"),
+        (-0.5, 0.5, True, "pass"),
+    ],
+)
+def test_a_margin_is_held_on_the_side_that_is_worse(
+    low: float, high: float, higher: bool, outcome: str
+) -> None:
+    run = gated_run([share("accuracy", 80, 100)])
+    held = policy_of(rule(margin=0.5, versus="b"))
+    (ruling,) = judge(held, [run], paired=Beside(low, high, higher=higher))
+    assert ruling.outcome == outcome
+    assert ruling.demanded == "accuracy not worse than b by more than 0.5"
+    assert (ruling.needed is None) == (outcome != "cannot tell")
+
+
+def test_a_measure_without_a_better_side_has_no_margin() -> None:
+    held = policy_of(rule(margin=0.5, versus="b"))
+    with pytest.raises(BadInput, match="nobody can say what is worse"):
+        judge(held, [gated_run([share("accuracy", 80, 100)])], paired=Beside(0, 1, higher=None))

@@ -29,7 +29,7 @@ from overread.benchmarks.heartbeat.study import (
     phase_spec,
 )
 from overread.case import Measure, Method
-from overread.measuring.estimates import Estimate, Floats, Mask
+from overread.measuring.estimates import Estimate, Floats, Mask, flagged_few
 from overread.measuring.notes import NOTHING, ONE_CLUSTER, noted, with_method
 from overread.measuring.specs import Counted
 from overread.measuring.units import ANY, FRAMES, INDEX, SHARE, SKILL
@@ -90,12 +90,13 @@ def _mae_median(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> M
         yield noted(record, ONE_CLUSTER)
     elif low < high:
         bounded = msgspec.structs.replace(record, low=low, high=high)
-        yield with_method(bounded, Method(kind="quantiles at wilson", effect=effect))
+        made = with_method(bounded, Method(kind="quantiles at wilson", effect=effect))
+        yield flagged_few(made, np.unique(patients).size) if run.robust else made
     else:
         # Constant columns resample to the same value, which brings the rule for agreement in.
         same = Average(np.where(there, middle, np.nan)[:, None], "videos")
-        made = mean_estimate(record, same, FRAMES.limits)
-        yield msgspec.structs.replace(made, record=record)
+        alike = mean_estimate(record, same, FRAMES.limits)
+        yield msgspec.structs.replace(alike, record=record)
 
 
 def by_seed(marks: Marks, values: Floats, record: Measure) -> Made:
@@ -285,6 +286,7 @@ def _r(run: HeartRun, marks: Marks, phase: Phase, record: Measure) -> Made:
         counted=run.everyone,
         limits=(SHARE if squared else INDEX).limits,
         step=None,
+        jumps=True,
         coarse=columns.shape[1] > 8,
     )
 

@@ -34,7 +34,7 @@ from overread.benchmarks.heartbeat.study import (
     made_spec,
 )
 from overread.case import Measure
-from overread.measuring.contrasts import paired_difference, tested, with_q
+from overread.measuring.contrasts import paired, paired_difference, tested, with_q
 from overread.measuring.estimates import Estimate, Floats
 from overread.measuring.notes import NOTHING, noted
 from overread.measuring.specs import (
@@ -85,11 +85,15 @@ def _contexts_apart(run: HeartRun, marks: Marks, phase: Phase, record: Measure) 
         sd_videos=spread_of(each),
         beside=(float(first[both].mean()), float(second[both].mean())),
     )
-    each = np.where(both, each, 0.0)
     limits = POINTS.limits if record.measure == "diff_accuracy" else ANY.limits
+    family = f"{record.measure}: {marks.context} versus {versus}"
+    if run.robust:
+        yield paired(record, first, second, run.clusters, limits=limits, family=family)
+        return
+    each = np.where(both, each, 0.0)
     made = paired_difference(record, each, both, limits=limits)
     p = paired_p(run, each, both) if run.resampling.owners(both) > 1 else None
-    yield tested(made, p, f"{record.measure}: {marks.context} versus {versus}")
+    yield tested(made, p, family)
 
 
 _CONTEXT_SPECS: Final = (

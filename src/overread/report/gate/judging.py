@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
-from typing import Final
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -15,6 +15,7 @@ from overread.benchmarks.registry import class_of
 from overread.benchmarks.sentences import PHANTOM
 from overread.case import BadInput, Measure
 from overread.judging.fitness import NOT_CHECKED, UNFIT
+from overread.measuring.contrasts import held_to_margin
 from overread.records import JudgeEntry, Measures, RunRecord
 from overread.report.gate.policy import ALL, Policy, Rule
 from overread.report.gate.weighing import Outcome, Weighed, number, weigh_bound, weigh_gap
@@ -75,7 +76,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
 
     `margin` is above 0 where the demand is met and below where it is not, in the measure's own unit
     and from the end of the interval that decides; None where there is nothing to compare. `needed`
-    is how many cases would settle what the data cannot tell, were the value to stay what it is.
+    is how many cases would settle what the data cannot tell with a power of 80 %, were the value
+    the true one.
     `run` is empty where no run of the benchmark has the reader.
     """
 
@@ -122,7 +124,32 @@ def worst(outcomes: Iterable[Outcome]) -> Outcome:
     return max(outcomes, key=OUTCOMES.index, default="skipped")
 
 
-def judge(policy: Policy, runs: Sequence[GatedRun], readers: Sequence[str] = ()) -> list[Ruling]:
+class PairedReader(Protocol):
+    """A reader's difference from another, case by case, and which way is better."""
+
+    @property
+    def versus(self) -> str: ...
+    @property
+    def record(self) -> Measure | None: ...
+    @property
+    def higher(self) -> bool | None: ...
+
+
+class PairedReaders(Protocol):
+    """Where differences come from: the tables of runs, which the gate itself does not read."""
+
+    def baseline(self, benchmark: str) -> object | None: ...
+    def difference(
+        self, folder: str, benchmark: str, measure: str, reader: str, versus: str | None
+    ) -> PairedReader: ...
+
+
+def judge(
+    policy: Policy,
+    runs: Sequence[GatedRun],
+    readers: Sequence[str] = (),
+    paired: PairedReaders | None = None,
+) -> list[Ruling]:
     """Every rule upon every reader it is about, in the order of the policy.
 
     "*" is every reader of any of the runs, so that none slips through by having been left out of
@@ -137,7 +164,9 @@ def judge(policy: Policy, runs: Sequence[GatedRun], readers: Sequence[str] = ())
     if readers and all(rule.readers != ALL for rule in policy.rule):
         raise BadInput(f"--reader {readers[0]}: every rule names its readers. Leave it out.")
     rulings = [
-        ruling for rule in policy.rule for ruling in _of_rule(rule, runs, list(readers) or everyone)
+        ruling
+        for rule in policy.rule
+        for ruling in _of_rule(rule, runs, list(readers) or everyone, paired)
     ]
     if not any(ruling.run for ruling in rulings):
         wanted = ", ".join(sorted({rule.benchmark for rule in policy.rule}))
@@ -153,15 +182,30 @@ def judge(policy: Policy, runs: Sequence[GatedRun], readers: Sequence[str] = ())
     return rulings
 
 
-def _of_rule(rule: Rule, runs: Sequence[GatedRun], everyone: Sequence[str]) -> Iterator[Ruling]:
+def _of_rule(
+    rule: Rule,
+    runs: Sequence[GatedRun],
+    everyone: Sequence[str],
+    paired: PairedReaders | None,
+) -> Iterator[Ruling]:
     about = [run for run in runs if run.record.benchmark == rule.benchmark]
     names = everyone if rule.readers == ALL else list(dict.fromkeys(rule.readers))
+    if rule.margin is not None and (paired is None or paired.baseline(rule.benchmark) is None):
+        if rule.versus is None:
+            raise BadInput(
+                f"rule {rule.name}: margin needs somebody to be held against. Give --baseline with "
+                f'a run of {rule.benchmark}, or versus = "READER" in the rule.'
+            )
+        names = [name for name in names if name != rule.versus] or names
     if not names or (not about and rule.readers == ALL and len(names) > 1):
         names = [ALL]  # once, not once for each
     for reader in names:
         having = [run for run in about if run.has(reader)]
         for run in having:
-            yield _in_run(rule, run, reader)
+            if rule.margin is None or paired is None:
+                yield _in_run(rule, run, reader)
+            else:
+                yield _margin(rule, run, reader, rule.margin, paired)
         if not having:
             where = f"the reader is in no run of {rule.benchmark}"
             says = where if about else f"no run of {rule.benchmark} was given"
@@ -296,6 +340,34 @@ def _gap(rule: Rule, run: GatedRun, reader: str, own: Sequence[Measure]) -> Ruli
     return _ruling(rule, run, reader, weighed, _found(apart), apart, note=each)
 
 
+def _margin(rule: Rule, run: GatedRun, reader: str, margin: float, paired: PairedReaders) -> Ruling:
+    """Not worse than the other by more than the margin: the difference against that bound."""
+    found = paired.difference(run.folder, rule.benchmark, rule.measure, reader, rule.versus)
+    demanded = _demanded(rule, found.versus)
+    if found.higher is None:
+        raise BadInput(
+            f"rule {rule.name}: of {rule.measure} nobody can say what is worse. Use at_least, "
+            "at_most or gap."
+        )
+    if found.record is None or not found.record.n:
+        says = f" case by case of {reader} and {found.versus}"
+        return _ruling(rule, run, reader, _missing(rule, says), demanded=demanded)
+    record = held_to_margin(found.record, margin, higher=found.higher)
+    # Whose verdicts are behind it stands with the measures of the run, by judge or by mode.
+    behind = [
+        one
+        for one in run.measures.measures
+        if one.reader == reader and f"_{one.measure}_" in f"_{rule.measure}_"
+    ]
+    side: Literal["at_least", "at_most"] = "at_least" if found.higher else "at_most"
+    bounded = msgspec.structs.replace(
+        rule, margin=None, **{side: -margin if found.higher else margin}
+    )
+    weighed = _refused(rule, run, behind) or _doubted(bounded, run, reader, record)
+    weighed = weighed or _doubted_run(rule, run, reader, behind) or _weighed(bounded, record)
+    return _ruling(rule, run, reader, weighed, _found(record), record, demanded=demanded)
+
+
 def _ruling(
     rule: Rule,
     run: GatedRun | None,
@@ -304,6 +376,7 @@ def _ruling(
     said: str = "-",
     record: Measure | None = None,
     note: str | None = None,
+    demanded: str | None = None,
 ) -> Ruling:
     """What was weighed, with what it stands on; the note of a gap says what each group has."""
     at = record or Measure(reader=reader, measure=rule.measure)
@@ -315,7 +388,7 @@ def _ruling(
         reader=reader,
         measure=rule.measure,
         by=rule.by,
-        demanded=_demanded(rule),
+        demanded=demanded or _demanded(rule),
         found=said,
         outcome=weighed.outcome,
         says=weighed.says,
@@ -331,7 +404,7 @@ def _ruling(
 # ---------------------------------------------------------------- in words
 
 
-def _demanded(rule: Rule) -> str:
+def _demanded(rule: Rule, versus: str | None = None) -> str:
     """`accuracy by mode=cot at least 0.8, n >= 100`; it says so where the interval is left out."""
     if rule.at_least is not None:
         what = f"at least {rule.at_least:g}"
@@ -339,6 +412,9 @@ def _demanded(rule: Rule) -> str:
         what = f"at most {rule.at_most:g}"
     elif rule.gap is not None:
         what = f"at most {rule.gap.at_most:g} apart across {rule.gap.across}"
+    elif rule.margin is not None:
+        other = versus or rule.versus or "the baseline"
+        what = f"not worse than {other} by more than {rule.margin:g}"
     else:
         what = f'is "{rule.label}"'
     basis = " on the value alone" if rule.point and rule.label is None else ""

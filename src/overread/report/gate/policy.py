@@ -24,7 +24,7 @@ Judges: TypeAlias = Literal["fit", "unchecked", "any"]
 
 ALL = "*"
 
-_DEMANDS = ("at_least", "at_most", "label", "gap")
+_DEMANDS = ("at_least", "at_most", "label", "gap", "margin")
 # Fewer words are a name, not a reason.
 _LEAST_WORDS = 3
 # How many seconds a pipe may have nobody at its other end, and how much is read of it at first.
@@ -53,11 +53,12 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Rule(Defaults, frozen=True, kw_only=True):
-    """One `[[rule]]`: a measure, and exactly one of `at_least`, `at_most`, `label` and `gap`.
+    """One `[[rule]]`: a measure, and exactly one of the demands, `at_least` to `margin`.
 
     `by` is matched exactly; for a gap it is what all groups share. Labels in `undecided` say that
-    the data cannot tell; any other than the one demanded fails. `unanswered` is the largest share
-    of a reader's trials without a reply.
+    the data cannot tell; any other than the one demanded fails. A `margin` is by how much a reader
+    may be worse than the reader `versus`, or than in a baseline run, case by case. `unanswered` is
+    the largest share of a reader's trials without a reply.
     """
 
     name: str
@@ -69,6 +70,8 @@ class Rule(Defaults, frozen=True, kw_only=True):
     at_most: float | None = None
     label: str | None = None
     gap: Gap | None = None
+    margin: float | None = None
+    versus: str | None = None
     undecided: tuple[str, ...] = ()
     judges: Judges = "fit"
     unanswered: float = 0.0
@@ -183,6 +186,28 @@ def _check_in_range(where: str, rule: Rule, key: str, bound: float) -> None:
     raise BadInput(f"{says} {what} {low:g} up. Give a bound in its own unit.")
 
 
+def _check_margin(where: str, rule: Rule, margin: float) -> None:
+    """Refuse a margin of what is not compared case by case, or one that everybody keeps."""
+    if not (math.isfinite(margin) and margin > 0):
+        raise BadInput(f"{where}: margin is {margin}; give a number above 0.")
+    benchmark = class_of(rule.benchmark)
+    known = [words.measure for words in benchmark.compared]
+    if rule.measure not in known:
+        raise BadInput(
+            f'{where}: margin is judged case by case, and measure is "{rule.measure}"; expected '
+            f"one of {', '.join(known) or 'none'}."
+        )
+    if rule.by:
+        raise BadInput(f"{where}: margin is judged over all cases. Leave by out.")
+    if benchmark.words_of(rule.measure).in_shares and margin >= 1:
+        raise BadInput(
+            f"{where}: margin is {margin:g}, which every difference keeps: {rule.measure} goes "
+            f"from 0 to 1. For {margin:g} points write {margin / 100:g}."
+        )
+    if rule.versus is not None and not rule.versus.strip():
+        raise BadInput(f"{where}: versus is empty. Name a reader, or leave it out.")
+
+
 def _check(where: str, rule: Rule) -> None:
     """Refuse a rule that says nothing, too much, or what no number can meet."""
     if not rule.name.strip():
@@ -209,6 +234,10 @@ def _check(where: str, rule: Rule) -> None:
         raise BadInput(f"{where}: gap, groups names one group. Name two, or leave it out.")
     if bound is not None:
         _check_in_range(where, rule, given[0], bound)
+    if rule.versus is not None and rule.margin is None:
+        raise BadInput(f"{where}: versus goes with margin. Give both, or neither.")
+    if rule.margin is not None:
+        _check_margin(where, rule, rule.margin)
     if not rule.edition:
         raise BadInput(f"{where}: edition is empty. Give corrected or authors.")
     if rule.minimum_n < 0:

@@ -1,7 +1,7 @@
 """A measure against a bound, or in every group of patients against that in every other.
 
 Judged on the end of the interval that decides. Where it leaves the bound open, it is said how many
-cases would settle it, were the value to stay what it is.
+cases would settle it with a power of 80 %, were the value the true one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,10 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from overread.case import Measure
-from overread.stats import Z95
+from overread.stats import Z95, cases_to_settle, grown_for_power
 
 Outcome: TypeAlias = Literal["pass", "skipped", "cannot tell", "fail"]
 """`cannot tell`: the data neither meet the rule nor break it. `skipped`: optional, not measured."""
-
-MOST: Final = 10**9
-"""More cases than this are as good as none."""
 
 _MOST_DECIMALS: Final = 12
 
@@ -105,28 +102,26 @@ def weigh_bound(
     away = found.value - bound
     if _is_share(record):
         size = effective_size(found.value, found.high - found.low)
-        per_case = size / found.n if size and found.n else 1.0
-        needed = needed_of_a_share(found.value, bound, per_case)
+        effect = found.n / size if size and found.n else 1.0
+        needed = cases_to_settle(found.value, bound, effect=effect)
     else:
         half = found.value - found.low if away > 0 else found.high - found.value
-        needed = needed_otherwise(found.n, half, away)
+        needed = grown_for_power(found.n, half, away)
     needed, settled = _settling(needed, found, sign * away)
     says = f"the interval reaches {number(abs(near - bound), 0)} beyond the bound; {settled}"
     return Weighed("cannot tell", says, sign * (near - bound), needed)
 
 
 def _is_share(record: Measure) -> bool:
-    """Whether its interval narrows as Wilson's does: a count of cases, or an average on which all
-    cases agree, whose interval is Wilson's at 0.
+    """Whether its interval narrows as Wilson's does: that of a count of cases, or of an average on
+    which all cases agree at an end of 0 to 1.
     """
-    value, n, k = record.value, record.n, record.k
-    if value is None or not n or record.low is None or record.high is None:
+    if record.how is None or record.low is None or record.high is None:
         return False
     if not 0 <= record.low <= record.high <= 1:
         return False
-    if k is not None:
-        return math.isclose(value, k / n, abs_tol=1e-9)
-    return value in (0, 1) and record.how is not None and record.how.kind in ("wilson", "alike")
+    at_an_end = record.value in (0, 1) and record.how.kind in ("alike", "variance by cluster")
+    return record.how.kind == "wilson" or at_an_end
 
 
 # ---------------------------------------------------------------- groups
@@ -218,9 +213,9 @@ def _needed(pair: _Pair, bound: float) -> int | None:
     ends = pair.ends
     away = bound - ends.value
     if away <= 0:
-        return needed_otherwise(ends.n, ends.value - ends.low, away)
-    up = needed_otherwise(ends.n, ends.high - ends.value, away)
-    down = needed_otherwise(ends.n, ends.value - ends.low, bound + ends.value)
+        return grown_for_power(ends.n, ends.value - ends.low, away)
+    up = grown_for_power(ends.n, ends.high - ends.value, away)
+    down = grown_for_power(ends.n, ends.value - ends.low, bound + ends.value)
     return None if up is None or down is None else max(up, down)
 
 
@@ -238,63 +233,13 @@ def _settling(needed: int | None, found: Ends, inside: float) -> tuple[int | Non
         side = "right" if inside > 0 else "wrong"
         return None, f"the value is on the {side} side, but so near that no n is enough"
     needed = max(needed, found.n + 1)
-    more = f"n = {needed:,} ({needed - found.n:,} more) would"
+    more = f"n = {needed:,} ({needed - found.n:,} more) would show with 80 % power"
     if inside > 0:
-        return needed, f"{more} show that it is met, were the value to stay"
+        return needed, f"{more} that it is met, were this the true value"
     return needed, (
         f"the value is on the wrong side: no n is enough to meet it with this value, "
-        f"and {more} show that it is not met"
+        f"and {more} that it is not met"
     )
-
-
-def needed_of_a_share(share: float, bound: float, per_case: float = 1.0) -> int | None:
-    """The fewest cases at which Wilson's interval about a share no longer holds the bound.
-
-    Wilson's interval holds b as long as \\|p - b\\| < z sqrt(b(1-b)/m), so it lets go at ::
-
-        m = z² b (1 - b) / (p - b)²
-
-    Parameters
-    ----------
-    share, bound : float
-        p and b, in [0, 1].
-    per_case : float
-        How many independent cases one case is worth: one over the design effect.
-
-    Returns
-    -------
-    int or None
-        None where no number is enough: the share is the bound, or all but.
-
-    Examples
-    --------
-    >>> needed_of_a_share(0.9, 0.8)
-    62
-    >>> needed_of_a_share(1.0, 0.95)
-    73
-    """
-    away = share - bound
-    if away == 0 or per_case <= 0:
-        return None
-    ratio = Z95 / away  # squared by a product: a power that overflows raises
-    return _whole(ratio * ratio * bound * (1 - bound) / per_case)
-
-
-def needed_otherwise(n: int, half: float, away: float) -> int | None:
-    """The cases at which an interval that narrows with the root of n lets go of the bound.
-
-    `half` is how far the interval reaches from the value towards the bound at n cases, `away` how
-    far the bound is from the value.
-
-    Examples
-    --------
-    >>> needed_otherwise(100, 0.2, 0.1)
-    400
-    """
-    if away == 0 or n < 1:
-        return None
-    ratio = half / away
-    return _whole(n * ratio * ratio)
 
 
 def effective_size(share: float, width: float) -> float | None:
@@ -317,10 +262,3 @@ def effective_size(share: float, width: float) -> float | None:
     w2 = width * width
     b = 2 * share * (1 - share) - w2
     return Z95 * Z95 * (b + math.sqrt(b * b + w2 * (1 - w2))) / w2
-
-
-def _whole(cases: float) -> int | None:
-    if not cases <= MOST:  # infinite, too
-        return None
-    # A hair above a whole number is rounding, not another case.
-    return max(1, math.ceil(cases - 1e-9 * max(1.0, cases)))
