@@ -202,9 +202,8 @@ def _forecast(
             counts["tokens_in"] += _text_tokens(request) + _TOKENS_A_PICTURE * frames
             counts["tokens_out"] += request.decoding.max_tokens
     cost, shown = seat.spec.cost(counts["tokens_in"], counts["tokens_out"]), sum(pictures.values())
-    return Forecast(
-        reader=reader.name, calls=len(seen), pictures=shown, cost=cost, judges=False, **counts
-    )
+    facts: dict[str, Any] = dict(counts)
+    return Forecast(reader=reader.name, calls=len(seen), pictures=shown, cost=cost, **facts)
 
 
 def _text_tokens(request: Request) -> int:
