@@ -299,7 +299,7 @@ def test_the_whole_set_is_measured_in_seconds():
     made = chosen_measures(tables, CORRECTED)
     assert time.process_time() - began < 20
     assert found(made, "accuracy", "r0").n == 16_655
-    assert found(made, "accuracy_macro", "r0").method.startswith("bootstrap of items:10000:0")
+    assert found(made, "accuracy_macro", "r0").method.startswith("variance by cluster")
 
 
 # ---------------------------------------------------------------- scale

@@ -44,6 +44,21 @@ def kept_paths(marks: Marks, study: Study, judge: str) -> list[Path | None]:
     return study.once(("paths", marks.reader, judge), lambda: make(marks, judge, COT))
 
 
+def compared_paths(
+    one: Marks, two: Marks, study: Study, judge: str
+) -> tuple[list[Path | None], list[Path | None]]:
+    """Two readers' paths by a judge; but as published, of the items only of which both have one."""
+    mine, theirs = (kept_paths(marks, study, judge) for marks in (one, two))
+    if not study.robust:
+        return mine, theirs
+    both = [a is not None and b is not None for a, b in zip(mine, theirs, strict=True)]
+    first, second = (
+        [path if there else None for path, there in zip(paths, both, strict=True)]
+        for paths in (mine, theirs)
+    )
+    return first, second
+
+
 def _sound_paths(marks: Marks, judge: str, asking: Asking) -> list[Path | None]:
     facts, given = marks.facts, dict(marks.given("order", asking, judge))
     if not marks.readable("order", asking, judge):
@@ -134,29 +149,49 @@ def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
     judges = study.judges(marks, "order")
 
     def make() -> dict[str, Scores]:
-        held = study.edition.empty_paths == "apart"
-        shape = (study.edition.boot + 1, len(study.tasks))
-        found = {one: Scores(*(np.full(shape, np.nan) for _ in range(3))) for one in judges}
-        for column, drawn in enumerate(_drawn_paths(marks, study, judges)):
-            for scores, (seen, counts) in zip(found.values(), drawn, strict=True):
-                if seen.paths:
-                    scores.n[:, column] = counts.sum(axis=1)
-                    scores.mode[:, column] = scores_of(counts, seen, "mode", apart=held)
-                    scores.medoid[:, column] = scores_of(counts, seen, "medoid", apart=held)
-        return found
+        paths = [kept_paths(marks, study, one) for one in judges]
+        return _scores(marks, study, judges, paths)
 
     return study.once(("scores", marks.reader), make)[judge]
 
 
+def compared_scores(one: Marks, two: Marks, study: Study, judge: str) -> tuple[Scores, Scores]:
+    """The same of two readers, over the paths that are compared."""
+    found = []
+    for marks, paths in zip((one, two), compared_paths(one, two, study, judge), strict=True):
+        if paths == kept_paths(marks, study, judge):
+            found.append(kept_scores(marks, study, judge))
+        else:
+            found.append(_scores(marks, study, [judge], [paths])[judge])
+    return found[0], found[1]
+
+
+def _scores(
+    marks: Marks, study: Study, judges: Sequence[str], paths: Sequence[Sequence[Path | None]]
+) -> dict[str, Scores]:
+    held = study.edition.empty_paths == "apart"
+    shape = (study.edition.boot + 1, len(study.tasks))
+    found = {one: Scores(*(np.full(shape, np.nan) for _ in range(3))) for one in judges}
+    for column, drawn in enumerate(_drawn_paths(marks, study, judges, paths)):
+        for scores, (seen, counts) in zip(found.values(), drawn, strict=True):
+            if seen.paths:
+                scores.n[:, column] = counts.sum(axis=1)
+                scores.mode[:, column] = scores_of(counts, seen, "mode", apart=held)
+                scores.medoid[:, column] = scores_of(counts, seen, "medoid", apart=held)
+    return found
+
+
 def _drawn_paths(
-    marks: Marks, study: Study, judges: Sequence[str]
+    marks: Marks,
+    study: Study,
+    judges: Sequence[str],
+    by_judge: Sequence[Sequence[Path | None]],
 ) -> Iterator[list[tuple[Seen, Floats]]]:
     """Task by task and judge by judge: the paths seen, and their counts in the data and in
-    resamples of the task's items."""
+    resamples of the task's items. `by_judge` has the items' paths."""
     from overread.stats import PatientWeights
 
     edition, facts = study.edition, study.facts
-    by_judge = [kept_paths(marks, study, judge) for judge in judges]
     rows = [_rows_in_order(marks, study, judge) for judge in judges]
     for column, task in enumerate(study.tasks):
         members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
@@ -343,10 +378,11 @@ class _Modes(NamedTuple):
 def _modes_by_task(marks: Marks, study: Study, judge: str) -> list[_Modes | None]:
     def make() -> list[_Modes | None]:
         held = study.edition.empty_paths == "apart"
+        paths = kept_paths(marks, study, judge)
         counted = counted_paths(marks, study, [judge])
         found: list[_Modes | None] = []
         for task, ((seen, counts),) in zip(
-            study.tasks, _drawn_paths(marks, study, [judge]), strict=True
+            study.tasks, _drawn_paths(marks, study, [judge], [paths]), strict=True
         ):
             if not seen.paths:
                 found.append(None)

@@ -312,14 +312,14 @@ def _image_pairs(study: Study, marks: Marks) -> Iterator[_ImagePair]:
                 yield _ImagePair(image, group, changed.within(both), own.within(both))
 
 
-def _image_difference(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
+def _image_difference(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Measure:
     """Accuracy under the condition less that with the item's own image: below 0 it is missed."""
     family = "diff_accuracy by image" + " and dimension" * bool(pair.group.by)
     both, sides = (pair.changed, pair.own), (pair.image, "original")
     return specs.difference_of(study, record, both, ACCURACY, family, sides)
 
 
-def _image_effect(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
+def _image_effect(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Measure:
     """Accuracy with the item's own image less that with the changed one: above 0 it is used."""
     both, sides = (pair.own, pair.changed), ("original", pair.image)
     return specs.difference_of(study, record, both, ACCURACY, "image_effect", sides)

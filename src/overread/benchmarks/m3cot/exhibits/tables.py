@@ -378,9 +378,12 @@ _DIFFERENCES: Final = {
 
 def pairs_table(index: Index, signature: str) -> Table | None:
     """Every reader against every other on the same items, with intervals and tests."""
-    found = shared.differences(
-        index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}"
+    found = list(
+        shared.differences(index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}")
     )
+    steps, f1 = "precision and recall", "; F1 has its interval only"
+    if any(record.measure == "diff_f1" and record.p is not None for record, _ in found):
+        steps, f1 = "precision, recall and F1", ""
     return table(
         "pairs",
         "Who reasons better?",
@@ -389,8 +392,8 @@ def pairs_table(index: Index, signature: str) -> Table | None:
         signature,
         (
             "Points of percent on the same items. p: accuracy by McNemar's exact test (one judge) "
-            "or flips of sign, precision and recall by flips of sign, consistency by exchanging "
-            "replies; F1 has its interval only. q: Benjamini and Hochberg's within a measure.",
+            f"or flips of sign, {steps} by flips of sign, consistency by exchanging "
+            f"replies{f1}. q: Benjamini and Hochberg's within a measure.",
             *notes_on_judges(index),
         ),
         facts=3,
