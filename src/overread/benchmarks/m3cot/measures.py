@@ -33,7 +33,13 @@ from overread.benchmarks.m3cot.verdicts import QUESTIONS, Path, rescued
 from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
 from overread.judging.agreement import JudgeCount, judge_counts
-from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
+from overread.judging.fitness import (
+    corrected_for_errors,
+    fitness_in,
+    fitness_measures,
+    labels_of,
+    shift_measures,
+)
 from overread.judging.question import Question
 from overread.measuring import contrasts, specs
 from overread.measuring import estimates as est
@@ -397,8 +403,10 @@ def measure_judged(
     found = fitness_in(questions, verdicts, cases)
     judged = verdicts.filter(~verdicts["check"])
     labels = labels_of(questions, judged, found)
+    records = measure(tables, judged, edition, labels=labels, veiled=veiled)
     return [
-        *measure(tables, judged, edition, labels=labels, veiled=veiled),
+        *records,
+        *(corrected_for_errors(records, found, "accuracy", "answer") if edition.robust else ()),
         *fitness_measures(found),
         *shift_measures(questions, verdicts, cases),
         *agreement_measures(questions, tables.cases, judged, edition),
