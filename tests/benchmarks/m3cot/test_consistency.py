@@ -104,7 +104,7 @@ def test_counts_of_paths_score_like_the_paths_themselves(some, apart):
 
 @given(
     some=st.lists(
-        st.sampled_from(list(permutations(("modality", "feature", "analysis"), 2)) + [()]),
+        st.sampled_from([*permutations(("modality", "feature", "analysis"), 2), ()]),
         min_size=2,
         max_size=8,
     )
