@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overread.judging.fitness import NOT_CHECKED, UNFIT, Check, Fitness, fitness_of
+from overread.case import Measure
+from overread.judging.fitness import (
+    NOT_CHECKED,
+    UNFIT,
+    Check,
+    Fitness,
+    corrected_for_errors,
+    fitness_of,
+)
 from overread.stats import wilson
 
 SAID = st.sampled_from([True, False, None])
@@ -78,3 +88,70 @@ def test_each_judge_and_question_stands_by_itself() -> None:
     ]
     found = {(fit.judge, fit.question): fit.sensitivity.point for fit in fitness_of(checks)}
     assert found == {("a", "recall"): 1, ("a", "precision"): 0, ("b", "recall"): 0}
+
+
+# ---------------------------------------------------------------- rates without a judge's errors
+
+
+def judged(right, wrong, k, n, **facts):
+    """Accuracy of k of n by a judge that was right on so many of 50 right and 50 wrong replies."""
+    found = wilson(k, n)
+    rate = Measure(
+        reader="r", measure="accuracy", by={"judge": "j"}, value=k / n, n=n, se=found.sd,
+        low=found.low, high=found.high, **facts,
+    )  # fmt: skip
+    fit = Fitness(
+        judge="j",
+        question="answer",
+        sensitivity=wilson(right, 50),
+        specificity=wilson(wrong, 50),
+        unread=0,
+    )
+    return rate, fit
+
+
+def corrected(rate, fit):
+    return list(corrected_for_errors([rate], [fit], "accuracy", "answer"))
+
+
+def test_a_rate_without_the_judges_errors_and_whose_they_were():
+    (one,) = corrected(*judged(46, 46, 88, 100, label=UNFIT))
+    assert one.value == pytest.approx((0.88 + 0.92 - 1) / (2 * 0.92 - 1))
+    assert one.low < 0.95 < one.high
+    assert one.beside == (0.88, one.value)
+    assert (one.measure, one.label, one.flags) == ("accuracy_corrected", UNFIT, ("judge_errors",))
+    assert one.note == "without the errors of j: sensitivity 0.920, specificity 0.920"
+    # A judge without a mistake changes nothing but leaves more open than no judge at all.
+    (one,) = corrected(*judged(50, 50, 70, 100))
+    assert one.value == pytest.approx(0.7)
+    assert one.high - one.low > wilson(70, 100).high - wilson(70, 100).low
+
+
+def test_what_nobody_judged_is_no_judges_error():
+    (one,) = corrected(*judged(46, 46, 44, 100, as_wrong={"unanswered": 50}))
+    assert one.value == pytest.approx(0.5 * (0.88 + 0.92 - 1) / (2 * 0.92 - 1))
+    assert (one.n, one.as_wrong) == (100, {"unanswered": 50})
+    assert one.high <= 0.5
+
+
+def test_only_where_one_judge_decided_and_was_measured():
+    rate, fit = judged(46, 46, 88, 100)
+    assert not corrected(msgspec.structs.replace(rate, by={}), fit)
+    assert not corrected(msgspec.structs.replace(rate, by={"judge": "k"}), fit)
+    assert not corrected(rate, msgspec.structs.replace(fit, question="order"))
+    assert not corrected(rate, msgspec.structs.replace(fit, specificity=wilson(9, 9)))
+    (coin,) = corrected(*judged(25, 25, 50, 100))
+    assert (coin.value, coin.flags) == (None, ("judge_is_a_coin",))
+
+
+def test_the_interval_holds_the_true_rate_as_often_as_it_says():
+    draw = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        right = draw.random(200) < 0.85
+        said = np.where(draw.random(200) < 0.92, right, ~right)
+        (one,) = corrected(
+            *judged(draw.binomial(50, 0.92), draw.binomial(50, 0.92), int(said.sum()), 200)
+        )
+        held += one.low <= 0.85 <= one.high
+    assert held / 400 >= 0.93

@@ -10,7 +10,14 @@ from overread.benchmarks.m3cot.cases import KINDS, STEPS, cases_in
 from overread.benchmarks.m3cot.edition import CORRECTED, FOLLOWS, IMAGES
 from overread.benchmarks.m3cot.judge_questions import questions
 from overread.benchmarks.m3cot.measures import agreement_measures, measure
-from overread.judging.fitness import Check, fitness_measures, fitness_of, shift_measures
+from overread.judging.fitness import (
+    ENOUGH,
+    Check,
+    corrected_for_errors,
+    fitness_measures,
+    fitness_of,
+    shift_measures,
+)
 from overread.judging.rubric import CHANGES
 from support.m3_tables import answer, case, tables_of, verdict, verdicts_of
 
@@ -68,12 +75,19 @@ def varied():
 def everything_measured():
     """Every record there can be, of readers and of judges."""
     tables, verdicts = everything()
-    checks = [Check(judge, "answer", truth, truth) for judge in JUDGES for truth in (True, False)]  # fmt: skip
+    checks = [
+        Check(judge, "answer", truth, truth)
+        for judge in JUDGES
+        for truth in (True, False)
+        for _ in range(ENOUGH)
+    ]
     cases = cases_in(tables.cases)
     asked = questions(RULES)
+    found, records = fitness_of(checks), measure(tables, verdicts, RULES)
     return (
-        *measure(tables, verdicts, RULES),
+        *records,
+        *corrected_for_errors(records, found, "accuracy", "answer"),
         *agreement_measures(asked, tables.cases, verdicts, RULES),
-        *fitness_measures(fitness_of(checks)),
+        *fitness_measures(found),
         *shift_measures(asked, varied(), cases),
     )

@@ -15,7 +15,7 @@ import msgspec
 from overread.case import Measure, Method
 from overread.judging.question import Label, Question, Verdict, verdicts_in
 from overread.judging.rubric import CHANGES, Change
-from overread.measuring.notes import with_method
+from overread.measuring.notes import noted, with_method
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,10 @@ LIMIT: Final = 0.9
 ENOUGH: Final = 10
 """Truths on either side without which a judge is not checked."""
 SHIFT: Final = "judge_shift"
+JUDGE_ERRORS: Final = "judge_errors"
+"""The flag of a rate from which a judge's measured errors are taken."""
+COIN: Final = "judge_is_a_coin"
+"""The flag of a rate that a judge's errors leave nothing of."""
 _CONTROL: Final = "control:"
 
 
@@ -111,6 +115,75 @@ def fitness_measures(found: Sequence[Fitness]) -> Iterator[Measure]:
                 note=f"{one.unread} verdicts could not be read" if one.unread else None,
             )
             yield with_method(record, Method(kind="wilson"))
+
+
+def corrected_for_errors(
+    records: Iterable[Measure], found: Iterable[Fitness], measure: str, question: str
+) -> Iterator[Measure]:
+    """A judged rate as it would be without the judge's errors: `MEASURE_corrected`.
+
+    Of each record of `measure` that one judge alone decided (`by` names it), where that judge's
+    errors at `question` were measured on enough replies. What counts as wrong unjudged is no
+    judge's error, so only the m of n that were judged are corrected (Rogan and Gladen)::
+
+        π = m/n · (a + sp - 1)/(se + sp - 1), a = k/m
+
+    `beside` are the rate as judged and this one; the interval holds the errors of all three.
+
+    References
+    ----------
+    W. J. Rogan and B. Gladen (1978), American Journal of Epidemiology 107, 71-76.
+
+    Examples
+    --------
+    >>> from overread.stats import wilson
+    >>> judge = {"judge": "j"}
+    >>> rate = Measure(reader="r", measure="accuracy", by=judge, value=0.88, n=100, se=0.0325)
+    >>> fit = Fitness(judge="j", question="answer", sensitivity=wilson(92, 100),
+    ...               specificity=wilson(92, 100), unread=0)
+    >>> (one,) = corrected_for_errors([rate], [fit], "accuracy", "answer")
+    >>> one.measure, f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]", one.flags
+    ('accuracy_corrected', '0.952 [0.855, 1.000]', ('judge_errors',))
+    """
+    from overread.stats import Z95, Interval, corrected_rate
+
+    fit = {one.judge: one for one in found if one.question == question and not one.part}
+    for record in records:
+        judge = fit.get(record.by.get("judge", ""))
+        judged = (record.n or 0) - sum(record.as_wrong.values())
+        if record.measure != measure or judge is None or record.value is None or not judged:
+            continue
+        if record.se is None or min(judge.sensitivity.n, judge.specificity.n) < ENOUGH:
+            continue
+        share = judged / (record.n or 1)
+        # Where all agree the interval still leaves something open: as much as it does either way.
+        sd = record.se or ((record.high or 0.0) - (record.low or 0.0)) / (2 * Z95)
+        rate = Interval(record.value / share, None, None, sd / share, judged)
+        bare = Measure(
+            reader=record.reader,
+            measure=f"{measure}_corrected",
+            by=record.by,
+            n=record.n,
+            label=record.label,
+            as_wrong=record.as_wrong,
+        )
+        real = corrected_rate(rate, judge.sensitivity, judge.specificity)
+        if real is None or real.point is None or real.low is None or real.high is None:
+            yield noted(bare, COIN, f"{judge.judge} tells right from wrong no better than a coin")
+            continue
+        told = (
+            f"without the errors of {judge.judge}: sensitivity {judge.sensitivity.point:.3f}, "
+            f"specificity {judge.specificity.point:.3f}"
+        )
+        made = msgspec.structs.replace(
+            bare,
+            value=share * real.point,
+            se=None if real.sd is None else share * real.sd,
+            low=share * real.low,
+            high=share * real.high,
+            beside=(record.value, share * real.point),
+        )
+        yield noted(with_method(made, Method(kind="rogan and gladen")), JUDGE_ERRORS, told)
 
 
 def _share(hits: Sequence[bool]) -> Interval:

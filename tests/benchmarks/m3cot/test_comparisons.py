@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import msgspec
 import polars as pl
@@ -71,7 +72,10 @@ def slowly(tables):
                     if name != "step_f1":
                         verdict_ = said[0]
                         right = isinstance(verdict_, dict) and verdict_["match"]
-                        each.append(float(right and not silent(row)))
+                        # A judge that cannot be read says nothing of who is better.
+                        unasked = verdict_ == "nothing" and row and row["outcome"] == "refused"
+                        if silent(row) or unasked or isinstance(verdict_, dict):
+                            each.append(float(right and not silent(row)))
                         continue
                     parts = []
                     for question, one in zip(questions, said, strict=True):
@@ -156,3 +160,63 @@ def test_it_says_which_way_is_better():
     assert bench().higher_is_better == {one.name: True for one in COMPARED}
     frames = [bench().per_case(odd_run(seed)) for seed in range(8)]
     assert set().union(*frames) == {one.name for one in COMPARED}
+
+
+def test_identical_readers_differ_by_nothing_however_many_verdicts_cannot_be_read():
+    steps = [
+        [{"type": "feature", "judgment": "Match" if i % 3 else "Wrong", "text": "x"}] * 2
+        for i in range(40)
+    ]
+    orders = [{"modality": 1, "feature": 2 + i % 2, "conclusion": 3 - i % 2} for i in range(40)]
+
+    def judged(reader, judge, index, *, read):
+        said = {
+            "answer": {"match": index % 4 > 0, "final_answer": "A"},
+            "precision": steps[index],
+            "recall": [True, index % 5 > 1],
+            "order": orders[index],
+        }
+        for question, payload in said.items():
+            yield verdict(judge, question, reader, index, payload if read else None)
+        direct = {"match": index % 3 > 0, "final_answer": "A"}
+        yield verdict(judge, "answer", reader, index, direct, mode="direct")
+
+    items = range(40)
+    answers = [answer(r, i, m) for r in "ab" for i in items for m in ("cot", "direct")]
+    verdicts = [
+        row
+        for reader, judge, index in product("ab", "jk", items)
+        for row in judged(reader, judge, index, read=reader == "a" or index >= 20 or judge == "k")
+    ]
+    # Judge k is the stricter one: alone on some items of one reader it would drag that one down.
+    strict = {"match": False, "final_answer": "A"}
+    verdicts = [
+        row | {"payload": msgspec.json.encode(strict).decode()}
+        if (row["judge"], row["question"]) == ("k", "answer")
+        else row
+        for row in verdicts
+    ]
+    tables = msgspec.structs.replace(
+        tables_of([case(i) for i in items], answers), verdicts=verdicts_of(verdicts)
+    )
+    records = bench().measure(tables)
+    for name in ("precision", "recall", "f1", "consistency"):
+        record = found(records, f"diff_{name}", "a", versus="b")
+        assert (record.value, record.p) == (0.0, 1.0), name
+        # Of consistency every draw gives 0: there is no interval.
+        assert name == "consistency" or record.low <= 0 <= record.high, name
+    right = found(records, "diff_accuracy", "a", mode="cot", versus="b")
+    assert (right.value, right.p, right.n) == (0.0, 1.0, 40)
+    # Both lose as much by reasoning, on the items that both modes were judged on.
+    assert found(records, "impact", "b").n == 40
+
+
+def test_differences_of_steps_are_over_the_items_of_both_and_interval_and_test_agree():
+    for seed in range(8):
+        tables = odd_run(seed)
+        for record in bench().measure(tables):
+            if (
+                record.measure.startswith(("diff_", "impact", "image_effect"))
+                and record.low is not None
+            ):
+                assert (record.low <= 0 <= record.high) == (record.p > 0.05), record

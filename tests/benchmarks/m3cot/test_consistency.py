@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from overread.benchmarks.m3cot.authors import cells_of
 from overread.benchmarks.m3cot.cases import TASKS
-from overread.benchmarks.m3cot.consistency import hot, scores_of, seen_in, spoken
+from overread.benchmarks.m3cot.consistency import hot, pairs_of, scores_of, seen_in, spoken
 from overread.benchmarks.m3cot.edition import AUTHORS, CORRECTED
 from overread.benchmarks.m3cot.importing import import_results
 from overread.benchmarks.m3cot.measures import measure
@@ -100,6 +100,34 @@ def test_counts_of_paths_score_like_the_paths_themselves(some, apart):
     for reference in ("mode", "medoid"):
         one = scores_of(counts, seen, reference, apart=apart)
         assert one == pytest.approx([score_task(some, reference, apart=apart).score])
+
+
+@given(
+    some=st.lists(
+        st.sampled_from([*permutations(("modality", "feature", "analysis"), 2), ()]),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_pairs_are_of_two_different_items_and_silence_is_like_nothing(some):
+    seen = seen_in(*some)
+    counts = hot(some, seen).sum(axis=0)[None, :]
+    pairs = [similarity(a, b) if a and b else 0.0 for a, b in combinations(some, 2)]
+    assert pairs_of(counts, seen)[0] == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_small_tasks_score_no_higher_by_pairs_for_being_small():
+    draw = np.random.default_rng(0)
+    seen = seen_in(("modality", "feature"), ("modality",), ("feature", "modality"))
+    means = {}
+    for items in (3, 20):
+        counts = draw.multinomial(items, [0.6, 0.2, 0.2], size=20_000).astype(float)
+        means[items] = (
+            pairs_of(counts, seen).mean(),
+            scores_of(counts, seen, "mode", apart=True).mean(),
+        )
+    assert means[3][0] == pytest.approx(means[20][0], abs=0.01)
+    assert means[3][1] > means[20][1] + 0.01
 
 
 def test_no_paths_no_score():

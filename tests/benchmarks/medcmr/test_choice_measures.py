@@ -36,7 +36,8 @@ def test_accuracy_is_the_share_of_items_whose_right_option_was_named():
     whole = found(made, "accuracy", "one")
     assert (whole.k, whole.n, whole.value) == (3, 4, 0.75)
     expected = wilson(3, 4)
-    assert (whole.low, whole.high, whole.method) == (expected.low, expected.high, "wilson")
+    assert (whole.low, whole.high) == pytest.approx((expected.low, expected.high))
+    assert (whole.method, whole.flags) == ("wilson", ("few",))
     assert found(made, "accuracy", "one", kind="mcq").value == 0.75
     assert found(made, "accuracy", "one", dimension="TP").k == 2
     assert found(made, "accuracy", "one", family="visual").value == 1.0
@@ -127,7 +128,7 @@ def test_the_longest_option_is_the_first_of_several():
     made = measured(cases, [chose("one", index + 1, one) for index, one in enumerate(said)])
     record = found(made, "longest_rate", "one")
     assert (record.k, record.n) == (2, 3)
-    assert record.note == "the right option is the longest in 1 of 3"
+    assert record.note.startswith("the right option is the longest in 1 of 3; ")
 
 
 def test_chance_is_the_mean_of_one_over_the_options():
@@ -170,13 +171,16 @@ def test_a_difference_is_paired_and_its_p_exact():
     assert record.p == coin_p(6, 1)
     assert record.family == "diff_accuracy"
     assert record.low < 0.5 < record.high
-    assert record.method == "bootstrap of items:500:0"
+    assert record.method == "newcombe10"
+    assert record.beside == (0.8, pytest.approx(0.3))
 
 
 def test_what_counts_as_wrong_is_noted_by_reader():
     record = found(run_of_readers(one="A?", two="!B"), "diff_accuracy", "one", versus="two")
     assert record.value == 0.5
-    assert record.note == ("one: 1 unparsed counted as wrong; two: 1 refused counted as wrong")
+    assert record.note.startswith(
+        "one: 1 unparsed counted as wrong; two: 1 refused counted as wrong; "
+    )
 
 
 def test_what_a_fine_tune_lost_and_won():
@@ -221,7 +225,9 @@ def test_the_difference_and_the_part_that_survives():
     assert gap.value == pytest.approx((4 - 6) / 10)
     assert gap.p == coin_p(1, 3)
     assert gap.family == "diff_accuracy by image"
-    assert part.value == pytest.approx(4 / 6)
+    # Of five options guessing gets two of ten: two of the four more than that are left.
+    assert part.value == pytest.approx(2 / 4)
+    assert part.beside == (pytest.approx(4 / 6), pytest.approx(2 / 6))
     assert gap.n == part.n == 10
     for record in (gap, part):
         assert record.low < record.value < record.high
@@ -230,13 +236,20 @@ def test_the_difference_and_the_part_that_survives():
 def test_only_items_asked_in_both_are_paired():
     gap, part = both(run_without("AAAB", "AB  "))
     assert (gap.value, gap.n) == (-0.5, 2)
-    assert (part.value, part.n) == (0.5, 2)
+    assert (part.value, part.n) == (pytest.approx((1 - 0.4) / (2 - 0.4)), 2)
 
 
 def test_the_part_may_exceed_the_whole():
-    _, part = both(run_without("ABBB", "AAAB"))
-    assert part.value == 3.0
-    assert part.high > 3.0
+    _, part = both(run_without("AAABB", "AAAAB"))
+    assert part.value == pytest.approx(3 / 2)
+    assert part.high > part.value
+
+
+@pytest.mark.parametrize("own", ["ABBBB", "AABBBBBB"])
+def test_who_is_not_above_chance_has_nothing_to_survive(own):
+    _, part = both(run_without(own, own))
+    assert (part.value, part.low, part.flags) == (None, None, ("at_chance",))
+    assert part.beside == (1.0, pytest.approx(0.2 * len(own) / own.count("A")))
 
 
 def test_of_nothing_no_part_survives():
@@ -246,12 +259,14 @@ def test_of_nothing_no_part_survives():
     assert part.note == "nothing right with the item's own image"
 
 
-@pytest.mark.parametrize(("own", "blank", "value"), [("AAAA", "AAAA", 1.0), ("AABB", "BBBB", 0.0)])
+@pytest.mark.parametrize(
+    ("own", "blank", "value"), [("AAAA", "AAAA", 1.0), ("AAAA", "BBBB", -1 / 4)]
+)
 def test_where_resampling_shows_no_spread_something_is_left_open(own, blank, value):
     _, part = both(run_without(own, blank))
-    assert part.value == value
-    assert part.high - part.low > 0.3
-    assert part.low >= 0
+    assert part.value == pytest.approx(value)
+    # As many as agree leave open what one more would do: there is no interval.
+    assert (part.low, part.flags) == (None, ("alike",))
 
 
 def test_nothing_changed_is_no_evidence_and_no_certainty():
@@ -261,15 +276,17 @@ def test_nothing_changed_is_no_evidence_and_no_certainty():
 
 
 def test_dimensions_have_their_own_family():
-    gap, part = both(run_without("AABB", "ABBB"), dimension="SOD")
+    gap, part = both(run_without("AAAB", "AABB"), dimension="SOD")
     assert gap.value == -0.25
     assert gap.family == "diff_accuracy by image and dimension"
-    assert part.value == 0.5
+    assert part.value == pytest.approx((2 - 0.8) / (3 - 0.8))
 
 
 def test_what_names_no_option_is_noted_for_both_sides():
     gap, _ = both(run_without("A?", "!B"))
-    assert gap.note == ("blank: 1 refused counted as wrong; original: 1 unparsed counted as wrong")
+    assert gap.note.startswith(
+        "blank: 1 refused counted as wrong; original: 1 unparsed counted as wrong; "
+    )
 
 
 def test_who_gets_no_picture_cannot_depend_on_it():
@@ -297,19 +314,18 @@ def test_items_of_one_image_flip_together():
 def test_few_items_that_differ_leave_no_less_open_than_few_that_agree(n):
     right, mixed = "A" * n, "AB" * (n // 2) + "A" * (n % 2)
     alike, apart = run_without(right, right), run_without(right, mixed)
-    for name, by in (
-        ("diff_accuracy", {"condition": "blank", "versus": "original"}),
-        ("survives", {"condition": "blank", "versus": "original"}),
-    ):
-        less, more = (found(made, name, "one", **by) for made in (alike, apart))
-        assert less.method == "all items agree: wilson at 0"
-        assert f", t of {n - 1}, at least wilson at 0" in more.method
-        assert more.value - more.low >= min(less.value - less.low, more.value) - 1e-9
-    for name in ("accuracy_macro", "position_bias"):
-        less, more = (found(run_without(letters, ""), name, "one") for letters in (right, mixed))
-        assert f"t of {n - 1}" in more.method
-        assert more.high - more.low >= min(1, 2 * wilson(0, n).high) - 1e-9
-        assert more.high - more.low >= less.high - less.low
+    by = {"condition": "blank", "versus": "original"}
+    less, more = (found(made, "diff_accuracy", "one", **by) for made in (alike, apart))
+    assert less.method == more.method == "newcombe10"
+    # Newcombe's are narrower near the ends of the scale, and never nearly nothing.
+    for record in (less, more):
+        assert record.low <= 0 <= record.high
+        assert record.high - record.low >= wilson(0, n).high
+    less, more = (
+        found(run_without(letters, ""), "accuracy_macro", "one") for letters in (right, mixed)
+    )
+    assert f"t of {n - 1}" in more.method
+    assert more.high - more.low >= less.high - less.low
 
 
 # ---------------------------------------------------------------- what replies became
@@ -392,7 +408,9 @@ def test_who_always_says_a_has_all_the_bias_there_is():
     # Over all five orders the right option stands in each place once.
     assert bias.value == pytest.approx(0.8)
     assert bias.n == 50
-    assert bias.high > bias.low
+    assert (bias.low, bias.high) == (None, None), "no interval could hold 0"
+    assert bias.p <= 0.01
+    assert bias.beside[0] == bias.value > bias.beside[1]
     assert found(made, "order_consistency", "one").value == 0.0
     assert found(made, "accuracy_all_orders", "one").value == 0.0
     assert found(made, "accuracy", "one", condition="permuted").value == pytest.approx(0.2)
@@ -407,8 +425,7 @@ def test_who_is_always_right_has_none():
     ]
     made = measured(cases, answers)
     bias = found(made, "position_bias", "one")
-    assert bias.value == 0.0
-    assert bias.high > 0.1, "ten items leave something open"
+    assert (bias.value, bias.p) == (0.0, 1.0)
     assert found(made, "order_consistency", "one").value == 1.0
     assert found(made, "accuracy_all_orders", "one").value == 1.0
 
@@ -449,13 +466,36 @@ def test_without_a_valid_reply_nothing_has_a_number():
         assert record.note
 
 
-def test_resamples_are_centred_for_noise_adds_to_a_distance():
-    draw = np.random.default_rng(0)
-    cases = [mcq(index, LETTERS[one]) for index, one in enumerate(draw.integers(0, 5, 300))]
-    answers = [
-        chose("one", index, LETTERS[one]) for index, one in enumerate(draw.integers(0, 5, 300))
+def guessed_bias(draw, n, per_image, edition=OURS, liked=()):
+    """The bias of a reader that guesses, items of an image alike, some letters liked more."""
+    places = draw.integers(0, 5, (2, n))
+    images = np.arange(n) // per_image
+    places[1] = np.where(draw.random(n) < 0.5, places[1][images * per_image], places[1])
+    said = [LETTERS[one] for one in places[1]]
+    said = [liked[0] if liked and draw.random() < 0.4 else one for one in said]
+    cases = [
+        mcq(index, LETTERS[one], images=[f"{images[index]}.png"])
+        for index, one in enumerate(places[0])
     ]
-    bias = found(measured(cases, answers), "position_bias", "one")
+    answers = [chose("one", index, letter) for index, letter in enumerate(said)]
+    return found(chosen_measures(tables_of(cases, answers), edition), "position_bias", "one")
+
+
+def test_an_unbiased_reader_is_called_biased_as_seldom_as_it_should_be():
+    draw = np.random.default_rng(0)
+    found_ = [guessed_bias(draw, 60, 3) for _ in range(60)]
+    assert all(one.low is None for one in found_)
+    assert sum(one.p <= 0.05 for one in found_) <= 7
+    seen, by_chance = np.mean([one.beside for one in found_], axis=0)
+    assert by_chance == pytest.approx(seen, rel=0.15)
+    liked = [guessed_bias(draw, 200, 2, liked="B").p <= 0.05 for _ in range(10)]
+    assert sum(liked) >= 8
+
+
+def test_as_published_resamples_are_centred_for_noise_adds_to_a_distance():
+    bias = guessed_bias(
+        np.random.default_rng(0), 300, 1, msgspec.structs.replace(AUTHORS, boot=500)
+    )
     assert bias.method.endswith(", centred")
     # As much below as above, where nothing cuts it off.
     assert bias.value - bias.low == pytest.approx(bias.high - bias.value, rel=0.5)
@@ -477,13 +517,13 @@ def measured_chances(*chances, answers=None):
 def test_the_likeliest_option_is_the_choice():
     made = measured_chances([0.9, 0.1], [0.2, 0.8], [0.6, 0.4])
     record = found(made, "accuracy_logprobs", "one")
-    assert (record.k, record.n, record.note) == (2, 3, None)
+    assert (record.k, record.n, record.flags) == (2, 3, ("few",))
 
 
 def test_of_two_equally_likely_none_is_chosen():
     record = found(measured_chances([0.5, 0.5], [0.9, 0.1]), "accuracy_logprobs", "one")
     assert (record.k, record.n) == (1, 2)
-    assert record.note == "1 ties counted as wrong"
+    assert record.note.startswith("1 ties counted as wrong; ")
 
 
 def test_items_without_probabilities_are_left_out_and_counted():
@@ -506,8 +546,10 @@ def test_calibration_is_that_of_the_likeliest_option():
     answers = ["A", "B", "B", "A", "A"]
     record = found(measured_chances(*chances, answers=answers), "ece", "one")
     expected = ece([0.9, 0.95, 0.7, 0.65, 0.55], [1, 0, 1, 0, 0], edges="floor")
-    assert record.value == pytest.approx(expected)
-    assert record.n == 5
+    # Of five replies that is what chance alone gives: less of it, and no evidence.
+    assert record.beside == (pytest.approx(expected), record.value)
+    assert 0 <= record.value < expected
+    assert (record.n, record.low, record.p > 0.05) == (5, None, True)
 
 
 def test_probabilities_of_one_and_nought_say_nothing_of_calibration():

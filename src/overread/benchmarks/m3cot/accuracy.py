@@ -14,8 +14,8 @@ import numpy as np
 
 from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, Study, asking_of
 from overread.case import Measure
-from overread.measuring.contrasts import difference_of_means, exact_p, tested
-from overread.measuring.estimates import Estimate, Floats
+from overread.measuring.contrasts import difference_of_means, exact_p, paired, tested
+from overread.measuring.estimates import Estimate, Floats, defined_mean
 from overread.measuring.notes import unseen
 from overread.measuring.specs import MEAN_OF_JUDGES, PLAIN, Condition, Counted, Spec
 from overread.measuring.units import POINTS, Unit
@@ -56,6 +56,18 @@ def right_of(marks: Marks, study: Study, asking: Asking, judges: Sequence[str]) 
     return study.once(("right", marks.reader, asking, *judges), make)
 
 
+def right_where_judged(marks: Marks, study: Study, asking: Asking, judges: Sequence[str]) -> Floats:
+    """The same, for differences: a reply that a judge could not be read on is no reader's fault.
+
+    As published, what `right_of` counts.
+    """
+    right = right_of(marks, study, asking, judges)
+    if not study.robust or not judges:
+        return right
+    missed = np.stack([marks.missed("answer", asking, judge) for judge in judges], axis=1)
+    return np.where(missed, np.nan, right)
+
+
 def _accuracy(study: Study, marks: Marks, condition: Condition) -> Counted:
     asking = asking_of(condition)
     judges = study.judges(marks, "answer", asking)
@@ -66,12 +78,27 @@ def _accuracy(study: Study, marks: Marks, condition: Condition) -> Counted:
     )
 
 
-def difference(record: Measure, study: Study, one: Floats, two: Floats, family: str) -> Estimate:
-    """one - two, means of the judges, with its interval and test.
+def over_both(one: Floats, two: Floats) -> tuple[Floats, Floats]:
+    """Each item's mean over the judges that gave both sides (items x judges), NaN without any.
 
-    Exact and two-sided, of 0/1 values: McNemar's of one judge where no patient comes twice; else
-    signs are flipped, an item's (a patient's) verdicts of all judges together.
+    A judge that could be read on one side alone says nothing of a difference.
     """
+    both = ~(np.isnan(one) | np.isnan(two))
+    first, second = (defined_mean(np.where(both, side, np.nan)) for side in (one, two))
+    return first, second
+
+
+def difference(
+    record: Measure, study: Study, one: Floats, two: Floats, family: str
+) -> Estimate | Measure:
+    """one - two, means of the judges, with its interval and test (`contrasts.paired`).
+
+    As published, the difference of the judges' means; its test is exact and two-sided, of 0/1
+    values: McNemar's of one judge where no patient comes twice; else signs are flipped, an item's
+    (a patient's) verdicts of all judges together.
+    """
+    if study.robust:
+        return paired(record, *over_both(one, two), study.clusters, family=family)
     both = ~(np.isnan(one) | np.isnan(two))
     there = both.any(axis=1)
     each = np.where(both, one - two, 0.0).sum(axis=1)[there].astype(np.int64)
@@ -88,11 +115,13 @@ def _impact_judges(study: Study, marks: Marks, condition: Condition) -> list[str
 def _impact(study: Study, marks: Marks, condition: Condition) -> Counted:
     """I = Acc of cot - Acc of direct: whether each answer is right, in both modes."""
     judges = study.both_judge("answer", (marks, COT), (marks, DIRECT))
-    both = [right_of(marks, study, asking, judges) for asking in (COT, DIRECT)]
+    both = [right_where_judged(marks, study, asking, judges) for asking in (COT, DIRECT)]
     return Counted(np.stack(both, axis=2), study.everyone)
 
 
-def _impact_estimate(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
+def _impact_estimate(
+    record: Measure, counted: Counted, study: Any, unit: Unit
+) -> Estimate | Measure:
     key, family = next(iter(record.by), ""), "impact"
     if key:
         family = "impact by judge" if key == "judge" else f"impact by {key}: {record.reader}"
@@ -110,7 +139,7 @@ def _image_effect(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
         if marks.reader in study.unseeing:
             yield unseen(marks.reader, "image_effect", asking.by)
             continue
-        one, two = (right_of(marks, study, at, judges) for at in (own, asking))
+        one, two = (right_where_judged(marks, study, at, judges) for at in (own, asking))
         one = np.where(marks.asked(asking)[:, None], one, np.nan)
         label = study.label(judges, "answer")
         record = Measure(reader=marks.reader, measure="image_effect", by=asking.by, label=label)

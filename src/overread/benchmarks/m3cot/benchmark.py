@@ -45,8 +45,8 @@ class M3CoT(Benchmark):
         ComparedWords.more("step_f1", "step F1"),
     )
     units_beside = declared(
-        share="path_likeness verdicts_invalid verdicts_unanswered verdicts_rescued "
-        "judge_sensitivity judge_specificity judge_shift judge_agreement",
+        share="accuracy_corrected path_likeness verdicts_invalid verdicts_unanswered "
+        "verdicts_rescued judge_sensitivity judge_specificity judge_shift judge_agreement",
         signed="judge_kappa",
     )
     book = BOOK

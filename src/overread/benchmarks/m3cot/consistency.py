@@ -44,6 +44,21 @@ def kept_paths(marks: Marks, study: Study, judge: str) -> list[Path | None]:
     return study.once(("paths", marks.reader, judge), lambda: make(marks, judge, COT))
 
 
+def compared_paths(
+    one: Marks, two: Marks, study: Study, judge: str
+) -> tuple[list[Path | None], list[Path | None]]:
+    """Two readers' paths by a judge; but as published, of the items only of which both have one."""
+    mine, theirs = (kept_paths(marks, study, judge) for marks in (one, two))
+    if not study.robust:
+        return mine, theirs
+    both = [a is not None and b is not None for a, b in zip(mine, theirs, strict=True)]
+    first, second = (
+        [path if there else None for path, there in zip(paths, both, strict=True)]
+        for paths in (mine, theirs)
+    )
+    return first, second
+
+
 def _sound_paths(marks: Marks, judge: str, asking: Asking) -> list[Path | None]:
     facts, given = marks.facts, dict(marks.given("order", asking, judge))
     if not marks.readable("order", asking, judge):
@@ -109,6 +124,31 @@ def scores_of(counts: Floats, seen: Seen, reference: Reference, *, apart: bool) 
     return np.where(n > 0, score, np.nan)
 
 
+def pairs_of(counts: Floats, seen: Seen) -> Floats:
+    """Mean similarity of two different items, for each row of counts of paths; NaN of fewer than 2.
+
+    With counts c of n paths and their similarities s, 0 where one names nothing::
+
+        (Σ_ab c_a c_b s_ab - Σ_a c_a s_aa) / (n (n - 1))
+
+    No item is held against itself, so it is the same on average however few items a task has; that
+    to a reference fitted to the same items is higher the fewer there are.
+
+    References
+    ----------
+    W. Hoeffding (1948), Annals of Mathematical Statistics 19, 293-325.
+
+    Examples
+    --------
+    >>> seen = seen_in(("modality", "feature"), ("modality",))
+    >>> pairs_of(np.array([[2.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), seen).tolist()
+    [1.0, 0.5, nan]
+    """
+    n, likeness = counts.sum(axis=1), seen.likeness * seen.named
+    alike = ((counts @ likeness.T) * counts).sum(axis=1) - counts @ np.diag(likeness)
+    return quotients(alike, n * (n - 1))
+
+
 def _chosen(
     counts: Floats, weight: Floats, seen: Seen, *, apart: bool
 ) -> tuple[NDArray[np.intp], Mask]:
@@ -126,7 +166,13 @@ class Scores(NamedTuple):
 
     mode: Floats
     medoid: Floats
+    pairs: Floats
     n: Floats
+
+    def of(self, name: str) -> Floats:
+        """By task, what a measure goes by."""
+        by_name = {"consistency_medoid": self.medoid, "consistency_pairs": self.pairs}
+        return by_name.get(name, self.mode)
 
 
 def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
@@ -134,29 +180,50 @@ def kept_scores(marks: Marks, study: Study, judge: str) -> Scores:
     judges = study.judges(marks, "order")
 
     def make() -> dict[str, Scores]:
-        held = study.edition.empty_paths == "apart"
-        shape = (study.edition.boot + 1, len(study.tasks))
-        found = {one: Scores(*(np.full(shape, np.nan) for _ in range(3))) for one in judges}
-        for column, drawn in enumerate(_drawn_paths(marks, study, judges)):
-            for scores, (seen, counts) in zip(found.values(), drawn, strict=True):
-                if seen.paths:
-                    scores.n[:, column] = counts.sum(axis=1)
-                    scores.mode[:, column] = scores_of(counts, seen, "mode", apart=held)
-                    scores.medoid[:, column] = scores_of(counts, seen, "medoid", apart=held)
-        return found
+        paths = [kept_paths(marks, study, one) for one in judges]
+        return _scores(marks, study, judges, paths)
 
     return study.once(("scores", marks.reader), make)[judge]
 
 
+def compared_scores(one: Marks, two: Marks, study: Study, judge: str) -> tuple[Scores, Scores]:
+    """The same of two readers, over the paths that are compared."""
+    found = []
+    for marks, paths in zip((one, two), compared_paths(one, two, study, judge), strict=True):
+        if paths == kept_paths(marks, study, judge):
+            found.append(kept_scores(marks, study, judge))
+        else:
+            found.append(_scores(marks, study, [judge], [paths])[judge])
+    return found[0], found[1]
+
+
+def _scores(
+    marks: Marks, study: Study, judges: Sequence[str], paths: Sequence[Sequence[Path | None]]
+) -> dict[str, Scores]:
+    held = study.edition.empty_paths == "apart"
+    shape = (study.edition.boot + 1, len(study.tasks))
+    found = {one: Scores(*(np.full(shape, np.nan) for _ in range(4))) for one in judges}
+    for column, drawn in enumerate(_drawn_paths(marks, study, judges, paths)):
+        for scores, (seen, counts) in zip(found.values(), drawn, strict=True):
+            if seen.paths:
+                scores.n[:, column] = counts.sum(axis=1)
+                scores.mode[:, column] = scores_of(counts, seen, "mode", apart=held)
+                scores.medoid[:, column] = scores_of(counts, seen, "medoid", apart=held)
+                scores.pairs[:, column] = pairs_of(counts, seen)
+    return found
+
+
 def _drawn_paths(
-    marks: Marks, study: Study, judges: Sequence[str]
+    marks: Marks,
+    study: Study,
+    judges: Sequence[str],
+    by_judge: Sequence[Sequence[Path | None]],
 ) -> Iterator[list[tuple[Seen, Floats]]]:
     """Task by task and judge by judge: the paths seen, and their counts in the data and in
-    resamples of the task's items."""
+    resamples of the task's items. `by_judge` has the items' paths."""
     from overread.stats import PatientWeights
 
     edition, facts = study.edition, study.facts
-    by_judge = [kept_paths(marks, study, judge) for judge in judges]
     rows = [_rows_in_order(marks, study, judge) for judge in judges]
     for column, task in enumerate(study.tasks):
         members: list[int] = np.flatnonzero(facts.tasks == task).tolist()
@@ -179,9 +246,9 @@ def _drawn_paths(
 
 
 def overall(name: str, scores: Scores) -> Floats:
-    """One of the three measures in the data and in every resample."""
+    """One of the four measures in the data and in every resample."""
     if name != "consistency_items":
-        return defined_mean(scores.mode if name == "consistency" else scores.medoid)
+        return defined_mean(scores.of(name))
     # The mean over items: each task by its number of paths.
     there = ~np.isnan(scores.mode)
     weighted = np.where(there, scores.mode * scores.n, 0.0).sum(axis=1)
@@ -232,6 +299,8 @@ def drawn_record(
 
 def _consistency_records(name: str, study: Study, marks: Marks) -> Iterator[Measure]:
     judges = study.judges(marks, "order")
+    if name == "consistency_pairs" and not study.robust:
+        return  # not as published
     if not judges:
         yield noted(Measure(reader=marks.reader, measure=name, n=0), NOT_JUDGED)
         return
@@ -260,7 +329,9 @@ def _consistency_records(name: str, study: Study, marks: Marks) -> Iterator[Meas
     everywhere = np.ones(len(study.tasks), dtype=bool)
     yield made({}, judges, [overall(name, one) for one in scores], everywhere)
     for column, task in enumerate(study.tasks) if name != "consistency_items" else ():
-        own = [(one.mode if name == "consistency" else one.medoid)[:, column] for one in scores]
+        own = [one.of(name)[:, column] for one in scores]
+        if name == "consistency_pairs" and all(np.isnan(one[0]) for one in own):
+            continue  # a task of one item has no pair
         yield made({"task": task}, judges, own, np.arange(len(study.tasks)) == column)
     for judge, one in zip(judges, scores, strict=True):
         yield made({"judge": judge}, [judge], [overall(name, one)], everywhere)
@@ -286,6 +357,7 @@ SPECS: Final = tuple(
         "consistency": "mean similarity of a task's paths to their most frequent one, tasks alike",
         "consistency_medoid": "the same to the path most like all others (Eq. 3)",
         "consistency_items": "similarity to the most frequent path, every item alike",
+        "consistency_pairs": "mean similarity of two different paths of a task, tasks alike",
     }.items()
 )
 
@@ -343,10 +415,11 @@ class _Modes(NamedTuple):
 def _modes_by_task(marks: Marks, study: Study, judge: str) -> list[_Modes | None]:
     def make() -> list[_Modes | None]:
         held = study.edition.empty_paths == "apart"
+        paths = kept_paths(marks, study, judge)
         counted = counted_paths(marks, study, [judge])
         found: list[_Modes | None] = []
         for task, ((seen, counts),) in zip(
-            study.tasks, _drawn_paths(marks, study, [judge]), strict=True
+            study.tasks, _drawn_paths(marks, study, [judge], [paths]), strict=True
         ):
             if not seen.paths:
                 found.append(None)

@@ -15,26 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overread.benchmarks.m3cot import accuracy, consistency, steps
-from overread.benchmarks.m3cot.accuracy import difference, right_of
+from overread.benchmarks.m3cot.accuracy import difference, over_both, right_where_judged
 from overread.benchmarks.m3cot.cases import cases_in
 from overread.benchmarks.m3cot.consistency import (
-    counted_paths,
+    compared_paths,
+    compared_scores,
     drawn_record,
     hot,
-    kept_paths,
-    kept_scores,
     overall,
     scores_of,
     seen_in,
 )
 from overread.benchmarks.m3cot.edition import Edition
-from overread.benchmarks.m3cot.steps import harmonic, values_of
+from overread.benchmarks.m3cot.steps import harmonic, item_f1, values_of
 from overread.benchmarks.m3cot.study import COT, DIRECT, Asking, Marks, Study, asking_of, facts_of
 from overread.benchmarks.m3cot.verdicts import QUESTIONS, Path, rescued
 from overread.benchmarks.sentences import unseeing_noted
 from overread.case import Measure
 from overread.judging.agreement import JudgeCount, judge_counts
-from overread.judging.fitness import fitness_in, fitness_measures, labels_of, shift_measures
+from overread.judging.fitness import (
+    corrected_for_errors,
+    fitness_in,
+    fitness_measures,
+    labels_of,
+    shift_measures,
+)
 from overread.judging.question import Question
 from overread.measuring import contrasts, specs
 from overread.measuring import estimates as est
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
 
 # Of paths, where every flip chooses the references anew.
 _PATH_FLIPS: Final = 999
+_LEVEL: Final = 0.05
 
 
 def comparisons(study: Study) -> Iterator[Estimate | Measure]:
@@ -65,7 +71,9 @@ def comparisons(study: Study) -> Iterator[Estimate | Measure]:
                     by = {**asking.by, "versus": two.reader}
                     label = study.label(judges, "answer")
                     record = Measure(reader=one.reader, measure="diff_accuracy", by=by, label=label)
-                    mine, theirs = (right_of(m, study, asking, judges) for m in (one, two))
+                    mine, theirs = (
+                        right_where_judged(m, study, asking, judges) for m in (one, two)
+                    )
                     yield difference(record, study, mine, theirs, f"diff_accuracy {asking.mode}")
         yield from _step_differences(one, two, study)
         yield from _path_difference(one, two, study)
@@ -79,7 +87,7 @@ def _record(
     return Measure(reader=one.reader, measure=f"diff_{name}", by=by, label=label)
 
 
-def _step_differences(one: Marks, two: Marks, study: Study) -> Iterator[Estimate]:
+def _step_differences(one: Marks, two: Marks, study: Study) -> Iterator[Estimate | Measure]:
     tables: list[list[Floats]] = []
     everyone: set[str] = set()
     for question in ("precision", "recall"):
@@ -90,6 +98,9 @@ def _step_differences(one: Marks, two: Marks, study: Study) -> Iterator[Estimate
         mine, theirs = (values_of(marks, study, judges, question) for marks in (one, two))
         tables.append([mine, theirs])
         record = _record(one, two, question, study, judges, question)
+        if study.robust:
+            yield difference(record, study, mine, theirs, f"diff_{question}")
+            continue
         each = contrasts.mean_differences(mine, theirs)
         (p,) = contrasts.flip_ps(
             contrasts.cluster_sums(each, study.clusters)[:, None], _coins(study, contrasts.FLIPS)
@@ -97,9 +108,13 @@ def _step_differences(one: Marks, two: Marks, study: Study) -> Iterator[Estimate
         yield contrasts.tested(
             contrasts.difference_of_means(record, mine, theirs), p, f"diff_{question}"
         )
-    yield _f1_difference(
-        _record(one, two, "f1", study, sorted(everyone), "precision", "recall"), tables
-    )
+    record = _record(one, two, "f1", study, sorted(everyone), "precision", "recall")
+    if study.robust:
+        sides = zip(*(over_both(*table) for table in tables), strict=True)
+        first, second = (item_f1(precision, recall) for precision, recall in sides)
+        yield contrasts.paired(record, first, second, study.clusters, family="diff_f1")
+    else:
+        yield _f1_difference(record, tables)
 
 
 def _f1_difference(record: Measure, tables: Sequence[Sequence[Floats]]) -> Estimate:
@@ -129,13 +144,12 @@ def _path_difference(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
     judges = study.both_judge("order", (one, COT), (two, COT))
     if not judges:
         return
-    scores = [[kept_scores(marks, study, judge) for judge in judges] for marks in (one, two)]
-    gaps = [
-        overall("consistency", mine) - overall("consistency", theirs)
-        for mine, theirs in zip(*scores, strict=True)
-    ]
-    n = max(int(np.nan_to_num(score.n[0]).sum()) for own in scores for score in own)
-    counted = counted_paths(one, study, judges) | counted_paths(two, study, judges)
+    paths = {judge: compared_paths(one, two, study, judge) for judge in judges}
+    scores = [compared_scores(one, two, study, judge) for judge in judges]
+    gaps = [overall("consistency", mine) - overall("consistency", other) for mine, other in scores]
+    n = max(int(np.nan_to_num(score.n[0]).sum()) for both in scores for score in both)
+    sides = [side for both in paths.values() for side in both]
+    counted = np.array([any(p is not None for p in own) for own in zip(*sides, strict=True)], bool)
     record = _record(one, two, "consistency", study, judges, "order")
     made = drawn_record(
         msgspec.structs.replace(record, n=n),
@@ -149,19 +163,30 @@ def _path_difference(one: Marks, two: Marks, study: Study) -> Iterator[Measure]:
     if made.value is None:
         yield made
         return
-    p = _path_p(one, two, study, judges)
-    yield msgspec.structs.replace(made, p=p, family="diff_consistency")
+    p = _path_p(study, list(paths.values()))
+    made = msgspec.structs.replace(made, p=p, family="diff_consistency")
+    yield _agreeing(made) if study.robust else made
 
 
-def _path_p(one: Marks, two: Marks, study: Study, judges: Sequence[str]) -> float:
+def _agreeing(made: Measure) -> Measure:
+    """The bounds that were drawn, made to say of 0 what the test says, which is right."""
+    if made.value is None or made.low is None or made.high is None or made.p is None:
+        return made
+    low, high = made.low, made.high
+    if made.p > _LEVEL:
+        low, high = min(low, 0.0), max(high, 0.0)
+    elif low <= 0 <= high:
+        near = made.value / 1_000
+        low, high = (near, high) if made.value > 0 else (low, near)
+    return msgspec.structs.replace(made, low=low, high=high)
+
+
+def _path_p(study: Study, paths: Sequence[tuple[list[Path | None], list[Path | None]]]) -> float:
     """The share of exchanges of replies that set the readers as far apart; references refitted."""
     coins = _coins(study, _PATH_FLIPS) > 0
     kept = coins[:, study.clusters].astype(np.float64)
     kept = np.vstack([np.ones((1, kept.shape[1])), kept])  # the first is the data
-    gaps = [
-        _exchanged(study, kept, kept_paths(one, study, judge), kept_paths(two, study, judge))
-        for judge in judges
-    ]
+    gaps = [_exchanged(study, kept, mine, theirs) for mine, theirs in paths]
     drawn = np.abs(np.mean(gaps, axis=0))
     return int((drawn >= drawn[0] - 1e-9).sum()) / (_PATH_FLIPS + 1)
 
@@ -217,7 +242,7 @@ def _by_item(name: str, says: str, asking: Asking, *questions: str) -> Spec:
     def of(study: Study, marks: Marks, condition: Condition) -> Counted:
         judges, _ = _judged_alike(study, asking, *questions)
         if "answer" in questions:
-            return Counted(right_of(marks, study, asking, judges), study.everyone)
+            return Counted(right_where_judged(marks, study, asking, judges), study.everyone)
         p, r = (values_of(marks, study, judges, question) for question in questions)
         f1 = np.where(p + r == 0, 0.0, quotients(2 * p * r, p + r))
         return Counted(f1, study.everyone)
@@ -235,7 +260,7 @@ COMPARED: Final = (
     _by_item("step_f1", "F1 of the item's own steps", COT, "precision", "recall"),
 )
 """`accuracy_MODE`: whether the answer is right, the mean over judges; the mean of a reader's values
-is its accuracy where every judge counts every item, as in `corrected`. `step_f1`: F1 of the item's
+is its accuracy where every judge could be read on every item. `step_f1`: F1 of the item's
 own precision and recall, 0 where both are 0, the mean over judges; the measure `f1` is made of
 averages over items instead, and differs."""
 
@@ -378,8 +403,10 @@ def measure_judged(
     found = fitness_in(questions, verdicts, cases)
     judged = verdicts.filter(~verdicts["check"])
     labels = labels_of(questions, judged, found)
+    records = measure(tables, judged, edition, labels=labels, veiled=veiled)
     return [
-        *measure(tables, judged, edition, labels=labels, veiled=veiled),
+        *records,
+        *(corrected_for_errors(records, found, "accuracy", "answer") if edition.robust else ()),
         *fitness_measures(found),
         *shift_measures(questions, verdicts, cases),
         *agreement_measures(questions, tables.cases, judged, edition),

@@ -186,6 +186,39 @@ def harmonic(totals: Floats, width: int) -> Floats:
     return quotients(2 * p * r, p + r)
 
 
+def item_f1(precision: Floats, recall: Floats) -> Floats:
+    """What each item adds to F1 of the averages: their mean over items is F1.
+
+    F1 = 2PR/(P + R) grows by as much as both averages do, so (Euler) it is the sum of each average
+    times its slope. With N items of which N_P have a precision and N_R a recall::
+
+        f_i = N/N_P · 2R²/(P+R)² · p_i + N/N_R · 2P²/(P+R)² · r_i
+
+    NaN of an item without either, and throughout where P + R = 0.
+
+    References
+    ----------
+    B. Efron (1982), The Jackknife, the Bootstrap and Other Resampling Plans, 6 (the delta method).
+
+    Examples
+    --------
+    >>> found = item_f1(np.array([0.5, 1.0]), np.array([0.25, 0.5]))
+    >>> float(found.mean()), f1_of(0.75, 0.375)
+    (0.5, 0.5)
+    """
+    there = np.stack([~np.isnan(precision), ~np.isnan(recall)])
+    counts, counted = there.sum(axis=1), there.any(axis=0)
+    p, r = np.nan_to_num(precision), np.nan_to_num(recall)
+    mean_p, mean_r = (
+        float(side.sum()) / max(int(n), 1) for side, n in zip((p, r), counts, strict=True)
+    )
+    if not mean_p + mean_r > 0:
+        return np.full(p.shape, np.nan)
+    slopes = 2 * np.array([mean_r, mean_p]) ** 2 / (mean_p + mean_r) ** 2
+    weights = int(counted.sum()) * slopes / np.maximum(counts, 1)
+    return np.where(counted, weights[0] * p + weights[1] * r, np.nan)
+
+
 def _f1_estimate(record: Measure, counted: Counted, study: Any, unit: Unit) -> Estimate:
     precision, recall = np.moveaxis(counted.table, 2, 0)
     columns = np.hstack([est.columns_of(precision), est.columns_of(recall)])

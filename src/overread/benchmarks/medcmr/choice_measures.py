@@ -23,10 +23,14 @@ from overread.measuring import notes, specs
 from overread.measuring.arrays import Group
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask, estimated, quotients, ratio
 from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
-from overread.measuring.units import AMOUNT, POINTS, SHARE
+from overread.measuring.units import AMOUNT, ANY, POINTS, SHARE
 
 _NOT_ASKED: Final = OUTCOMES.index("not asked")
 _NOBODY: Final = Measure(reader="", measure="")
+AT_CHANCE: Final = "at_chance"
+"""The flag of what cannot survive: no accuracy above chance with the item's own image."""
+# Of letters given and right, and of outcomes drawn by what was stated.
+_EXCHANGES: Final = 1_999
 _Make: TypeAlias = Callable[[Study, Marks], Iterator[Estimate | Measure]]
 
 
@@ -312,14 +316,14 @@ def _image_pairs(study: Study, marks: Marks) -> Iterator[_ImagePair]:
                 yield _ImagePair(image, group, changed.within(both), own.within(both))
 
 
-def _image_difference(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
+def _image_difference(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Measure:
     """Accuracy under the condition less that with the item's own image: below 0 it is missed."""
     family = "diff_accuracy by image" + " and dimension" * bool(pair.group.by)
     both, sides = (pair.changed, pair.own), (pair.image, "original")
     return specs.difference_of(study, record, both, ACCURACY, family, sides)
 
 
-def _image_effect(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
+def _image_effect(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Measure:
     """Accuracy with the item's own image less that with the changed one: above 0 it is used."""
     both, sides = (pair.own, pair.changed), ("original", pair.image)
     return specs.difference_of(study, record, both, ACCURACY, "image_effect", sides)
@@ -327,16 +331,36 @@ def _image_effect(study: Study, record: Measure, pair: _ImagePair) -> Estimate:
 
 def _survives(study: Study, record: Measure, pair: _ImagePair) -> Estimate | Measure:
     """What part of the score stands without the picture: right under the condition over right with
-    the item's own image. Above 1 where the picture harms, undefined where none is right with it."""
+    the item's own image. Above 1 where the picture harms, undefined where none is right with it.
+
+    Guessing alone gets 1/m of m options: but as published, that much is taken off both. `beside`
+    are then the plain ratio and that of guessing; 0 is what guessing leaves, and below it less.
+    """
     left, own = (np.nan_to_num(side.table[:, 0]) for side in (pair.changed, pair.own))
     members, k = pair.own.population, int(own.sum())
     n = int(members.sum())
     if not k:
         words = "nothing right with the item's own image" if n else "no items in both"
         return notes.noted(replace(record, n=n), "nothing_right", words)
+    if study.robust:
+        return _survives_above_chance(study, record, left, own, members)
     columns = np.stack([left, own], axis=1)
     # One item more right under the condition moves the ratio by 1 / k, not by 1 / n.
     return estimated(record, columns, ratio, members, limits=AMOUNT.limits, step=n / k)
+
+
+def _survives_above_chance(
+    study: Study, record: Measure, left: Floats, own: Floats, members: Mask
+) -> Estimate | Measure:
+    guessed = np.where(members, 1 / np.maximum(study.facts.options, 1), 0.0)
+    beside = float(left.sum() / own.sum()), float(guessed.sum() / own.sum())
+    record = replace(record, beside=beside)
+    skill = study.share(_NOBODY, own == 1, members)
+    if skill.low is None or skill.low * int(members.sum()) <= guessed.sum():
+        words = "not surely above chance with the item's own image"
+        return notes.noted(replace(record, n=int(members.sum())), AT_CHANCE, words)
+    columns = np.stack([left - guessed, own - guessed], axis=1)
+    return estimated(record, columns, ratio, members, limits=ANY.limits)
 
 
 # ---------------------------------------------------------------- the place of options
@@ -377,8 +401,13 @@ def _letter_share(study: Study, marks: Marks, condition: Condition) -> Counted:
 
 def _letter_bias(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """Total variation distance between the shares of letters given and of right letters, over the
-    same valid replies: half the sum of absolute differences. 0 is none; chance alone is above 0,
-    and more so in a resample, so resamples are centred on the value."""
+    same valid replies: half the sum of absolute differences. 0 is none; chance alone is above 0.
+
+    So there is no interval, which would never hold 0, but a test: were letters given as often as
+    they are right, the two could be exchanged, all of a cluster's replies together. P is the share
+    of exchanges with as large a distance; `beside` are the distance and its mean over exchanges,
+    what chance alone gives. As published, resamples centred on the value.
+    """
     if not marks.orders():
         return
     given, right = _letters_given(study, marks)
@@ -394,7 +423,38 @@ def _letter_bias(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
 
     record = Measure(reader=marks.reader, measure="position_bias")
     made = estimated(record, columns, distance, replies > 0)
+    if study.robust:
+        yield _exchanged_letters(study, replace(made.record, n=int(replies.sum())), columns[:, :-1])
+        return
     yield replace(made, record=replace(made.record, n=int(replies.sum())), centred=True)
+
+
+def _exchanged_letters(study: Study, record: Measure, apart: Floats) -> Measure:
+    """With p, letters given and right (in `apart`, one less the other) exchanged by cluster."""
+    if record.value is None:
+        return record
+    sums = np.zeros((int(study.clusters.max()) + 1, apart.shape[1]))
+    np.add.at(sums, study.clusters, apart)
+    sums = sums[sums.any(axis=1)]
+    first = sums[np.arange(len(sums)), (sums != 0).argmax(axis=1)]
+    # Clusters of one kind are drawn together, so that neither names nor the order of items matter;
+    # the legacy generator's stream is frozen.
+    kinds, counts = np.unique(sums * np.sign(first)[:, None], axis=0, return_counts=True)
+    draw = np.random.RandomState(study.edition.seed)
+    heads = draw.binomial(counts, 0.5, size=(_EXCHANGES, counts.size))
+    drawn = np.abs((2 * heads - counts) @ kinds).sum(axis=1) / 2
+    far = int((drawn >= np.abs(sums.sum(axis=0)).sum() / 2).sum())
+    by_chance = float(drawn.mean()) / (record.n or 1)
+    made = replace(
+        record,
+        p=(1 + far) / (1 + _EXCHANGES),
+        family="position_bias",
+        beside=(record.value, by_chance),
+    )
+    how = Method(
+        kind="exchanges", of="letters given and right", boot=_EXCHANGES, seed=study.edition.seed
+    )
+    return notes.with_method(made, how)
 
 
 def _in_orders(marks: Marks) -> tuple[Mask, Codes]:
@@ -472,8 +532,13 @@ def _accuracy_by_probabilities(study: Study, marks: Marks) -> Iterator[Estimate 
 
 def _calibration_error(study: Study, marks: Marks) -> Iterator[Estimate | Measure]:
     """Expected calibration error: ten bins of the likeliest option's probability c, and over them
-    the mean of |mean c - share right|, weighted by their replies. Resamples are centred on it."""
-    from overread.stats import informative
+    the mean of |mean c - share right|, weighted by their replies.
+
+    Less what chance alone adds to it (`stats.debiased_ece`), with the p of a calibrated reader
+    (`stats.calibrated_p`); `beside` are the plain error and this one. As published, the plain one,
+    resamples centred on it.
+    """
+    from overread.stats import calibrated_p, debiased_ece, informative
 
     known = _known(study, marks)
     if known is None:
@@ -491,7 +556,22 @@ def _calibration_error(study: Study, marks: Marks) -> Iterator[Estimate | Measur
     def gaps(totals: Floats) -> Floats:
         return quotients(np.abs(totals[:, :_BINS]).sum(axis=1), totals[:, _BINS])
 
-    yield replace(estimated(record, columns, gaps, columns[:, _BINS] > 0), centred=True)
+    plain = estimated(record, columns, gaps, columns[:, _BINS] > 0)
+    if not study.robust:
+        yield replace(plain, centred=True)
+        return
+    owners, seed = study.clusters[known.items], study.edition.seed
+    if np.unique(owners).size < 2:
+        yield notes.noted(plain.record, notes.ONE_CLUSTER)
+        return
+    sides = known.confidence, known.right, owners
+    value = debiased_ece(*sides, edges="floor")
+    p = calibrated_p(*sides, edges="floor", times=_EXCHANGES, seed=seed)
+    assert value is not None
+    assert plain.record.value is not None
+    told = replace(plain.record, value=value, p=p, family="ece", beside=(plain.record.value, value))
+    how = Method(kind="consistency resampling", boot=_EXCHANGES, seed=seed)
+    yield notes.with_method(told, how)
 
 
 def _squared_distance(study: Study, marks: Marks, condition: Condition) -> Counted:
@@ -577,8 +657,9 @@ CHOICE_SPECS: Final = (
     ),
     _change(
         name="survives",
-        says="accuracy with a blank, another or no image over that with the item's own",
+        says="accuracy with a blank, another or no image over that with the item's own, "
+        "both above chance",
         make=_of_images("survives", _survives),
-        unit=AMOUNT,
+        unit=ANY,
     ),
 )

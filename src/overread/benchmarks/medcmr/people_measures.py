@@ -19,7 +19,8 @@ from overread.benchmarks.medcmr.study import MCQ, OPEN, REFORMULATED, Study
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS
 from overread.case import BadInput, Measure
 from overread.measuring import estimates
-from overread.measuring.estimates import Estimate, Floats, Mask
+from overread.measuring.contrasts import paired
+from overread.measuring.estimates import Estimate, Floats, Ints, Mask
 from overread.measuring.notes import joined
 
 # ---------------------------------------------------------------- labelled errors
@@ -121,13 +122,21 @@ def alignment_measures(study: Study, tables: Tables, options: Options) -> list[M
     for component in COMPONENTS:
         sides = _sides(study, ranked, readers, judges, component)
         label = study.label(judges, component) if judges else None
-        made.extend(_of_component(component, readers, sides, label, judged=bool(judges)))
+        clusters = study.clusters if study.robust else None
+        made.extend(_of_component(component, readers, sides, label, clusters, judged=bool(judges)))
     return study.finish(made)
 
 
 def _of_component(
-    component: str, readers: Sequence[str], sides: _Sides, label: str | None, *, judged: bool
+    component: str,
+    readers: Sequence[str],
+    sides: _Sides,
+    label: str | None,
+    clusters: Ints | None,
+    *,
+    judged: bool,
 ) -> Iterator[Estimate | Measure]:
+    """`clusters` are given where win ratios of two readers are tested, not as published."""
     by = {"component": component}
     said = f"{sides.left_out} ranked replies without a judge in common left out"
     record = Measure(reader="", measure="win_ratio", note=said if sides.left_out else None)
@@ -146,6 +155,11 @@ def _of_component(
             told = replace(record, reader=readers[one], by=own, label=worth)
             # 1 where the first is better, 1/2 at a tie, 0 where it is worse.
             points = (np.sign(table[:, [one]] - table[:, others]) + 1) / 2
+            if versus and clusters is not None:
+                tried = _against_half(told, points[:, 0], clusters, f"win_ratio {rater}")
+                ratios.setdefault((readers[one], *versus.values()), {})[rater] = tried.value
+                yield tried
+                continue
             columns, counted = estimates.columns_of(points), estimates.counted_in(points)
             made = estimates.estimated(told, columns, estimates.mean_of_columns, counted)
             ratios.setdefault((readers[one], *versus.values()), {})[rater] = made.record.value
@@ -154,6 +168,14 @@ def _of_component(
         some = {names: found for names, found in ratios.items() if len(names) == size}
         yield _gap({**by, **of}, some, label, judged=judged)
     yield _rho({**by, "with": "human"}, sides, label, judged=judged)
+
+
+def _against_half(record: Measure, points: Floats, clusters: Ints, family: str) -> Measure:
+    """The win ratio over another reader with its interval and test: 1/2 is nobody's."""
+    half = np.full(points.shape, 0.5)
+    made = paired(record, points, half, clusters, limits=(-0.5, 0.5), family=family)
+    ends = [None if one is None else one + 0.5 for one in (made.value, made.low, made.high)]
+    return replace(made, value=ends[0], low=ends[1], high=ends[2], beside=None)
 
 
 def _gap(

@@ -17,7 +17,7 @@ from overread.benchmarks.medcmr.study import GROUPS, OPEN, REFORMULATED, Asking,
 from overread.benchmarks.medcmr.verdict_parser import COMPONENTS, GRIDS, QUESTIONS
 from overread.case import Measure
 from overread.measuring import estimates, notes
-from overread.measuring.contrasts import FLIPS, flip_ps, signs, tested
+from overread.measuring.contrasts import FLIPS, flip_ps, paired, signs, tested
 from overread.measuring.estimates import Estimate, Floats, Ints, Mask, defined_mean
 from overread.measuring.specs import OUTCOMES, PLAIN, Codes, Condition, Counted, Spec
 from overread.measuring.units import POINTS, Unit
@@ -297,20 +297,26 @@ SCORE_SPECS: Final = (
 
 
 class _Pair(NamedTuple):
-    """A record, and its items' differences in whole numbers, `one` of which make 1."""
+    """A record, and its items' scores on both sides in whole numbers, `one` of which make 1."""
 
     record: Measure
     family: str
     form: str
-    units: Floats
+    first: Floats
+    second: Floats
     one: int
+
+    @property
+    def units(self) -> Floats:
+        return self.first - self.second
 
 
 def score_comparisons(study: Study) -> Iterator[Estimate | Measure]:
     """`diff_score` of every pair of readers, and of every condition less the original.
 
     The mean over items of S of the one less S of the other, by the judges both have on an item, on
-    items that count for both. P is of seeded sign flips, the items of one cluster together.
+    items that count for both, with its interval and test (`contrasts.paired`). As published, P is
+    of seeded sign flips, the items of one cluster together.
     """
     pairs: list[_Pair] = []
     for one, two in combinations(study.marks, 2):
@@ -327,6 +333,11 @@ def score_comparisons(study: Study) -> Iterator[Estimate | Measure]:
                 yield notes.unseen(marks.reader, "diff_score", by)
             else:
                 pairs += found
+    if study.robust:
+        for pair in pairs:
+            ours, others = pair.first / pair.one, pair.second / pair.one
+            yield paired(pair.record, ours, others, study.clusters, family=pair.family)
+        return
     for pair, p in zip(pairs, _tests(study, pairs), strict=True):
         made = _mean_of_units(pair.record, pair.units, pair.one, limits=POINTS.limits)
         if made.record.value is not None:
@@ -352,18 +363,18 @@ def _pair(
     mine, theirs = (side.gave("score", judges) for side in (here, there))
     # Where a judge could not be read on one side, a kinder one must not count alone there.
     both = mine & theirs
-    units, one = here.units("score", judges, both)
-    units -= there.units("score", judges, both)[0]
+    (ours, one), (other, _) = (side.units("score", judges, both) for side in (here, there))
+    lost = np.isnan(ours) | np.isnan(other)
     asked = here.asked & there.asked & here.captioned
     single = int(((mine ^ theirs) & both.any(axis=1, keepdims=True)).sum())
     label = study.label(judges, "score")
     record = Measure(reader=first[0].reader, measure="diff_score", by=by, label=label)
-    record = notes.leaving_out(record, {"not judged in both": int((asked & np.isnan(units)).sum())})
+    record = notes.leaving_out(record, {"not judged in both": int((asked & lost).sum())})
     if single:
         record = notes.remarked(record, f"{single} verdicts on one of both left out")
-    if not np.isnan(units).all():
+    if not study.robust and not lost.all():
         record = notes.remarked(record, f"p of {FLIPS} sign flips")
-    yield _Pair(record, family, first[1].form, units, one)
+    yield _Pair(record, family, first[1].form, ours, other, one)
 
 
 def _tests(study: Study, pairs: Sequence[_Pair]) -> list[float | None]:

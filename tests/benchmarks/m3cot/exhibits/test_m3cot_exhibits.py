@@ -271,20 +271,21 @@ def test_agreement_is_drawn_by_items_and_its_caption_says_so():
     some = pl.col("case").is_in(tables.cases["case"][:4].to_list())
     payload = pl.when(differs & some).then(pl.lit(wrong)).otherwise("payload")
     said = verdicts.with_columns(payload=payload)
-    # The same verdicts under four more names say nothing new: of as many items, as wide.
+    # The same verdicts under four more names say nothing new: of as many items, hardly narrower
+    # or wider, for the design effect is drawn a little towards what is usual.
     copies = [said.with_columns(reader=pl.col("reader") + f" {n}") for n in range(4)]
     widths = []
     for each in (said, pl.concat([said, *copies])):
         records = list(agreement_measures(questions(CORRECTED), tables.cases, each, CORRECTED))
         by = {"judges": "g / h", "question": "answer"}
         (whole,) = (r for r in records if r.measure == "judge_agreement" and r.by == by)
-        assert whole.method.startswith("bootstrap of items:")
+        assert whole.method.startswith("variance by cluster")
         assert 0 < whole.value < 1
         widths.append(whole.high - whole.low)
         (note,) = shown(records)["judge_agreement"].notes
         assert "items are drawn again" in note
         assert "independent" not in note
-    assert widths[1] == pytest.approx(widths[0], rel=0.02)
+    assert widths[1] == pytest.approx(widths[0], rel=0.15)
 
 
 def test_one_judge_has_nobody_to_agree_with():

@@ -279,10 +279,14 @@ _DIFFERENCES: Final = {
 
 def pairs_table(index: Index) -> Table | None:
     """Every reader against every other on the same items, with intervals and tests."""
-    found = shared.differences(
-        index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}"
+    found = list(
+        shared.differences(index, _DIFFERENCES, "mode", lambda said, mode: f"{said} {_mode(mode)}")
     )
-    return index.table("pairs", shared.difference_rows(found), *notes_on_judges(index), first=3)
+    steps, f1 = "precision and recall", "; F1 has its interval only"
+    if any(record.measure == "diff_f1" and record.p is not None for record, _ in found):
+        steps, f1 = "precision, recall and F1", ""
+    rows, judges = shared.difference_rows(found), notes_on_judges(index)
+    return index.table("pairs", rows, *judges, first=3, steps=steps, f1=f1)
 
 
 def impact_table(index: Index) -> Table | None:
