@@ -24,7 +24,6 @@ from overread.stats import (
     partially_pooled,
     smallest_difference,
     wilson,
-    within_margin,
 )
 
 # ---------------------------------------------------------------- groups of patients
@@ -65,7 +64,7 @@ def test_order_and_names_do_not_matter(rows):
     assert (p is None) == (other is None)
 
 
-# ---------------------------------------------------------------- pooling, judges, margins
+# ---------------------------------------------------------------- pooling, judges
 
 
 def test_pooled_rates_err_less_over_all_groups():
@@ -95,18 +94,6 @@ def test_a_perfect_judge_changes_no_rate_and_widens_it_a_little():
 def test_a_judge_that_tosses_coins_says_nothing():
     assert corrected_rate(wilson(50, 100), wilson(50, 100), wilson(50, 100)) is None
     assert corrected_rate(Interval(None, None, None, None, 0), wilson(9, 10), wilson(9, 10)) is None
-
-
-@given(st.floats(-0.2, 0.2), st.floats(0.001, 0.1), st.floats(0.01, 0.2))
-def test_margins_say_what_the_interval_shows(value, sd, margin):
-    from scipy.special import stdtrit
-
-    found = within_margin(value, sd, 30, margin)
-    half = float(stdtrit(30, 0.975)) * sd
-    if abs(value - half + margin) > 1e-9:
-        assert found.not_inferior == (value - half >= -margin)
-    if min(abs(value - half + margin), abs(value + half - margin)) > 1e-9:
-        assert found.equivalent == (-margin <= value - half and value + half <= margin)
 
 
 # ---------------------------------------------------------------- calibration

@@ -50,12 +50,10 @@ from overread.stats._differences import (
     sign_flip_p,
 )
 from overread.stats._groups import (
-    Margin,
     Pooled,
     corrected_rate,
     groups_p,
     partially_pooled,
-    within_margin,
 )
 from overread.stats._paired import Paired, flip_p, paired_values
 from overread.stats._permutation import (
@@ -95,7 +93,6 @@ __all__ = [
     "Z95",
     "Bin",
     "Interval",
-    "Margin",
     "Paired",
     "PairedResult",
     "PatientWeights",
@@ -157,5 +154,4 @@ __all__ = [
     "weighted_kappa",
     "wilson",
     "wilson_bounds",
-    "within_margin",
 ]

@@ -81,6 +81,8 @@ def spread_of_mean(values: ArrayLike, clusters: ArrayLike) -> Spread:
     mass = mass if width > 0 else 0.0
     if count == n:
         return Spread(1.0, mass / (n * (n - 1)), float(n - 1))
+    if count == 1:  # nothing between clusters: all cases are worth one
+        return Spread(float(n), mass / (n - 1), 1.0)
     sums = np.bincount(where, weights=residuals)
     between = count / (count - 1) * float(sums @ sums) / mass if mass else 1.0
     effect = float(_effect(between, mass / width**2 if mass else 0.0, sizes, n))
