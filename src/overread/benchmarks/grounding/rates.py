@@ -19,8 +19,8 @@ from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Column, Marks, Study
 from overread.case import Measure
 from overread.measuring import specs
-from overread.measuring.contrasts import paired_shares
-from overread.measuring.estimates import Floats, Mask
+from overread.measuring.contrasts import paired, paired_shares
+from overread.measuring.estimates import Floats, Mask, defined_mean
 from overread.measuring.notes import leaving_out, remarked
 from overread.measuring.units import POINTS, WORD, Unit
 
@@ -38,14 +38,18 @@ def counted_rate(
     return specs.Counted(np.where(deciding >= 0, hit, np.nan), population, why, remark=remark)
 
 
+def outcomes(counted: specs.Counted) -> Floats:
+    """1 hit, 0 not, NaN where a case does not decide."""
+    return counted.table[:, 0]
+
+
 def decided(counted: specs.Counted) -> Mask:
     """Those of the population who have an answer."""
-    found: Mask = ~np.isnan(counted.table[:, 0])
-    return found
+    return ~np.isnan(outcomes(counted))
 
 
 def hits(counted: specs.Counted) -> Mask:
-    found: Mask = counted.table[:, 0] == 1
+    found: Mask = outcomes(counted) == 1
     return found
 
 
@@ -251,40 +255,42 @@ def _make_gsp(run: Study, m: Marks) -> Iterator[Measure]:
     if run.edition.gsp == "difference":
         yield authors.premium_of_rates(overall(run, m, "cgr"), overall(run, m, "is"))
     else:
-        record = premium(m, "target_mask", ["irrelevant_mask"])
+        record = premium(run, m, "target_mask", ["irrelevant_mask"])
         sd = run.sd_of_rate("gsp", m.reader) if record.low is not None else None
         yield replace(record, sd_boot=sd)
     for image in m.further:
         found = image_of(image)
         control = f"irrelevant_{found.fill}"
         if found.kind == "target" and control in m.further:
-            yield premium(m, image, [control], {"condition": str(found.fill)})
+            yield premium(run, m, image, [control], {"condition": str(found.fill)})
     if draws := m.matched:
-        yield premium(m, "target_mask", draws, {"condition": "matched"})
+        yield premium(run, m, "target_mask", draws, {"condition": "matched"})
 
 
 def premium(
-    m: Marks, target: str, controls: list[str], by: dict[str, str] | None = None
+    run: Study, m: Marks, target: str, controls: list[str], by: dict[str, str] | None = None
 ) -> Measure:
     """GSP case by case: correct Yes on a boxed finding, answered under the target and a control.
 
-    With several controls (draws of a matched box) every draw pairs with the case's target answer,
-    and patients remain the units.
+    Several controls (draws of a matched box) are averaged by case first. In the published edition
+    every draw pairs with the case's target answer by itself.
     """
-    parts, unanswered, unfit = [], 0, 0
-    for control in controls:
-        fit = _controls(m, control)
-        both, flipped, shaken = _flips(m, target, control)
-        unfit += int((m.said_yes & ~fit).sum())
-        unanswered += int((m.said_yes & fit & ~both).sum())
-        places = m.ordered(both)
-        parts.append((flipped[places], shaken[places], m.facts.patients[places]))
-    flipped, shaken, patients = map(np.concatenate, zip(*parts, strict=True))
+    found = [_flips(m, target, control) for control in controls]
+    both, flipped, shaken = (np.stack(part) for part in zip(*found, strict=True))
+    fit = np.stack([_controls(m, control) for control in controls])
+    lost, unfit = m.said_yes & fit & ~both, m.said_yes & ~fit
+    if run.robust:
+        lost, unfit = np.all(lost, axis=0), np.all(unfit, axis=0)
     made = leaving_out(
-        Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(flipped.size)),
-        {"without an answer under both masks": unanswered, _OVERLAPPING: unfit},
+        Measure(reader=m.reader, measure="gsp", by=by or {}, n=int(both.sum())),
+        {"without an answer under both masks": int(lost.sum()), _OVERLAPPING: int(unfit.sum())},
     )
-    return paired_shares(made, flipped, shaken, patients)
+    if run.robust:
+        one, two = (defined_mean(np.where(both, part, np.nan).T) for part in (flipped, shaken))
+        return paired(made, one, two, m.facts.patients)
+    owners = np.broadcast_to(m.facts.patients, both.shape)
+    marks = (part[:, m.order][both[:, m.order]] for part in (flipped, shaken, owners))
+    return paired_shares(made, *marks)
 
 
 # ---------------------------------------------------------------- 1 - UAR, and the category
