@@ -56,12 +56,8 @@ from overread.stats._groups import (
     partially_pooled,
     within_margin,
 )
-from overread.stats._paired import Paired, flip_p, paired_values
-from overread.stats._permutation import (
-    exchangeable_groups_p,
-    permutation_k_groups,
-    permutation_two_groups,
-)
+from overread.stats._paired import LEVEL, Paired, flip_p, paired_values
+from overread.stats._permutation import permutation_k_groups, permutation_two_groups
 from overread.stats._power import (
     cases_for_half_width,
     cases_to_settle,
@@ -87,6 +83,7 @@ from overread.stats._weights import (
 
 __all__ = [
     "FEW",
+    "LEVEL",
     "Z95",
     "Bin",
     "Interval",
@@ -122,7 +119,6 @@ __all__ = [
     "design_effect",
     "difference_p",
     "ece",
-    "exchangeable_groups_p",
     "fisher_interval",
     "flip_p",
     "groups_p",

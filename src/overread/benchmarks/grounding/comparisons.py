@@ -59,7 +59,7 @@ def _make_rexerr(run: Study, m: Marks) -> Iterator[Measure]:
 # ---------------------------------------------------------------- groups of patients
 # Does image use differ between women and men, views, ages? Permutation tests (GROUNDING 11).
 
-_PERMUTATIONS: Final = {"cases": 1000, "patients": 2000}
+_PERMUTATIONS: Final = {"cases": 1000, "patients": 9_999}
 
 
 def _gap_maker(metric: str) -> Callable[[Study, Marks], Iterator[Measure]]:
@@ -76,8 +76,9 @@ def _gap_maker(metric: str) -> Callable[[Study, Marks], Iterator[Measure]]:
 def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
     """The gap between groups, with p; q is adjusted among the tests of one reader.
 
-    Two groups: the first rate less the second, with an interval. More: the largest less the
-    smallest, which has none.
+    Two groups: the first rate less the second, with Newcombe's interval of the two groups' own,
+    which says of 0 what the test says (`_agreeing`). More: the largest less the smallest, which has
+    none.
     """
     counted = _counted(run, m, metric)
     places = m.ordered(decided(counted))
@@ -102,9 +103,7 @@ def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
         p = authors.permutation_of_cases(list(parts.values()), times, edition)
     else:
         codes = np.array([names.index(word) for word in words[known]], dtype=np.int64)
-        p = stats.exchangeable_groups_p(
-            marks[known], codes, patients[known], n_perm=times, seed=edition.seed
-        )
+        p = stats.groups_p(marks[known], codes, patients[known], n_perm=times, seed=edition.seed)
     if p is None:
         return noted(made, NOTHING, "fewer than two groups of two")
     rates = [float(part.mean()) for part in parts.values() if part.size >= 2]
@@ -115,12 +114,33 @@ def _gap_test(run: Study, m: Marks, attribute: str, metric: str) -> Measure:
     made = replace(made, value=rates[0] - rates[1])
     if run.published:
         return made
-    intervals = []
-    for name, part in parts.items():
-        effect = stats.design_effect(part, patients[words == name])
-        intervals.append(stats.wilson(int(part.sum()), int(part.size), design_effect=effect))
-    found = stats.independent_difference(*intervals)
-    return replace(made, low=found.low, high=found.high, se=found.sd)
+    two = (stats.clustered_share(part, patients[words == name])[0] for name, part in parts.items())
+    found = stats.independent_difference(*two)
+    low, high = _agreeing(found, p)
+    return replace(made, low=low, high=high, se=found.sd)
+
+
+def _agreeing(found: stats.Interval, p: float) -> tuple[float | None, float | None]:
+    """The bounds of a gap, made to say of 0 what its test says.
+
+    An interval that leaves 0 out beside p > 0.05 is stretched to it. One that holds 0 beside
+    p <= 0.05 (as where patients are in both groups, which only the test makes use of) ends, on
+    that side, at Miettinen's test-based limit, d (1 - z/z_p), z_p the normal quantile of p: the
+    end that an interval of this d and this p has.
+
+    References
+    ----------
+    O. S. Miettinen (1976), American Journal of Epidemiology 103, 226-235.
+    """
+    from scipy.special import ndtri
+
+    d, low, high = found.point, found.low, found.high
+    if d is None or low is None or high is None or (low <= 0 <= high) == (p > stats.LEVEL):
+        return low, high
+    if p > stats.LEVEL:
+        return min(low, 0.0), max(high, 0.0)
+    near = d * max(1 + stats.Z95 / float(ndtri(p / 2)), 0.001)
+    return (near, high) if d > 0 else (low, near)
 
 
 # ---------------------------------------------------------------- readers
