@@ -311,21 +311,6 @@ def test_the_gap_to_the_text_only_reader(made):
     assert_alike(record, drawn)
 
 
-def test_a_calibration_error(made):
-    tables, answers, patients, sure = made
-    c, o = list(sure.values()), list(answers["a"]["original"].values())
-    own = [p if answer else 1 - p for p, answer in zip(c, o, strict=True)]
-
-    def ece(drawn):
-        gaps = [0.0] * 10
-        for i in drawn:
-            gaps[min(int(10 * own[i]), 9)] += own[i] - o[i]
-        return sum(map(abs, gaps)) / len(drawn)
-
-    record = measured(tables, boot=str(BOOT))("ece_answer", "a")
-    assert record.sd_boot == pytest.approx(slowly(patients, ece).std(ddof=1), rel=0.06)
-
-
 def test_all_columns_see_the_same_resamples(made):
     """Else a difference of two columns would have the spread of strangers."""
     tables, *_ = made

@@ -29,7 +29,7 @@ def measure(tables: Tables, edition: Edition, options: Options) -> list[Measure]
     if run.published:  # each of the published bootstraps has a stream of its own
         authors.draw_bootstraps(run, _rates_and_groups(run, specs))
     else:
-        every = (rates.columns, calibration.columns, rates.columns_beside)
+        every = (rates.columns, rates.columns_beside)
         run.need(dict(column for columns in every for column in columns(run)))
     records = run.finish(
         made for marks in run.marks for spec in specs for made in made_by(run, marks, spec)
