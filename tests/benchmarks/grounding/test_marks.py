@@ -311,19 +311,6 @@ def test_the_gap_to_the_text_only_reader(made):
     assert_alike(record, drawn)
 
 
-def test_all_columns_see_the_same_resamples(made):
-    """Else a difference of two columns would have the spread of strangers."""
-    tables, *_ = made
-    study = Study(tables, BOOK.edition("corrected", {"boot": "300"}), Options())
-    column = np.arange(60.0)
-    study.need({("x",): column, ("y",): 2 * column, ("one",): np.ones(60)})
-    assert np.array_equal(2 * study.resampled(("x",)), study.resampled(("y",)))
-    assert study.has(("x",))
-    assert not study.has(("z",))
-    assert np.unique(study.resampled(("one",))).size > 1  # patients have different numbers of cases
-    assert study.resampled(("one",)).mean() == pytest.approx(60, rel=0.05)
-
-
 def test_a_single_patient_has_no_spread_over_resamples(bench):
     cases = [bench.case(f"c{i}", subject_id="p") for i in range(20)]
     answers = {"original": {f"c{i}": int(i % 3 > 0) for i in range(20)}}

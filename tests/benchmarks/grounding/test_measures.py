@@ -107,7 +107,6 @@ def test_repeated_patients_widen_the_interval(bench, by_name):
     assert wide.method == "wilson, design effect 2.01"  # 40/39 · 2, drawn towards 1.5
     assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
     assert wide.se > 1.4 * narrow.se
-    assert wide.sd_boot == pytest.approx(wide.se, rel=0.05)
     nameless = [bench.case(f"c{i}", subject_id=None) for i in range(80)]
     same = measured(bench.tables(nameless, {"r": answers}), by_name)["r", "accuracy"]
     assert same == narrow

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from overread.benchmarks.grounding import authors
 from overread.benchmarks.grounding.category import Findings, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
-from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Column, Marks, Study
+from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Marks, Study
 from overread.case import Measure
 from overread.measuring import specs
 from overread.measuring.contrasts import paired, paired_shares
@@ -175,16 +175,11 @@ def _rate(record: Measure, counted: specs.Counted, run: Study, unit: Unit) -> Me
 
 
 def rate_of(m: Marks, record: Measure, counted: specs.Counted, run: Study, unit: Unit) -> Measure:
-    """k of n with Wilson's interval, n over the design effect by patient; or as published.
-
-    Overall it also has its standard deviation over resamples of patients.
-    """
+    """k of n with Wilson's interval, n over the design effect by patient; or as published."""
     if run.published and counted.value.ndim == 1:
         made = authors.bootstrapped_rate(m, record, counted, run.edition)
     else:
         made = specs.SHARE_OF(record, counted, run, unit)
-        sd = None if record.by or made.low is None else run.sd_of_rate(made.measure, made.reader)
-        made = made if sd is None else replace(made, sd_boot=sd)
     left = specs.left_out_of(counted)
     lost = left.get("unparsed", 0) + left.get("refused", 0)
     if not lost or not made.n or made.k is None:
@@ -216,31 +211,6 @@ def overall(run: Study, m: Marks, name: str) -> Measure:
     return run.once(("overall", name, m.reader), make)
 
 
-# ---------------------------------------------------------------- columns to be resampled
-
-
-def columns(run: Study) -> Iterator[tuple[Column, Floats]]:
-    """Per reader and rate, who decides it and who is a hit; and the premium's changes."""
-    for m in run.marks:
-        for name in _RESAMPLED:
-            yield from _rate_columns(run, m, name)
-        both, flipped, shaken = _flips(m, "target_mask", "irrelevant_mask")
-        yield ("asked", "gsp", m.reader), both.astype(float)
-        yield ("hits", "gsp", m.reader), np.where(both, flipped.astype(float) - shaken, 0)
-
-
-def columns_beside(run: Study) -> Iterator[tuple[Column, Floats]]:
-    """The same of what is asked beside the headline: after all others, which it must not move."""
-    for m in run.marks:
-        yield from _rate_columns(run, m, "retest")
-
-
-def _rate_columns(run: Study, m: Marks, name: str) -> Iterator[tuple[Column, Floats]]:
-    counted = specs.counted_once(run, m, BY_NAME[name], specs.PLAIN)
-    yield ("asked", name, m.reader), decided(counted).astype(float)
-    yield ("hits", name, m.reader), hits(counted).astype(float)
-
-
 # ---------------------------------------------------------------- the premium
 
 
@@ -255,9 +225,7 @@ def _make_gsp(run: Study, m: Marks) -> Iterator[Measure]:
     if run.edition.gsp == "difference":
         yield authors.premium_of_rates(overall(run, m, "cgr"), overall(run, m, "is"))
     else:
-        record = premium(run, m, "target_mask", ["irrelevant_mask"])
-        sd = run.sd_of_rate("gsp", m.reader) if record.low is not None else None
-        yield replace(record, sd_boot=sd)
+        yield premium(run, m, "target_mask", ["irrelevant_mask"])
     for image in m.further:
         found = image_of(image)
         control = f"irrelevant_{found.fill}"
@@ -325,10 +293,6 @@ def _make_category(run: Study, m: Marks) -> Iterator[Measure]:
 _PATIENTS: Final = ("view", "sex", "age")
 COMPARED: Final = ("accuracy", "uar", "cgr", "is")
 """The rates that readers, resolutions and runs are compared by."""
-_RESAMPLED: Final = (
-    *("accuracy", "sensitivity", "specificity", "cgr", "uar", "is", "is_all"),
-    "swap_consistency",
-)
 
 
 def _declared(
