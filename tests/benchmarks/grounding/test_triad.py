@@ -126,7 +126,8 @@ def test_further_conditions_leave_every_other_record_alone(bench, edition, made,
     before = measured(made.tables(bench), edition)
     after = measured(made._replace(answers=answers).tables(bench), edition)
     for record in before.measures:
-        assert after(record.measure, record.reader, **record.by) == record
+        if record.measure != "category":  # matched boxes are a better control, and are used
+            assert after(record.measure, record.reader, **record.by) == record
     if boxed:
         assert len(after.measures) > len(before.measures)
 
@@ -287,9 +288,9 @@ def test_without_a_second_asking_retest_is_null(bench, hundred):
         (30, 10, "uses image"),
         (30, 24, "indeterminate"),
         (30, 30, "indeterminate"),
-        # 24 of 120 flips by chance: up to 28.0 % are within its interval, 34 flips are beyond it.
-        (33, 24, "indeterminate"),
-        (34, 24, "uses image"),
+        # Of the same cases 34 flip under the mask only, 24 when asked again only: p = 0.12.
+        (34, 24, "indeterminate"),
+        (41, 24, "uses image"),
     ],
 )
 def test_flips_that_chance_makes_too_are_no_use_of_the_image(bench, hundred, flips, chance, word):
@@ -323,8 +324,17 @@ def test_where_the_premium_is_above_zero_both_rules_agree_and_say_so_once(bench,
 
 
 def test_the_word_at_other_thresholds_of_stability(bench, hundred):
-    """120 cases, 30 shaken: IS 75 %."""
-    found = measured(bench.tables(hundred, {"r": reader(hundred, 80, 30, None)}))
+    """120 cases, 30 shaken: IS 75 %. By its interval, 66 to 82 %, two thresholds are open."""
+    tables = bench.tables(hundred, {"r": reader(hundred, 80, 30, None)})
+    tested = measured(tables)
+    assert [
+        tested("category", "r", unstable_below=at).label for at in ("0.60", "0.70", "0.90")
+    ] == [
+        "uses image",
+        "indeterminate",
+        "unstable",
+    ]
+    found = measured(tables, category="points")
     words = {
         at: found("category", "r", unstable_below=at).label
         for at in ("0.50", "0.60", "0.70", "0.80", "0.90")
@@ -418,8 +428,12 @@ def test_a_reader_without_pictures_is_said_to_be_one(bench, hundred):
     tables = bench.tables(
         hundred, {"r": {**blind, "swap": blind["original"]}}, {"r": Traits(modality="text")}
     )
-    record = measured(tables)("category", "r")
+    record = measured(tables, category="points")("category", "r")
     assert (record.label, record.note) == ("ignores image", "the reader gets no picture")
+    # Of 120 cases without a change as many as 2.5 % may change all the same.
+    few, wide = measured(tables)("category", "r"), measured(tables, margin="0.03")("category", "r")
+    assert (few.label, wide.label) == ("indeterminate", "ignores image")
+    assert wide.note.startswith("changed images change at most 0.0247 of its answers")
 
 
 def test_the_other_key_of_normal_films_is_in_the_note(bench):

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from overread.benchmarks.grounding import authors
-from overread.benchmarks.grounding.category import Findings, category, sweep
+from overread.benchmarks.grounding.category import Findings, Tests, category, sweep
 from overread.benchmarks.grounding.conditions import PAPER, image_of
 from overread.benchmarks.grounding.marks import AGAIN, NO_ROW, UNANSWERED, Marks, Study
 from overread.case import Measure
@@ -276,9 +276,64 @@ def _make_image_contingent(run: Study, m: Marks) -> Iterator[Measure]:
     yield leaving_out(said, uar.left_out)
 
 
+def category_tests(run: Study) -> dict[str, Tests]:
+    """What the tested rule asks of every reader; q is Holm's over those that see a picture."""
+    found = {m.reader: _tests_of(run, m) for m in run.marks}
+    seeing = {m.reader for m in run.marks if m.modality != "text"}
+    ranked = sorted((t.p, name) for name, t in found.items() if t.p is not None and name in seeing)
+    q = 0.0
+    for place, (p, name) in enumerate(ranked):
+        q = max(q, min(1.0, (len(ranked) - place) * p))
+        found[name] = replace(found[name], q=q)
+    return found
+
+
+def _tests_of(run: Study, m: Marks) -> Tests:
+    control = "matched" if m.matched else "irrelevant_mask"
+    made = premium(run, m, "target_mask", m.matched or [control])
+    target, again = m.target_mask, m.under(AGAIN)
+    both = m.said_yes & (target >= 0) & (again >= 0)
+    one, two = (np.where(both, codes != m.original, np.nan) for codes in (target, again))
+    beyond = paired(Measure(reader=m.reader, measure="again"), one, two, m.facts.patients)
+    return Tests(control, _above(made), None, _above(beyond), _most_changed(m))
+
+
+def _above(record: Measure) -> float | None:
+    """The one-sided p of a difference above 0."""
+    if record.p is None or record.value is None:
+        return None
+    return record.p / 2 if record.value > 0 else 1 - record.p / 2
+
+
+def _most_changed(m: Marks) -> float | None:
+    """The upper 95 % bound of the share of answers that a changed image changes.
+
+    Of parsed originals with an answer to a like image of another patient, the target mask or the
+    irrelevant mask, those that differ from any of these. Exact (Clopper and Pearson), of cases and
+    hits over the design effect by patient (Korn and Graubard): B(0.95; k/d + 1, (n - k)/d).
+    """
+    from scipy.special import betaincinv
+
+    from overread.stats import spread_of_mean
+
+    images = [m.under(name) for name in ("swap", "target_mask", "irrelevant_mask")]
+    some = m.parsed & np.any([codes >= 0 for codes in images], axis=0)
+    changed = np.any([(codes >= 0) & (codes != m.original) for codes in images], axis=0)[some]
+    patients = m.facts.patients[some]
+    n, k = int(changed.size), int(changed.sum())
+    if np.unique(patients).size < 2:
+        return None
+    effect = spread_of_mean(changed, patients).effect
+    return 1.0 if k == n else float(betaincinv(k / effect + 1, (n - k) / effect, 0.95))
+
+
 def _make_category(run: Study, m: Marks) -> Iterator[Measure]:
     names = ("cgr", "uar", "is", "is_all", "gsp", "retest")
-    findings = Findings(*(overall(run, m, name) for name in names))
+    cgr, uar, is_, is_all, gsp, retest = (overall(run, m, name) for name in names)
+    findings = Findings(cgr, uar, is_, is_all, gsp, retest)
+    if run.edition.category == "tested":
+        tests = run.once(("category tests",), lambda: category_tests(run))
+        findings = replace(findings, tests=tests[m.reader])
     # A category stands on no more cases than the smallest of the rates it is read from.
     n = min(record.n or 0 for record in (findings.cgr, findings.uar, findings.is_))
     made = Measure(reader=m.reader, measure="category", n=n)
