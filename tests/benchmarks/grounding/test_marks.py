@@ -333,6 +333,14 @@ def test_a_study_without_readers(bench):
         assert measured(tables, rules, px="224,512", phrasing="default,brief").measures == []
 
 
+def test_boxes_of_one_film_without_a_patient_are_of_one_patient(facts):
+    """As `compare` has it; the published code takes every case by itself."""
+    film = {"subject_id": None, "image_path": "a.png"}
+    given = (film, film, {"subject_id": None, "image_path": "b.png"}, {"subject_id": "p"})
+    for rules, patients in ((CORRECTED, 3), (AUTHORS, 4)):
+        assert np.unique(facts(*given, rules=rules).patients).size == patients
+
+
 # ---------------------------------------------------------------- coverage of an interval
 
 

@@ -89,8 +89,9 @@ def facts_of(cases: pl.DataFrame, edition: Edition) -> Facts:
     clean = pl.lit(True)
     if edition.overlapping_controls == "leave_out":
         clean = (pl.col("overlap") == 0).fill_null(True)
-    # A case without a patient's name counts as a patient of its own.
-    patient = pl.coalesce("subject_id", pl.lit("\0") + pl.col("case"))
+    # Without a patient's name an image is a patient of its own; as published, every case is.
+    own = pl.col("image_path" if edition.robust else "case")
+    patient = pl.coalesce("subject_id", pl.lit("\0") + own)
     frame = cases.select(
         truth=key.fill_null(-1).cast(pl.Int8),
         boxed=has_box,
